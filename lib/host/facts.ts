@@ -1,0 +1,43 @@
+/** A mounted file system. Sizes in bytes. */
+export interface Mount {
+  readonly target: string;
+  readonly source: string;
+  readonly type: string;
+  readonly options: readonly string[];
+  readonly size: number;
+  readonly available: number;
+}
+
+/** A block device as `lsblk` shows it. Size in bytes. */
+export interface BlockDevice {
+  readonly path: string;
+  readonly size: number;
+  readonly type: string;
+  readonly rotational: boolean;
+  /** `nvme`, `sata`, … or empty. */
+  readonly transport: string;
+  /** File system or any other signature on it; empty where there is none. */
+  readonly signature: string;
+  readonly mountpoints: readonly string[];
+  readonly parent: string | undefined;
+}
+
+/** What is known of a host before any role looks at it. One trip gathers all of it. */
+export interface Facts {
+  readonly distribution: { readonly id: string; readonly version: string; readonly codename: string; readonly title: string };
+  /** As `uname -m` says: `x86_64`. */
+  readonly architecture: string;
+  readonly kernel: string;
+  readonly cpu: { readonly count: number; readonly mhz: number; readonly model: string; readonly flags: readonly string[] };
+  /** Bytes. */
+  readonly memory: number;
+  readonly mounts: readonly Mount[];
+  readonly blockDevices: readonly BlockDevice[];
+  /** Whether systemd is the first process. */
+  readonly systemd: boolean;
+  /** Whether the host is a container (systemd-detect-virt --container), and its word for it. */
+  readonly container: string | undefined;
+  /** The host's clock less the controller's, seconds. */
+  readonly clockOffset: number;
+  readonly hostname: string;
+}

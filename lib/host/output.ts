@@ -1,0 +1,55 @@
+import { redact } from '../secret/secret.ts';
+
+/** What a command left behind, with the feel of zx's ProcessOutput. Text is UTF-8; `bytes` is what came, untouched. */
+export class Output {
+  readonly exitCode: number;
+  readonly bytes: Buffer;
+  readonly stderr: string;
+  /** Set when the read's own time limit ended it. */
+  readonly timedOut: boolean;
+
+  constructor(exitCode: number, stdout: Buffer, stderr: string, timedOut = false) {
+    this.exitCode = exitCode;
+    this.bytes = stdout;
+    this.stderr = stderr;
+    this.timedOut = timedOut;
+  }
+
+  get ok(): boolean {
+    return this.exitCode === 0;
+  }
+
+  get stdout(): string {
+    return this.bytes.toString('utf8');
+  }
+
+  /** Standard output without the white space around it. */
+  text(): string {
+    return this.stdout.trim();
+  }
+
+  /** Lines of standard output, without empty ones. */
+  lines(): string[] {
+    return this.stdout.split('\n').filter((line) => line.trim() !== '');
+  }
+
+  /** Standard output as JSON. @throws SyntaxError when it is not JSON */
+  json<T = unknown>(): T {
+    return JSON.parse(this.stdout) as T;
+  }
+}
+
+/** A command that changed or should have changed something ended with a code other than 0. */
+export class CommandFailed extends Error {
+  readonly command: string;
+  readonly output: Output;
+
+  constructor(command: string, output: Output) {
+    const cause = output.timedOut ? 'took longer than its time limit' : `exited with ${output.exitCode}`;
+    const last = output.stderr.trim().split('\n').slice(-8).join('\n');
+    super(redact(`command ${cause}: ${command}${last ? `\n${last}` : ''}`));
+    this.name = 'CommandFailed';
+    this.command = redact(command);
+    this.output = output;
+  }
+}

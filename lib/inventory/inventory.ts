@@ -1,0 +1,32 @@
+import type { Secret } from '../secret/secret.ts';
+
+/** How to reach a host. What is left out, the operator's ssh_config says (`ssh -G`). */
+export interface Reach {
+  readonly type: 'ssh' | 'local';
+  readonly address: string;
+  readonly port: number | undefined;
+  readonly user: string | undefined;
+  /** A host key pinned in the inventory, as in known_hosts: `ssh-ed25519 AAAA…`. Several are allowed. */
+  readonly hostKeys: readonly string[];
+  readonly identityFile: string | undefined;
+  /** Jump hosts in order, as `user@host:port`. */
+  readonly jump: readonly string[];
+  readonly becomePassword: Secret | undefined;
+}
+
+/** One host of an inventory. `vars` is what the inventory says for all, overridden by what it says for this host. */
+export interface InventoryHost<V> {
+  readonly name: string;
+  readonly groups: readonly string[];
+  readonly reach: Reach;
+  readonly vars: V;
+}
+
+/** Everything that one inventory file says, checked and with its secrets read. */
+export interface Inventory<V> {
+  /** `lab` for inventory/lab.yaml. */
+  readonly name: string;
+  readonly file: string;
+  /** In the order of the file. */
+  readonly hosts: readonly InventoryHost<V>[];
+}

@@ -1,0 +1,97 @@
+import type { Reader, Writer } from '../host/host.ts';
+
+/** One thing that differs. Text is shown line by line; a secret never gets into it. */
+export interface Difference {
+  readonly what: string;
+  readonly was: string;
+  readonly wanted: string;
+}
+
+/** What looking at a host showed. */
+export type Verdict =
+  | { readonly is: 'ok' }
+  | { readonly is: 'drift'; readonly differences: readonly Difference[]; readonly note?: string }
+  /** It cannot be told before the named thing is there: the honest answer on a bare host. */
+  | { readonly is: 'unknown'; readonly until: string };
+
+export const ok: Verdict = { is: 'ok' };
+
+/** Drift told in a sentence, as in `drift('not accepting connections')`, or as what differs. */
+export function drift(difference: string | readonly Difference[]): Verdict {
+  return typeof difference === 'string'
+    ? { is: 'drift', differences: [], note: difference }
+    : { is: 'drift', differences: difference };
+}
+
+/** @param until what has to be there first, as an operator would say it: `docker is installed` */
+export function unknownUntil(until: string): Verdict {
+  return { is: 'unknown', until };
+}
+
+/**
+ * One thing that a host should have or be. A value: making one touches nothing.
+ *
+ * `check` looks and never writes. `apply` is called only after `check` said drift, must converge in one go or throw, and is
+ * followed by another `check` that has to say ok.
+ */
+export interface Resource {
+  /** A title that an operator would say: `docker root is /data/docker`. One of its kind on a host. */
+  readonly name: string;
+  check(host: Reader): Promise<Verdict>;
+  apply(host: Writer): Promise<void>;
+  /** Set on an expectation: the tool cannot mend it. Drift of `must` fails the host, drift of `should` is a warning. */
+  readonly expects?: 'must' | 'should';
+}
+
+/** A resource of one's own, where no kind fits. */
+export function task(name: string, parts: Pick<Resource, 'check' | 'apply'>): Resource {
+  return { name, ...parts };
+}
+
+/**
+ * Something that is looked at and cannot be mended by the tool. Where it is unmet, a `must` fails the host with `hint` as what
+ * to do, and a `should` is a warning.
+ */
+export function expectation(
+  name: string,
+  check: (host: Reader) => Promise<Verdict>,
+  options: { readonly hint?: string; readonly severity?: 'must' | 'should' } = {},
+): Resource {
+  return {
+    name,
+    check,
+    expects: options.severity ?? 'must',
+    apply: async (host) => {
+      const verdict = await check(host);
+      if (verdict.is !== 'ok') throw new ExpectationFailed(name, verdict, options.hint);
+    },
+  };
+}
+
+/** A requirement that only the operator can meet. */
+export class ExpectationFailed extends Error {
+  readonly hint: string | undefined;
+
+  constructor(name: string, verdict: Verdict, hint?: string) {
+    super(`${name}: ${describeVerdict(verdict)}`);
+    this.name = 'ExpectationFailed';
+    this.hint = hint;
+  }
+}
+
+/** A verdict in one line. */
+export function describeVerdict(verdict: Verdict): string {
+  switch (verdict.is) {
+    case 'ok':
+      return 'ok';
+    case 'unknown':
+      return `unknown until ${verdict.until}`;
+    case 'drift':
+      return verdict.note ?? verdict.differences.map((d) => `${d.what}: ${oneLine(d.was)} -> ${oneLine(d.wanted)}`).join('; ');
+  }
+}
+
+function oneLine(text: string): string {
+  const lines = text.split('\n');
+  return lines.length > 1 ? `${lines.length} lines` : text || '(nothing)';
+}

@@ -1,0 +1,41 @@
+import { inspect } from 'node:util';
+
+const known = new Set<string>();
+const shown = '[secret]';
+
+/**
+ * A value that must never be seen: it prints as `[secret]` wherever it is printed, logged or serialised.
+ * Every value made is also remembered for `redact`, the last net under all output.
+ */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+    if (value.length >= 4) known.add(value);
+  }
+
+  /** The value itself, for a standard input or a file of mode 0600 and nothing else. */
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return shown;
+  }
+
+  toJSON(): string {
+    return shown;
+  }
+
+  [inspect.custom](): string {
+    return shown;
+  }
+}
+
+/** The text with every known secret in it blanked. Every line that leaves the process goes through here. */
+export function redact(text: string): string {
+  let clean = text;
+  for (const value of known) clean = clean.replaceAll(value, shown);
+  return clean;
+}
