@@ -9,6 +9,8 @@ export interface Reach {
   /** A host key pinned in the inventory, as in known_hosts: `ssh-ed25519 AAAA…`. Several are allowed. */
   readonly hostKeys: readonly string[];
   readonly identityFile: string | undefined;
+  /** Instead of the operator's own known_hosts. */
+  readonly knownHostsFile: string | undefined;
   /** Jump hosts in order, as `user@host:port`. */
   readonly jump: readonly string[];
   readonly becomePassword: Secret | undefined;

@@ -1,0 +1,35 @@
+// Lets `npx zx` run playbooks whose modules are TypeScript, and exports what a playbook needs.
+// Nothing here may be imported statically from a .ts file: tsx has to be registered first.
+if (!process.features.typescript) (await import('tsx/esm/api')).register();
+
+const { main } = await import('./cli/main.ts');
+const { play, playbook } = await import('./run/playbook.ts');
+const { loadDeployment } = await import('./node/inventory.ts');
+const { openSession } = await import('./node/session.ts');
+
+export { play, playbook };
+
+/**
+ * The roles of these names, from roles/NAME.ts.
+ *
+ * @param {string[]} names
+ * @returns {Promise<import('./resource/role.ts').Role<import('./node/variables.ts').Variables>[]>}
+ */
+export async function roles(...names) {
+  return Promise.all(names.map(async (name) => (await import(`../roles/${name}.ts`)).default));
+}
+
+/**
+ * Runs a playbook as its command line says.
+ *
+ * @param {import('./run/playbook.ts').Playbook<import('./node/variables.ts').Variables>} playbook
+ */
+export async function runPlaybook(playbook) {
+  const script = process.argv.findIndex((word) => word.endsWith(`${playbook.name}.mjs`));
+  await main(playbook, process.argv.slice(script + 1), {
+    load: loadDeployment,
+    open: openSession,
+    embedded: 'lab',
+    prepareEmbedded: async (say) => (await import('../lab/up.mjs')).labUp({ log: say }),
+  });
+}

@@ -1,0 +1,25 @@
+import { exitCode } from '../problem.ts';
+
+/**
+ * Turns Ctrl-C into an orderly stop: the first aborts the signal, so that running changes are finished and no new ones begun;
+ * the second ends the process at once.
+ *
+ * @returns the signal, and a function that takes the listeners away
+ */
+export function interruption(say: (line: string) => void): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController();
+  const onSignal = () => {
+    if (controller.signal.aborted) process.exit(exitCode.interrupted);
+    say('stopping after the changes under way; press Ctrl-C again to stop at once');
+    controller.abort();
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return {
+    signal: controller.signal,
+    release: () => {
+      process.off('SIGINT', onSignal);
+      process.off('SIGTERM', onSignal);
+    },
+  };
+}

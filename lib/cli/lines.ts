@@ -1,0 +1,107 @@
+import { diffLines } from '../resource/diff.ts';
+import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
+import type { Paint } from './colour.ts';
+import { describeError } from './describe-error.ts';
+import { seconds } from './units.ts';
+
+/** How lines are made. */
+export interface Style {
+  readonly paint: Paint;
+  /** Show what is ok as well, and the stack of unexpected errors. */
+  readonly verbose: boolean;
+  /** Width of the column of host names. */
+  readonly hostWidth: number;
+}
+
+const colours: Record<Outcome, Parameters<Paint>[0]> = {
+  ok: 'green',
+  changed: 'yellow',
+  pending: 'yellow',
+  unknown: 'cyan',
+  warning: 'magenta',
+  failed: 'red',
+};
+
+/** What an event says, line by line; every line of a host starts with its name. Events that say nothing give none. */
+export function linesOf(event: RunEvent, style: Style): string[] {
+  const { paint } = style;
+  switch (event.type) {
+    case 'run-started': {
+      const mode = event.check ? ' (check mode: nothing is changed)' : '';
+      return [paint('bold', `${event.playbook} on ${event.inventory}: ${event.hosts.join(', ')}${mode}`)];
+    }
+    case 'host-connected':
+      return style.verbose ? onHost(event.host, style, [`connected in ${seconds(event.seconds)}`]) : [];
+    case 'host-unreachable':
+      return onHost(event.host, style, lead(paint('red', 'unreachable'), describeError(event.error, style.verbose)));
+    case 'play-started':
+      return ['', paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)];
+    case 'play-skipped':
+      return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${event.why}`)];
+    case 'host-stopped':
+      return onHost(event.host, style, [paint('red', `stopped: ${event.why}`)]);
+    case 'resource-done':
+      return resourceLines(event, style);
+    case 'resource-started':
+    case 'progress':
+    case 'run-finished':
+      return [];
+  }
+}
+
+function resourceLines(event: Extract<RunEvent, { type: 'resource-done' }>, style: Style): string[] {
+  const { paint } = style;
+  const { outcome, step } = event;
+  if (outcome === 'ok' && !style.verbose) return [];
+  const took = event.seconds >= 0.1 ? paint('dim', `  ${seconds(event.seconds)}`) : '';
+  const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${step.resource}${took}`;
+  const details = [
+    ...(event.note ? event.note.split('\n') : []),
+    ...diffLines(event.differences).map((line) => paintDiff(line, paint)),
+    ...(event.error === undefined ? [] : describeError(event.error, style.verbose).split('\n')),
+  ];
+  return onHost(step.host, style, [title, ...details.map((line) => `  ${line}`)]);
+}
+
+function paintDiff(line: string, paint: Paint): string {
+  if (line.startsWith('+')) return paint('green', line);
+  if (line.startsWith('-')) return paint('red', line);
+  return line;
+}
+
+function lead(word: string, text: string): string[] {
+  const [first = '', ...rest] = text.split('\n');
+  return [`${word}: ${first}`, ...rest.map((line) => `  ${line}`)];
+}
+
+function onHost(host: string, style: Style, lines: readonly string[]): string[] {
+  return lines.map((line) => `${style.paint('dim', host.padEnd(style.hostWidth))}  ${line}`.trimEnd());
+}
+
+/** One row for each host, and under it why a host stopped. */
+export function summaryLines(hosts: readonly HostSummary[], total: number, style: Style): string[] {
+  const columns: readonly (readonly [string, (host: HostSummary) => string])[] = [
+    ['ok', (h) => String(h.counts.ok)],
+    ['changed', (h) => String(h.counts.changed + h.counts.pending)],
+    ['unknown', (h) => String(h.counts.unknown)],
+    ['warnings', (h) => String(h.counts.warning)],
+    ['failed', (h) => (h.unreachable ? 'unreachable' : String(h.counts.failed))],
+    ['time', (h) => seconds(h.seconds)],
+    ...(style.verbose ? ([['round trips', (h: HostSummary) => String(h.roundTrips)]] as const) : []),
+  ];
+  const widths = columns.map(([title, cell]) => Math.max(title.length, ...hosts.map((h) => cell(h).length)));
+  const row = (first: string, cells: readonly string[]) =>
+    [first.padEnd(style.hostWidth), ...cells.map((cell, at) => cell.padStart(widths[at] ?? 0))].join('  ');
+  return [
+    '',
+    style.paint('bold', row('', columns.map(([title]) => title))),
+    ...hosts.map((host) => style.paint(rowColour(host), row(host.host, columns.map(([, cell]) => cell(host))))),
+    style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
+    ...hosts.filter((h) => h.stopped && !h.unreachable).map((h) => style.paint('red', `${h.host}: ${h.stopped}`)),
+  ];
+}
+
+function rowColour(host: HostSummary): Parameters<Paint>[0] {
+  if (host.unreachable || host.counts.failed > 0 || host.stopped) return 'red';
+  return host.counts.changed + host.counts.pending > 0 ? 'yellow' : 'green';
+}

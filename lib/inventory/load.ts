@@ -1,0 +1,272 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { z } from 'zod';
+import { type Place, Problem, Problems } from '../problem.ts';
+import type { Inventory, InventoryHost } from './inventory.ts';
+import { keyPlace, merge, type Path, type Placed, type PlacedMap, plain, valueAt, valuePlace } from './placed.ts';
+import { findPlaceholders } from './placeholders.ts';
+import { inventorySchema } from './schema.ts';
+import { problemsOf } from './schema-words.ts';
+import { readSecret } from './secret-reference.ts';
+import { didYouMean } from './suggest.ts';
+import { readYamlFile } from './yaml-file.ts';
+
+export interface LoadOptions {
+  /** Folder of the inventories that are called by name. Default: `inventory` at the project root. */
+  readonly folder?: string;
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+/** An inventory that can still say where each of its values stands. */
+export interface LoadedInventory<V> extends Inventory<V> {
+  /** Where a host's variable stands: in the host's own `vars`, in `vars`, or in a file of variables. */
+  placeOf(host: string, path: Path): Place;
+  /** Where a group's name stands, or `groups` where there is no such group. */
+  placeOfGroup(group: string): Place;
+}
+
+type Raw = z.output<typeof inventorySchema>;
+type RawHost = Raw['groups'][string][string];
+
+/**
+ * Reads and checks one inventory.
+ *
+ * @param nameOrFile `lab` for inventory/lab.yaml, or a path (with a / or ending in .yaml or .yml)
+ * @param schema of the variables of one host, after merging: files of variables, `vars`, the host's own `vars`
+ * @throws Problem or Problems: everything that is wrong with it at once, each with its place; values left open come first
+ */
+export async function loadInventory<S extends z.ZodType>(
+  nameOrFile: string,
+  schema: S,
+  options: LoadOptions = {},
+): Promise<LoadedInventory<z.output<S>>> {
+  const file = await find(nameOrFile, options.folder ?? fileURLToPath(new URL('../../inventory', import.meta.url)));
+  const top = await read(file);
+
+  const label = (path: Path): string => path.map(String).join('.');
+  const open = findPlaceholders(reachPart(top), label).map(({ problem }) => problem);
+  const parsed = inventorySchema.safeParse(plain(top));
+  const problems = parsed.success ? [] : problemsOf(parsed.error.issues, top, inventorySchema, label);
+
+  const baseVars = await variables(top, file, problems);
+  const hosts = hostsOf(top, problems);
+  problems.push(...duplicates(hosts));
+
+  const all = hosts.map((host) => ({ ...host, vars: varsOf(baseVars, host.placed) }));
+  const sets = all.length > 0 ? all.map(({ vars }) => vars) : [baseVars];
+  const values = sets.map((vars) => {
+    const unfilled = findPlaceholders(vars, label).map(({ problem }) => problem);
+    open.push(...unfilled);
+    const result = schema.safeParse(plain(vars));
+    if (!result.success) problems.push(...problemsOf(result.error.issues, vars, schema, label));
+    return result.success ? result.data : undefined;
+  });
+  throwAny(open, problems);
+
+  const raw = parsed.data as Raw;
+  const reached = await Promise.allSettled(
+    all.map(async ({ name, group, placed }, i): Promise<InventoryHost<z.output<S>>> => {
+      const rawHost = raw.groups[group]?.[name] as RawHost;
+      return {
+        name,
+        groups: [group],
+        reach: await reachOf(rawHost, raw.ssh, { file, placed, ssh: valueAt(top, ['ssh']), name, options }),
+        vars: values[i] as z.output<S>,
+      };
+    }),
+  );
+  throwAny([], reached.flatMap((result) => (result.status === 'rejected' ? asProblems(result.reason) : [])));
+
+  const varsByHost = new Map(all.map(({ name, vars }) => [name, vars]));
+  return {
+    name: basename(file).replace(/\.ya?ml$/, ''),
+    file,
+    hosts: reached.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
+    placeOf: (host, path) => valuePlace(varsByHost.get(host) ?? top, path),
+    placeOfGroup: (group) => keyPlace(top, ['groups', group]),
+  };
+}
+
+async function find(nameOrFile: string, folder: string): Promise<string> {
+  const isPath = /[/\\]/.test(nameOrFile) || /\.ya?ml$/.test(nameOrFile);
+  const path = isPath ? resolve(nameOrFile) : join(folder, `${nameOrFile}.yaml`);
+  if (nameOrFile !== '' && existsSync(path)) return shown(path);
+  if (isPath) throw new Problem(`inventory ${nameOrFile} does not exist`);
+  const files = await readdir(folder).catch(() => []);
+  const names = files.filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/\.yaml$/, ''));
+  throw new Problem(`there is no inventory called "${nameOrFile}": ${shown(path)} does not exist`, { hint: didYouMean(nameOrFile, names) });
+}
+
+/** A path as an operator would type it here. */
+function shown(path: string): string {
+  const here = relative(process.cwd(), path);
+  return here.startsWith('..') || isAbsolute(here) ? path : here;
+}
+
+async function read(file: string, from?: Place): Promise<PlacedMap> {
+  try {
+    return await readYamlFile(file);
+  } catch (error) {
+    if (error instanceof Problem || error instanceof Problems) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a folder' : `cannot be read (${code ?? 'unknown error'})`;
+    throw new Problem(`${file} ${why}`, { where: from });
+  }
+}
+
+/** Everything but the variables: they are looked through once for each host, merged. */
+function reachPart(top: PlacedMap): PlacedMap {
+  const withoutVars = (map: Placed): Placed =>
+    map.kind === 'map' ? { ...map, entries: new Map([...map.entries].filter(([key]) => key !== 'vars')) } : map;
+  const entries = new Map(withoutVars(top).kind === 'map' ? (withoutVars(top) as PlacedMap).entries : []);
+  const groups = entries.get('groups');
+  if (groups?.value.kind === 'map') {
+    const inner = [...groups.value.entries].map(([name, group]): [string, typeof group] => {
+      if (group.value.kind !== 'map') return [name, group];
+      const hosts = [...group.value.entries].map(([host, entry]): [string, typeof entry] => [host, { ...entry, value: withoutVars(entry.value) }]);
+      return [name, { ...group, value: { ...group.value, entries: new Map(hosts) } }];
+    });
+    entries.set('groups', { ...groups, value: { ...groups.value, entries: new Map(inner) } });
+  }
+  return { ...top, entries };
+}
+
+/** The files of variables in order, then `vars` over them. */
+async function variables(top: PlacedMap, file: string, problems: Problem[]): Promise<Placed> {
+  const named = valueAt(top, ['vars_files']);
+  const names = named?.kind === 'list' ? named.items : [];
+  let merged: Placed | undefined;
+  for (const item of names) {
+    if (item.kind !== 'scalar' || typeof item.value !== 'string' || item.value === '') continue;
+    try {
+      merged = merge(merged, await read(shown(resolve(dirname(file), item.value)), item.at));
+    } catch (error) {
+      problems.push(...asProblems(error));
+    }
+  }
+  const own = valueAt(top, ['vars']);
+  const vars = own?.kind === 'map' ? { ...own, at: keyPlace(top, ['vars']) } : undefined;
+  return merge(merged, vars) ?? { kind: 'map', at: keyPlace(top, ['vars']), entries: new Map() };
+}
+
+interface FoundHost {
+  readonly name: string;
+  readonly group: string;
+  readonly keyAt: Place;
+  readonly placed: PlacedMap;
+}
+
+/** Hosts in the order of the file; JavaScript objects would put numbers first. */
+function hostsOf(top: PlacedMap, problems: Problem[]): FoundHost[] {
+  const groups = valueAt(top, ['groups']);
+  if (groups?.kind !== 'map') return [];
+  const hosts: FoundHost[] = [];
+  for (const [group, { value }] of groups.entries) {
+    if (value.kind !== 'map') continue;
+    for (const [name, entry] of value.entries) {
+      const known = hosts.find((host) => host.name === name);
+      if (known) {
+        problems.push(new Problem(`host ${name} stands here a second time; the first is in group ${known.group}`, { where: entry.keyAt }));
+      } else if (entry.value.kind === 'map') {
+        hosts.push({ name, group, keyAt: entry.keyAt, placed: entry.value });
+      }
+    }
+  }
+  return hosts;
+}
+
+function duplicates(hosts: readonly FoundHost[]): Problem[] {
+  const seen = new Map<string, string>();
+  return hosts.flatMap(({ name, placed }) => {
+    const address = valueAt(placed, ['address']);
+    const port = valueAt(placed, ['port']);
+    if (address?.kind !== 'scalar' || typeof address.value !== 'string' || address.value.includes('<FILL')) return [];
+    const key = `${address.value.toLowerCase()} port ${port?.kind === 'scalar' ? port.value : 22}`;
+    const first = seen.get(key);
+    if (first === undefined) {
+      seen.set(key, name);
+      return [];
+    }
+    return [new Problem(`${name} has the same address as ${first}: ${key}`, { where: address.at, hint: 'each host is named once' })];
+  });
+}
+
+/** Variables of one host: all hosts' with its own over them, and its `region`. */
+function varsOf(base: Placed, host: PlacedMap): Placed {
+  const region = host.entries.get('region');
+  const short: Placed | undefined = region && { kind: 'map', at: host.at, entries: new Map([['region', region]]) };
+  const own = valueAt(host, ['vars']);
+  const over = merge(short, own?.kind === 'map' ? own : undefined);
+  const merged = merge(base, over) ?? base;
+  return merged.kind === 'map' ? { ...merged, at: base.at } : base;
+}
+
+interface ReachSource {
+  readonly file: string;
+  readonly name: string;
+  readonly placed: PlacedMap;
+  readonly ssh: Placed | undefined;
+  readonly options: LoadOptions;
+}
+
+async function reachOf(host: RawHost, ssh: Raw['ssh'], source: ReachSource): Promise<InventoryHost<unknown>['reach']> {
+  const become = host.become_password ?? ssh?.become_password;
+  const placed = host.become_password === undefined ? source.ssh : source.placed;
+  return {
+    type: host.connection ?? 'ssh',
+    address: host.address,
+    port: host.port ?? ssh?.port,
+    user: host.user ?? ssh?.user,
+    hostKeys: several(host.host_key),
+    identityFile: pathFrom(source.file, host.identity_file ?? ssh?.identity_file),
+    knownHostsFile: pathFrom(source.file, host.known_hosts ?? ssh?.known_hosts),
+    jump: several(host.jump ?? ssh?.jump),
+    becomePassword:
+      become === undefined || placed === undefined
+        ? undefined
+        : await readSecret(become, {
+            name: 'become_password',
+            where: valuePlace(placed, ['become_password']),
+            ...(source.options.environment && { environment: source.options.environment }),
+          }),
+  };
+}
+
+function several(value: string | string[] | undefined): readonly string[] {
+  return value === undefined ? [] : [value].flat();
+}
+
+function pathFrom(file: string, path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  return resolve(dirname(file), path.startsWith('~/') ? `${homedir()}${path.slice(1)}` : path);
+}
+
+function asProblems(error: unknown): readonly Problem[] {
+  if (error instanceof Problems) return error.problems;
+  if (error instanceof Problem) return [error];
+  throw error;
+}
+
+/** Values left open first, then the rest in the order of files and lines; nothing twice, and nothing else about an open value. */
+function throwAny(open: readonly Problem[], others: readonly Problem[]): void {
+  const key = ({ where }: Problem): string => `${where?.file}:${where?.line}:${where?.column}`;
+  const isOpen = new Set(open.map(key));
+  const seen = new Set<string>();
+  const all = [...sorted(open), ...sorted(others.filter((problem) => !isOpen.has(key(problem))))].filter((problem) => {
+    const id = `${key(problem)} ${problem.message}`;
+    return !seen.has(id) && seen.add(id);
+  });
+  if (all.length > 0) throw new Problems(all);
+}
+
+function sorted(problems: readonly Problem[]): Problem[] {
+  const order = ({ where }: Problem): [string, number, number] => [where?.file ?? '', where?.line ?? 0, where?.column ?? 0];
+  return [...problems].sort((a, b) => {
+    const [fileA, lineA, columnA] = order(a);
+    const [fileB, lineB, columnB] = order(b);
+    return fileA.localeCompare(fileB) || lineA - lineB || columnA - columnB;
+  });
+}

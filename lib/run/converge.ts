@@ -1,0 +1,74 @@
+import { describeVerdict, type Verdict } from '../resource/resource.ts';
+import type { HostRun, Item } from './host-run.ts';
+
+/** What was applied, yet a second look still shows drift. */
+export class DidNotConverge extends Error {
+  constructor(before: Verdict, after: Verdict) {
+    super(`applied but did not converge\n  before: ${describeVerdict(before)}\n  after:  ${describeVerdict(after)}`);
+    this.name = 'DidNotConverge';
+  }
+}
+
+/**
+ * Brings a host's items to what they should be, in order. The first failure ends it: what comes later builds on what comes before.
+ * After each change everything later is looked at again, in the same trip that proves the change.
+ *
+ * @param items already looked at
+ * @param interrupted says whether to stop before the next change
+ * @returns why it stopped, or undefined when all is as it should be
+ */
+export async function converge(host: HostRun, items: readonly Item[], interrupted: () => boolean): Promise<string | undefined> {
+  for (const [at, item] of items.entries()) {
+    if (interrupted()) return 'interrupted';
+    const failed = await convergeItem(host, item, items.slice(at));
+    if (failed) return `${item.step.resource} failed`;
+  }
+  return undefined;
+}
+
+async function convergeItem(host: HostRun, item: Item, rest: readonly Item[]): Promise<boolean> {
+  const { seen, step, resource } = item;
+  if (!seen || seen.is === 'error') {
+    host.done(step, 'failed', { error: seen?.error });
+    return true;
+  }
+  switch (seen.is) {
+    case 'ok':
+      host.done(step, 'ok');
+      return false;
+    case 'unknown':
+      host.done(step, 'failed', { error: new Error(`it cannot be told until ${seen.until}, and that has not come about`) });
+      return true;
+    case 'drift':
+      if (resource.expects === 'should') {
+        host.done(step, 'warning', { note: describeVerdict(seen) });
+        return false;
+      }
+      return !(await change(host, item, seen, rest));
+  }
+}
+
+/** @returns whether it converged */
+async function change(host: HostRun, item: Item, before: Verdict & { is: 'drift' }, rest: readonly Item[]): Promise<boolean> {
+  const { step, resource } = item;
+  const start = performance.now();
+  const details = (error?: unknown) => ({
+    differences: before.differences,
+    note: before.note,
+    error,
+    seconds: (performance.now() - start) / 1000,
+  });
+  try {
+    host.started(step);
+    await resource.apply(host.writerFor(step));
+    await host.look(rest);
+    const after = item.seen;
+    if (!after || after.is === 'error') throw after?.error;
+    if (after.is !== 'ok') throw new DidNotConverge(before, after);
+  } catch (error) {
+    host.done(step, 'failed', details(error));
+    return false;
+  }
+  host.done(step, resource.expects ? 'ok' : 'changed', details());
+  return true;
+}

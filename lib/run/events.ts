@@ -1,0 +1,56 @@
+import type { Progress } from '../host/host.ts';
+import type { Difference } from '../resource/resource.ts';
+
+/** Where in a run something happened. */
+export interface Step {
+  readonly host: string;
+  readonly play: string;
+  readonly role: string;
+  readonly resource: string;
+}
+
+/**
+ * How a resource ended.
+ * - `ok` as it should be; `changed` it was not, and now is
+ * - `pending` check mode: would be changed; `unknown` check mode: cannot be told before something else is there
+ * - `warning` an expectation that should hold does not; `failed` anything else
+ */
+export type Outcome = 'ok' | 'changed' | 'pending' | 'unknown' | 'warning' | 'failed';
+
+export const outcomes: readonly Outcome[] = ['ok', 'changed', 'pending', 'unknown', 'warning', 'failed'];
+
+/** What became of one host. */
+export interface HostSummary {
+  readonly host: string;
+  readonly counts: Readonly<Record<Outcome, number>>;
+  readonly seconds: number;
+  readonly unreachable: boolean;
+  /** Why it stopped before its end, where it did. */
+  readonly stopped: string | undefined;
+  /** Exec requests sent to it. */
+  readonly roundTrips: number;
+}
+
+/** All that a run tells, in order. Output of every form is made from these alone. */
+export type RunEvent =
+  | { readonly type: 'run-started'; readonly playbook: string; readonly inventory: string; readonly check: boolean; readonly hosts: readonly string[] }
+  | { readonly type: 'host-connected'; readonly host: string; readonly seconds: number }
+  | { readonly type: 'host-unreachable'; readonly host: string; readonly error: unknown }
+  | { readonly type: 'host-stopped'; readonly host: string; readonly play: string; readonly why: string }
+  | { readonly type: 'play-started'; readonly play: string; readonly hosts: readonly string[] }
+  | { readonly type: 'play-skipped'; readonly play: string; readonly why: string }
+  | { readonly type: 'resource-started'; readonly step: Step }
+  | { readonly type: 'progress'; readonly step: Step; readonly progress: Progress }
+  | {
+      readonly type: 'resource-done';
+      readonly step: Step;
+      readonly outcome: Outcome;
+      readonly differences: readonly Difference[];
+      /** Why it changed, is unknown or only warned of, in words. */
+      readonly note: string | undefined;
+      readonly error: unknown;
+      readonly seconds: number;
+    }
+  | { readonly type: 'run-finished'; readonly hosts: readonly HostSummary[]; readonly seconds: number; readonly interrupted: boolean };
+
+export type Listener = (event: RunEvent) => void;

@@ -1,0 +1,36 @@
+import type { Role } from '../resource/role.ts';
+
+/** Binds hosts to roles. `hosts` is a host pattern; `needs` names earlier plays without whose success this one is pointless. */
+export interface Play<V> {
+  readonly name: string;
+  readonly hosts: string;
+  readonly roles: readonly Role<V>[];
+  readonly needs: readonly string[];
+}
+
+/** An ordered list of plays. */
+export interface Playbook<V> {
+  readonly name: string;
+  /** One sentence for `--help`. */
+  readonly purpose: string;
+  readonly plays: readonly Play<V>[];
+}
+
+/** @param options `needs`: names of earlier plays that have to succeed on all their hosts first */
+export function play<V>(
+  name: string,
+  options: { readonly hosts: string; readonly roles: readonly Role<V>[]; readonly needs?: readonly string[] },
+): Play<V> {
+  return { name, hosts: options.hosts, roles: options.roles, needs: options.needs ?? [] };
+}
+
+/** @throws Error when a play needs one that does not come before it */
+export function playbook<V>(name: string, purpose: string, plays: readonly Play<V>[]): Playbook<V> {
+  for (const [at, { name: playName, needs }] of plays.entries()) {
+    const earlier = plays.slice(0, at).map((p) => p.name);
+    for (const need of needs) {
+      if (!earlier.includes(need)) throw new Error(`play "${playName}" needs "${need}", which does not come before it`);
+    }
+  }
+  return { name, purpose, plays };
+}

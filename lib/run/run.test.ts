@@ -1,0 +1,231 @@
+import { expect, test } from 'vitest';
+import type { Facts } from '../host/facts.ts';
+import type { Reader, Writer } from '../host/host.ts';
+import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
+import { drift, expectation, ok, type Resource, task, unknownUntil } from '../resource/resource.ts';
+import { role } from '../resource/role.ts';
+import type { RunEvent } from './events.ts';
+import { play, playbook } from './playbook.ts';
+import { run } from './run.ts';
+
+/** These resources look at a set in memory, so the connection is never used. */
+const session = {
+  reader: {} as Reader,
+  facts: {} as Facts,
+  writerFor: () => ({}) as Writer,
+  roundTrips: () => 0,
+  close: async () => {},
+};
+
+function inventoryOf(groups: Record<string, readonly string[]>): Inventory<object> {
+  const hosts = Object.entries(groups).flatMap(([group, names]) =>
+    names.map(
+      (name): InventoryHost<object> => ({
+        name,
+        groups: [group],
+        reach: {
+          type: 'local',
+          address: name,
+          port: undefined,
+          user: undefined,
+          hostKeys: [],
+          identityFile: undefined,
+          knownHostsFile: undefined,
+          jump: [],
+          becomePassword: undefined,
+        },
+        vars: {},
+      }),
+    ),
+  );
+  return { name: 'test', file: 'test.yaml', hosts };
+}
+
+/** A thing that is there once it was made, and that cannot be told before `needs` is there. */
+function thing(made: Set<string>, name: string, needs?: string): Resource {
+  return task(name, {
+    check: async () => {
+      if (needs && !made.has(needs)) return unknownUntil(needs);
+      return made.has(name) ? ok : drift(`${name} is missing`);
+    },
+    apply: async () => void made.add(name),
+  });
+}
+
+async function runWith(
+  plays: Parameters<typeof playbook<object>>[2],
+  inventory: Inventory<object>,
+  options: { check?: boolean; unreachable?: string; roles?: string[]; interrupt?: AbortSignal } = {},
+) {
+  const events: RunEvent[] = [];
+  const result = await run(
+    playbook('test', 'tests.', plays),
+    inventory,
+    async (host) => {
+      if (host.name === options.unreachable) throw new Error('no route to host');
+      return session;
+    },
+    {
+      check: options.check ?? false,
+      forks: 2,
+      hosts: new Set(inventory.hosts.map((host) => host.name)),
+      roles: options.roles ? new Set(options.roles) : undefined,
+      interrupt: options.interrupt ?? new AbortController().signal,
+    },
+    (event) => events.push(event),
+  );
+  const outcomes = events.flatMap((e) =>
+    e.type === 'resource-done' ? [`${e.step.host} ${e.step.resource} ${e.outcome}`] : [],
+  );
+  return { result, events, outcomes };
+}
+
+test('changes what drifts, in order, and a second run changes nothing', async () => {
+  const made = new Set(['b']);
+  const plays = [
+    play('all', {
+      hosts: 'all',
+      roles: [role<object>('r', () => [thing(made, 'a'), thing(made, 'b'), thing(made, 'c', 'a')])],
+    }),
+  ];
+  const first = await runWith(plays, inventoryOf({ one: ['h1'] }));
+  expect(first.outcomes).toEqual(['h1 a changed', 'h1 b ok', 'h1 c changed']);
+  const second = await runWith(plays, inventoryOf({ one: ['h1'] }));
+  expect(second.outcomes).toEqual(['h1 a ok', 'h1 b ok', 'h1 c ok']);
+});
+
+test('check mode tells what would change and what cannot be told, and changes nothing', async () => {
+  const made = new Set<string>();
+  const plays = [
+    play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(made, 'a'), thing(made, 'c', 'a')])] }),
+  ];
+  const { outcomes } = await runWith(plays, inventoryOf({ one: ['h1'] }), { check: true });
+  expect(outcomes).toEqual(['h1 a pending', 'h1 c unknown']);
+  expect(made.size).toBe(0);
+});
+
+test('what was applied and still drifts is a failure with both looks', async () => {
+  const stubborn = task('stubborn', { check: async () => drift('still bent'), apply: async () => {} });
+  const { events, outcomes } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [stubborn])] })],
+    inventoryOf({ one: ['h1'] }),
+  );
+  expect(outcomes).toEqual(['h1 stubborn failed']);
+  const failed = events.find((e) => e.type === 'resource-done');
+  expect(String(failed?.error)).toMatch(/did not converge[\s\S]*still bent[\s\S]*still bent/);
+});
+
+test('a host that fails stops there, others go on, and a play that needs it is skipped with the reason', async () => {
+  const made = new Set<string>();
+  const breaks = (host: string) =>
+    task('brittle', {
+      check: async () => (made.has(`brittle ${host}`) ? ok : drift('missing')),
+      apply: async () => {
+        if (host === 'h1') throw new Error('it broke');
+        made.add(`brittle ${host}`);
+      },
+    });
+  const first = role<object>('first', ({ host }) => [breaks(host.name), thing(made, `after ${host.name}`)]);
+  const last = role<object>('last', ({ host }) => [thing(made, `last ${host.name}`)]);
+  const { outcomes, events, result } = await runWith(
+    [
+      play('one', { hosts: 'all', roles: [first] }),
+      play('two', { hosts: 'b', roles: [last], needs: ['one'] }),
+    ],
+    inventoryOf({ a: ['h1'], b: ['h2'] }),
+  );
+  expect(outcomes.sort()).toEqual(['h1 brittle failed', 'h2 after h2 changed', 'h2 brittle changed']);
+  const skipped = events.find((e) => e.type === 'play-skipped');
+  expect(skipped).toMatchObject({ play: 'two', why: expect.stringContaining('h1: brittle failed') });
+  expect(result.hosts.map((h) => h.stopped)).toEqual(['brittle failed', expect.stringContaining('skipped')]);
+});
+
+test('an unreachable host is named, others go on', async () => {
+  const made = new Set<string>();
+  const make = role<object>('r', ({ host }) => [thing(made, host.name)]);
+  const { outcomes, result } = await runWith(
+    [play('all', { hosts: 'all', roles: [make] })],
+    inventoryOf({ a: ['h1', 'h2'] }),
+    { unreachable: 'h1' },
+  );
+  expect(outcomes).toEqual(['h2 h2 changed']);
+  expect(result.hosts.map((h) => [h.host, h.unreachable])).toEqual([
+    ['h1', true],
+    ['h2', false],
+  ]);
+});
+
+test('an unmet must fails the host, an unmet should only warns', async () => {
+  const made = new Set<string>();
+  const must = expectation('enough memory', async () => drift('2 GB'), { hint: 'add memory' });
+  const should = expectation('fast disk', async () => drift('slow'), { severity: 'should' });
+  const { outcomes, events } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [should, must, thing(made, 'a')])] })],
+    inventoryOf({ a: ['h1'] }),
+  );
+  expect(outcomes).toEqual(['h1 fast disk warning', 'h1 enough memory failed']);
+  expect(events.find((e) => e.type === 'resource-done' && e.outcome === 'failed')).toMatchObject({
+    error: { hint: 'add memory' },
+  });
+  expect(made.size).toBe(0);
+});
+
+test('what an earlier play changed is seen by a later one, also on another host', async () => {
+  const made = new Set<string>();
+  const { outcomes } = await runWith(
+    [
+      play('one', { hosts: 'a', roles: [role<object>('r1', () => [thing(made, 'database')])] }),
+      play('two', { hosts: 'b', roles: [role<object>('r2', () => [thing(made, 'rpc', 'database')])] }),
+    ],
+    inventoryOf({ a: ['h1'], b: ['h2'] }),
+  );
+  expect(outcomes).toEqual(['h1 database changed', 'h2 rpc changed']);
+});
+
+test('a check that throws is that resource’s failure', async () => {
+  const broken = task('broken', {
+    check: async () => {
+      throw new Error('cannot look');
+    },
+    apply: async () => {},
+  });
+  const { outcomes } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [broken])] })],
+    inventoryOf({ a: ['h1'] }),
+  );
+  expect(outcomes).toEqual(['h1 broken failed']);
+});
+
+test('only the chosen roles run', async () => {
+  const made = new Set<string>();
+  const { outcomes } = await runWith(
+    [
+      play('all', {
+        hosts: 'all',
+        roles: [role<object>('r1', () => [thing(made, 'a')]), role<object>('r2', () => [thing(made, 'b')])],
+      }),
+    ],
+    inventoryOf({ a: ['h1'] }),
+    { roles: ['r2'] },
+  );
+  expect(outcomes).toEqual(['h1 b changed']);
+});
+
+test('after an interrupt no new change is begun', async () => {
+  const made = new Set<string>();
+  const controller = new AbortController();
+  const interrupting = task('interrupting', {
+    check: async () => (made.has('i') ? ok : drift('missing')),
+    apply: async () => {
+      made.add('i');
+      controller.abort();
+    },
+  });
+  const { outcomes, result } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [interrupting, thing(made, 'a')])] })],
+    inventoryOf({ a: ['h1'] }),
+    { interrupt: controller.signal },
+  );
+  expect(outcomes).toEqual(['h1 interrupting changed']);
+  expect(result).toMatchObject({ interrupted: true, hosts: [{ stopped: 'interrupted' }] });
+});

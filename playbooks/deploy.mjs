@@ -1,0 +1,22 @@
+#!/usr/bin/env zx
+// Turns bare servers into a serving RPC node, in the order of the specification (part 1, "Deployment order").
+import { play, playbook, roles, runPlaybook } from '../lib/boot.mjs';
+
+await runPlaybook(
+  playbook('deploy', 'turns bare servers into a serving RPC node and keeps them so.', [
+    play('preflight', { hosts: 'all', roles: await roles('preflight') }),
+    play('prepare servers', {
+      hosts: 'all',
+      roles: await roles('client-tools', 'time-sync', 'docker', 'docker-root', 'disk-alert', 'configuration'),
+    }),
+    play('Database+Sync server', {
+      hosts: 'database',
+      roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync'),
+    }),
+    play('RPC servers', {
+      hosts: 'rpc',
+      roles: await roles('prover', 'pool-db', 'json-rpc', 'verify'),
+      needs: ['Database+Sync server'],
+    }),
+  ]),
+);

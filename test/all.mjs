@@ -1,0 +1,25 @@
+#!/usr/bin/env zx
+// All that has to hold before a change lands: lint, types, unit tests, and the whole deploy on the lab.
+// Closes with the line `N passed, N failed`.
+import { readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { $ } from 'zx';
+
+const show = $({ stdio: 'inherit', nothrow: true });
+const report = join(tmpdir(), `rpc-playbooks-tests-${process.pid}.json`);
+
+const lint = await show`npx biome check`;
+const types = await show`npx tsc -p .`;
+const tests = await show`npx vitest run --reporter=default --reporter=json --outputFile=${report}`;
+
+/** @type {{ numPassedTests: number, numFailedTests: number, numTotalTestSuites: number, numFailedTestSuites: number }} */
+const counts = JSON.parse(await readFile(report, 'utf8'));
+await rm(report);
+const checks = [lint, types];
+const passed = counts.numPassedTests + checks.filter((check) => check.ok).length;
+// A suite that fails before its first test has no failed test, yet it did fail.
+const failedTests = Math.max(counts.numFailedTests, tests.ok ? 0 : 1);
+const failed = failedTests + checks.filter((check) => !check.ok).length;
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { labUp } from '../../lab/up.mjs';
+import { resetHosts } from '../../lab/reset.mjs';
+import { labHosts, listing, onHost, rpc } from './lab-host.ts';
+import { named, runPlaybook, summaryOf } from './playbook.ts';
+
+const containersOf = {
+  'db-1': ['state-db', 'prover', 'pool-db', 'sync'],
+  'rpc-1': ['prover', 'pool-db', 'json-rpc'],
+  'rpc-2': ['prover', 'pool-db', 'json-rpc'],
+} as const;
+
+const started = (host: string) =>
+  onHost(host, `docker inspect --format '{{.Name}} {{.Id}} {{.State.StartedAt}}' $(docker ps -q) | sort`);
+const files = (host: string) =>
+  onHost(host, `find /etc /opt /usr -xdev -type f -printf '%p %T@ %m %u %s\\n' | sort`);
+const blockNumber = async (host: string) => Number(await rpc(host, 'eth_blockNumber'));
+
+beforeAll(async () => {
+  await labUp({ log: console.error });
+  await resetHosts([...labHosts]);
+});
+
+afterAll(async () => {
+  for (const host of labHosts) console.error(`${host}: ${await onHost(host, 'docker ps 2>&1 || true')}`);
+});
+
+test('check mode on bare hosts plans everything and changes nothing', async () => {
+  const before = await Promise.all(labHosts.map(listing));
+  const run = await runPlaybook('deploy', '--inventory', 'lab', '--check');
+  expect(run.exitCode, run.output).toBe(2);
+  expect(await Promise.all(labHosts.map(listing))).toEqual(before);
+
+  const pending = named(run.output, 'pending').join('\n');
+  for (const host of labHosts) {
+    expect(pending).toContain(`${host} docker: `);
+    expect(pending).toContain(`${host} configuration: `);
+    expect(pending).toContain(`${host} time-sync: `);
+  }
+  expect(named(run.output, 'unknown').join('\n')).toMatch(/db-1 snapshot: .*\n[\s\S]*rpc-1 json-rpc: /);
+  expect(named(run.output, 'failed')).toEqual([]);
+});
+
+test('the first run takes bare hosts to a serving node', async () => {
+  const run = await runPlaybook('deploy', '--inventory', 'lab');
+  expect(run.exitCode, run.output).toBe(0);
+  for (const host of labHosts) {
+    const running = await onHost(host, `docker ps --format '{{.Names}}'`);
+    expect(running.split('\n').sort()).toEqual([...containersOf[host]].sort());
+  }
+});
+
+test('each RPC host answers with a block that is in the restored database, and blocks grow', async () => {
+  for (const host of ['rpc-1', 'rpc-2']) {
+    const first = await blockNumber(host);
+    expect(first).toBeGreaterThan(0);
+    const block = (await rpc(host, 'eth_getBlockByNumber', [`0x${first.toString(16)}`, false])) as { hash: string };
+    const stored = await onHost(
+      'db-1',
+      `docker exec state-db sh -c 'psql -AtU "$POSTGRES_USER" -d "$POSTGRES_DB" -c "SELECT block_hash FROM state.l2block WHERE block_num = ${first}"'`,
+    );
+    expect(block.hash).toBe(stored);
+    await expect.poll(() => blockNumber(host), { timeout: 60_000, interval: 1000 }).toBeGreaterThan(first);
+  }
+});
+
+test('what the specification asks of containers and databases is so', async () => {
+  for (const container of ['state-db', 'pool-db']) {
+    expect(await onHost('db-1', `docker inspect --format '{{.HostConfig.CpuShares}}' ${container}`)).toBe('4096');
+  }
+  expect(await onHost('db-1', `docker info --format '{{.DockerRootDir}}'`)).toBe('/data/docker');
+  const indexes = await onHost(
+    'db-1',
+    `docker exec state-db sh -c 'psql -AtU "$POSTGRES_USER" -d "$POSTGRES_DB" -c "SELECT indexname FROM pg_indexes WHERE schemaname = '"'state'"'"'`,
+  );
+  for (const index of [
+    'l2block_block_hash_idx',
+    'l2block_created_at_idx',
+    'log_log_index_idx',
+    'log_topic0_idx',
+    'log_topic1_idx',
+    'log_topic2_idx',
+    'log_topic3_idx',
+    'idx_receipt_tx_index',
+    'receipt_block_num_idx',
+  ]) {
+    expect(indexes.split('\n')).toContain(index);
+  }
+});
+
+test('a second run changes nothing, restarts nothing, touches no file', async () => {
+  const before = await Promise.all(labHosts.flatMap((host) => [started(host), files(host)]));
+  const run = await runPlaybook('deploy', '--inventory', 'lab');
+  expect(run.exitCode, run.output).toBe(0);
+  for (const row of Object.values(summaryOf(run.output))) expect(row).toMatchObject({ changed: '0', failed: '0' });
+  expect(await Promise.all(labHosts.flatMap((host) => [started(host), files(host)]))).toEqual(before);
+});
+
+test('check mode on a converged deployment ends with 0', async () => {
+  const run = await runPlaybook('deploy', '--inventory', 'lab', '--check');
+  expect(run.exitCode, run.output).toBe(0);
+});
+
+test('drift put in by hand is named, all of it and nothing else, and mended; only dependents restart', async () => {
+  await onHost('rpc-1', 'ln -sf /usr/share/zoneinfo/Europe/Paris /etc/localtime');
+  await onHost('rpc-1', `sed -i 's/^MaxRequestsPerIPAndSecond.*/MaxRequestsPerIPAndSecond = 7/' /opt/rpc-node/node.config.toml`);
+  await onHost('rpc-2', 'docker stop -t 2 json-rpc');
+  await onHost('rpc-2', 'chmod 0644 /opt/rpc-node/prover.config.json');
+  await onHost(
+    'db-1',
+    `docker exec state-db sh -c 'psql -U "$POSTGRES_USER" -d "$POSTGRES_DB" -c "DROP INDEX state.log_topic2_idx"'`,
+  );
+  await onHost('db-1', `sed -i 's/"insecure-registries"/"insecure-registries-gone"/' /etc/docker/daemon.json`);
+
+  const check = await runPlaybook('deploy', '--inventory', 'lab', '--check');
+  expect(check.exitCode, check.output).toBe(2);
+  const expected = [
+    /^rpc-1 time-sync: .*zone/,
+    /^rpc-1 configuration: .*node\.config\.toml/,
+    /^rpc-2 json-rpc: .*json-rpc/,
+    /^rpc-2 configuration: .*prover\.config\.json/,
+    /^db-1 snapshot: .*log_topic2_idx/,
+    /^db-1 docker: .*daemon\.json/,
+  ];
+  const pending = named(check.output, 'pending');
+  for (const pattern of expected) expect(pending.join('\n')).toMatch(new RegExp(pattern.source, 'm'));
+  expect(pending.filter((line) => !expected.some((pattern) => pattern.test(line))), check.output).toEqual([]);
+
+  const before = new Map((await started('rpc-1')).split('\n').map((line) => [line.split(' ')[0], line]));
+  const run = await runPlaybook('deploy', '--inventory', 'lab');
+  expect(run.exitCode, run.output).toBe(0);
+  for (const line of (await started('rpc-1')).split('\n')) {
+    const [name] = line.split(' ');
+    if (name === '/json-rpc') expect(line).not.toBe(before.get(name));
+    else expect(line).toBe(before.get(name));
+  }
+  const again = await runPlaybook('deploy', '--inventory', 'lab', '--check');
+  expect(again.exitCode, again.output).toBe(0);
+});
+
+test('--role runs that role alone, --limit that host alone', async () => {
+  for (const host of labHosts) await onHost(host, 'ln -sf /usr/share/zoneinfo/Asia/Tokyo /etc/localtime');
+  await onHost('rpc-1', 'chmod 0600 /etc/docker/daemon.json');
+  const run = await runPlaybook('deploy', '--inventory', 'lab', '--role', 'time-sync', '--limit', 'rpc-1');
+  expect(run.exitCode, run.output).toBe(0);
+  expect(named(run.output, 'changed')).toHaveLength(1);
+  expect(Object.keys(summaryOf(run.output))).toEqual(['rpc-1']);
+  expect(await onHost('rpc-1', 'readlink -f /etc/localtime')).toMatch(/UTC$/);
+  expect(await onHost('rpc-2', 'readlink -f /etc/localtime')).toMatch(/Tokyo$/);
+  expect(await onHost('rpc-1', 'stat -c %a /etc/docker/daemon.json')).toBe('600');
+  const rest = await runPlaybook('deploy', '--inventory', 'lab');
+  expect(rest.exitCode, rest.output).toBe(0);
+});

@@ -1,0 +1,47 @@
+import { $ } from 'zx';
+
+/** The hosts of the embedded lab. */
+export const labHosts = ['db-1', 'rpc-1', 'rpc-2'] as const;
+export type LabHost = (typeof labHosts)[number];
+
+const quiet = $({ quiet: true, nothrow: true, maxBuffer: 256 * 1024 * 1024 } as object);
+
+/** Runs a script on a lab host, past the tool's own connection, as root. @throws Error when it fails */
+export async function onHost(host: string, script: string): Promise<string> {
+  const result = await quiet({ input: script })`docker exec -i rpc-lab-${host} sh -e`;
+  if (!result.ok) throw new Error(`on ${host}: ${script}\nexited with ${result.exitCode}: ${result.stderr}`);
+  return result.stdout.trim();
+}
+
+/**
+ * All that a run might change on a host: files with mode, owner, time and checksum, packages, units, containers, time zone.
+ * Left out is what a host writes by itself at any moment: logs, caches, /run, and what running services keep of their own.
+ */
+export function listing(host: string): Promise<string> {
+  return onHost(
+    host,
+    `
+    find / -xdev \\( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /var/log -o -path /tmp \
+      -o -path /var/lib/systemd -o -path /var/lib/private -o -path /var/lib/chrony -o -path /var/lib/sudo \
+      -o -path /var/lib/docker \\) -prune \
+      -o -printf '%p %y %m %U %G %s %T@ %l\\n' | sort
+    find /etc /opt /root /home /srv /usr/local -xdev -type f -exec sha256sum {} + | sort -k 2
+    ls -la --time-style=full-iso /data
+    dpkg -l
+    systemctl list-unit-files --no-pager --no-legend
+    systemctl list-units --type=service,timer,mount --state=active --no-pager --no-legend --plain | cut -d ' ' -f 1 | grep -v '^user\\|^session'
+    readlink /etc/localtime || true
+    mount | sort
+    if command -v docker >/dev/null; then docker ps -a --no-trunc; docker image ls -a --no-trunc; fi`,
+  );
+}
+
+/** A JSON-RPC call to a port of a host, from the host itself. @returns its result */
+export async function rpc(host: string, method: string, params: readonly unknown[] = []): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  const answer = await onHost(
+    host,
+    `curl -sS -m 10 -H 'Content-Type: application/json' -d '${body}' http://127.0.0.1:8123/`,
+  );
+  return (JSON.parse(answer) as { result: unknown }).result;
+}

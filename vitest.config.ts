@@ -1,0 +1,19 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['{lib,roles,playbooks}/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'lab',
+          include: ['test/**/*.test.ts'],
+          // One lab, one machine: its tests change hosts and must not meet.
+          fileParallelism: false,
+          testTimeout: 900_000,
+          hookTimeout: 1_200_000,
+        },
+      },
+    ],
+  },
+});
