@@ -3,7 +3,9 @@ import type { Playbook } from '../run/playbook.ts';
 /** What `--help` prints. */
 export function helpText<V>(playbook: Playbook<V>, roleNames: readonly string[]): string {
   const command = `npx zx playbooks/${playbook.name}.mjs`;
-  const plays = playbook.plays.map((play) => `  ${play.name} (${play.hosts}): ${play.roles.map((r) => r.name).join(', ')}`);
+  const plays = playbook.plays.map(
+    (play) => `  ${play.name} (${play.hosts}): ${play.roles.map((r) => r.name).join(', ')}`,
+  );
   return `${command} ${playbook.purpose}
 
 Options

@@ -94,8 +94,22 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
     [first.padEnd(style.hostWidth), ...cells.map((cell, at) => cell.padStart(widths[at] ?? 0))].join('  ');
   return [
     '',
-    style.paint('bold', row('', columns.map(([title]) => title))),
-    ...hosts.map((host) => style.paint(rowColour(host), row(host.host, columns.map(([, cell]) => cell(host))))),
+    style.paint(
+      'bold',
+      row(
+        '',
+        columns.map(([title]) => title),
+      ),
+    ),
+    ...hosts.map((host) =>
+      style.paint(
+        rowColour(host),
+        row(
+          host.host,
+          columns.map(([, cell]) => cell(host)),
+        ),
+      ),
+    ),
     style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
     ...hosts.filter((h) => h.stopped && !h.unreachable).map((h) => style.paint('red', `${h.host}: ${h.stopped}`)),
   ];

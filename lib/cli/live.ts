@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:tty';
 import { stripVTControlCharacters } from 'node:util';
-import { redact } from '../secret/secret.ts';
 import type { Listener } from '../run/events.ts';
+import { redact } from '../secret/secret.ts';
 import { BusyHosts } from './busy.ts';
 import { linesOf, type Style, summaryLines } from './lines.ts';
 

@@ -1,6 +1,6 @@
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { selectHosts } from '../inventory/pattern.ts';
-import { exitCode, type ExitCode, Problem, Problems } from '../problem.ts';
+import { type ExitCode, exitCode, Problem, Problems } from '../problem.ts';
 import type { Playbook } from '../run/playbook.ts';
 import { run } from '../run/run.ts';
 import type { Session } from '../run/session.ts';
@@ -77,7 +77,10 @@ async function perform<V>(
         roles: options.roles.length > 0 ? new Set(options.roles) : undefined,
         interrupt: signal,
       },
-      output(options, hosts.map((host) => host.name)),
+      output(
+        options,
+        hosts.map((host) => host.name),
+      ),
     );
     return exitCodeOf(result);
   } finally {

@@ -1,5 +1,5 @@
-import { redact } from '../secret/secret.ts';
 import type { Listener } from '../run/events.ts';
+import { redact } from '../secret/secret.ts';
 import { BusyHosts } from './busy.ts';
 import { linesOf, type Style, summaryLines } from './lines.ts';
 

@@ -17,7 +17,11 @@ export class DidNotConverge extends Error {
  * @param interrupted says whether to stop before the next change
  * @returns why it stopped, or undefined when all is as it should be
  */
-export async function converge(host: HostRun, items: readonly Item[], interrupted: () => boolean): Promise<string | undefined> {
+export async function converge(
+  host: HostRun,
+  items: readonly Item[],
+  interrupted: () => boolean,
+): Promise<string | undefined> {
   for (const [at, item] of items.entries()) {
     if (interrupted()) return 'interrupted';
     const failed = await convergeItem(host, item, items.slice(at));
@@ -37,7 +41,9 @@ async function convergeItem(host: HostRun, item: Item, rest: readonly Item[]): P
       host.done(step, 'ok');
       return false;
     case 'unknown':
-      host.done(step, 'failed', { error: new Error(`it cannot be told until ${seen.until}, and that has not come about`) });
+      host.done(step, 'failed', {
+        error: new Error(`it cannot be told until ${seen.until}, and that has not come about`),
+      });
       return true;
     case 'drift':
       if (resource.expects === 'should') {
@@ -49,7 +55,12 @@ async function convergeItem(host: HostRun, item: Item, rest: readonly Item[]): P
 }
 
 /** @returns whether it converged */
-async function change(host: HostRun, item: Item, before: Verdict & { is: 'drift' }, rest: readonly Item[]): Promise<boolean> {
+async function change(
+  host: HostRun,
+  item: Item,
+  before: Verdict & { is: 'drift' },
+  rest: readonly Item[],
+): Promise<boolean> {
   const { step, resource } = item;
   const start = performance.now();
   const details = (error?: unknown) => ({

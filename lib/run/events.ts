@@ -33,7 +33,13 @@ export interface HostSummary {
 
 /** All that a run tells, in order. Output of every form is made from these alone. */
 export type RunEvent =
-  | { readonly type: 'run-started'; readonly playbook: string; readonly inventory: string; readonly check: boolean; readonly hosts: readonly string[] }
+  | {
+      readonly type: 'run-started';
+      readonly playbook: string;
+      readonly inventory: string;
+      readonly check: boolean;
+      readonly hosts: readonly string[];
+    }
   | { readonly type: 'host-connected'; readonly host: string; readonly seconds: number }
   | { readonly type: 'host-unreachable'; readonly host: string; readonly error: unknown }
   | { readonly type: 'host-stopped'; readonly host: string; readonly play: string; readonly why: string }
@@ -51,6 +57,11 @@ export type RunEvent =
       readonly error: unknown;
       readonly seconds: number;
     }
-  | { readonly type: 'run-finished'; readonly hosts: readonly HostSummary[]; readonly seconds: number; readonly interrupted: boolean };
+  | {
+      readonly type: 'run-finished';
+      readonly hosts: readonly HostSummary[];
+      readonly seconds: number;
+      readonly interrupted: boolean;
+    };
 
 export type Listener = (event: RunEvent) => void;

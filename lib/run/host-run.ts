@@ -58,7 +58,11 @@ export class HostRun {
   }
 
   /** Counts and tells how a resource ended. */
-  done(step: Step, outcome: Outcome, details: Partial<Pick<ResourceDone, 'differences' | 'note' | 'error' | 'seconds'>> = {}): void {
+  done(
+    step: Step,
+    outcome: Outcome,
+    details: Partial<Pick<ResourceDone, 'differences' | 'note' | 'error' | 'seconds'>> = {},
+  ): void {
     this.#counts[outcome] += 1;
     const { differences = [], note, error, seconds = 0 } = details;
     this.#tell({ type: 'resource-done', step, outcome, differences, note, error, seconds });

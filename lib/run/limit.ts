@@ -3,7 +3,11 @@
  *
  * @returns the results in the order of the items
  */
-export async function mapWithForks<T, R>(items: readonly T[], forks: number, work: (item: T) => Promise<R>): Promise<R[]> {
+export async function mapWithForks<T, R>(
+  items: readonly T[],
+  forks: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();
   const worker = async () => {

@@ -128,10 +128,7 @@ test('a host that fails stops there, others go on, and a play that needs it is s
   const first = role<object>('first', ({ host }) => [breaks(host.name), thing(made, `after ${host.name}`)]);
   const last = role<object>('last', ({ host }) => [thing(made, `last ${host.name}`)]);
   const { outcomes, events, result } = await runWith(
-    [
-      play('one', { hosts: 'all', roles: [first] }),
-      play('two', { hosts: 'b', roles: [last], needs: ['one'] }),
-    ],
+    [play('one', { hosts: 'all', roles: [first] }), play('two', { hosts: 'b', roles: [last], needs: ['one'] })],
     inventoryOf({ a: ['h1'], b: ['h2'] }),
   );
   expect(outcomes.sort()).toEqual(['h1 brittle failed', 'h2 after h2 changed', 'h2 brittle changed']);

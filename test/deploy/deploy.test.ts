@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { labUp } from '../../lab/up.mjs';
 import { resetHosts } from '../../lab/reset.mjs';
+import { labUp } from '../../lab/up.mjs';
 import { labHosts, listing, onHost, rpc } from './lab-host.ts';
 import { named, runPlaybook, summaryOf } from './playbook.ts';
 
@@ -12,8 +12,7 @@ const containersOf = {
 
 const started = (host: string) =>
   onHost(host, `docker inspect --format '{{.Name}} {{.Id}} {{.State.StartedAt}}' $(docker ps -q) | sort`);
-const files = (host: string) =>
-  onHost(host, `find /etc /opt /usr -xdev -type f -printf '%p %T@ %m %u %s\\n' | sort`);
+const files = (host: string) => onHost(host, `find /etc /opt /usr -xdev -type f -printf '%p %T@ %m %u %s\\n' | sort`);
 const blockNumber = async (host: string) => Number(await rpc(host, 'eth_blockNumber'));
 
 beforeAll(async () => {
@@ -103,7 +102,10 @@ test('check mode on a converged deployment ends with 0', async () => {
 
 test('drift put in by hand is named, all of it and nothing else, and mended; only dependents restart', async () => {
   await onHost('rpc-1', 'ln -sf /usr/share/zoneinfo/Europe/Paris /etc/localtime');
-  await onHost('rpc-1', `sed -i 's/^MaxRequestsPerIPAndSecond.*/MaxRequestsPerIPAndSecond = 7/' /opt/rpc-node/node.config.toml`);
+  await onHost(
+    'rpc-1',
+    `sed -i 's/^MaxRequestsPerIPAndSecond.*/MaxRequestsPerIPAndSecond = 7/' /opt/rpc-node/node.config.toml`,
+  );
   await onHost('rpc-2', 'docker stop -t 2 json-rpc');
   await onHost('rpc-2', 'chmod 0644 /opt/rpc-node/prover.config.json');
   await onHost(
@@ -124,7 +126,10 @@ test('drift put in by hand is named, all of it and nothing else, and mended; onl
   ];
   const pending = named(check.output, 'pending');
   for (const pattern of expected) expect(pending.join('\n')).toMatch(new RegExp(pattern.source, 'm'));
-  expect(pending.filter((line) => !expected.some((pattern) => pattern.test(line))), check.output).toEqual([]);
+  expect(
+    pending.filter((line) => !expected.some((pattern) => pattern.test(line))),
+    check.output,
+  ).toEqual([]);
 
   const before = new Map((await started('rpc-1')).split('\n').map((line) => [line.split(' ')[0], line]));
   const run = await runPlaybook('deploy', '--inventory', 'lab');

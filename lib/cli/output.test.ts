@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import type { RunEvent } from '../run/events.ts';
+import { Secret } from '../secret/secret.ts';
+import { BusyHosts } from './busy.ts';
+import { exitCodeOf } from './exit-code.ts';
+import { linesOf } from './lines.ts';
+import { plainOutput } from './plain.ts';
+
+const style = { paint: (_style: unknown, text: string) => text, verbose: false, hostWidth: 5 };
+const step = { host: 'rpc-1', play: 'p', role: 'docker', resource: 'file /etc/docker/daemon.json' };
+const done = (details: object): RunEvent => ({
+  type: 'resource-done',
+  step,
+  outcome: 'changed',
+  differences: [],
+  note: undefined,
+  error: undefined,
+  seconds: 0,
+  ...details,
+});
+
+test('every line of a host starts with its name, its diff too', () => {
+  const lines = linesOf(done({ differences: [{ what: 'mode', was: '0644', wanted: '0600' }] }), style);
+  expect(lines[0]).toBe('rpc-1  changed docker: file /etc/docker/daemon.json');
+  expect(lines.length).toBeGreaterThan(1);
+  for (const line of lines) expect(line).toMatch(/^rpc-1/);
+});
+
+test('what is ok is told only when asked', () => {
+  expect(linesOf(done({ outcome: 'ok' }), style)).toEqual([]);
+  expect(linesOf(done({ outcome: 'ok' }), { ...style, verbose: true })).toHaveLength(1);
+});
+
+test('a secret leaves in no line', () => {
+  const secret = new Secret('correct-horse-battery');
+  let printed = '';
+  const listen = plainOutput((text) => {
+    printed += text;
+  }, style);
+  listen(done({ note: `was ${secret.reveal()}`, error: new Error(`cannot use ${secret.reveal()}`) }));
+  expect(printed).toContain('[secret]');
+  expect(printed).not.toContain('correct-horse-battery');
+});
+
+test('an error shows cause and hint, no stack', () => {
+  const error = Object.assign(new Error('no space'), { hint: 'free some' });
+  expect(linesOf(done({ outcome: 'failed', error }), style).join('\n')).toMatch(/no space\n.*free some$/);
+});
+
+test('busy hosts show elapsed time, progress and rate', () => {
+  let now = 0;
+  const busy = new BusyHosts(() => now);
+  busy.follow({ type: 'resource-started', step });
+  const progress = (value: number): RunEvent => ({
+    type: 'progress',
+    step,
+    progress: { what: 'downloaded', done: value, total: 400, unit: 'bytes' },
+  });
+  busy.follow(progress(100));
+  now = 2;
+  busy.follow(progress(200));
+  expect(busy.list()).toEqual([
+    {
+      host: 'rpc-1',
+      what: 'docker: file /etc/docker/daemon.json (2.0 s) downloaded 200 B of 400 B (50%), 50 B/s, 4.0 s left',
+    },
+  ]);
+  busy.follow(done({}));
+  expect(busy.list()).toEqual([]);
+});
+
+test.each([
+  [{}, 0],
+  [{ counts: { changed: 3 } }, 0],
+  [{ counts: { pending: 1 } }, 2],
+  [{ counts: { unknown: 1 } }, 2],
+  [{ counts: { failed: 1, pending: 1 } }, 1],
+  [{ unreachable: true, counts: { pending: 1 } }, 4],
+  [{ stopped: 'skipped' }, 1],
+])('%j ends with %i', (host, code) => {
+  const counts = { ok: 1, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0, ...host.counts };
+  const summary = { host: 'h', seconds: 1, unreachable: false, stopped: undefined, roundTrips: 1, ...host, counts };
+  expect(exitCodeOf({ hosts: [summary], interrupted: false })).toBe(code);
+  expect(exitCodeOf({ hosts: [summary], interrupted: true })).toBe(130);
+});
