@@ -1,11 +1,12 @@
 // Lets `npx zx` run playbooks whose modules are TypeScript, and exports what a playbook needs.
 // Nothing here may be imported statically from a .ts file: tsx has to be registered first.
-if (!process.features.typescript) (await import('tsx/esm/api')).register();
+const native = /** @type {{ typescript?: unknown }} */ (process.features).typescript;
+if (!native) (await import('tsx/esm/api')).register();
 
 const { main } = await import('./cli/main.ts');
 const { play, playbook } = await import('./run/playbook.ts');
 const { loadDeployment } = await import('./node/inventory.ts');
-const { openSession } = await import('./node/session.ts');
+const { openSession } = await import('./run/open-session.ts');
 
 export { play, playbook };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RunEvent } from '../run/events.ts';
+import type { HostSummary, RunEvent } from '../run/events.ts';
 import { Secret } from '../secret/secret.ts';
 import { BusyHosts } from './busy.ts';
 import { exitCodeOf } from './exit-code.ts';
@@ -69,7 +69,7 @@ test('busy hosts show elapsed time, progress and rate', () => {
   expect(busy.list()).toEqual([]);
 });
 
-test.each([
+test.each<[Partial<Omit<HostSummary, 'counts'>> & { counts?: Partial<HostSummary['counts']> }, number]>([
   [{}, 0],
   [{ counts: { changed: 3 } }, 0],
   [{ counts: { pending: 1 } }, 2],

@@ -24,11 +24,21 @@ export interface BlockDevice {
 
 /** What is known of a host before any role looks at it. One trip gathers all of it. */
 export interface Facts {
-  readonly distribution: { readonly id: string; readonly version: string; readonly codename: string; readonly title: string };
+  readonly distribution: {
+    readonly id: string;
+    readonly version: string;
+    readonly codename: string;
+    readonly title: string;
+  };
   /** As `uname -m` says: `x86_64`. */
   readonly architecture: string;
   readonly kernel: string;
-  readonly cpu: { readonly count: number; readonly mhz: number; readonly model: string; readonly flags: readonly string[] };
+  readonly cpu: {
+    readonly count: number;
+    readonly mhz: number;
+    readonly model: string;
+    readonly flags: readonly string[];
+  };
   /** Bytes. */
   readonly memory: number;
   readonly mounts: readonly Mount[];

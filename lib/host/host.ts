@@ -76,7 +76,9 @@ export interface SqlTarget {
 }
 
 /** Rows as text, NULL as null; or why there are none. */
-export type SqlResult = { readonly ok: true; readonly rows: readonly (readonly (string | null)[])[] } | { readonly ok: false; readonly error: string };
+export type SqlResult =
+  | { readonly ok: true; readonly rows: readonly (readonly (string | null)[])[] }
+  | { readonly ok: false; readonly error: string };
 
 /**
  * Looks at a host and changes nothing. Everything asked for in one tick travels as one script over one channel;

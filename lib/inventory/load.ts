@@ -51,7 +51,9 @@ export async function loadInventory<S extends z.ZodType>(
   const parsed = inventorySchema.safeParse(plain(top));
   const problems = parsed.success ? [] : problemsOf(parsed.error.issues, top, inventorySchema, label);
 
+  const unread = problems.length;
   const baseVars = await variables(top, file, problems);
+  const complete = problems.length === unread;
   const hosts = hostsOf(top, problems);
   problems.push(...duplicates(hosts));
 
@@ -61,7 +63,10 @@ export async function loadInventory<S extends z.ZodType>(
     const unfilled = findPlaceholders(vars, label).map(({ problem }) => problem);
     open.push(...unfilled);
     const result = schema.safeParse(plain(vars));
-    if (!result.success) problems.push(...problemsOf(result.error.issues, vars, schema, label));
+    if (!result.success)
+      problems.push(
+        ...problemsOf(complete ? result.error.issues : present(result.error.issues, vars), vars, schema, label),
+      );
     return result.success ? result.data : undefined;
   });
   throwAny(open, problems);
@@ -78,7 +83,10 @@ export async function loadInventory<S extends z.ZodType>(
       };
     }),
   );
-  throwAny([], reached.flatMap((result) => (result.status === 'rejected' ? asProblems(result.reason) : [])));
+  throwAny(
+    [],
+    reached.flatMap((result) => (result.status === 'rejected' ? asProblems(result.reason) : [])),
+  );
 
   const varsByHost = new Map(all.map(({ name, vars }) => [name, vars]));
   return {
@@ -97,7 +105,9 @@ async function find(nameOrFile: string, folder: string): Promise<string> {
   if (isPath) throw new Problem(`inventory ${nameOrFile} does not exist`);
   const files = await readdir(folder).catch(() => []);
   const names = files.filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/\.yaml$/, ''));
-  throw new Problem(`there is no inventory called "${nameOrFile}": ${shown(path)} does not exist`, { hint: didYouMean(nameOrFile, names) });
+  throw new Problem(`there is no inventory called "${nameOrFile}": ${shown(path)} does not exist`, {
+    hint: didYouMean(nameOrFile, names),
+  });
 }
 
 /** A path as an operator would type it here. */
@@ -112,7 +122,12 @@ async function read(file: string, from?: Place): Promise<PlacedMap> {
   } catch (error) {
     if (error instanceof Problem || error instanceof Problems) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a folder' : `cannot be read (${code ?? 'unknown error'})`;
+    const why =
+      code === 'ENOENT'
+        ? 'does not exist'
+        : code === 'EISDIR'
+          ? 'is a folder'
+          : `cannot be read (${code ?? 'unknown error'})`;
     throw new Problem(`${file} ${why}`, { where: from });
   }
 }
@@ -126,7 +141,10 @@ function reachPart(top: PlacedMap): PlacedMap {
   if (groups?.value.kind === 'map') {
     const inner = [...groups.value.entries].map(([name, group]): [string, typeof group] => {
       if (group.value.kind !== 'map') return [name, group];
-      const hosts = [...group.value.entries].map(([host, entry]): [string, typeof entry] => [host, { ...entry, value: withoutVars(entry.value) }]);
+      const hosts = [...group.value.entries].map(([host, entry]): [string, typeof entry] => [
+        host,
+        { ...entry, value: withoutVars(entry.value) },
+      ]);
       return [name, { ...group, value: { ...group.value, entries: new Map(hosts) } }];
     });
     entries.set('groups', { ...groups, value: { ...groups.value, entries: new Map(inner) } });
@@ -152,6 +170,11 @@ async function variables(top: PlacedMap, file: string, problems: Problem[]): Pro
   return merge(merged, vars) ?? { kind: 'map', at: keyPlace(top, ['vars']), entries: new Map() };
 }
 
+/** Where a file of variables could not be read, what it would have said is not missing. */
+function present(issues: readonly z.core.$ZodIssue[], vars: Placed): z.core.$ZodIssue[] {
+  return issues.filter(({ path }) => valueAt(vars, path) !== undefined);
+}
+
 interface FoundHost {
   readonly name: string;
   readonly group: string;
@@ -169,7 +192,11 @@ function hostsOf(top: PlacedMap, problems: Problem[]): FoundHost[] {
     for (const [name, entry] of value.entries) {
       const known = hosts.find((host) => host.name === name);
       if (known) {
-        problems.push(new Problem(`host ${name} stands here a second time; the first is in group ${known.group}`, { where: entry.keyAt }));
+        problems.push(
+          new Problem(`host ${name} stands here a second time; the first is in group ${known.group}`, {
+            where: entry.keyAt,
+          }),
+        );
       } else if (entry.value.kind === 'map') {
         hosts.push({ name, group, keyAt: entry.keyAt, placed: entry.value });
       }
@@ -190,7 +217,12 @@ function duplicates(hosts: readonly FoundHost[]): Problem[] {
       seen.set(key, name);
       return [];
     }
-    return [new Problem(`${name} has the same address as ${first}: ${key}`, { where: address.at, hint: 'each host is named once' })];
+    return [
+      new Problem(`${name} has the same address as ${first}: ${key}`, {
+        where: address.at,
+        hint: 'each host is named once',
+      }),
+    ];
   });
 }
 
@@ -255,7 +287,12 @@ function throwAny(open: readonly Problem[], others: readonly Problem[]): void {
   const key = ({ where }: Problem): string => `${where?.file}:${where?.line}:${where?.column}`;
   const isOpen = new Set(open.map(key));
   const seen = new Set<string>();
-  const all = [...sorted(open), ...sorted(others.filter((problem) => !isOpen.has(key(problem))))].filter((problem) => {
+  const all = [
+    ...sorted(open).filter(
+      ({ where }, i, list) => i === list.findIndex((other) => key(other) === key({ where } as Problem)),
+    ),
+    ...sorted(others.filter((problem) => !isOpen.has(key(problem)))),
+  ].filter((problem) => {
     const id = `${key(problem)} ${problem.message}`;
     return !seen.has(id) && seen.add(id);
   });
@@ -263,7 +300,11 @@ function throwAny(open: readonly Problem[], others: readonly Problem[]): void {
 }
 
 function sorted(problems: readonly Problem[]): Problem[] {
-  const order = ({ where }: Problem): [string, number, number] => [where?.file ?? '', where?.line ?? 0, where?.column ?? 0];
+  const order = ({ where }: Problem): [string, number, number] => [
+    where?.file ?? '',
+    where?.line ?? 0,
+    where?.column ?? 0,
+  ];
   return [...problems].sort((a, b) => {
     const [fileA, lineA, columnA] = order(a);
     const [fileB, lineB, columnB] = order(b);

@@ -12,7 +12,10 @@ import { didYouMean } from './suggest.ts';
  * @throws Problem for a term that names nothing, with the nearest name
  */
 export function selectHosts<V>(inventory: Pick<Inventory<V>, 'hosts'>, pattern: string): readonly InventoryHost<V>[] {
-  const terms = pattern.split(',').map((term) => term.trim()).filter((term) => term !== '');
+  const terms = pattern
+    .split(',')
+    .map((term) => term.trim())
+    .filter((term) => term !== '');
   if (terms.length === 0) throw new Problem('the host pattern is empty', { hint: 'name a host, a group, or all' });
 
   const matching = (term: string): Set<InventoryHost<V>> => new Set(namedBy(inventory.hosts, term));
@@ -31,10 +34,11 @@ export function selectHosts<V>(inventory: Pick<Inventory<V>, 'hosts'>, pattern: 
 }
 
 function namedBy<V>(hosts: readonly InventoryHost<V>[], term: string): readonly InventoryHost<V>[] {
-  const position = /^(.+)\[(-?\d+)(?:(:)(-?\d+)?)?\]$/.exec(term);
+  const subscript = /^(.+)\[(-?\d+)(?:(:)(-?\d+)?)?\]$/.exec(term);
+  // `rpc-[12]` is a glob where nothing is called `rpc-`.
+  const position = subscript && matched(hosts, subscript[1] ?? '').length > 0 ? subscript : undefined;
   const name = position?.[1] ?? term;
-  const glob = globOf(name);
-  const found = hosts.filter((host) => name === 'all' || glob.test(host.name) || host.groups.some((group) => glob.test(group)));
+  const found = matched(hosts, name);
   if (found.length === 0) {
     const known = [...new Set([...hosts.flatMap((host) => [host.name, ...host.groups]), 'all'])];
     throw new Problem(`no host or group is called "${name}"`, { hint: didYouMean(name, known) });
@@ -45,9 +49,18 @@ function namedBy<V>(hosts: readonly InventoryHost<V>[], term: string): readonly 
   const to = position[3] === undefined ? from : position[4] === undefined ? found.length - 1 : asIndex(position[4]);
   const picked = found.filter((_, i) => i >= from && i <= to);
   if (picked.length === 0) {
-    throw new Problem(`"${term}" picks nothing: ${name} has ${found.length} host${found.length === 1 ? '' : 's'}, counted from 0`);
+    throw new Problem(
+      `"${term}" picks nothing: ${name} has ${found.length} host${found.length === 1 ? '' : 's'}, counted from 0`,
+    );
   }
   return picked;
+}
+
+function matched<V>(hosts: readonly InventoryHost<V>[], name: string): readonly InventoryHost<V>[] {
+  const glob = globOf(name);
+  return hosts.filter(
+    (host) => name === 'all' || glob.test(host.name) || host.groups.some((group) => glob.test(group)),
+  );
 }
 
 /** `*` any text, `?` one character, `[ab]` one of these; all else stands for itself. */
@@ -55,8 +68,16 @@ function globOf(pattern: string): RegExp {
   const source = pattern.replace(/\[!?[^\]]+\]|[\s\S]/g, (piece) => {
     if (piece === '*') return '.*';
     if (piece === '?') return '.';
-    if (piece.length > 1) return `[${piece.slice(1, -1).replace(/^!/, '^').replace(/[\\[\]]/g, '\\$&')}]`;
-    return piece.replace(/[.+^${}()|\\[\]/-]/g, '\\$&');
+    if (piece.length > 1)
+      return `[${piece
+        .slice(1, -1)
+        .replace(/^!/, '^')
+        .replace(/[\\[\]]/g, '\\$&')}]`;
+    return piece.replace(/[.+^${}()|\\[\]]/g, '\\$&');
   });
-  return new RegExp(`^${source}$`, 'u');
+  try {
+    return new RegExp(`^${source}$`);
+  } catch {
+    throw new Problem(`"${pattern}" is not a host pattern`);
+  }
 }

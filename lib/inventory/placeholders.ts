@@ -22,7 +22,10 @@ export function findPlaceholders(placed: Placed, label: (path: Path) => string):
     if (!what) continue;
     found.push({
       path,
-      problem: new Problem(`${label(path)} is not filled in`, { where: scalar.at, hint: `fill in: ${what[1]?.trim() || 'a value'}` }),
+      problem: new Problem(`${label(path)} is not filled in`, {
+        where: scalar.at,
+        hint: `fill in: ${what[1]?.trim() || 'a value'}`,
+      }),
     });
   }
   return found;

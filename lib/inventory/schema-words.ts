@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { type Placed, type Path, keyPlace, valueAt, valuePlace } from './placed.ts';
 import { Problem } from '../problem.ts';
-import { didYouMean, nearest } from './suggest.ts';
+import { keyPlace, type Path, type Placed, valueAt, valuePlace } from './placed.ts';
+import { didYouMean, suggest } from './suggest.ts';
 
 type Issue = z.core.$ZodIssue;
 type Schema = z.core.$ZodType;
@@ -22,7 +22,12 @@ const kinds: Readonly<Record<string, string>> = {
  *
  * @param label how a path is called: `network.l1_rpc_url`
  */
-export function problemsOf(issues: readonly Issue[], placed: Placed, schema: Schema, label: (path: Path) => string): Problem[] {
+export function problemsOf(
+  issues: readonly Issue[],
+  placed: Placed,
+  schema: Schema,
+  label: (path: Path) => string,
+): Problem[] {
   return issues.flatMap((issue) => describe(issue, placed, schema, label));
 }
 
@@ -46,31 +51,39 @@ function describe(issue: Issue, placed: Placed, schema: Schema, label: (path: Pa
   }
   const where = valuePlace(placed, path);
   if (value.kind === 'scalar' && value.value === null) {
-    return [new Problem(`${name} has no value`, { where, hint: descriptionAt(schema, path) })];
+    return [new Problem(`${name} has no value`, { where: keyPlace(placed, path), hint: descriptionAt(schema, path) })];
   }
   if (issue.code === 'invalid_key') {
     return [new Problem(`${name}: the name ${messageOf(issue.issues[0])}`, { where: keyPlace(placed, path) })];
   }
   if (issue.code === 'invalid_union') {
-    const nearestBranch = issue.errors.find((branch) => branch.every((inner) => inner.code !== 'invalid_type')) ?? issue.errors[0];
+    const nearestBranch =
+      issue.errors.find((branch) => branch.every((inner) => inner.code !== 'invalid_type')) ?? issue.errors[0];
     const inner = nearestBranch?.[0];
     if (inner) return describe({ ...inner, path: [...path, ...inner.path] } as Issue, placed, schema, label);
   }
-  return [new Problem(`${name} ${wordsFor(issue, value)}`, { where, hint: hintFor(issue, value) })];
+  return [
+    new Problem(`${name} ${wordsFor(issue, value, schemaAt(schema, path))}`, { where, hint: hintFor(issue, value) }),
+  ];
 }
 
-function wordsFor(issue: Issue, value: Placed): string {
+function wordsFor(issue: Issue, value: Placed, wanted: Schema | undefined): string {
   switch (issue.code) {
     case 'invalid_type': {
-      const wanted = issue.expected === 'number' && 'format' in issue ? 'int' : issue.expected;
-      return `must be ${kinds[wanted] ?? wanted}, not ${kindOf(value)}`;
+      const { def } = core(wanted) ?? {};
+      const kind = def?.type === 'number' && 'format' in def ? 'int' : issue.expected;
+      return `must be ${kinds[kind] ?? kind}, not ${kindOf(value)}`;
     }
     case 'invalid_value':
-      return issue.values.length === 1 ? `must be ${String(issue.values[0])}` : `must be one of ${issue.values.join(', ')}`;
+      return issue.values.length === 1
+        ? `must be ${String(issue.values[0])}`
+        : `must be one of ${issue.values.join(', ')}`;
     case 'too_small':
       return tooSmall(issue);
     case 'too_big':
-      return issue.origin === 'string' ? `must be at most ${issue.maximum} characters long` : `must be at most ${issue.maximum}`;
+      return issue.origin === 'string'
+        ? `must be at most ${issue.maximum} characters long`
+        : `must be at most ${issue.maximum}`;
     case 'invalid_format':
       if (issue.format === 'url') return 'must be a web address (http:// or https://)';
       if (issue.format === 'date') return 'must be a day, YYYY-MM-DD';
@@ -89,13 +102,17 @@ function tooSmall(issue: z.core.$ZodIssueTooSmall): string {
 function hintFor(issue: Issue, value: Placed): string | undefined {
   if (value.kind !== 'scalar' || typeof value.value !== 'string') return undefined;
   if (issue.code === 'invalid_value') {
-    const meant = nearest(value.value, issue.values.map(String));
+    const meant = suggest(value.value, issue.values.map(String));
     return meant === undefined ? undefined : `did you mean ${meant}?`;
   }
   if (issue.code === 'invalid_type' && issue.expected === 'boolean' && /^(yes|no|on|off)$/i.test(value.value)) {
     return 'YAML 1.2 knows only true and false';
   }
-  if (issue.code === 'invalid_type' && (issue.expected === 'number' || issue.expected === 'int') && /^-?\d+$/.test(value.value)) {
+  if (
+    issue.code === 'invalid_type' &&
+    (issue.expected === 'number' || issue.expected === 'int') &&
+    /^-?\d+$/.test(value.value)
+  ) {
     return 'write it without quotes';
   }
   return undefined;
@@ -103,7 +120,9 @@ function hintFor(issue: Issue, value: Placed): string | undefined {
 
 function messageOf(issue: { readonly message: string } | undefined): string {
   const message = issue?.message ?? 'is not allowed';
-  return message.startsWith('must') || message.startsWith('is ') || message.startsWith('only ') ? message : `is not allowed: ${message}`;
+  return message.startsWith('must') || message.startsWith('is ') || message.startsWith('only ')
+    ? message
+    : `is not allowed: ${message}`;
 }
 
 function kindOf(value: Placed): string {

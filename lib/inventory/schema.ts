@@ -14,17 +14,25 @@ const path = z.string().min(1);
 const oneOrMore = (item: z.ZodString) => z.union([item, z.array(item).min(1)]);
 const hostKey = z
   .string()
-  .regex(/^(ssh-|ecdsa-|sk-)[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( .*)?$/, 'must be a key as in known_hosts, such as ssh-ed25519 AAAA…');
+  .regex(
+    /^(ssh-|ecdsa-|sk-)[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( .*)?$/,
+    'must be a key as in known_hosts, such as ssh-ed25519 AAAA…',
+  );
 
 const reach = {
-  user: word.optional().describe("User to log in as; what is not root becomes root by sudo. Default: the operator's ssh_config"),
+  user: word
+    .optional()
+    .describe("User to log in as; what is not root becomes root by sudo. Default: the operator's ssh_config"),
   port: port.optional().describe('SSH port'),
   identity_file: path.optional().describe('Private key, relative to this file'),
   known_hosts: path.optional().describe("Instead of the operator's own known_hosts, relative to this file"),
   jump: oneOrMore(word).optional().describe('Jump hosts in order, user@host:port'),
   become_password: z
     .string()
-    .regex(secretReferencePattern, 'must be a reference, env:NAME or file:PATH: a password never stands in an inventory')
+    .regex(
+      secretReferencePattern,
+      'must be a reference, env:NAME or file:PATH: a password never stands in an inventory',
+    )
     .optional()
     .describe('sudo password: env:NAME or file:PATH'),
 };

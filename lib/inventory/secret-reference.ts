@@ -29,13 +29,13 @@ export interface SecretQuestion {
 export async function readSecret(reference: string, question: SecretQuestion): Promise<Secret> {
   const { name, where } = question;
   if (!secretReferencePattern.test(reference)) {
-    throw new Problem(`${name} must be a reference, env:NAME or file:PATH: a password never stands in an inventory`, { where });
+    throw new Problem(`${name} must be a reference, env:NAME or file:PATH: a password never stands in an inventory`, {
+      where,
+    });
   }
   const rest = reference.slice(reference.indexOf(':') + 1);
   const source = reference.startsWith('env:') ? `environment variable ${rest}` : pathOf(rest, where);
-  const value = reference.startsWith('env:')
-    ? fromEnvironment(rest, question)
-    : await fromFile(source, question);
+  const value = reference.startsWith('env:') ? fromEnvironment(rest, question) : await fromFile(source, question);
 
   if (value === '') throw new Problem(`${name} is empty: ${source} holds nothing`, { where });
   const { pattern, reason } = question.allowed ?? { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
@@ -51,7 +51,10 @@ export async function readSecret(reference: string, question: SecretQuestion): P
 function fromEnvironment(variable: string, { name, where, environment = process.env }: SecretQuestion): string {
   const value = environment[variable];
   if (value === undefined) {
-    throw new Problem(`${name}: environment variable ${variable} is not set`, { where, hint: `export ${variable} before the run` });
+    throw new Problem(`${name}: environment variable ${variable} is not set`, {
+      where,
+      hint: `export ${variable} before the run`,
+    });
   }
   return value;
 }

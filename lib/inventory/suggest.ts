@@ -20,11 +20,13 @@ export function editDistance(a: string, b: string): number {
 }
 
 /** The known word that was most likely meant, or undefined where none is near: a third of the letters may differ. */
-export function nearest(word: string, known: Iterable<string>): string | undefined {
+export function suggest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > 100) return undefined;
   const ranked = [...known]
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
-    .filter(({ candidate, distance }) => distance <= Math.max(1, Math.floor(Math.max(word.length, candidate.length) / 3)))
+    .filter(
+      ({ candidate, distance }) => distance <= Math.max(1, Math.floor(Math.max(word.length, candidate.length) / 3)),
+    )
     .sort((a, b) => a.distance - b.distance);
   return ranked[0]?.candidate;
 }
@@ -32,7 +34,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
 /** What to do about an unknown word: `did you mean x?`, or else what is known. */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   const words = [...known];
-  const meant = nearest(word, words);
+  const meant = suggest(word, words);
   if (meant !== undefined) return `did you mean ${meant}?`;
   return words.length > 0 ? `known: ${words.join(', ')}` : undefined;
 }

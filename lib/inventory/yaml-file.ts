@@ -4,7 +4,7 @@ import { type Place, Problem, Problems } from '../problem.ts';
 import type { Placed, PlacedEntry, PlacedMap } from './placed.ts';
 
 const deepest = 64;
-const most = 200_000;
+const most = 50_000;
 
 /**
  * Reads a YAML 1.2 file whose top is a mapping; every value knows its line and column.
@@ -24,7 +24,11 @@ export async function readYamlFile(file: string): Promise<PlacedMap> {
 /** As readYamlFile, of a text that has been read. A byte order mark at its start is skipped. */
 export function parseYaml(text: string, file: string): PlacedMap {
   const lines = new LineCounter();
-  const documents = parseAllDocuments(text.replace(/^\uFEFF/, ''), { lineCounter: lines, prettyErrors: false, version: '1.2' });
+  const documents = parseAllDocuments(text.replace(/^\uFEFF/, ''), {
+    lineCounter: lines,
+    prettyErrors: false,
+    version: '1.2',
+  });
   const place = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -34,12 +38,18 @@ export function parseYaml(text: string, file: string): PlacedMap {
 
   const problems = documents
     .flatMap((document) => [...document.errors, ...document.warnings])
-    .map((error) => new Problem(inWords(error.code, error.message), { where: place(error.pos[0]), hint: hintFor(error.code) }));
+    .map(
+      (error) =>
+        new Problem(inWords(error.code, error.message), { where: place(error.pos[0]), hint: hintFor(error.code) }),
+    );
   if (problems.length > 0) throw new Problems(problems);
 
   const second = documents[1];
   if (second) {
-    throw new Problem('a second document starts here; there may be only one', { where: place(second.range[0]), hint: 'remove the line ---' });
+    throw new Problem('a second document starts here; there may be only one', {
+      where: place(second.range[0]),
+      hint: 'remove the line ---',
+    });
   }
   const document = documents[0];
   const top = document?.contents;
@@ -65,7 +75,11 @@ export function parseYaml(text: string, file: string): PlacedMap {
     if (isMap(node)) return { kind: 'map', at: here, entries: entriesOf(node.items, here, depth) };
     throw new Problem('this is not a value', { where: here });
   };
-  const entriesOf = (pairs: readonly { key: unknown; value: unknown }[], at: Place, depth: number): Map<string, PlacedEntry> => {
+  const entriesOf = (
+    pairs: readonly { key: unknown; value: unknown }[],
+    at: Place,
+    depth: number,
+  ): Map<string, PlacedEntry> => {
     const entries = new Map<string, PlacedEntry>();
     const own = new Set<string>();
     for (const { key, value } of pairs) {
@@ -97,7 +111,8 @@ export function parseYaml(text: string, file: string): PlacedMap {
 
 function scalarValue(value: unknown): string | number | bigint | boolean | null {
   if (value === null || value === undefined) return null;
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return value;
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return value;
   return String(value);
 }
 

@@ -87,7 +87,10 @@ export function describeVerdict(verdict: Verdict): string {
     case 'unknown':
       return `unknown until ${verdict.until}`;
     case 'drift':
-      return verdict.note ?? verdict.differences.map((d) => `${d.what}: ${oneLine(d.was)} -> ${oneLine(d.wanted)}`).join('; ');
+      return (
+        verdict.note ??
+        verdict.differences.map((d) => `${d.what}: ${oneLine(d.was)} -> ${oneLine(d.wanted)}`).join('; ')
+      );
   }
 }
 

@@ -1,3 +1,4 @@
+import { ConnectionLost } from '../host/connection.ts';
 import type { Facts } from '../host/facts.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { selectHosts } from '../inventory/pattern.ts';
@@ -129,6 +130,12 @@ function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string> {
 /** Check mode: tells what was seen, in order. An unmet `must` is a failure now as it would be then. */
 function report(host: HostRun): void {
   for (const { step, resource, seen } of host.items) {
+    if (seen?.is === 'error' && seen.error instanceof ConnectionLost) {
+      // All that follows was lost with it and would only say so again.
+      host.done(step, 'failed', { error: seen.error });
+      host.stop(step.play, 'the connection was lost');
+      return;
+    }
     if (!seen || seen.is === 'error') host.done(step, 'failed', { error: seen?.error });
     else if (seen.is === 'ok') host.done(step, 'ok');
     else if (seen.is === 'unknown') host.done(step, 'unknown', { note: describeVerdict(seen) });

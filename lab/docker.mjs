@@ -1,0 +1,52 @@
+import { $ } from 'zx';
+import { LabError } from './lab-error.mjs';
+import { inputsLabel, label } from './layout.mjs';
+
+/** Runs a command, says nothing, and never throws: what went wrong is in its result. */
+export const quietly = $({ quiet: true, nothrow: true });
+
+/**
+ * A docker command that has to succeed.
+ *
+ * @param {readonly string[]} words after `docker`
+ * @param {{ input?: string }} [options] `input` goes to its standard input
+ * @returns {Promise<string>} what it printed
+ * @throws {LabError} with the engine's own words
+ */
+export async function docker(words, options = {}) {
+  const done = await quietly(options)`docker ${words}`;
+  if (done.ok) return done.stdout.trim();
+  throw new LabError(`docker ${words[0]} failed: ${lastLines(done.stderr)}`);
+}
+
+/**
+ * The end of a program's output: that is where the cause stands.
+ *
+ * @param {string} text
+ */
+export function lastLines(text, count = 5) {
+  return text.trimEnd().split('\n').slice(-count).join('\n  ');
+}
+
+/**
+ * @typedef {object} LabContainer
+ * @property {string} name
+ * @property {boolean} running
+ * @property {string} project directory of the project that made it
+ * @property {string} inputs hash of what its image was built from
+ */
+
+/**
+ * All containers of the lab, running or not.
+ *
+ * @returns {Promise<LabContainer[] | undefined>} undefined when no Docker engine answers
+ */
+export async function labContainers() {
+  const format = `{{.Names}}\t{{.State}}\t{{.Label "${label}"}}\t{{.Label "${inputsLabel}"}}`;
+  const listing = await quietly`docker ps --all --filter label=${label} --format ${format}`;
+  if (!listing.ok) return undefined;
+  return listing.lines().map((line) => {
+    const [name = '', state = '', project = '', inputs = ''] = line.split('\t');
+    return { name, running: state === 'running', project, inputs };
+  });
+}

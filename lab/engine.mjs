@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import { existsSync, openSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lastLines, quietly } from './docker.mjs';
+import { LabError } from './lab-error.mjs';
+import { stateDirectory } from './layout.mjs';
+
+const pidFile = join(stateDirectory, 'dockerd.pid');
+const logFile = join(stateDirectory, 'dockerd.log');
+
+/** Files that a Docker engine started by the lab needs as long as it runs. */
+export const engineFiles = ['dockerd.pid', 'dockerd.log'];
+
+/**
+ * Sees to it that a Docker engine answers: takes the one that does, else installs and starts one where that is possible.
+ *
+ * @param {import('./script.mjs').Log} log
+ * @throws {LabError} where no engine answers and none can be installed or started
+ */
+export async function ensureEngine(log) {
+  const complaint = await engineComplaint();
+  if (complaint === undefined) return;
+  if (!canInstall()) {
+    throw new LabError(
+      `The lab needs a Docker engine and none answers: ${complaint}`,
+      'Install one (Debian, Ubuntu: apt-get install docker.io), start it, and see that "docker ps" works for this user; or run as root on Debian, where the lab does that itself.',
+    );
+  }
+  if (!(await isInstalled('dockerd')) || !(await isInstalled('docker'))) {
+    log('lab: installing the Docker engine from Debian packages');
+    // The client is a package of its own since Debian 13; the engine needs AppArmor's parser where the kernel has AppArmor.
+    const more = [];
+    await updatePackageLists();
+    if ((await quietly`apt-cache show docker-cli`).ok) more.push('docker-cli');
+    if (existsSync('/sys/module/apparmor')) more.push('apparmor');
+    await installPackages('docker.io', ...more);
+  }
+  await startEngine(log);
+}
+
+/**
+ * Stops the engine if the lab started it and nobody else uses it.
+ *
+ * @param {import('./script.mjs').Log} log
+ * @returns {Promise<boolean>} whether an engine started by the lab still runs
+ */
+export async function stopOwnEngine(log) {
+  const pid = await ownEnginePid();
+  if (pid === undefined) return false;
+  const others = await quietly`docker ps --all --quiet`;
+  if (!others.ok || others.stdout.trim() !== '') {
+    log('lab: the Docker engine was started by the lab but holds other containers: left running');
+    return true;
+  }
+  process.kill(pid, 'SIGTERM');
+  for (let tries = 0; tries < 100 && (await ownEnginePid()) !== undefined; tries += 1) await sleep(200);
+  if ((await ownEnginePid()) !== undefined) {
+    log(`lab: the Docker engine (process ${pid}) does not stop: left running`);
+    return true;
+  }
+  log('lab: stopped the Docker engine that it had started');
+  return false;
+}
+
+/**
+ * Installs Debian packages on the machine itself.
+ *
+ * @param {...string} names
+ */
+export async function installPackages(...names) {
+  const noQuestions = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const install = () =>
+    quietly({ env: noQuestions })`apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends ${names}`;
+  let installed = await install();
+  if (!installed.ok) {
+    await updatePackageLists();
+    installed = await install();
+  }
+  if (!installed.ok) {
+    throw new LabError(
+      `apt-get could not install ${names.join(', ')}: ${lastLines(installed.stderr)}`,
+      'Install it by hand and run this again.',
+    );
+  }
+}
+
+/** Whether Debian packages can be installed here: apt-get is there and the user is root. */
+export function canInstall() {
+  return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
+}
+
+/** @param {string} program */
+export async function isInstalled(program) {
+  return (await quietly({ env: withSystemPath() })`command -v ${program}`).ok;
+}
+
+async function updatePackageLists() {
+  await quietly`apt-get -o DPkg::Lock::Timeout=300 update`;
+}
+
+/** @param {import('./script.mjs').Log} log */
+async function startEngine(log) {
+  // Where the package's own start script works, the engine may be coming up already.
+  if (await engineAnswersWithin(3)) return;
+  if (existsSync('/run/systemd/system')) {
+    log('lab: starting the Docker engine (systemd)');
+    await quietly`systemctl start docker`;
+    if (await engineAnswersWithin(30)) return;
+    const journal = await quietly`journalctl --unit docker --lines 5 --output cat --no-pager`;
+    throw new LabError(
+      `The Docker engine does not start:\n  ${lastLines(journal.stdout)}`,
+      'See "systemctl status docker".',
+    );
+  }
+  if (!(await enginePidFileIsAlive())) {
+    log(`lab: starting the Docker engine (dockerd; its log is ${logFile})`);
+    await mkdir(stateDirectory, { recursive: true });
+    const output = openSync(logFile, 'a');
+    const engine = spawn('dockerd', { detached: true, stdio: ['ignore', output, output], env: withSystemPath() });
+    engine.on('error', () => {});
+    engine.unref();
+    if (engine.pid !== undefined) await writeFile(pidFile, `${engine.pid}\n`);
+  }
+  if (await engineAnswersWithin(60)) return;
+  const text = await readFile(logFile, 'utf8').catch(() => '');
+  throw new LabError(`The Docker engine does not start:\n  ${lastLines(text)}`, `Its whole log is ${logFile}.`);
+}
+
+/** @param {number} seconds */
+async function engineAnswersWithin(seconds) {
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(200)) {
+    if ((await engineComplaint()) === undefined) return true;
+  }
+  return false;
+}
+
+/** @returns {Promise<string | undefined>} why no engine answers; undefined when one does */
+async function engineComplaint() {
+  const version = await quietly`docker version --format '{{.Server.Version}}'`;
+  return version.ok ? undefined : lastLines(version.stderr, 1);
+}
+
+async function enginePidFileIsAlive() {
+  const pid = Number(await readFile('/var/run/docker.pid', 'utf8').catch(() => ''));
+  return pid > 0 && (await commandOf(pid)) === 'dockerd';
+}
+
+async function ownEnginePid() {
+  const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
+  if (pid > 0 && (await commandOf(pid)) === 'dockerd') return pid;
+  await rm(pidFile, { force: true });
+  return undefined;
+}
+
+/** @param {number} pid */
+async function commandOf(pid) {
+  return (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim();
+}
+
+/** A root shell entered by `su` may lack the directories of system programs. */
+function withSystemPath() {
+  return { ...process.env, PATH: `${process.env.PATH ?? '/usr/bin:/bin'}:/usr/local/sbin:/usr/sbin:/sbin` };
+}

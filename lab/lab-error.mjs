@@ -1,0 +1,12 @@
+/** What an operator can mend: the cause, and what to do about it. Shown without a stack trace. */
+export class LabError extends Error {
+  /**
+   * @param {string} message the cause first
+   * @param {string} [hint] what to do
+   */
+  constructor(message, hint) {
+    super(message);
+    this.name = 'LabError';
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,53 @@
+// Names and addresses of the lab: the one place where they stand.
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Root of the project; the lab's own files (keys, passwords, generated values) are in `.lab` below it. */
+export const projectRoot = dirname(dirname(fileURLToPath(import.meta.url)));
+export const labDirectory = join(projectRoot, 'lab');
+export const stateDirectory = join(projectRoot, '.lab');
+
+/** Containers, networks and volumes of the lab carry this label; its value is the project directory they belong to. */
+export const label = 'rpc-playbooks.lab';
+/** Images carry another: a container inherits its image's labels, and not every container of ours is the lab's. */
+export const imageLabel = 'rpc-playbooks.lab-image';
+/** The hash of what an image was built from; on a container, of the image that it runs. */
+export const inputsLabel = 'rpc-playbooks.inputs';
+
+/** Addresses that nobody chose come from `spare`, so that none of the lab's own is taken. */
+export const network = {
+  name: 'rpc-lab',
+  subnet: '172.30.77.0/24',
+  gateway: '172.30.77.1',
+  spare: '172.30.77.128/25',
+};
+export const diskVolume = 'rpc-lab-disks';
+export const packageCacheVolume = 'rpc-lab-apt-cache';
+
+/** "Everything outside" and the TCP ports that have to answer before the lab counts as up. */
+export const outside = {
+  container: 'rpc-lab-outside',
+  address: '172.30.77.10',
+  ports: { registry: 5000, http: 8080, alerts: 8081, sequencer: 8545, layer1: 8546, packageCache: 3142 },
+};
+
+/**
+ * @typedef {object} LabHost
+ * @property {string} name as in inventory/lab.yaml
+ * @property {string} container
+ * @property {string} address
+ * @property {string} user who may log in; anybody but root becomes root with sudo, without a password
+ */
+
+/** @type {readonly LabHost[]} Both ways of becoming root are here: logging in as root, and sudo. */
+export const hosts = [
+  { name: 'db-1', container: 'rpc-lab-db-1', address: '172.30.77.11', user: 'root' },
+  { name: 'rpc-1', container: 'rpc-lab-rpc-1', address: '172.30.77.12', user: 'root' },
+  { name: 'rpc-2', container: 'rpc-lab-rpc-2', address: '172.30.77.13', user: 'operator' },
+];
+
+/** Disks of every host: sparse files, so that only what is written takes room. */
+export const disks = [
+  { name: 'data', mountPoint: '/data', size: '16G' },
+  { name: 'docker', mountPoint: '/var/lib/docker', size: '8G' },
+];

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { docker, lastLines, quietly } from './docker.mjs';
+import { removeContainers } from './hosts.mjs';
+import { imageOf, served, standInInputs } from './images.mjs';
+import { LabError } from './lab-error.mjs';
+import { inputsLabel, label, network, outside, packageCacheVolume, projectRoot } from './layout.mjs';
+import { answers } from './reach.mjs';
+
+/** Starts "everything outside" anew, from the images as they are now; its registry is empty. */
+export async function createOutside() {
+  await removeContainers([outside.container]);
+  await quietly`docker volume create --label ${label}=${projectRoot} ${packageCacheVolume}`;
+  const place = [
+    '--name',
+    outside.container,
+    '--hostname',
+    'outside',
+    '--network',
+    network.name,
+    '--ip',
+    outside.address,
+  ];
+  const labels = ['--label', `${label}=${projectRoot}`, '--label', `${inputsLabel}=${await standInInputs()}`];
+  const cache = ['--volume', `${packageCacheVolume}:/var/cache/apt-cacher-ng`];
+  // An engine pushes without TLS only to its own 127.0.0.1.
+  const registry = ['--publish', `127.0.0.1::${outside.ports.registry}`];
+  await docker(['run', '--detach', ...place, ...labels, ...cache, ...registry, imageOf('outside')]);
+}
+
+/**
+ * Puts the stand-ins' images into the lab's registry unless they are there.
+ *
+ * @param {import('./script.mjs').Log} log
+ */
+export async function fillRegistry(log) {
+  const missing = [];
+  for (const image of served) if (!(await isServed(image.reference))) missing.push(image);
+  if (missing.length === 0) return;
+  const address = (await docker(['port', outside.container, `${outside.ports.registry}/tcp`])).split('\n')[0];
+  for (const { target, reference } of missing) {
+    const pushed = `${address}/${reference}`;
+    await docker(['tag', imageOf(target), pushed]);
+    const push = await quietly`docker push --quiet ${pushed}`;
+    await quietly`docker image rm ${pushed}`;
+    if (!push.ok) throw new LabError(`The lab's registry does not take ${reference}: ${lastLines(push.stderr)}`);
+  }
+  log(`lab: registry serves ${served.map((image) => image.reference).join(', ')}`);
+}
+
+/** Waits until everything outside answers. */
+export async function waitForOutside(seconds = 90) {
+  const ports = Object.entries(outside.ports);
+  for (const end = Date.now() + seconds * 1000; ; await sleep(250)) {
+    const answered = await Promise.all(ports.map(([, port]) => answers(outside.address, port)));
+    if (!answered.includes(false)) return;
+    if (Date.now() < end) continue;
+    const silent = ports.filter((_, index) => !answered[index]).map(([name, port]) => `${name} (${port})`);
+    const output = await quietly`docker logs --tail 10 ${outside.container}`;
+    throw new LabError(
+      `"Everything outside" (${outside.address}) does not answer on ${silent.join(', ')}:\n  ${lastLines(output.stdall, 10)}`,
+      `The engine's networks have to be reachable from this machine, as they are on Linux; see "docker logs ${outside.container}".`,
+    );
+  }
+}
+
+/**
+ * What the served files are, as the lab's inventory needs it.
+ *
+ * @returns {Promise<{ genesis_sha256: string, state_sha256: string, prover_sha256: string, date: string }>}
+ */
+export async function checksums() {
+  return JSON.parse(await docker(['exec', outside.container, 'cat', '/srv/www/checksums.json']));
+}
+
+/** @param {string} reference */
+async function isServed(reference) {
+  const [name, tag] = reference.split(':');
+  const manifest = `http://${outside.address}:${outside.ports.registry}/v2/${name}/manifests/${tag}`;
+  const headers = { accept: 'application/vnd.docker.distribution.manifest.v2+json' };
+  const response = await fetch(manifest, { method: 'HEAD', headers }).catch(() => undefined);
+  return response?.ok ?? false;
+}

@@ -1,0 +1,42 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { quietly } from './docker.mjs';
+import { LabError } from './lab-error.mjs';
+
+/**
+ * Whether a TCP port accepts connections.
+ *
+ * @param {string} address
+ * @param {number} port
+ * @returns {Promise<boolean>}
+ */
+export function answers(address, port, milliseconds = 1000) {
+  return new Promise((resolve) => {
+    const socket = connect({ host: address, port, timeout: milliseconds });
+    /** @param {boolean} answer */
+    const end = (answer) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('timeout', () => end(false));
+    socket.once('error', () => end(false));
+  });
+}
+
+/**
+ * Waits until a host has booted and its SSH server answers.
+ *
+ * @param {import('./layout.mjs').LabHost} host
+ */
+export async function waitForHost(host, seconds = 60) {
+  for (const end = Date.now() + seconds * 1000; ; await sleep(100)) {
+    if (await answers(host.address, 22)) return;
+    if (Date.now() < end) continue;
+    const state = await quietly`docker exec ${host.container} systemctl is-system-running`;
+    throw new LabError(
+      `${host.name} (${host.address}) does not answer on port 22; systemd there says: ${state.stdall.trim()}`,
+      `The engine's networks have to be reachable from this machine, as they are on Linux; see "docker exec ${host.container} journalctl".`,
+    );
+  }
+}

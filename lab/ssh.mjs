@@ -1,0 +1,43 @@
+// Enters a host of the lab, or runs one command there.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { isInstalled } from './engine.mjs';
+import { identityFile, knownHosts, knownHostsFile } from './keys.mjs';
+import { LabError } from './lab-error.mjs';
+import { hosts, outside } from './layout.mjs';
+import { unknownHost } from './reset.mjs';
+import { runAsScript } from './script.mjs';
+
+await runAsScript(import.meta.url, async ([name, ...command]) => {
+  if (name === undefined) throw new LabError('Which host?', 'Usage: npm run lab:ssh HOST [-- COMMAND…]');
+  const [program, ...words] = await wayInto(name, command);
+  const child = spawn(/** @type {string} */ (program), words, { stdio: 'inherit' });
+  const [code] = await once(child, 'exit');
+  return code ?? 1;
+});
+
+/**
+ * By SSH where there is a client, else by the Docker engine. "outside" has no SSH server.
+ *
+ * @param {string} name
+ * @param {readonly string[]} command
+ */
+async function wayInto(name, command) {
+  if (name === 'outside') return intoContainer(outside.container, command);
+  const host = hosts.find((one) => one.name === name);
+  if (host === undefined) throw unknownHost(name);
+  if (!(await knownHosts()).has(host.address)) throw new LabError('The lab is not up', 'Bring it up: npm run lab:up');
+  if (!(await isInstalled('ssh'))) return intoContainer(host.container, command);
+  const identity = ['-i', identityFile, '-o', 'IdentitiesOnly=yes', '-F', 'none'];
+  const strict = ['-o', `UserKnownHostsFile=${knownHostsFile}`, '-o', 'StrictHostKeyChecking=yes'];
+  return ['ssh', ...identity, ...strict, `${host.user}@${host.address}`, ...command];
+}
+
+/**
+ * @param {string} container
+ * @param {readonly string[]} command
+ */
+function intoContainer(container, command) {
+  const terminal = process.stdin.isTTY ? ['--interactive', '--tty'] : ['--interactive'];
+  return ['docker', 'exec', ...terminal, container, ...(command.length > 0 ? command : ['bash', '-l'])];
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	_ "github.com/lib/pq" // PostgreSQL
+)
+
+// url puts user and password in as they are, as the real program does: `/ # % ?` and a space break it, and %41 is read as A.
+func (c DBConfig) url() string {
+	return fmt.Sprintf("postgres://%s:%s@%s:%s/%s?sslmode=disable&connect_timeout=10", c.User, c.Password, c.Host, c.Port, c.Name)
+}
+
+// open connects, so that wrong credentials and addresses are found at once.
+func (c DBConfig) open() (*sql.DB, error) {
+	database, err := sql.Open("postgres", c.url())
+	if err != nil {
+		return nil, c.withoutPassword(err)
+	}
+	database.SetMaxOpenConns(c.MaxConns)
+	database.SetMaxIdleConns(10)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	if err := database.PingContext(ctx); err != nil {
+		database.Close()
+		return nil, c.withoutPassword(err)
+	}
+	return database, nil
+}
+
+// withoutPassword keeps an error that quotes the connection URL from showing the password in a log.
+func (c DBConfig) withoutPassword(err error) error {
+	text := err.Error()
+	if strings.Contains(text, "postgres://") {
+		text = "cannot parse the connection URL of " + c.User + "@" + c.Host + ": user, password, host and name go into it unescaped"
+	} else if c.Password != "" {
+		text = strings.ReplaceAll(text, c.Password, "xxxxx")
+	}
+	return errors.New(text)
+}

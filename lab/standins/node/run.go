@@ -1,0 +1,179 @@
+package main
+
+import (
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	_ "net/http/pprof" // profiling listener
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// node is what the components share.
+type node struct {
+	own     generation
+	config  Config
+	genesis Genesis
+	state   *sql.DB
+	pool    *sql.DB
+	chainID uint64
+	metrics *metrics
+}
+
+type runOptions struct {
+	config, network, genesis string
+	components, apis         words
+}
+
+func parseRun(arguments []string) (runOptions, error) {
+	var options runOptions
+	flags := flag.NewFlagSet("run", flag.ContinueOnError)
+	flags.StringVar(&options.config, "cfg", "", "configuration file")
+	flags.StringVar(&options.config, "c", "", "configuration file")
+	flags.StringVar(&options.network, "network", "", "network, here only: custom")
+	flags.StringVar(&options.network, "net", "", "network")
+	flags.StringVar(&options.genesis, "custom-network-file", "", "genesis file")
+	flags.Var(&options.components, "components", "synchronizer, rpc")
+	flags.Var(&options.apis, "http.api", "namespaces of JSON-RPC that are served")
+	if err := flags.Parse(arguments); err != nil {
+		return options, err
+	}
+	if flags.NArg() > 0 {
+		return options, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if len(options.apis) == 0 {
+		// Without --http.api there is no debug endpoint.
+		options.apis = words{"eth", "net", "web3", "zkevm", "txpool"}
+	}
+	return options, requireOptions(map[string]string{"cfg": options.config, "network": options.network}, "cfg", "network")
+}
+
+// runCommand starts the components and returns only with an error; the order of what is checked is the real program's.
+func runCommand(own generation, arguments []string) error {
+	options, err := parseRun(arguments)
+	if err != nil {
+		return err
+	}
+	n := &node{own: own, metrics: newMetrics()}
+	if n.config, err = loadConfig(own, options.config); err != nil {
+		return err
+	}
+	if err := setUpLog(n.config.Log, own.version); err != nil {
+		return err
+	}
+	log.info("starting node %s, components: %s", own.version, options.components.String())
+	if n.genesis, err = loadGenesis(options.network, options.genesis); err != nil {
+		log.fatal("%v", err)
+	}
+	synchronizes := false
+	for _, component := range options.components {
+		switch component {
+		case "synchronizer":
+			synchronizes = true
+		case "rpc":
+		default:
+			return fmt.Errorf("the stand-in has no component %q", component)
+		}
+	}
+	if err := n.openState(synchronizes); err != nil {
+		log.fatal("%v", err)
+	}
+	if err := n.readChainID(); err != nil {
+		log.fatal("layer 1 at %s: %v", n.config.Etherman.URL, err)
+	}
+	if err := waitForProver("executor", n.config.Executor.URI, proverWait); err != nil {
+		log.fatal("%v", err)
+	}
+	if err := waitForProver("hash database", n.config.MTClient.URI, proverWait); err != nil {
+		log.fatal("%v", err)
+	}
+	if err := n.openPool(); err != nil {
+		log.fatal("pool database: %v", err)
+	}
+	if n.config.Metrics.ProfilingEnabled {
+		go serve("profiling", address(n.config.Metrics.ProfilingHost, n.config.Metrics.ProfilingPort), http.DefaultServeMux)
+	}
+	for _, component := range options.components {
+		switch component {
+		case "synchronizer":
+			go newSynchronizer(n).run()
+		case "rpc":
+			newRPCServer(n, options.apis).start()
+		}
+	}
+	if n.config.Metrics.Enabled {
+		go serve("metrics", address(n.config.Metrics.Host, n.config.Metrics.Port), n.metrics.handler())
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
+	log.info("%s received, stopping", <-stop)
+	return nil
+}
+
+// openState connects to the state database; only a synchronizer migrates it, and everybody demands that it be migrated.
+func (n *node) openState(synchronizes bool) error {
+	c := n.config.State.DB
+	var err error
+	if n.state, err = c.open(); err != nil {
+		return fmt.Errorf("state database %s at %s:%s: %w", c.Name, c.Host, c.Port, err)
+	}
+	known, err := knownMigrations("state", n.own.stateMigrations)
+	if err != nil {
+		return err
+	}
+	if synchronizes {
+		log.info("running migrations for state, host: %s:%s db:%s user:%s", c.Host, c.Port, c.Name, c.User)
+		count, err := migrate(n.state, known)
+		if err != nil {
+			return err
+		}
+		log.info("successfully ran %d migrations for state", count)
+	}
+	return checkMigrations(n.state, known)
+}
+
+func (n *node) openPool() error {
+	var err error
+	if n.pool, err = n.config.Pool.DB.open(); err != nil {
+		return err
+	}
+	known, err := knownMigrations("pool", 0)
+	if err != nil {
+		return err
+	}
+	_, err = migrate(n.pool, known)
+	return err
+}
+
+// readChainID asks the rollup's contract on layer 1 for the chain id.
+func (n *node) readChainID() error {
+	layer1 := newRPCClient(n.config.Etherman.URL)
+	var layer1ChainID quantity
+	var answer string
+	call := map[string]string{"to": n.genesis.rollupAddress(), "data": "0x3e47158c"}
+	err := layer1.ask(
+		question{"eth_chainId", nil, &layer1ChainID},
+		question{"eth_call", []any{call, "latest"}, &answer},
+	)
+	if err != nil {
+		return err
+	}
+	if n.chainID, err = strconv.ParseUint(strings.TrimPrefix(answer, "0x"), 16, 64); err != nil {
+		return errors.New("no chain id in the rollup's contract")
+	}
+	log.info("chain id read from layer 1 (chain %d): %d", layer1ChainID, n.chainID)
+	return nil
+}
+
+func address(host string, port int) string { return host + ":" + strconv.Itoa(port) }
+
+// serve ends the program when it cannot listen.
+func serve(what, address string, handler http.Handler) {
+	log.info("%s listens on %s", what, address)
+	log.fatal("%s: %v", what, http.ListenAndServe(address, handler))
+}

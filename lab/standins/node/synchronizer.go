@@ -1,0 +1,332 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+)
+
+// maxBlocksPerRequest keeps one JSON-RPC batch at a size that any server answers.
+const maxBlocksPerRequest = 50
+
+// synchronizer copies the trusted sequencer's blocks into the state database. Two of them on one database get into each other's
+// way, as the real ones do.
+type synchronizer struct {
+	*node
+	trusted *rpcClient
+}
+
+func newSynchronizer(n *node) *synchronizer {
+	return &synchronizer{n, newRPCClient(n.config.Synchronizer.TrustedSequencerURL)}
+}
+
+// errDiverged says that the state database and the trusted sequencer disagree: nothing that is written from there on would hold.
+var errDiverged = errors.New("the state database and the trusted sequencer have diverged")
+
+func (s *synchronizer) run() {
+	log.info("trustedSequencerURL %s", s.config.Synchronizer.TrustedSequencerURL)
+	for ; ; time.Sleep(s.config.Synchronizer.SyncInterval.Duration) {
+		more := true
+		for more {
+			var err error
+			more, err = s.step()
+			if errors.Is(err, errDiverged) {
+				s.halt(err)
+			}
+			if err != nil {
+				log.error("error syncing trusted state: %v", err)
+				break
+			}
+		}
+	}
+}
+
+// halt never returns: the process stays, and so does its container, and the log is the only sign.
+func (s *synchronizer) halt(err error) {
+	for {
+		log.error("halting the synchronizer: %v", err)
+		time.Sleep(5 * time.Second)
+	}
+}
+
+// step copies the next blocks, and says whether there are more.
+func (s *synchronizer) step() (bool, error) {
+	last, hash, err := s.lastBlock()
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, s.writeGenesis()
+	}
+	if err != nil {
+		return false, err
+	}
+	var head quantity
+	var same *block
+	err = s.trusted.ask(
+		question{"eth_blockNumber", nil, &head},
+		question{"eth_getBlockByNumber", []any{quantity(last), false}, &same},
+	)
+	if err != nil {
+		return false, err
+	}
+	// What the genesis file says of block 0 is believed, right or wrong.
+	if last > 0 && same != nil && same.Hash != hash {
+		return false, fmt.Errorf("%w: block %d is %s here and %s there", errDiverged, last, hash, same.Hash)
+	}
+	if uint64(head) <= last {
+		return false, nil
+	}
+	if err := checkProver(s.config.Executor.URI); err != nil {
+		return false, fmt.Errorf("error executing the batch: executor: %w", err)
+	}
+	count := uint64(head) - last
+	if chunk := s.config.Synchronizer.SyncChunkSize; count > chunk {
+		count = chunk
+	}
+	blocks, err := s.fetch(last+1, count)
+	if err != nil {
+		return false, err
+	}
+	parent := hash
+	for _, b := range blocks {
+		if last > 0 && b.ParentHash != parent {
+			return false, fmt.Errorf("%w: block %d follows %s, and the block before it is %s", errDiverged, b.Number, b.ParentHash, parent)
+		}
+		parent = b.Hash
+	}
+	if err := s.write(blocks); err != nil {
+		return false, err
+	}
+	newest := blocks[len(blocks)-1]
+	s.metrics.setLatestSyncedBatch(newest.batch)
+	log.info("synced blocks %d to %d, batch %d", last+1, newest.Number, newest.batch)
+	return uint64(newest.Number) < uint64(head), nil
+}
+
+func (s *synchronizer) lastBlock() (number uint64, hash string, err error) {
+	var batch uint64
+	err = s.state.QueryRow(`select block_num, block_hash, batch_num from state.l2block order by block_num desc limit 1`).
+		Scan(&number, &hash, &batch)
+	if err == nil {
+		s.metrics.setLatestSyncedBatch(batch)
+	}
+	return number, hash, err
+}
+
+// block is a block as the trusted sequencer tells it.
+type block struct {
+	Number       quantity      `json:"number"`
+	Hash         string        `json:"hash"`
+	ParentHash   string        `json:"parentHash"`
+	StateRoot    string        `json:"stateRoot"`
+	Timestamp    quantity      `json:"timestamp"`
+	Transactions []transaction `json:"transactions"`
+	header       []byte
+	receipts     []receipt
+	batch        uint64
+}
+
+type transaction struct {
+	Hash  string `json:"hash"`
+	Input string `json:"input"`
+	whole json.RawMessage
+}
+
+// UnmarshalJSON keeps the transaction as it came; a block without its transactions has their hashes only.
+func (t *transaction) UnmarshalJSON(data []byte) error {
+	t.whole = append(json.RawMessage(nil), data...)
+	if json.Unmarshal(data, &t.Hash) == nil {
+		return nil
+	}
+	type plain transaction
+	p := (*plain)(t)
+	return json.Unmarshal(data, p)
+}
+
+type receipt struct {
+	TransactionHash   string   `json:"transactionHash"`
+	TransactionIndex  quantity `json:"transactionIndex"`
+	Type              quantity `json:"type"`
+	Status            quantity `json:"status"`
+	CumulativeGasUsed quantity `json:"cumulativeGasUsed"`
+	GasUsed           quantity `json:"gasUsed"`
+	EffectiveGasPrice quantity `json:"effectiveGasPrice"`
+	ContractAddress   *string  `json:"contractAddress"`
+	Logs              []struct {
+		Address  string   `json:"address"`
+		Data     string   `json:"data"`
+		Topics   []string `json:"topics"`
+		LogIndex quantity `json:"logIndex"`
+	} `json:"logs"`
+}
+
+// fetch asks for blocks, their receipts and their batches.
+func (s *synchronizer) fetch(first, count uint64) ([]block, error) {
+	var blocks []block
+	for count > 0 {
+		part := count
+		if part > maxBlocksPerRequest {
+			part = maxBlocksPerRequest
+		}
+		raw := make([]json.RawMessage, part)
+		receipts := make([][]receipt, part)
+		batches := make([]quantity, part)
+		var questions []question
+		for i := uint64(0); i < part; i++ {
+			number := quantity(first + i)
+			questions = append(questions,
+				question{"eth_getBlockByNumber", []any{number, true}, &raw[i]},
+				question{"eth_getBlockReceipts", []any{number}, &receipts[i]},
+				question{"zkevm_batchNumberByBlockNumber", []any{number}, &batches[i]},
+			)
+		}
+		if err := s.trusted.ask(questions...); err != nil {
+			return nil, err
+		}
+		for i := range raw {
+			b := block{receipts: receipts[i], batch: uint64(batches[i])}
+			if err := json.Unmarshal(raw[i], &b); err != nil {
+				return nil, err
+			}
+			if b.Hash == "" {
+				return nil, fmt.Errorf("the trusted sequencer has no block %d", first+uint64(i))
+			}
+			var err error
+			if b.header, err = headerOf(raw[i]); err != nil {
+				return nil, err
+			}
+			blocks = append(blocks, b)
+		}
+		first += part
+		count -= part
+	}
+	return blocks, nil
+}
+
+// headerOf is a block without what is not its header's.
+func headerOf(raw []byte) ([]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"transactions", "uncles", "size", "totalDifficulty"} {
+		delete(fields, name)
+	}
+	return json.Marshal(fields)
+}
+
+// writeGenesis makes block 0 of what the genesis file says, whatever it says.
+func (s *synchronizer) writeGenesis() error {
+	log.info("the state database is empty: starting from the genesis file, %d accounts", len(s.genesis.Genesis))
+	var trusted block
+	var raw json.RawMessage
+	if err := s.trusted.ask(question{"eth_getBlockByNumber", []any{quantity(0), true}, &raw}); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, &trusted); err != nil {
+		return err
+	}
+	header, err := headerOf(raw)
+	if err != nil {
+		return err
+	}
+	if trusted.StateRoot != s.genesis.Root {
+		trusted.StateRoot = s.genesis.Root
+		trusted.Hash = fakeHash("genesis " + s.genesis.Root)
+		header, err = json.Marshal(map[string]any{"number": quantity(0), "hash": trusted.Hash, "stateRoot": s.genesis.Root, "timestamp": trusted.Timestamp})
+		if err != nil {
+			return err
+		}
+	}
+	trusted.header = header
+	return s.write([]block{trusted})
+}
+
+// write puts blocks into the state database, all of them or none.
+func (s *synchronizer) write(blocks []block) error {
+	tx, err := s.state.Begin()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, b := range blocks {
+		_, err := tx.Exec(`insert into state.batch (batch_num, state_root, timestamp) values ($1, $2, $3)
+			on conflict (batch_num) do update set state_root = excluded.state_root`, b.batch, b.StateRoot, b.time())
+		if err != nil {
+			return err
+		}
+	}
+	if err := copyRows(tx, "l2block", []string{"block_num", "block_hash", "header", "uncles", "parent_hash", "state_root", "received_at", "batch_num"}, blockRows(blocks)); err != nil {
+		return err
+	}
+	if err := copyRows(tx, "transaction", []string{"hash", "encoded", "decoded", "l2_block_num", "effective_percentage"}, transactionRows(blocks)); err != nil {
+		return err
+	}
+	if err := copyRows(tx, "receipt", []string{"tx_hash", "type", "status", "cumulative_gas_used", "gas_used", "block_num", "tx_index", "contract_address"}, receiptRows(blocks)); err != nil {
+		return err
+	}
+	if err := copyRows(tx, "log", []string{"tx_hash", "log_index", "address", "data", "topic0", "topic1", "topic2", "topic3"}, logRows(blocks)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func (b block) time() time.Time { return time.Unix(int64(b.Timestamp), 0).UTC() }
+
+func blockRows(blocks []block) (rows [][]any) {
+	for _, b := range blocks {
+		rows = append(rows, []any{int64(b.Number), b.Hash, string(b.header), "[]", b.ParentHash, b.StateRoot, b.time(), int64(b.batch)})
+	}
+	return rows
+}
+
+func transactionRows(blocks []block) (rows [][]any) {
+	for _, b := range blocks {
+		for _, t := range b.Transactions {
+			rows = append(rows, []any{t.Hash, t.Input, string(t.whole), int64(b.Number), 255})
+		}
+	}
+	return rows
+}
+
+func receiptRows(blocks []block) (rows [][]any) {
+	for _, b := range blocks {
+		for _, r := range b.receipts {
+			rows = append(rows, []any{r.TransactionHash, int64(r.Type), int64(r.Status), int64(r.CumulativeGasUsed), int64(r.GasUsed), int64(b.Number), int64(r.TransactionIndex), r.ContractAddress})
+		}
+	}
+	return rows
+}
+
+func logRows(blocks []block) (rows [][]any) {
+	for _, b := range blocks {
+		for _, r := range b.receipts {
+			for _, l := range r.Logs {
+				row := []any{r.TransactionHash, int64(l.LogIndex), l.Address, l.Data, nil, nil, nil, nil}
+				for i, topic := range l.Topics {
+					row[4+i] = topic
+				}
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
+}
+
+func copyRows(tx *sql.Tx, table string, columns []string, rows [][]any) error {
+	statement, err := tx.Prepare(pq.CopyInSchema("state", table, columns...))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if _, err := statement.Exec(row...); err != nil {
+			return err
+		}
+	}
+	if _, err := statement.Exec(); err != nil {
+		return err
+	}
+	return statement.Close()
+}

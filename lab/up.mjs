@@ -1,0 +1,115 @@
+// Brings the lab up: three servers to deploy to, and everything outside of them that a deployment needs.
+import { existsSync } from 'node:fs';
+import { attachDisks, ensureDiskVolume } from './disks.mjs';
+import { labContainers } from './docker.mjs';
+import { ensureEngine } from './engine.mjs';
+import { createHosts, startContainers } from './hosts.mjs';
+import { ensureBaseImage, ensureHostImage, ensureStandInImages, standInInputs } from './images.mjs';
+import { ensureClientKey, identityFile, knownHosts } from './keys.mjs';
+import { LabError } from './lab-error.mjs';
+import { hosts, outside, projectRoot } from './layout.mjs';
+import { withLock } from './lock.mjs';
+import { ensureNetwork } from './network.mjs';
+import { checksums, createOutside, fillRegistry, waitForOutside } from './outside.mjs';
+import { answers, waitForHost } from './reach.mjs';
+import { print, runAsScript } from './script.mjs';
+import { ensureSecrets, inventoryFiles, removeValues, writeValues } from './values.mjs';
+
+const standIns =
+  'lab: stand-ins for: node and prover programs, trusted sequencer, layer 1, genesis, snapshots; the rest is real';
+
+/**
+ * Brings the lab up, or what is missing of it: after a restart of the machine or of the Docker engine it is as before.
+ * Hosts that are there stay as they are. Returns at once when the lab is up.
+ *
+ * @param {{ log?: import('./script.mjs').Log }} [options] `log` is given a plain line for each thing done
+ * @throws {LabError} what is in the way, and what to do about it
+ */
+export async function labUp({ log = print } = {}) {
+  if (await isUp()) {
+    log('lab: up');
+    log(standIns);
+    return;
+  }
+  const started = Date.now();
+  await withLock(log, async () => {
+    await ensureEngine(log);
+    await refuseLabOfOtherProject();
+    await ensureBaseImage(log);
+    await ensureNetwork();
+    await ensureDiskVolume();
+    await ensureSecrets();
+    const results = await Promise.allSettled([hostsUp(log), outsideUp(log)]);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  });
+  log(`lab: up after ${Math.round((Date.now() - started) / 1000)} s; "npm run lab:ssh db-1" enters a host`);
+  log(standIns);
+}
+
+/** Whether all of the lab runs, answers and is made of what the project says now. */
+async function isUp() {
+  if (![identityFile, ...inventoryFiles].every((file) => existsSync(file))) return false;
+  const [containers = [], known, inputs, ...answered] = await Promise.all([
+    labContainers(),
+    knownHosts(),
+    standInInputs(),
+    ...hosts.map((host) => answers(host.address, 22)),
+    ...Object.values(outside.ports).map((port) => answers(outside.address, port)),
+  ]);
+  const running = containers.filter((container) => container.running && container.project === projectRoot);
+  return (
+    hosts.every((host) => known.has(host.address) && running.some(({ name }) => name === host.container)) &&
+    running.some((container) => container.name === outside.container && container.inputs === inputs) &&
+    !answered.includes(false)
+  );
+}
+
+/** Addresses and names are fixed, so a machine carries one lab. */
+async function refuseLabOfOtherProject() {
+  const other = (await labContainers())?.find(({ project }) => project !== projectRoot && existsSync(project));
+  if (other === undefined) return;
+  throw new LabError(
+    `The lab of another copy of the project is here: ${other.name} belongs to ${other.project}`,
+    `Take that one down first: cd ${other.project} && npm run lab:down`,
+  );
+}
+
+/** @param {import('./script.mjs').Log} log */
+async function hostsUp(log) {
+  await ensureHostImage(log);
+  const containers = (await labContainers()) ?? [];
+  const known = existsSync(identityFile) ? await knownHosts() : new Map();
+  const clientKey = await ensureClientKey();
+  const isThere = (/** @type {import('./layout.mjs').LabHost} */ host) =>
+    known.has(host.address) &&
+    containers.some(({ name, project }) => name === host.container && project === projectRoot);
+  const missing = hosts.filter((host) => !isThere(host));
+  const stopped = hosts
+    .filter(isThere)
+    .filter(({ container }) => !containers.some((one) => one.name === container && one.running));
+  if (stopped.length > 0) {
+    await attachDisks();
+    await startContainers(stopped.map((host) => host.container));
+    log(`lab: started ${stopped.map((host) => host.name).join(', ')}`);
+  }
+  if (missing.length > 0) await createHosts(missing, clientKey);
+  await Promise.all(hosts.map((host) => waitForHost(host)));
+  if (missing.length > 0) log(`lab: bare hosts ${missing.map((host) => `${host.name} ${host.address}`).join(', ')}`);
+}
+
+/** @param {import('./script.mjs').Log} log */
+async function outsideUp(log) {
+  await ensureStandInImages(log);
+  const inputs = await standInInputs();
+  const container = (await labContainers())?.find(({ name }) => name === outside.container);
+  if (container?.inputs !== inputs || container.project !== projectRoot) {
+    await removeValues();
+    await createOutside();
+  } else if (!container.running) await startContainers([outside.container]);
+  await waitForOutside();
+  await fillRegistry(log);
+  // Written last: without it, the lab does not count as up.
+  await writeValues(await checksums());
+}
+
+await runAsScript(import.meta.url, () => labUp());

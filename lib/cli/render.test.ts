@@ -1,0 +1,75 @@
+import { chmod, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadDeployment } from '../node/inventory.ts';
+import { renderFiles } from '../node/render-files.ts';
+import { labDeployment } from '../node/testdata/lab-deployment.ts';
+import { renderCommand } from './render.ts';
+
+async function run(...args: string[]): Promise<{ code: number; said: string[]; complained: string[] }> {
+  const said: string[] = [];
+  const complained: string[] = [];
+  const code = await renderCommand(args, {
+    load: loadDeployment,
+    render: renderFiles,
+    embedded: 'lab',
+    say: (line) => said.push(line),
+    complain: (line) => complained.push(line),
+  });
+  return { code, said, complained };
+}
+
+test('every file of every host is written, mode 0600, over older ones too', async () => {
+  const out = join(await mkdtemp(join(tmpdir(), 'render-')), 'deep/out');
+  const inventory = await labDeployment();
+  const first = await run('--inventory', inventory, '--out', out);
+  expect(first).toMatchObject({ code: 0, complained: [] });
+  expect(await readdir(out)).toEqual(['db-1', 'rpc-1', 'rpc-2']);
+  expect(await readdir(join(out, 'db-1'))).toEqual([
+    'docker-compose.yml',
+    'init_prover_db.sql',
+    'node.config.toml',
+    'prover.config.json',
+    'snapshot_restore.toml',
+  ]);
+  expect(first.said).toHaveLength(11);
+
+  const file = join(out, 'rpc-1/node.config.toml');
+  const content = await readFile(file, 'utf8');
+  expect(content).toContain('Password = "state.Pw~1"');
+  await writeFile(file, 'older');
+  await chmod(file, 0o644);
+  const second = await run('--inventory', inventory, '--out', out, '--host', 'rpc-1');
+  expect(second.said).toHaveLength(3);
+  expect(await readFile(file, 'utf8')).toBe(content);
+  for (const path of first.said) expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+test('bad input ends with 3, in one clear message, and writes nothing', async () => {
+  const out = join(await mkdtemp(join(tmpdir(), 'render-')), 'out');
+  const inventory = await labDeployment();
+  const refused = async (message: string, ...args: string[]) =>
+    expect(await run(...args)).toEqual({ code: 3, said: [], complained: [message] });
+  await refused('unknown option --inventry\n  did you mean --inventory?', '--inventry', inventory, '--out', out);
+  await refused(
+    'no host or group is called "rcp-1"\n  did you mean rpc-1?',
+    '-i',
+    inventory,
+    '--out',
+    out,
+    '--host',
+    'rcp-1',
+  );
+  await refused('--out is missing\n  name the folder to write to: --out DIR', '-i', inventory);
+  await refused("Unexpected argument 'x'\n  see --help", 'x');
+  await writeFile(out, '');
+  await refused(`cannot write ${join(out, 'db-1/docker-compose.yml')} (ENOTDIR)`, '-i', inventory, '--out', out);
+  const open = await run('--inventory', 'mainnet', '--out', out);
+  expect(open.code).toBe(3);
+  expect(open.complained[0]).toContain('inventory/mainnet.yaml');
+});
+
+test('--help is printed', async () => {
+  expect((await run('--help')).said[0]).toContain('--inventory NAME|FILE');
+});

@@ -1,0 +1,162 @@
+import { type BatchCommand, batchScript } from './batch-script.ts';
+import type { Connection } from './connection.ts';
+import { FramesDoNotFit, readFrames } from './frame.ts';
+import type { Output } from './output.ts';
+
+/**
+ * Reads of one kind that become one command on the host.
+ *
+ * `K` is what is asked about, `V` the answer. Keys that give the same `id` are asked about once.
+ */
+export interface Kind<K, V> {
+  readonly name: string;
+  id(key: K): string;
+  /** Keys that cannot share a command go apart: one for each different group. */
+  group?(key: K): string;
+  /** The command for sh, about at least one key. */
+  command(keys: readonly K[]): string;
+  /** The answers, by `id`; a key without one gets `absent`. @throws when the command itself failed */
+  answers(output: Output, keys: readonly K[]): Map<string, V | Error>;
+  absent(key: K): V;
+}
+
+/** Commands and vectorised reads of one tick, over one exec. */
+export interface Batch {
+  /** Runs a command that only looks; asked for twice in one tick, it runs once. */
+  run(text: string, timeoutSeconds: number): Promise<Output>;
+  ask<K, V>(kind: Kind<K, V>, key: K): Promise<V>;
+}
+
+interface Waiting extends BatchCommand {
+  readonly output: Promise<Output>;
+  readonly settle: (output: Output) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** One for each connection, so that reads of everybody who uses it travel together. */
+const batches = new WeakMap<Connection, Batch>();
+
+export function batchOf(connection: Connection): Batch {
+  const known = batches.get(connection);
+  if (known) return known;
+  const batch = createBatch(connection);
+  batches.set(connection, batch);
+  return batch;
+}
+
+/** Seconds that a vectorised read may take: as any read. */
+export const readTimeout = 60;
+
+function createBatch(connection: Connection): Batch {
+  let commands = new Map<string, Waiting>();
+  let asked = new Map<string, Asked>();
+
+  const soon = () => {
+    if (commands.size + asked.size === 0) setImmediate(flush);
+  };
+
+  const add = (text: string, timeoutSeconds: number) => {
+    const id = `${timeoutSeconds} ${text}`;
+    const waiting = commands.get(id) ?? wait({ text, timeoutSeconds });
+    commands.set(id, waiting);
+    return waiting.output;
+  };
+
+  const flush = () => {
+    const reads = asked;
+    const plain = commands;
+    asked = new Map();
+    commands = new Map();
+    // The kinds' commands go first: they carry most of the answers, and each of them waits for something else.
+    for (const read of reads.values()) read.send(add);
+    for (const [id, waiting] of plain) if (!commands.has(id)) commands.set(id, waiting);
+    const all = [...commands.values()];
+    commands = new Map();
+    send(connection, all, false).catch((error: unknown) => {
+      for (const waiting of all) waiting.fail(error);
+    });
+  };
+
+  return {
+    run(text, timeoutSeconds) {
+      soon();
+      return add(text, timeoutSeconds);
+    },
+    async ask<K, V>(kind: Kind<K, V>, key: K) {
+      // First, as it throws for a key that cannot be asked about.
+      kind.id(key);
+      soon();
+      const id = `${kind.name} ${kind.group?.(key) ?? ''}`;
+      const group = (asked.get(id) as AskedOf<K, V> | undefined) ?? gather(kind);
+      asked.set(id, group);
+      return group.ask(key);
+    },
+  };
+}
+
+/** Keys of one kind and group, gathered in one tick. */
+interface Asked {
+  send(run: (text: string, timeoutSeconds: number) => Promise<Output>): void;
+}
+
+interface AskedOf<K, V> extends Asked {
+  ask(key: K): Promise<V>;
+}
+
+function gather<K, V>(kind: Kind<K, V>): AskedOf<K, V> {
+  const keys = new Map<string, K>();
+  const { promise, resolve, reject } = withResolvers<Map<string, V | Error>>();
+  return {
+    async ask(key) {
+      keys.set(kind.id(key), key);
+      const answers = await promise;
+      if (!answers.has(kind.id(key))) return kind.absent(key);
+      const answer = answers.get(kind.id(key)) as V | Error;
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+    send(run) {
+      const all = [...keys.values()];
+      run(kind.command(all), readTimeout)
+        .then((output) => {
+          if (output.timedOut) throw new Error(`${kind.name}: no answer within ${readTimeout} s`);
+          return kind.answers(output, all);
+        })
+        .then(resolve, reject);
+    },
+  };
+}
+
+async function send(connection: Connection, commands: readonly Waiting[], careful: boolean): Promise<void> {
+  const { code, stdout, stderr } = await connection.exec(batchScript(commands, careful));
+  if (code !== 0)
+    throw new Error(`${connection.name}: the host could not run a batch of reads: ${stderr.toString().trim()}`);
+  let outputs: (Output | undefined)[];
+  try {
+    outputs = readFrames(stdout, commands.length);
+  } catch (error) {
+    // Some command left something running that writes on; looking again, with care, changes nothing on the host.
+    if (error instanceof FramesDoNotFit && !careful) return send(connection, commands, true);
+    throw error;
+  }
+  for (const [index, waiting] of commands.entries()) {
+    const output = outputs[index];
+    if (output) waiting.settle(output);
+    else waiting.fail(new Error(`${connection.name}: no room on the host for what a command printed: ${waiting.text}`));
+  }
+}
+
+function wait(command: BatchCommand): Waiting {
+  const { promise, resolve, reject } = withResolvers<Output>();
+  return { ...command, output: promise, settle: resolve, fail: reject };
+}
+
+function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<T>((settle, fail) => {
+    resolve = settle;
+    reject = fail;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import type { Reach } from '../inventory/inventory.ts';
+import { exitCode, Problem } from '../problem.ts';
+import { Secret } from '../secret/secret.ts';
+import { type Become, findBecome } from './become.ts';
+import { deliver } from './deliver.ts';
+import { supervise } from './supervise.ts';
+
+export interface ExecOptions {
+  readonly stdin?: string | Buffer | Secret | undefined;
+  /** The script and all that it started are ended on the host after so long. Without it there is no limit. */
+  readonly timeoutSeconds?: number | undefined;
+  /** Told what the script prints while it runs. */
+  readonly onStdout?: ((chunk: Buffer) => void) | undefined;
+}
+
+export interface ExecResult {
+  readonly code: number;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  /** Whether the time limit ended it. The code is 124 then. */
+  readonly timedOut: boolean;
+}
+
+/** A way to run scripts on one host with root's rights. */
+export interface Connection {
+  readonly name: string;
+  /**
+   * Runs a script for POSIX sh, in `/`, with LC_ALL=C and the system directories in PATH.
+   *
+   * @param script is seen in the host's process list: secrets go by `stdin`
+   * @throws ConnectionLost when the connection ends before the script does
+   */
+  exec(script: string, options?: ExecOptions): Promise<ExecResult>;
+  close(): Promise<void>;
+  /** Requests sent so far. */
+  readonly execs: number;
+}
+
+/** What carries a command line to a login shell and its output back. */
+export interface Transport {
+  run(
+    command: string,
+    input: Buffer | undefined,
+    onStdout: (chunk: Buffer) => void,
+  ): Promise<{ readonly code: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
+  close(): Promise<void>;
+}
+
+/** A host could not be reached, would not let us in, or is not the one it should be. */
+export class Unreachable extends Problem {
+  readonly host: string;
+
+  constructor(host: string, what: string, hint?: string, cause?: unknown) {
+    super(`${host}: ${what}`, { hint, cause, code: exitCode.unreachable });
+    this.name = 'Unreachable';
+    this.host = host;
+  }
+}
+
+/** The connection ended while something ran: how far that came is not known. */
+export class ConnectionLost extends Error {
+  readonly host: string;
+  readonly hint: string;
+
+  constructor(host: string, why: string, cause?: unknown) {
+    super(`${host}: the connection was lost: ${why}`, cause === undefined ? undefined : { cause });
+    this.name = 'ConnectionLost';
+    this.host = host;
+    this.hint = 'run again: what was done is seen, what was not is made up for';
+  }
+}
+
+export interface ConnectOptions {
+  /** Tries after the first where the network is at fault. Default 2. */
+  readonly retries?: number;
+  /** Ends the wait for a host. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Opens the connection to a host and makes sure of root's rights there.
+ *
+ * @param name what the inventory calls it
+ * @throws Unreachable
+ */
+export async function connect(name: string, reach: Reach, options: ConnectOptions = {}): Promise<Connection> {
+  // Loaded only where it is used: the SSH library costs a tenth of a second.
+  const { transport, user } =
+    reach.type === 'local'
+      ? await import('./local.ts').then(({ openLocal }) => openLocal())
+      : await import('./ssh.ts').then(({ openSsh }) => openSsh(name, reach, options));
+  try {
+    const become = await findBecome(name, transport, user, reach.becomePassword);
+    return connectionOver(name, transport, become);
+  } catch (error) {
+    await transport.close();
+    throw error;
+  }
+}
+
+/** Turns scripts into command lines for a transport, and its output back. */
+export function connectionOver(name: string, transport: Transport, become: Become): Connection {
+  let execs = 0;
+  return {
+    name,
+    get execs() {
+      return execs;
+    },
+    close: () => transport.close(),
+    async exec(script, { stdin, timeoutSeconds, onStdout } = {}) {
+      execs += 1;
+      const nonce = randomBytes(12).toString('hex');
+      const body = timeoutSeconds === undefined ? script : supervise(script, timeoutSeconds, nonce);
+      const { command, input } = deliver(`${prelude(nonce)}\n${body}`, become, asBuffer(stdin));
+      const { code, stdout, stderr } = await transport.run(command, input, afterMark(nonce, onStdout));
+      const out = cutAfter(stdout, nonce);
+      const err = cutAfter(stderr, nonce);
+      // Without the mark the script never began, whatever the code says.
+      if (out === undefined) throw didNotStart(name, code, stdout, stderr);
+      return { code, stdout: out, ...timeLimitReached(err ?? stderr, nonce) };
+    },
+  };
+}
+
+/** A login shell's start-up files and sudo may print before the script does; what they print ends with the mark. */
+function prelude(nonce: string): string {
+  return `PATH="$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C
+export PATH LC_ALL
+umask 022
+cd /
+echo ${nonce};echo ${nonce} >&2`;
+}
+
+function cutAfter(bytes: Buffer, nonce: string): Buffer | undefined {
+  const at = bytes.indexOf(`${nonce}\n`);
+  return at < 0 ? undefined : bytes.subarray(at + nonce.length + 1);
+}
+
+function afterMark(nonce: string, tell: ((chunk: Buffer) => void) | undefined): (chunk: Buffer) => void {
+  if (!tell) return () => {};
+  let before: Buffer | undefined = Buffer.alloc(0);
+  return (chunk) => {
+    if (!before) return tell(chunk);
+    before = Buffer.concat([before, chunk]);
+    const rest = cutAfter(before, nonce);
+    if (!rest) return;
+    before = undefined;
+    if (rest.length > 0) tell(rest);
+  };
+}
+
+function timeLimitReached(stderr: Buffer, nonce: string): { stderr: Buffer; timedOut: boolean } {
+  const at = stderr.lastIndexOf(`${nonce} time limit\n`);
+  return at < 0 ? { stderr, timedOut: false } : { stderr: stderr.subarray(0, at), timedOut: true };
+}
+
+function didNotStart(name: string, code: number, stdout: Buffer, stderr: Buffer): Unreachable {
+  const said = (stderr.toString().trim() || stdout.toString().trim()).split('\n').slice(-4).join('\n');
+  return new Unreachable(
+    name,
+    `the login shell did not run a command (it ended with ${code})${said ? `: ${said}` : ''}`,
+    'the account needs a login shell that runs commands, and base64 (coreutils) has to be there',
+  );
+}
+
+function asBuffer(stdin: string | Buffer | Secret | undefined): Buffer | undefined {
+  if (stdin instanceof Secret) return Buffer.from(stdin.reveal());
+  return typeof stdin === 'string' ? Buffer.from(stdin) : stdin;
+}

@@ -1,0 +1,49 @@
+import { userInfo } from 'node:os';
+import { $ } from 'zx';
+import type { Transport } from './connection.ts';
+
+/** The machine itself. */
+export function openLocal(): { readonly transport: Transport; readonly user: string } {
+  const shell = $({
+    nothrow: true,
+    quiet: true,
+    shell: '/bin/sh',
+    prefix: '',
+    postfix: '',
+    // The command is ready for the shell as it stands.
+    quote: (command) => command,
+    // Apart from the terminal, so that Ctrl-C stops us and not what runs.
+    detached: true,
+    // Nothing of ours is passed on: the environment may hold secrets, and SSH would not pass it either.
+    env: environment(),
+  });
+
+  return {
+    user: userInfo().username,
+    transport: {
+      async run(command, input, onStdout) {
+        const running = shell`${command}`;
+        const stdout: Buffer[] = [];
+        const stderr: Buffer[] = [];
+        running.stdout.on('data', (chunk: Buffer) => {
+          stdout.push(chunk);
+          onStdout(chunk);
+        });
+        running.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+        // A command need not read all that it is given.
+        running.stdin.on('error', () => {});
+        running.stdin.end(input);
+        const { exitCode } = await running;
+        return { code: exitCode ?? 255, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) };
+      },
+      async close() {},
+    },
+  };
+}
+
+function environment(): NodeJS.ProcessEnv {
+  const kept = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL'];
+  return Object.fromEntries(
+    kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  );
+}

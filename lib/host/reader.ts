@@ -1,0 +1,49 @@
+import { batchOf, readTimeout } from './batch.ts';
+import type { Connection } from './connection.ts';
+import type { CommandOptions, Reader } from './host.ts';
+import { containerKind } from './kinds/container.ts';
+import { packageKind } from './kinds/package.ts';
+import { readFile } from './kinds/read.ts';
+import { sha256Kind } from './kinds/sha256.ts';
+import { sqlKind } from './kinds/sql.ts';
+import { statKind } from './kinds/stat.ts';
+import { unitKind } from './kinds/unit.ts';
+import { Output } from './output.ts';
+import { shell } from './shell.ts';
+
+/**
+ * A Reader over a connection. Reads of one tick are one exec, whether they come from this Reader, another one or a Writer of the
+ * same connection.
+ */
+export function createReader(connection: Connection, name: string): Reader {
+  const batch = batchOf(connection);
+  return {
+    name,
+    $: shell((command, options) =>
+      options.stdin === undefined
+        ? batch.run(command, options.timeoutSeconds ?? readTimeout)
+        : execCommand(connection, command, options, readTimeout),
+    ),
+    stat: (path) => batch.ask(statKind, path),
+    sha256: (path) => batch.ask(sha256Kind, path),
+    read: (path) => readFile(batch, path),
+    package: (packageName) => batch.ask(packageKind, packageName),
+    unit: (unit) => batch.ask(unitKind, unit),
+    container: (container) => batch.ask(containerKind, container),
+    sql: (target, query) => batch.ask(sqlKind, { target, query }),
+  };
+}
+
+/** Runs a command by itself: one with something on its standard input, or one that changes the host. */
+export async function execCommand(
+  connection: Connection,
+  command: string,
+  options: CommandOptions,
+  timeoutSeconds: number,
+): Promise<Output> {
+  const { code, stdout, stderr, timedOut } = await connection.exec(command, {
+    timeoutSeconds: options.timeoutSeconds ?? timeoutSeconds,
+    stdin: options.stdin,
+  });
+  return new Output(code, stdout, stderr.toString('utf8'), timedOut);
+}

@@ -1,0 +1,146 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { describeProblem, Problem, Problems } from '../problem.ts';
+import { databaseHost, loadDeployment } from './inventory.ts';
+import { type Changes, labDeployment } from './testdata/lab-deployment.ts';
+
+async function complaints(changes: Changes): Promise<string[]> {
+  return said(await labDeployment(changes));
+}
+
+async function said(file: string): Promise<string[]> {
+  try {
+    await loadDeployment(file);
+    return [];
+  } catch (error) {
+    const problems = error instanceof Problems ? error.problems : error instanceof Problem ? [error] : undefined;
+    if (!problems) throw error;
+    return problems.map((problem) => describeProblem(problem).replace(`${dirname(file)}/`, ''));
+  }
+}
+
+test('the lab inventory is sound, and its passwords are read', async () => {
+  const { hosts, name } = await loadDeployment(await labDeployment());
+  expect(name).toBe('lab');
+  expect(hosts.map(({ name, groups }) => [name, ...groups])).toEqual([
+    ['db-1', 'database'],
+    ['rpc-1', 'rpc'],
+    ['rpc-2', 'rpc'],
+  ]);
+  expect(databaseHost(hosts).vars.region).toBe('lab-1');
+  expect(hosts[1]?.vars.credentials.prover.password.reveal()).toBe('prover.Pw~3');
+  expect(JSON.stringify(hosts)).not.toContain('Pw~');
+});
+
+test.each(['testnet', 'mainnet'])(
+  '%s ships with every open value as a placeholder, and nothing else is wrong with it',
+  async (name) => {
+    const problems = await loadDeployment(name).then(
+      () => [],
+      (error: Problems) => error.problems,
+    );
+    expect(problems.length).toBeGreaterThan(10);
+    for (const { message, where } of problems) {
+      expect(message).toMatch(/ is not filled in$/);
+      expect(where).toMatchObject({
+        file: expect.stringContaining(`inventory/${name}.yaml`),
+        line: expect.any(Number),
+        column: expect.any(Number),
+      });
+    }
+  },
+);
+
+test.each<[string, Changes, string | RegExp]>([
+  [
+    'two database hosts',
+    [[['groups', 'database', 'db-2'], { address: '10.9.9.9' }]],
+    /^lab\.yaml:\d+:3: group database has 2 hosts \(db-1, db-2\): there may be only one\n {2}two synchronizers/,
+  ],
+  ['no database group', [[['groups', 'database'], undefined]], /^lab\.yaml:\d+:1: group database has no host/],
+  ['an empty rpc group', [[['groups', 'rpc'], {}]], /^lab\.yaml:\d+:3: group rpc has no host/],
+  [
+    'a misspelt group',
+    [[['groups', 'rcp'], { 'rpc-9': { address: '10.9.9.9' } }]],
+    /^lab\.yaml:\d+:3: unknown group rcp\n {2}the groups are database and rpc$/,
+  ],
+  [
+    'an older chain on one host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { network: { chain_id: 1 } }]],
+    /network\.chain_id of rpc-1 differs from that of db-1/,
+  ],
+  [
+    'another user on one host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { credentials: { state: { user: 'other' } } }]],
+    /credentials\.state\.user of rpc-1 differs/,
+  ],
+  [
+    'too few connections',
+    [[['vars', 'prover', 'pool_connections'], 40]],
+    /prover\.pool_connections is 40, but the prover needs executor_threads \+ hash_db_threads \+ 1 = 41/,
+  ],
+  [
+    'too small a server',
+    [[['vars', 'state_db', 'max_connections'], 180]],
+    /state_db\.max_connections is 180, but the provers of 3 hosts open 180 at start/,
+  ],
+  ['a port twice', [[['vars', 'ports'], { pool_db: 5432 }]], /ports\.pool_db is 5432, as ports\.state_db is/],
+  [
+    'one database for two',
+    [[['vars', 'credentials', 'prover', 'database'], 'state_db']],
+    /credentials\.prover\.database is the state database/,
+  ],
+  [
+    'formatting what is not named',
+    [[['vars', 'docker_root'], { format: true }]],
+    /docker_root\.format needs docker_root\.disk/,
+  ],
+  [
+    'a plain password',
+    [[['vars', 'credentials', 'pool', 'password'], 'hunter2']],
+    /credentials\.pool\.password must be a reference.*never stands in an inventory/,
+  ],
+  [
+    'a password file that is not there',
+    [[['vars', 'credentials', 'pool', 'password'], 'file:none']],
+    /credentials\.pool\.password: .*inventory\/none does not exist|credentials\.pool\.password: none does not exist/,
+  ],
+  [
+    'an unsafe user name',
+    [[['vars', 'credentials', 'pool', 'user'], 'a/b']],
+    /credentials\.pool\.user only A-Z a-z 0-9 _ \. ~ - are safe/,
+  ],
+  [
+    'source without a repository',
+    [[['vars', 'snapshot', 'source'], undefined]],
+    /snapshot\.source is missing: restore_with is source/,
+  ],
+  ['an open path', [[['vars', 'paths'], { data: '/data/$(id)' }]], /paths\.data must be an absolute path of letters/],
+])('%s', async (_, changes, expected) => {
+  const lines = await complaints(changes);
+  expect(lines).toEqual([expect.stringMatching(expected)]);
+  expect(lines[0]).toMatch(/^lab\.yaml:\d+:\d+: /);
+  expect(lines[0]).not.toContain('hunter2');
+});
+
+test('components of different hosts may publish the same port', async () => {
+  expect(await complaints([[['vars', 'ports'], { rpc_metrics: 9091 }]])).toEqual([]);
+});
+
+test('an unsafe password is refused once for all hosts, with reason and place, and not told', async () => {
+  const file = await labDeployment();
+  const secret = join(dirname(file), '../.lab/secrets/state_db_password');
+  for (const password of ['hunter2/x', 'hunter2#', 'hunter 2', 'hunter2%41', 'hünter2']) {
+    await writeFile(secret, password);
+    const lines = await said(file);
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^lab\.yaml:\d+:\d+: credentials\.state\.password \(from .*\) has a character that is not allowed: only A-Z a-z 0-9/,
+      ),
+    ]);
+    expect(lines[0]).not.toMatch(/hunter|hünter/);
+  }
+  await chmod(secret, 0o644);
+  expect(await said(file)).toEqual([expect.stringContaining('has mode 0644; a secret must be 0600 or stricter')]);
+});

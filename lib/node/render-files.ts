@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { InventoryHost } from '../inventory/inventory.ts';
+import { Problem } from '../problem.ts';
+import { renderHost } from './render.ts';
+import type { Variables } from './variables.ts';
+
+/**
+ * Renders every file of some hosts to OUT/HOST/FILENAME, mode 0600, with no connection to any host. Secrets stand in them as given.
+ * Nothing is written before everything has been rendered.
+ *
+ * @param chosen the hosts to render
+ * @param hosts all of the inventory: an RPC host's files name the database host
+ * @returns the paths written
+ * @throws Problem or Problems from a template, Problem where OUT cannot be written to
+ */
+export async function renderFiles(
+  chosen: readonly InventoryHost<Variables>[],
+  hosts: readonly InventoryHost<Variables>[],
+  out: string,
+): Promise<string[]> {
+  const rendered = await Promise.all(
+    chosen.map(async (host) => ({ host, files: (await renderHost({ host, vars: host.vars, hosts })).files })),
+  );
+  const written: string[] = [];
+  for (const { host, files } of rendered) {
+    const folder = join(out, host.name);
+    for (const { name, content } of files) {
+      const path = join(folder, name);
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await writePrivate(path, content.text);
+      } catch (error) {
+        if (error instanceof Problem) throw error;
+        throw new Problem(`cannot write ${path} (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+      }
+      written.push(path);
+    }
+  }
+  return written;
+}
+
+/** By a new file and a rename: an older one that others may read never holds a secret. */
+async function writePrivate(path: string, text: string): Promise<void> {
+  const there = await stat(path).catch(() => undefined);
+  if (there && !there.isFile()) throw new Problem(`${path} is there and is no file`);
+  const fresh = `${path}.${randomUUID()}`;
+  try {
+    await writeFile(fresh, text, { mode: 0o600, flag: 'wx' });
+    await rename(fresh, path);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw error;
+  }
+}

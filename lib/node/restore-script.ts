@@ -1,0 +1,154 @@
+import { quote } from '../host/quote.ts';
+import { psqlCommand, sqlLiteral } from '../resource/postgres.ts';
+import type { RestoreTool } from './restore-tool.ts';
+import { toolContainer } from './restore-tool.ts';
+import { markStatement, type Store } from './restored.ts';
+
+export interface Restore {
+  readonly state: Store;
+  readonly prover: Store;
+  /** Who has to own the prover's tables. */
+  readonly proverUser: string;
+  /** Day of the snapshot. */
+  readonly snapshot: string;
+  readonly tool: RestoreTool;
+  /** Absolute path of snapshot_restore.toml: one without a folder is silently ignored by the tool. */
+  readonly configuration: string;
+  /** Where the tool's own words are kept. */
+  readonly log: string;
+}
+
+/** The tool at times skips the hash database and ends with 0 all the same: it is run again so often at most. */
+const attempts = 3;
+
+/** Containers of the node: none may run on a database that is being restored. */
+const nodeContainers = ['sync', 'json-rpc', 'prover'];
+
+/** What pg_restore lists of an archive as rows of kind, schema and name: tables first, indexes and constraints last to be restored. */
+const listed = `awk '
+  $4 == "TABLE" && $5 == "state" { print "TABLE\\t" $5 "\\t" $6 }
+  $4 == "INDEX" && $5 == "state" { print "INDEX\\t" $5 "\\t" $6 }
+  $4 == "CONSTRAINT" && $5 == "state" { print "CONSTRAINT\\t" $5 "\\t" $7 }
+  $4 == "FK" && $5 == "CONSTRAINT" && $6 == "state" { print "CONSTRAINT\\t" $6 "\\t" $8 }'`;
+
+/** Raises an error that names what of the archive is not in the database. */
+const everythingListed = `
+  select string_agg(kind || ' ' || schema || '.' || name, ', ') into problem from (
+    select * from expected e
+    where not exists (
+      select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where e.kind in ('TABLE', 'INDEX') and n.nspname = e.schema and c.relname = e.name)
+    and not exists (
+      select from pg_constraint k join pg_namespace n on n.oid = k.connamespace
+      where e.kind = 'CONSTRAINT' and n.nspname = e.schema and k.conname = e.name)
+    limit 5) missing;
+  if problem is not null then raise exception 'not restored: %', problem; end if;`;
+
+/**
+ * The restore, as a script for a systemd unit on the database host. Success is what the databases show, for the tool ends with 0
+ * whatever happened: everything that the archives list is there, the main tables hold rows, the prover's belong to its user, and
+ * the tool told of both successes. Only then, and by this same script, are the databases marked as restored.
+ */
+export function restoreScript({ state, prover, proverUser, snapshot, tool, configuration, log }: Restore): string {
+  const databases = [state, prover].map(({ target }) => sqlLiteral(target.database)).join(', ');
+  return `set -u
+log=${quote(log)}
+state_archive=${quote(state.archive.path)}
+prover_archive=${quote(prover.archive.path)}
+
+fail() { printf '%s\\n' "$*" >&2; exit 1; }
+on_state() { ${psqlCommand(state.target)}; }
+on_prover() { ${psqlCommand(prover.target)}; }
+expected() {
+  printf '%s\\n' 'create temp table expected (kind text, schema text, name text);' 'copy expected from stdin;'
+  pg_restore --list "$1" | ${listed}
+  printf '%s\\n' '\\.'
+}
+reason() { sed -n 's/.*ERROR: *//p' "$1" | head -n 1; }
+
+command -v pg_restore >/dev/null || fail 'pg_restore is not installed, and the restore tool cannot do without: it would drop the database and restore nothing'
+docker rm --force ${toolContainer} >/dev/null 2>&1
+running=$(docker ps --format '{{.Names}}' | grep -x ${nodeContainers.map((name) => `-e ${name}`).join(' ')} | tr '\\n' ' ')
+[ -z "$running" ] || fail "these run and use the databases: $running- stop them first (docker stop $running)"
+clients=$(on_state <<'SQL'
+select string_agg(distinct host(client_addr), ' ') from pg_stat_activity where datname in (${databases}) and client_addr is not null
+SQL
+) || fail 'state-db does not answer'
+[ -z "$clients" ] || fail "the databases are in use from $clients: stop what runs there first"
+
+on_state <<'SQL' || fail 'the state database could not be marked as being restored'
+${markStatement('started', state.archive, snapshot)}
+SQL
+on_prover <<'SQL' || fail 'the prover database could not be marked as being restored'
+${markStatement('started', prover.archive, snapshot)}
+SQL
+
+check_state() {
+  { expected "$state_archive"; cat <<'SQL'
+do $check$
+declare problem text;
+begin${everythingListed}
+  if to_regclass('state.l2block') is null then raise exception 'state.l2block is absent'; end if;
+  if not exists (select from state.l2block) then raise exception 'state.l2block is empty'; end if;
+  if to_regclass('public.gorp_migrations') is null then raise exception 'gorp_migrations is absent'; end if;
+  if not exists (select from public.gorp_migrations) then raise exception 'gorp_migrations is empty'; end if;
+end $check$;
+SQL
+  } | on_state
+}
+
+check_prover() {
+  { expected "$prover_archive"; cat <<'SQL'
+do $check$
+declare problem text;
+begin${everythingListed}
+  if to_regclass('state.nodes') is null then raise exception 'state.nodes is absent'; end if;
+  if not exists (select from state.nodes) then raise exception 'state.nodes is empty'; end if;
+  select pg_get_userbyid(relowner) into problem from pg_class where oid = 'state.nodes'::regclass;
+  if problem <> ${sqlLiteral(proverUser)} then raise exception 'state.nodes belongs to % and not to %', problem, ${sqlLiteral(proverUser)}; end if;
+end $check$;
+SQL
+  } | on_prover
+}
+
+umask 077
+: >>"$log"
+attempt=1
+while :; do
+  # What survives the tool's own drop makes its next run fail in silence; and what is dropped here cannot pass for restored.
+  on_state <<'SQL' || fail 'the state database could not be emptied'
+set client_min_messages = error;
+drop function if exists public.backup_batch() cascade;
+drop schema if exists state cascade;
+drop table if exists public.gorp_migrations;
+SQL
+  on_prover <<'SQL' || fail 'the prover database could not be emptied'
+set client_min_messages = error;
+drop schema if exists state cascade;
+SQL
+  before=$(stat -c %s "$log")
+  printf '== restore, attempt %s\\n' "$attempt" >>"$log"
+  ${tool.command} restore --cfg ${quote(configuration)} -is "$state_archive" -ih "$prover_archive" >>"$log" 2>&1
+  code=$?
+  told=$(tail -c "+$((before + 1))" "$log" | grep -ci 'snapshot success')
+  check_state >"$log.check" 2>&1 || fail "the state database is not restored: $(reason "$log.check"). The tool ended with $code, its words are in $log"
+  if check_prover >"$log.check" 2>&1; then
+    [ "$told" -ge 2 ] && break
+    fail "the tool told of $told of 2 successes, its words are in $log"
+  fi
+  why=$(reason "$log.check")
+  [ "$attempt" -lt ${attempts} ] || fail "the tool skipped the hash database, or broke off in it, ${attempts} times: $why. It ended with $code, its words are in $log"
+  echo "the tool skipped the hash database, or broke off in it: $why. Once more"
+  attempt=$((attempt + 1))
+done
+rm -f "$log.check"
+
+on_prover <<'SQL' || fail 'the prover database could not be marked as restored'
+${markStatement('complete', prover.archive, snapshot)}
+SQL
+on_state <<'SQL' || fail 'the state database could not be marked as restored'
+${markStatement('complete', state.archive, snapshot)}
+SQL
+echo 'the snapshot is restored'
+`;
+}

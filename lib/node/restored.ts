@@ -1,0 +1,150 @@
+import type { Reader, SqlTarget } from '../host/host.ts';
+import { sqlLiteral } from '../resource/postgres.ts';
+import { drift, ok, unknownUntil, type Verdict } from '../resource/resource.ts';
+import type { Archive } from './snapshot.ts';
+
+/**
+ * What proves that a database holds a snapshot that we restored stands in the database itself: a line in the comment on it. It names
+ * the archive by its SHA-256 and the restored table by its object id. So it outlives whatever the restore tool drops, and yet ends
+ * with the data: a table dropped and made anew has another id. `pg_dump` of the database does not carry it along.
+ */
+const mark = 'rpc-playbooks: ';
+
+/** SQL for the comment on the database that one is connected to. */
+const comment = "shobj_description((select oid from pg_database where datname = current_database()), 'pg_database')";
+
+/** A line of that kind. */
+interface Mark {
+  readonly restore: 'started' | 'complete';
+  readonly sha256: string;
+  /** Day of the snapshot. */
+  readonly snapshot: string;
+  /** Object id of the archive's main table when the mark was made; null where there was none. */
+  readonly table: number | null;
+}
+
+/** What one database holds. */
+export type Holding =
+  /** Restored by us and complete; what the node has added since does not matter. */
+  | { readonly is: 'restored'; readonly sha256: string; readonly snapshot: string }
+  /** A restore of ours did not come to its end. */
+  | { readonly is: 'interrupted' }
+  /** Data that we did not restore. */
+  | { readonly is: 'foreign' }
+  | { readonly is: 'empty' }
+  | { readonly is: 'unreachable' };
+
+/** A database and the archive that it is restored from. */
+export interface Store {
+  readonly archive: Archive;
+  readonly target: SqlTarget;
+}
+
+/** Looks at one database, in one SELECT that also works where nothing has been restored. */
+export async function readHolding(host: Reader, { archive, target }: Store): Promise<Holding> {
+  const result = await host.sql(
+    target,
+    `select (select line from regexp_split_to_table(${comment}, E'\\n') line where starts_with(line, ${sqlLiteral(mark)}) limit 1),
+            t.id::oid, coalesce(pg_relation_size(t.id), 0)
+     from (select to_regclass(${sqlLiteral(archive.table)}) as id) t`,
+  );
+  if (!result.ok) return { is: 'unreachable' };
+  const [line, table, size] = result.rows[0] ?? [];
+  return holding(line ?? undefined, table ? Number(table) : undefined, Number(size));
+}
+
+/**
+ * @param line our line in the comment on the database
+ * @param table object id of the main table; undefined where there is none
+ * @param size of that table, bytes
+ */
+export function holding(line: string | undefined, table: number | undefined, size: number): Holding {
+  const found = line === undefined ? undefined : parseMark(line);
+  if (found?.restore === 'complete' && found.table === table && size > 0) {
+    return { is: 'restored', sha256: found.sha256, snapshot: found.snapshot };
+  }
+  if (found?.restore === 'started') return { is: 'interrupted' };
+  return { is: size > 0 ? 'foreign' : 'empty' };
+}
+
+function parseMark(line: string): Mark | undefined {
+  try {
+    return JSON.parse(line.slice(mark.length)) as Mark;
+  } catch {
+    return undefined;
+  }
+}
+
+/** SQL, for a superuser connected to the database, that puts the mark; what else the comment says is kept. */
+export function markStatement(restore: Mark['restore'], { sha256, table }: Archive, snapshot: string): string {
+  return `do $mark$
+declare
+  others text := (select string_agg(line, E'\\n') from regexp_split_to_table(${comment}, E'\\n') line where not starts_with(line, ${sqlLiteral(mark)}));
+  own text := ${sqlLiteral(mark)} || (jsonb_build_object('restore', ${sqlLiteral(restore)}, 'sha256', ${sqlLiteral(sha256)}, 'snapshot', ${sqlLiteral(snapshot)},
+    'table', to_regclass(${sqlLiteral(table)})::oid::bigint, 'at', date_trunc('second', now())))::text;
+begin
+  execute format('comment on database %I is %L', current_database(), concat_ws(E'\\n', others, own));
+end $mark$;
+`;
+}
+
+/** What is to be done with the two databases. */
+export type Decision = 'keep' | 'restore' | 'refuse' | 'wait';
+
+/**
+ * A restored database is never restored over again, not even by another snapshot, unless the inventory says that what is there may
+ * be replaced; nor is one restored that holds what we did not restore.
+ */
+export function decide(
+  state: Holding,
+  prover: Holding,
+  wanted: { state: string; prover: string; replaceExisting: boolean },
+): Decision {
+  const holdings = [state, prover];
+  if (holdings.some(({ is }) => is === 'unreachable')) return 'wait';
+  if (state.is === 'restored' && prover.is === 'restored') {
+    const same = state.sha256 === wanted.state && prover.sha256 === wanted.prover;
+    return same || !wanted.replaceExisting ? 'keep' : 'restore';
+  }
+  const holdsData = holdings.some(({ is }) => is === 'foreign' || is === 'restored');
+  const interrupted = holdings.some(({ is }) => is === 'interrupted');
+  // Our own restore begins by marking both: one that is marked complete beside one that is not yet is still our own work.
+  const ours = interrupted && !holdings.some(({ is }) => is === 'foreign');
+  return holdsData && !ours && !wanted.replaceExisting ? 'refuse' : 'restore';
+}
+
+/** What is there, in words. */
+export function describeHoldings(state: Holding, prover: Holding): string {
+  const describe = (holding: Holding) => {
+    switch (holding.is) {
+      case 'restored':
+        return `holds the snapshot of ${holding.snapshot} (${holding.sha256.slice(0, 12)})`;
+      case 'interrupted':
+        return 'holds a restore that did not come to its end';
+      case 'foreign':
+        return 'holds data that was not restored by this tool';
+      case 'empty':
+        return 'is empty';
+      case 'unreachable':
+        return 'does not answer';
+    }
+  };
+  return `the state database ${describe(state)}, the prover database ${describe(prover)}`;
+}
+
+/** Looks at both databases and decides. */
+export async function lookAtStores(
+  host: Reader,
+  stores: { readonly state: Store; readonly prover: Store },
+  replaceExisting: boolean,
+): Promise<{ decision: Decision; description: string }> {
+  const [state, prover] = await Promise.all([readHolding(host, stores.state), readHolding(host, stores.prover)]);
+  const wanted = { state: stores.state.archive.sha256, prover: stores.prover.archive.sha256, replaceExisting };
+  return { decision: decide(state, prover, wanted), description: describeHoldings(state, prover) };
+}
+
+/** The verdict on `the snapshot is restored`. */
+export function verdictOf({ decision, description }: { decision: Decision; description: string }): Verdict {
+  if (decision === 'keep') return ok;
+  return decision === 'wait' ? unknownUntil('state-db is running') : drift(description);
+}

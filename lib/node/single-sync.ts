@@ -1,0 +1,63 @@
+import { isIP } from 'node:net';
+import type { ContainerState, Reader, SqlTarget } from '../host/host.ts';
+import { sqlLiteral } from '../resource/postgres.ts';
+import { drift, expectation, ok, type Resource, unknownUntil } from '../resource/resource.ts';
+
+/**
+ * Nothing but our own hosts may use the state database as the node does: two synchronizers on one database corrupt it. The node
+ * gives no application name, which tells it from an operator's psql; components on our own hosts are told by where they come from.
+ *
+ * @param addresses of all hosts of the inventory, names or IP addresses
+ */
+export function noForeignSynchronizer(state: SqlTarget, addresses: readonly string[]): Resource {
+  const names = [...new Set(addresses)].filter((address) => isIP(address) === 0);
+  return expectation(
+    'no other synchronizer uses the state database',
+    async (host) => {
+      const [container, clients, resolved] = await Promise.all([
+        host.container(state.container),
+        readClients(host, state),
+        names.length === 0 ? '' : host.$`getent ahosts ${names} || :`.then((output) => output.stdout),
+      ]);
+      if (!clients) return unknownUntil(`${state.container} is running`);
+      const known = new Set([...addresses, ...resolved.split('\n').map((line) => line.split(' ')[0] ?? '')]);
+      const foreign = clients.filter((address) => !known.has(address) && !isInNetworkOf(container, address));
+      if (foreign.length === 0) return ok;
+      return drift(`a node on ${foreign.join(', ')} is connected to it, and that is no host of this inventory`);
+    },
+    { hint: 'stop the node there: two synchronizers on one state database corrupt it' },
+  );
+}
+
+/** Addresses of clients that come by TCP, connect as the node does and give no application name. */
+async function readClients(host: Reader, state: SqlTarget): Promise<readonly string[] | undefined> {
+  const result = await host.sql(
+    state,
+    `select distinct host(client_addr) from pg_stat_activity
+     where datname = ${sqlLiteral(state.database)} and usename = ${sqlLiteral(state.user)}
+       and client_addr is not null and coalesce(application_name, '') = ''`,
+  );
+  return result.ok ? result.rows.flatMap(([address]) => address ?? []) : undefined;
+}
+
+interface Inspected {
+  readonly NetworkSettings?: {
+    readonly Networks?: Readonly<Record<string, { readonly IPAddress?: string; readonly IPPrefixLen?: number }>>;
+  };
+}
+
+/** Whether an IPv4 address is in one of the container's own networks: our own components, or this host itself. */
+export function isInNetworkOf(container: Pick<ContainerState, 'raw'> | undefined, address: string): boolean {
+  if (address === '127.0.0.1' || address === '::1') return true;
+  const networks = Object.values((container?.raw as Inspected | undefined)?.NetworkSettings?.Networks ?? {});
+  return networks.some(({ IPAddress = '', IPPrefixLen = 32 }) => {
+    const [own, other] = [asNumber(IPAddress), asNumber(address)];
+    const width = 2 ** (32 - IPPrefixLen);
+    return own !== undefined && other !== undefined && Math.floor(own / width) === Math.floor(other / width);
+  });
+}
+
+function asNumber(address: string): number | undefined {
+  if (isIP(address) !== 4) return undefined;
+  return address.split('.').reduce((number, part) => number * 256 + Number(part), 0);
+}

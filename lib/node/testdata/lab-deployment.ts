@@ -1,0 +1,43 @@
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseDocument } from 'yaml';
+
+const passwords = { state: 'state.Pw~1', pool: 'pool.Pw~2', prover: 'prover.Pw~3' } as const;
+
+/** A value at a path of the inventory; undefined takes the path away. */
+export type Changes = readonly (readonly [path: readonly string[], value: unknown])[];
+
+/**
+ * Writes inventory/lab.yaml, and values and passwords such as the lab makes, to a temporary folder.
+ *
+ * @returns the path of the inventory there
+ */
+export async function labDeployment(changes: Changes = []): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'deployment-'));
+  await mkdir(join(folder, 'inventory'));
+  await mkdir(join(folder, '.lab/secrets'), { recursive: true });
+  const document = parseDocument(
+    await readFile(fileURLToPath(new URL('../../../inventory/lab.yaml', import.meta.url)), 'utf8'),
+  );
+  for (const [path, value] of changes) {
+    if (value === undefined) document.deleteIn(path);
+    else document.setIn(path, document.createNode(value));
+  }
+  const file = join(folder, 'inventory/lab.yaml');
+  await writeFile(file, document.toString({ lineWidth: 0 }));
+  await writeFile(
+    join(folder, '.lab/vars.yaml'),
+    `network: { genesis: { sha256: ${'a'.repeat(64)} } }
+snapshot:
+  state: { sha256: ${'b'.repeat(64)} }
+  prover: { sha256: ${'c'.repeat(64)} }
+  date: 2024-05-01
+`,
+  );
+  for (const [store, password] of Object.entries(passwords)) {
+    await writeFile(join(folder, `.lab/secrets/${store}_db_password`), `${password}\n`, { mode: 0o600 });
+  }
+  return file;
+}

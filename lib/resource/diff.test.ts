@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { diffLines } from './diff.ts';
+
+const content = (was: string, wanted: string) => diffLines([{ what: 'content', was, wanted }]);
+
+test('short values stand side by side', () => {
+  expect(
+    diffLines([
+      { what: 'mode', was: '0644', wanted: '0600' },
+      { what: 'owner', was: '', wanted: 'root' },
+    ]),
+  ).toEqual(['mode: 0644 -> 0600', 'owner: (nothing) -> root']);
+});
+
+test('a text is a unified diff with two lines around a change', () => {
+  const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9].join('\n');
+  expect(content(`${numbers}\n`, `${numbers.replace('5', 'five')}\n`)).toEqual([
+    'content:',
+    '@@ -3,5 +3,5 @@',
+    ' 3',
+    ' 4',
+    '-5',
+    '+five',
+    ' 6',
+    ' 7',
+  ]);
+});
+
+test('a new text is all additions, an emptied one all deletions', () => {
+  expect(content('', 'a\nb\n')).toEqual(['content:', '@@ -0,0 +1,2 @@', '+a', '+b']);
+  expect(content('a\nb\n', '')).toEqual(['content:', '@@ -1,2 +0,0 @@', '-a', '-b']);
+});
+
+test('a last line without its end is told', () => {
+  expect(content('a\nb', 'a\nb\n')).toContain('\\ No newline at end of file');
+});
+
+test('a long value is not put side by side', () => {
+  expect(content('a'.repeat(90), 'b')).toEqual(expect.arrayContaining([`-${'a'.repeat(90)}`, '+b']));
+});
+
+test('a long diff is cut, and says by how much', () => {
+  const lines = content('', 'x\n'.repeat(500));
+  expect(lines).toHaveLength(82);
+  expect(lines.at(-1)).toBe('… 421 more lines');
+  expect(content('', 'y'.repeat(5000)).every((line) => line.length <= 240)).toBe(true);
+});
+
+test('control characters are written out', () => {
+  expect(diffLines([{ what: 'x', was: '\u001b[31mred\r', wanted: 'a\tb\u0085' }])).toEqual([
+    'x: \\x1b[31mred\\x0d -> a\tb\\x85',
+  ]);
+});
+
+test('two long texts with nothing in common do not take for ever', () => {
+  const text = (seed: number) => Array.from({ length: 20_000 }, (_, at) => `${(at * seed) % 104_729}\n`).join('');
+  const start = performance.now();
+  expect(content(text(7919), text(6101)).length).toBeGreaterThan(0);
+  expect(performance.now() - start).toBeLessThan(3000);
+});
+
+test('no difference is no line', () => {
+  expect(diffLines([])).toEqual([]);
+});

@@ -1,0 +1,44 @@
+/** One line of /etc/fstab that mounts something. Fields as fstab(5) has them, with its escapes undone. */
+export interface FstabEntry {
+  readonly source: string;
+  readonly target: string;
+  readonly type: string;
+  readonly options: readonly string[];
+}
+
+/** The entry in a line, or undefined for a comment, an empty or a broken line. */
+export function parseFstabLine(line: string): FstabEntry | undefined {
+  if (/^\s*(#|$)/.test(line)) return undefined;
+  const [source, target, type, options] = line.trim().split(/\s+/);
+  if (source === undefined || target === undefined || type === undefined) return undefined;
+  return { source: fromTable(source), target: fromTable(target), type, options: (options ?? 'defaults').split(',') };
+}
+
+/** The line for an entry; never dumped, checked at boot after the root file system. */
+export function fstabLine({ source, target, type, options }: FstabEntry): string {
+  return `${forTable(source)} ${forTable(target)} ${type} ${options.join(',')} 0 2`;
+}
+
+/** Whether both mount the same thing in the same way, whatever the order of options. */
+export function sameEntry(a: FstabEntry, b: FstabEntry): boolean {
+  const key = ({ source, target, type, options }: FstabEntry) =>
+    [source, target, type, [...options].sort().join(',')].join(' ');
+  return key(a) === key(b);
+}
+
+/** The table with the entry in it: in place of the line for the same target, or as the last line. Other lines stay byte for byte. */
+export function withEntry(table: string, entry: FstabEntry): string {
+  const lines = table.split('\n');
+  const at = lines.findIndex((line) => parseFstabLine(line)?.target === entry.target);
+  if (at >= 0) return lines.with(at, fstabLine(entry)).join('\n');
+  return `${table}${table === '' || table.endsWith('\n') ? '' : '\n'}${fstabLine(entry)}\n`;
+}
+
+/** fstab has white space and the backslash in octal. */
+function forTable(field: string): string {
+  return field.replace(/[ \t\n\\#]/g, (c) => `\\${c.charCodeAt(0).toString(8).padStart(3, '0')}`);
+}
+
+function fromTable(field: string): string {
+  return field.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+}

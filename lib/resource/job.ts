@@ -1,0 +1,113 @@
+import type { Progress, Reader, UnitState, Writer } from '../host/host.ts';
+import { exitCode, Problem } from '../problem.ts';
+import { describeVerdict, type Resource, type Verdict } from './resource.ts';
+
+/** Scripts of running jobs and what they say of themselves. In memory, so nothing of it outlives a reboot. */
+export const jobDirectory = '/run/rpc-playbooks';
+
+/** Between two looks at a running job: soon at first, for short ones. Seconds. */
+const firstPause = 0.5;
+const longestPause = 5;
+
+export interface LongWork {
+  /** Name of the transient systemd unit, without `.service`. The same work always has the same one. */
+  readonly unit: string;
+  /** What it does, as `systemctl status` shows it. */
+  readonly title: string;
+  /** POSIX shell. Its last words are shown when it fails. Never a secret in it. */
+  readonly script: string;
+  /** How far it is; asked while it runs. */
+  readonly progress?: (host: Reader) => Promise<Progress | undefined>;
+}
+
+export interface Job extends Omit<LongWork, 'title'> {
+  /** Whether what the job is for has come about: read from the host, not from how the job ended. */
+  readonly done: (host: Reader) => Promise<Verdict>;
+}
+
+/** Work on a host that did not come to a good end; `log` is its last words. */
+export class JobFailed extends Error {
+  constructor(title: string, cause: string, log: string) {
+    super(`${title}: ${cause}${log ? `\n${log}` : ''}`);
+    this.name = 'JobFailed';
+  }
+}
+
+/** Long work that outlives the connection: where it already runs, as after a lost connection, it is watched and not begun anew. */
+export function job(name: string, { done, ...work }: Job): Resource {
+  return {
+    name,
+    check: done,
+    async apply(host) {
+      await runInUnit(host, { ...work, title: name });
+      const verdict = await done(host);
+      if (verdict.is === 'ok') return;
+      throw new JobFailed(
+        name,
+        `the job ended, and still: ${describeVerdict(verdict)}`,
+        await lastWords(host, work.unit),
+      );
+    },
+  };
+}
+
+/** One run of a unit. */
+interface Run {
+  /** The last lines that it wrote. */
+  lastWords(): Promise<string>;
+}
+
+/**
+ * Runs a script as a transient systemd unit, or finds the unit that an earlier run started, and watches it to its end.
+ *
+ * @throws JobFailed when it fails
+ * @throws Problem when a unit of that name does something else
+ */
+export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
+  const { unit, title } = work;
+  const path = `${jobDirectory}/${unit}.sh`;
+  const [state, script] = await Promise.all([host.unit(`${unit}.service`), host.read(path)]);
+  if (!isRunning(state)) await start(host, work, path);
+  else if (script?.toString() !== work.script) {
+    throw new Problem(`${title}: ${unit} is still running with other settings`, {
+      hint: `let it end, or end it on ${host.name}: systemctl stop ${unit}`,
+      code: exitCode.failed,
+    });
+  }
+  const invocation = (await host.$`systemctl show --property InvocationID --value ${unit}.service`).text();
+  const run = { lastWords: () => lastWords(host, unit, invocation) };
+  const end = await watch(host, work);
+  if (end.active !== 'failed') return run;
+  const how = end.result === 'exit-code' ? `exit code ${end.mainExitCode}` : end.result;
+  throw new JobFailed(title, `${unit} failed (${how})`, await run.lastWords());
+}
+
+async function start(host: Writer, { unit, title, script }: LongWork, path: string): Promise<void> {
+  await host.run`umask 077 && mkdir -p ${jobDirectory}`;
+  await host.write(path, script, { mode: 0o700, owner: 'root', group: 'root' });
+  // A failed unit of an earlier run stays loaded for the operator to look at, and stands in the way of a new one.
+  await host.run`
+    systemctl reset-failed ${unit}.service 2>/dev/null || :
+    systemd-run --quiet --no-ask-password --unit=${unit} --description=${title} /bin/sh ${path}`;
+}
+
+/** @returns how the unit ended: one that failed stays loaded, one that succeeded is gone */
+async function watch(host: Writer, { unit, progress }: LongWork): Promise<UnitState> {
+  for (let pause = firstPause; ; pause = Math.min(pause * 1.5, longestPause)) {
+    const [state, reached] = await Promise.all([host.unit(`${unit}.service`), progress?.(host)]);
+    if (!isRunning(state)) return state;
+    if (reached) host.progress(reached);
+    await host.sleep(pause);
+  }
+}
+
+function isRunning({ active }: UnitState): boolean {
+  return ['active', 'activating', 'deactivating', 'reloading'].includes(active);
+}
+
+/** @param invocation systemd's name for the run; empty where it ended before it could be asked for */
+async function lastWords(host: Reader, unit: string, invocation: string): Promise<string> {
+  const match = invocation ? `_SYSTEMD_INVOCATION_ID=${invocation}` : `_SYSTEMD_UNIT=${unit}.service`;
+  const journal = await host.$`journalctl --quiet --no-pager --output=cat --lines=15 ${match}`;
+  return journal.ok ? journal.text() : '';
+}

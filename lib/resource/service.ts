@@ -1,0 +1,118 @@
+import type { Reader, Stat, UnitState, Writer } from '../host/host.ts';
+import { exitCode, Problem } from '../problem.ts';
+import { type Difference, drift, ok, type Resource, unknownUntil } from './resource.ts';
+
+/** A systemd unit that has to be enabled, running, and started after what it reads last changed. */
+export interface ServiceResource extends Resource {
+  /** Starts at boot. */
+  enabled(): ServiceResource;
+  running(): ServiceResource;
+  /**
+   * Restarted when one of these files is newer than its start. That is read from the host, not remembered, so a restart that
+   * an interrupted run still owed is made up for by the next one.
+   */
+  restartedAfter(...paths: readonly string[]): ServiceResource;
+}
+
+interface Wanted {
+  readonly enabled: boolean;
+  readonly running: boolean;
+  readonly files: readonly string[];
+}
+
+/** systemd's words for what needs no `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
+const counted = ['enabled', 'static', 'alias', 'generated'];
+
+/** A program that ends at once, for its configuration say, has ended after so long. Seconds. */
+const settleSeconds = 1;
+/** systemctl's exit code is not needed: the state and the journal tell more. */
+const anyCode = Array.from({ length: 256 }, (_, code) => code);
+
+/** @param name a unit's name; without a suffix it is a service */
+export function service(name: string): ServiceResource {
+  return make(unitName(name), { enabled: false, running: false, files: [] });
+}
+
+function make(unit: string, wanted: Wanted): ServiceResource {
+  const look = async (host: Reader) => {
+    const [state, ...stats] = await Promise.all([host.unit(unit), ...wanted.files.map((path) => host.stat(path))]);
+    return { state, newer: newerFiles(wanted.files, stats, state) };
+  };
+
+  return {
+    name: title(unit, wanted),
+    enabled: () => make(unit, { ...wanted, enabled: true }),
+    running: () => make(unit, { ...wanted, running: true }),
+    restartedAfter: (...paths) => make(unit, { ...wanted, files: [...wanted.files, ...paths] }),
+
+    async check(host) {
+      const { state, newer } = await look(host);
+      if (state.load === 'not-found') return unknownUntil(`${unit} is installed`);
+      const differences = unitDifferences(state, newer, wanted);
+      return differences.length === 0 ? ok : drift(differences);
+    },
+
+    async apply(host) {
+      const { state, newer } = await look(host);
+      if (state.load === 'masked') {
+        throw new Problem(`${unit} is masked: somebody has forbidden it to start`, {
+          hint: `find out why; then systemctl unmask ${unit}`,
+          code: exitCode.failed,
+        });
+      }
+      await host.run`systemctl daemon-reload`;
+      if (wanted.enabled && !counted.includes(state.enabled)) await host.run`systemctl enable ${unit}`;
+      if (isActive(state) && newer.length > 0) await start(host, 'restart', unit);
+      else if (!isActive(state) && wanted.running) await start(host, 'start', unit);
+    },
+  };
+}
+
+/** Starts or restarts a unit, and stays to see that it lives. @throws Problem with the end of its journal where it does not */
+async function start(host: Writer, verb: 'start' | 'restart', unit: string): Promise<void> {
+  // A unit that failed too often refuses to start until that is forgotten.
+  await host.run({ allow: [0, 1] })`systemctl reset-failed ${unit}`;
+  const begun = await host.run({ allow: anyCode })`systemctl ${verb} ${unit}`;
+  if (begun.ok) await host.sleep(settleSeconds);
+  const [state, journal] = await Promise.all([
+    host.unit(unit),
+    host.$`journalctl --no-pager --quiet -o cat -n 8 -u ${unit}`,
+  ]);
+  if (begun.ok && isActive(state)) return;
+  const cause = begun.ok ? `it is ${state.active} (${state.sub})` : begun.stderr.trim();
+  throw new Problem(`${unit} did not ${verb}: ${cause}\n${journal.text()}`.trim(), {
+    hint: `see systemctl status ${unit}`,
+    code: exitCode.failed,
+  });
+}
+
+function unitDifferences(state: UnitState, newer: readonly string[], wanted: Wanted): Difference[] {
+  const differences: Difference[] = [];
+  if (wanted.enabled && !counted.includes(state.enabled)) {
+    differences.push({ what: 'at boot', was: state.enabled || state.load, wanted: 'enabled' });
+  }
+  if (wanted.running && !isActive(state)) {
+    differences.push({ what: 'state', was: `${state.active} (${state.sub})`, wanted: 'active' });
+  }
+  if (isActive(state)) {
+    for (const path of newer) differences.push({ what: 'started', was: `before ${path} changed`, wanted: 'after it' });
+  }
+  return differences;
+}
+
+function newerFiles(paths: readonly string[], stats: readonly (Stat | undefined)[], state: UnitState): string[] {
+  return paths.filter((_, at) => (stats[at]?.modified ?? 0) > state.activeSince);
+}
+
+function isActive(state: UnitState): boolean {
+  return state.active === 'active' || state.active === 'reloading';
+}
+
+function title(unit: string, { enabled, running }: Wanted): string {
+  const states = [enabled ? 'enabled' : '', running ? 'running' : ''].filter((word) => word !== '');
+  return states.length === 0 ? unit : `${unit} is ${states.join(' and ')}`;
+}
+
+function unitName(name: string): string {
+  return /\.(service|timer|socket|mount|path|target|slice|scope)$/.test(name) ? name : `${name}.service`;
+}

@@ -1,0 +1,192 @@
+import toml from '@iarna/toml';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { describeProblem, Problem, Problems } from '../problem.ts';
+import { Secret } from '../secret/secret.ts';
+import type { FormatName } from './format.ts';
+import { tokenizeSql } from './sql.ts';
+import { renderTemplate, type Values } from './template.ts';
+
+function refusal(template: string, values: Values, format: FormatName): string {
+  try {
+    renderTemplate(template, values, { file: 't', format });
+  } catch (error) {
+    if (error instanceof Problem) return describeProblem(error);
+    if (error instanceof Problems) return error.message;
+    throw error;
+  }
+  return 'accepted';
+}
+
+const templates: readonly [FormatName, string, (text: string) => unknown][] = [
+  [
+    'toml',
+    '# c\n[a.b]\nx = "{{ x }}" # {{ x }}\nn = {{ n }}\ny = "a-{{ x }}:{{ n }}"\n',
+    (text) => {
+      const { a } = toml.parse(text) as unknown as { a: { b: { x: string; n: number; y: string } } };
+      return a.b;
+    },
+  ],
+  ['json', '{ "x": "{{ x }}", "n": {{ n }}, "y": "a-{{ x }}:{{ n }}" }', (text) => JSON.parse(text)],
+  [
+    'compose',
+    '# c {{ n }}\none: "{{ x }}"\ntwo: {{ n }}\nthree: "a-{{ x }}:{{ n }}"\n',
+    (text) => {
+      const { one, two, three } = parse(text, { version: '1.1' });
+      // Compose itself makes one dollar sign of two.
+      return { x: one.replaceAll('$$', '$'), n: two, y: three.replaceAll('$$', '$') };
+    },
+  ],
+];
+
+/** Text that breaks files: quotes, escapes, comments, line ends, other planes, half of a surrogate pair. */
+const nasty = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({
+    unit: fc.constantFrom(
+      '"',
+      "'",
+      '\\',
+      '$',
+      '{',
+      '}',
+      '#',
+      '\n',
+      '\r',
+      '\t',
+      '\0',
+      ':',
+      ' ',
+      '%',
+      '=',
+      '[',
+      ']',
+      '\u0085',
+      '\u2028',
+      '\uFEFF',
+      '\uD800',
+      '😀',
+      '--',
+      '*/',
+      'a',
+    ),
+  }),
+  fc.constantFrom(
+    '\u0024{HOME}',
+    '$$',
+    '{{ n }}',
+    '"""',
+    "'''",
+    '\\u0000',
+    '%41',
+    '700000001',
+    '\uE0000\uE001',
+    'null',
+    'yes',
+    "'; DROP TABLE x; --",
+    '&a',
+    '!!str',
+    '- ',
+  ),
+);
+
+describe.each(templates)('%s', (format, template, read) => {
+  test('every value comes through as it is, or is refused', () => {
+    fc.assert(
+      fc.property(nasty, fc.maxSafeInteger(), (x, n) => {
+        let text: string;
+        try {
+          text = renderTemplate(template, { x, n }, { file: 't', format }).text;
+        } catch (error) {
+          expect(error instanceof Problem || error instanceof Problems).toBe(true);
+          // Only these have to be refused; a formatter that refuses all would pass without this.
+          expect(/[\0\uE000\uE001]|\p{Surrogate}/u.test(x)).toBe(true);
+          return;
+        }
+        expect(read(text)).toEqual({ x, n, y: `a-${x}:${n}` });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a value cannot leave its place where the template forgets the quotes', () => {
+    const bare = template.replace('"{{ x }}"', '{{ x }}');
+    for (const x of ['1\ny = 2', '"a"', 'a # b', '{ "a": 1 }', '[1]', "'a'", '1, "z": 2']) {
+      expect(refusal(bare, { x, n: 1 }, format)).toMatch(/does not come through unharmed here|is not a valid/);
+    }
+  });
+});
+
+test('SQL: literals and identifiers keep their values', () => {
+  const template = `-- c\nCREATE USER "{{ u }}" WITH PASSWORD '{{ p }}';\n`;
+  fc.assert(
+    fc.property(nasty, nasty, (u, p) => {
+      let text: string;
+      try {
+        text = renderTemplate(template, { u, p: new Secret(p) }, { file: 't', format: 'sql' }).text;
+      } catch {
+        expect(/[\0\uE000\uE001]|\p{Surrogate}/u.test(u + p)).toBe(true);
+        return;
+      }
+      const values = tokenizeSql(text).filter(({ kind }) => kind === 'identifier' || kind === 'literal');
+      expect(values).toEqual([
+        { kind: 'identifier', value: u },
+        { kind: 'literal', value: p },
+      ]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('SQL: text stands between quotes only, and in a psql command only what is safe', () => {
+  expect(refusal('SELECT {{ x }};', { x: 'a' }, 'sql')).toBe('t:1:8: x must stand between quotes, alone');
+  expect(refusal("SELECT 'a{{ x }}';", { x: 'a' }, 'sql')).toBe('t:1:10: x must stand between quotes, alone');
+  expect(refusal('SELECT {{ x }};', { x: 5 }, 'sql')).toBe('accepted');
+  expect(refusal('\\connect "{{ x }}"', { x: 'dbname=a host=b' }, 'sql')).toContain(
+    't:1:11: the value of x cannot stand in a psql command',
+  );
+  expect(refusal('\\connect "{{ x }}"', { x: 'prover_db' }, 'sql')).toBe('accepted');
+});
+
+test('names that are unknown, undefined or no names are told with their places, all at once', () => {
+  const template = 'a = "{{ user }}"\nb = "{{ usr }}"\n  c = {{ a b }}\nd = "{{"\ne = "{{ toString }}"\n';
+  expect(refusal(template, { user: 'u', other: undefined as unknown as string }, 'toml')).toBe(
+    [
+      't:2:6: there is no value called usr\n  did you mean user?',
+      't:3:7: {{ }} must hold one name\n  a name is small letters, digits and _',
+      't:4:6: {{ }} must hold one name\n  a name is small letters, digits and _',
+      't:5:6: {{ }} must hold one name\n  a name is small letters, digits and _',
+    ].join('\n'),
+  );
+  expect(refusal('a = "{{ other }}"', { user: 'u', other: undefined as unknown as string }, 'toml')).toBe(
+    't:1:6: there is no value called other\n  known: user',
+  );
+  expect(refusal('a = {{ n }}', { n: 1.5 }, 'toml')).toBe('t:1:5: the value of n must be a whole number');
+});
+
+test('a template that is broken itself is said to be', () => {
+  expect(refusal('a = = 1', {}, 'toml')).toBe('t: this is not a valid toml file');
+  expect(refusal('{ "a": 1, }', {}, 'json')).toBe('t: this is not a valid json file');
+  expect(refusal("SELECT 'a;", {}, 'sql')).toBe('t: this is not a valid sql file');
+  expect(refusal('a: 1\na: 2', {}, 'compose')).toBe('t: this is not a valid compose file');
+});
+
+test('content with a secret is masked in every version, and refusals do not tell it', () => {
+  const template = 'User = "{{ user }}"\nPassword = "{{ password }}"\n';
+  const content = renderTemplate(
+    template,
+    { user: 'me', password: new Secret('hunter2') },
+    { file: 't', format: 'toml' },
+  );
+  expect(content.holdsSecrets).toBe(true);
+  expect(content.text).toContain('hunter2');
+  expect(content.mask(content.text)).toBe('User = "me"\nPassword = [secret]\n');
+  expect(content.mask('Password="older"\nURL = "http://a:b@c/"\n')).not.toMatch(/older|a:b/);
+  expect(renderTemplate(template, { user: 'me', password: 'x' }, { file: 't', format: 'toml' }).holdsSecrets).toBe(
+    false,
+  );
+  expect(refusal('a = {{ password }}', { password: new Secret('hunter2 x') }, 'toml')).toBe(
+    't:1:5: the value of password does not come through unharmed here',
+  );
+});

@@ -1,0 +1,163 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runPlaybook } from '../test/deploy/playbook.ts';
+
+let folder: string;
+let good: string;
+
+/** An inventory whose hosts cannot be reached: whatever touched one would say so. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inventory-'));
+  for (const name of ['state', 'pool', 'prover']) await writeFile(join(folder, name), `${name}-Passw0rd`, { mode: 0o600 });
+  const zeros = '0'.repeat(64);
+  good = `
+groups:
+  database:
+    db-1: { address: 127.0.0.1, port: 9 }
+  rpc:
+    rpc-1: { address: 127.0.0.2, port: 9 }
+vars:
+  network:
+    kind: test
+    chain_id: 55555
+    trusted_sequencer_url: http://127.0.0.1:9
+    l1_rpc_url: http://127.0.0.1:9
+    genesis: { url: 'http://127.0.0.1:9/genesis.json', sha256: '${zeros}' }
+  images: { node: 'node:v3.1.0', prover: 'prover:v6.0.2' }
+  credentials:
+    state: { user: state_user, database: state_db, password: 'file:state' }
+    pool: { user: pool_user, database: pool_db, password: 'file:pool' }
+    prover: { user: prover_user, database: prover_db, password: 'file:prover' }
+  snapshot:
+    date: '2026-11-01'
+    state: { url: 'http://127.0.0.1:9/testnet_state_db.sql.tar.gz', sha256: '${zeros}' }
+    prover: { url: 'http://127.0.0.1:9/testnet_prover_db.sql.tar.gz', sha256: '${zeros}' }
+    restore_with: image
+`.trimStart();
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+async function deploy(inventory: string, ...args: string[]) {
+  const file = join(folder, `${Math.random().toString(36).slice(2)}.yaml`);
+  await writeFile(file, inventory);
+  const run = await runPlaybook('deploy', '--inventory', file, ...args);
+  return { ...run, output: run.output.replaceAll(file, 'FILE') };
+}
+
+/** Line and column, from 1, of a text in the good inventory after it was changed. */
+function placeOf(text: string, needle: string): string {
+  const before = text.slice(0, text.indexOf(needle)).split('\n');
+  return `${before.length}:${(before.at(-1) ?? '').length + 1}`;
+}
+
+describe('bad input ends with 3, names its place, and touches nothing', () => {
+  test('an unknown key', async () => {
+    const bad = good.replace('trusted_sequencer_url', 'trusted_sequencer_ulr');
+    const run = await deploy(bad);
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toContain(`FILE:${placeOf(bad, 'trusted_sequencer_ulr')}: `);
+    expect(run.output).toContain('did you mean "trusted_sequencer_url"?');
+  });
+
+  test('a wrong type', async () => {
+    const bad = good.replace('chain_id: 55555', 'chain_id: "a lot"');
+    const run = await deploy(bad);
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toContain(`FILE:${placeOf(bad, '"a lot"')}: `);
+  });
+
+  test('a missing group', async () => {
+    const bad = good.replace(/ {2}rpc:\n.*\n/, '');
+    const run = await deploy(bad);
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toMatch(/FILE:\d+:\d+: .*rpc/);
+  });
+
+  test('two database hosts', async () => {
+    const bad = good.replace('  rpc:\n', '    db-2: { address: 127.0.0.3, port: 9 }\n  rpc:\n');
+    const run = await deploy(bad);
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toMatch(/FILE:\d+:\d+: .*exactly one/);
+  });
+
+  test('a duplicate address', async () => {
+    const bad = good.replace('127.0.0.2', '127.0.0.1');
+    const run = await deploy(bad);
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toMatch(/FILE:5:\d+: .*127\.0\.0\.1.*db-1/);
+  });
+
+  test('a placeholder left', async () => {
+    const bad = good.replace('http://127.0.0.1:9/genesis.json', '<FILL: address of the genesis file>');
+    const run = await deploy(bad);
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toContain(`FILE:${placeOf(bad, "'<FILL")}: `);
+    expect(run.output).toContain('address of the genesis file');
+  });
+
+  test('an unreadable secret, and one that others may read', async () => {
+    const missing = await deploy(good.replace('file:pool', 'file:nowhere'));
+    expect(missing.exitCode, missing.output).toBe(3);
+    expect(missing.output).toMatch(/FILE:\d+:\d+: .*nowhere/);
+    await chmod(join(folder, 'pool'), 0o644);
+    const open = await deploy(good);
+    await chmod(join(folder, 'pool'), 0o600);
+    expect(open.exitCode, open.output).toBe(3);
+    expect(open.output).toMatch(/FILE:\d+:\d+: .*0600|0600/);
+    expect(open.output).not.toContain('pool-Passw0rd');
+  });
+
+  test('a password that would break a file that carries it, without showing it', async () => {
+    await writeFile(join(folder, 'odd'), 'p@ss/w%41rd', { mode: 0o600 });
+    const run = await deploy(good.replace('file:pool', 'file:odd'));
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toMatch(/FILE:\d+:\d+: /);
+    expect(run.output).not.toContain('p@ss');
+  });
+
+  test('an unknown inventory', async () => {
+    const run = await runPlaybook('deploy', '--inventory', 'mainet');
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toContain('did you mean "mainnet"?');
+  });
+
+  test('an unknown role', async () => {
+    const run = await deploy(good, '--role', 'time-snyc');
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toContain('did you mean "time-sync"?');
+  });
+
+  test('an unknown option', async () => {
+    const run = await deploy(good, '--chekc');
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toContain('did you mean "--check"?');
+  });
+
+  test('an unknown host in --limit', async () => {
+    const run = await deploy(good, '--limit', 'rpc-l');
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toContain('did you mean "rpc-1"?');
+  });
+
+  test.each(['mainnet', 'testnet'])('%s as shipped: every unfilled value with its place', async (name) => {
+    const run = await runPlaybook('deploy', '--inventory', name);
+    expect(run.exitCode, run.output).toBe(3);
+    const text = await readFile(new URL(`../inventory/${name}.yaml`, import.meta.url), 'utf8');
+    const unfilled = text
+      .split('\n')
+      .flatMap((line, at) => (!line.trimStart().startsWith('#') && line.includes('<FILL:') ? [at + 1] : []));
+    expect(unfilled.length).toBeGreaterThan(5);
+    for (const line of unfilled) expect(run.output).toContain(`${name}.yaml:${line}:`);
+  });
+});
+
+test('hosts that refuse the connection: exit 4, each named, no stack', async () => {
+  const run = await deploy(good, '--check');
+  expect(run.exitCode, run.output).toBe(4);
+  expect(run.output).toMatch(/^db-1\s+unreachable: /m);
+  expect(run.output).toMatch(/^rpc-1\s+unreachable: /m);
+  expect(run.output).not.toMatch(/^\s+at /m);
+});

@@ -1,0 +1,64 @@
+import type { Variables } from '../lib/node/variables.ts';
+import { file } from '../lib/resource/file.ts';
+import { packages } from '../lib/resource/packages.ts';
+import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/resource/resource.ts';
+import { role } from '../lib/resource/role.ts';
+
+/** The server's major version: a dump or a restore between different ones is refused. */
+const postgresqlVersion = 15;
+
+/** Where a distribution's own client is of that version. Elsewhere PostgreSQL's own package repository (PGDG) has it. */
+const clientInDistribution = ['bookworm'];
+
+/** The key that PGDG signs with, as the distribution itself packages it: so it needs no trust in a download. */
+const repositoryKey = '/usr/share/postgresql-common/pgdg/apt.postgresql.org.gpg';
+
+/** What an operator and the later roles work with on every server: PostgreSQL's client, curl and tar. */
+export default role<Variables>('client-tools', ({ vars, facts }) => {
+  const { codename } = facts.distribution;
+  const repository = clientInDistribution.includes(codename)
+    ? []
+    : pgdgRepository(codename, vars.postgresql_repository);
+  return [
+    packages('ca-certificates', 'curl', 'tar'),
+    ...repository,
+    packages(`postgresql-client-${postgresqlVersion}`),
+    clientVersion(),
+  ];
+});
+
+function pgdgRepository(codename: string, address: string): Resource[] {
+  return [
+    packages('postgresql-common'),
+    file('/etc/apt/sources.list.d/pgdg.sources').content(`Types: deb
+URIs: ${address}
+Suites: ${codename}-pgdg
+Components: main
+Signed-By: ${repositoryKey}
+`),
+  ];
+}
+
+/** Several versions may be installed side by side: what counts is which one answers by default. */
+function clientVersion(): Resource {
+  const programs = ['psql', 'pg_dump', 'pg_restore'];
+  return expectation(
+    `${programs.join(', ')} are version ${postgresqlVersion}`,
+    async (host) => {
+      const answers = await Promise.all(programs.map((program) => host.$`${program} --version`));
+      if (answers.some(({ exitCode }) => exitCode === 127)) {
+        return unknownUntil(`postgresql-client-${postgresqlVersion} is installed`);
+      }
+      const others = answers.filter(({ stdout }) => majorVersion(stdout) !== postgresqlVersion);
+      return others.length === 0 ? ok : drift(others.map((answer) => answer.text() || answer.stderr.trim()).join('; '));
+    },
+    {
+      hint: `remove the other version's postgresql-client package, or make ${postgresqlVersion} the default: see pg_wrapper(1)`,
+    },
+  );
+}
+
+/** @param answer such as `psql (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)` */
+function majorVersion(answer: string): number {
+  return Number(/\(PostgreSQL\) (\d+)/.exec(answer)?.[1]);
+}

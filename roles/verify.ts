@@ -1,0 +1,9 @@
+import { blockGrows, givesBlockNumber } from '../lib/node/installation-check.ts';
+import type { Variables } from '../lib/node/variables.ts';
+import { role } from '../lib/resource/role.ts';
+
+/** The installation check of spec part 1.7, asked on the RPC host itself. */
+export default role<Variables>('verify', ({ vars }) => {
+  const url = `http://localhost:${vars.ports.rpc_http}`;
+  return [givesBlockNumber(url, vars.verify), blockGrows(url, vars.verify)];
+});

@@ -1,0 +1,16 @@
+import { expect } from 'vitest';
+import type { Writer } from '../../lib/host/host.ts';
+import type { Difference, Resource } from '../../lib/resource/resource.ts';
+
+/**
+ * What the engine does with a resource that is not as it should be: look, change, look again.
+ *
+ * @returns what differed before
+ */
+export async function converge(host: Writer, resource: Resource): Promise<readonly Difference[]> {
+  const before = await resource.check(host);
+  expect(before, `${resource.name}, before`).toMatchObject({ is: 'drift' });
+  await resource.apply(host);
+  expect(await resource.check(host), `${resource.name}, after`).toEqual({ is: 'ok' });
+  return before.is === 'drift' ? before.differences : [];
+}

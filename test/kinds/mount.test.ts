@@ -1,0 +1,99 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Writer } from '../../lib/host/host.ts';
+import { mount } from '../../lib/resource/mount.ts';
+import { converge } from './converge.ts';
+import { scratchHost } from './scratch.ts';
+
+const target = '/mnt/kinds test';
+const table = '# kept as it is\n\tproc  /proc\tproc defaults 0 0\n';
+
+let host: Writer;
+let device: string;
+let uuid: string;
+
+beforeAll(async () => {
+  const scratch = await scratchHost();
+  host = scratch.host;
+  // The host is there for this alone, so its data disk may be used up.
+  device = (await host.run`findmnt -rno SOURCE --mountpoint /data`).text();
+  await host.run`umount /data`;
+  return scratch.remove;
+});
+beforeEach(async () => {
+  await host.run`umount -q ${target} || true; rm -rf ${target}; wipefs -q -a ${device}; mkfs.ext4 -q -F ${device}`;
+  await host.write('/etc/fstab', table, { mode: 0o644, owner: 'root', group: 'root' });
+  uuid = (await host.$`blkid -p -o value -s UUID ${device}`).text();
+});
+
+const wanted = () => mount(target).source(device).type('ext4').options(['noatime']);
+const line = () => `UUID=${uuid} /mnt/kinds\\040test ext4 noatime,nofail 0 2`;
+const fstab = async () => (await host.read('/etc/fstab'))?.toString();
+
+test('it is mounted, and stands in the table by its UUID; other lines stay byte for byte', async () => {
+  const differences = await converge(host, wanted());
+  expect(differences).toEqual([
+    { what: '/etc/fstab', was: '', wanted: line() },
+    { what: target, was: 'not mounted', wanted: `${device} mounted` },
+  ]);
+  expect(await fstab()).toBe(`${table}${line()}\n`);
+  expect((await host.$`findmnt -rno FSTYPE,OPTIONS --mountpoint ${target}`).text()).toMatch(/^ext4 .*noatime/);
+  await host.run`umount ${target} && mount ${target}`;
+  expect(await wanted().check(host)).toEqual({ is: 'ok' });
+});
+
+test('what is unmounted is mounted again, with the table left alone', async () => {
+  await converge(host, wanted());
+  const before = await host.stat('/etc/fstab');
+  await host.run`umount ${target}`;
+  expect(await converge(host, wanted())).toMatchObject([{ was: 'not mounted' }]);
+  expect(await host.stat('/etc/fstab')).toEqual(before);
+});
+
+test('a line of the same device by its name becomes ours, where it stands', async () => {
+  const last = 'tmpfs /elsewhere tmpfs noauto 0 0\n';
+  const old = `${device} /mnt/kinds\\040test ext4 defaults 0 0\n`;
+  await host.write('/etc/fstab', `${table}${old}${last}`, { mode: 0o600, owner: 'root', group: 'root' });
+  await converge(host, wanted());
+  expect(await fstab()).toBe(`${table}${line()}\n${last}`);
+  expect((await host.stat('/etc/fstab'))?.mode).toBe(0o600);
+});
+
+/** Check says why, apply refuses for the same reason, and neither table nor mounts change. */
+async function refused(why: string) {
+  const [before, mounts] = [await fstab(), (await host.$`cat /proc/mounts`).stdout];
+  expect(await wanted().check(host)).toMatchObject({ is: 'drift' });
+  await expect(wanted().apply(host)).rejects.toThrow(why);
+  expect(await fstab()).toBe(before);
+  expect((await host.$`cat /proc/mounts`).stdout).toBe(mounts);
+}
+
+test('another file system on the device is not touched', async () => {
+  await host.run`wipefs -q -a ${device} && mkswap ${device}`;
+  await refused('holds swap, not ext4');
+});
+
+test('a line of another device for the target is not replaced', async () => {
+  await host.write('/etc/fstab', '/dev/sdz1 /mnt/kinds\\040test ext4 defaults 0 2\n', {
+    mode: 0o644,
+    owner: 'root',
+    group: 'root',
+  });
+  await refused('has /dev/sdz1 for');
+});
+
+test('a directory with something in it is not hidden', async () => {
+  await host.run`mkdir -p ${target} && echo precious > ${`${target}/file`}`;
+  await refused('is not empty');
+});
+
+test('something else that is mounted there is left there', async () => {
+  await host.run`mkdir -p ${target} && mount -t tmpfs other ${target}`;
+  await refused('is mounted at');
+});
+
+test('a device that is missing or blank cannot be told', async () => {
+  const missing = mount(target).source('/dev/not-here');
+  expect(await missing.check(host)).toEqual({ is: 'unknown', until: 'the block device /dev/not-here is there' });
+  await host.run`wipefs -q -a ${device}`;
+  expect(await wanted().check(host)).toEqual({ is: 'unknown', until: `there is a file system on ${device}` });
+});

@@ -1,0 +1,108 @@
+import { beforeAll, expect, test } from 'vitest';
+import type { Writer } from '../../lib/host/host.ts';
+import { packages } from '../../lib/resource/packages.ts';
+import { converge } from './converge.ts';
+import { scratchHost } from './scratch.ts';
+
+// Small, and nothing needs them.
+const [one, two] = ['hello', 'tree'] as const;
+const hook = '/etc/apt/apt.conf.d/99kinds-test';
+const counter = '/run/kinds-test-updates';
+
+let host: Writer;
+beforeAll(async () => {
+  const scratch = await scratchHost();
+  host = scratch.host;
+  const tell = `APT::Update::Pre-Invoke {"echo update >> ${counter}";};\n`;
+  await host.write(hook, tell, { mode: 0o644, owner: 'root', group: 'root' });
+  return scratch.remove;
+});
+
+const purge = () => host.run`dpkg --purge ${one} ${two}`;
+
+/** How often something fetched the package lists, as apt itself tells it. */
+const updates = async () => (await host.$`cat ${counter}`).lines().length;
+
+test('missing packages are named and installed, with the lists fetched where there are none', async () => {
+  await host.run`rm -rf /var/lib/apt/lists && mkdir -p /var/lib/apt/lists/partial`;
+  const differences = await converge(host, packages('dpkg', one, two));
+  expect(differences.map(({ what }) => what)).toEqual([one, two]);
+  expect((await host.$`hello`).text()).toBe('Hello, world!');
+  expect(await updates()).toBe(1);
+});
+
+test('lists that are there and young are not fetched again', async () => {
+  await purge();
+  const before = await updates();
+  await converge(host, packages(one));
+  expect(await updates()).toBe(before);
+});
+
+test('lists that are old, or older than a source, are fetched again', async () => {
+  for (const age of ['touch -d "2 days ago" /var/lib/apt/lists', 'touch /etc/apt/sources.list.d']) {
+    await purge();
+    const before = await updates();
+    await host.run`sh -c ${age}`;
+    await converge(host, packages(one));
+    expect(await updates(), age).toBe(before + 1);
+  }
+});
+
+test('a source that does not answer is no reason not to install what others offer', async () => {
+  await purge();
+  const broken = '/etc/apt/sources.list.d/kinds-test.list';
+  await host.write(broken, 'deb [trusted=yes] http://127.0.0.1:9/none none main\n', {
+    mode: 0o644,
+    owner: 'root',
+    group: 'root',
+  });
+  try {
+    await converge(host, packages(one));
+  } finally {
+    await host.run`rm ${broken}`;
+  }
+});
+
+test('a package that was removed but left its settings is not installed', async () => {
+  await host.run`DEBIAN_FRONTEND=noninteractive apt-get -q -y remove ${one}`;
+  await converge(host, packages(one));
+});
+
+test('what no source offers fails with its name, and installs nothing else', async () => {
+  await purge();
+  await expect(packages(one, 'no-such-package-at-all').apply(host)).rejects.toThrow('no-such-package-at-all');
+  expect((await host.package(one)).installed).toBe(false);
+});
+
+test('another apt that holds the locks is waited for', async () => {
+  await purge();
+  await host.run`rm -rf /var/lib/apt/lists && mkdir -p /var/lib/apt/lists/partial`;
+  // Locks of fcntl, as apt and dpkg take them; flock(1) would take others. First that of the lists, then dpkg's.
+  const holder = `use Fcntl; $| = 1;
+    for ('/var/lib/apt/lists/lock', '/var/lib/dpkg/lock-frontend') {
+      open(my $file, '+>>', $_); my $lock = pack('s s l! l! i', F_WRLCK, 0, 0, 0, 0);
+      fcntl($file, F_SETLK, $lock) or die; push @held, $file;
+    }
+    sleep 3; close $held[0]; sleep 6; close $held[1]`;
+  await host.run`systemd-run --quiet --unit kinds-test-lock --no-block perl -e ${holder}; sleep 0.5`;
+  const start = performance.now();
+  await converge(host, packages(one));
+  expect(performance.now() - start).toBeGreaterThan(8000);
+});
+
+test('an installation that was cut off is finished first', async () => {
+  await purge();
+  await host.run`apt-get -q download ${one} && dpkg --unpack ${one}_*.deb && rm ${one}_*.deb && touch /var/lib/dpkg/updates/0001`;
+  await host.run`dpkg-query -s ${one} > /var/lib/dpkg/updates/0001`;
+  await converge(host, packages(one));
+});
+
+test('without dpkg it is drift in clear words, and applying refuses', async () => {
+  await host.run`mv /usr/bin/dpkg-query /usr/bin/dpkg-query.away`;
+  try {
+    expect(await packages(one).check(host)).toMatchObject({ is: 'drift', note: expect.stringContaining('no dpkg') });
+    await expect(packages(one).apply(host)).rejects.toThrow('no dpkg');
+  } finally {
+    await host.run`mv /usr/bin/dpkg-query.away /usr/bin/dpkg-query`;
+  }
+});

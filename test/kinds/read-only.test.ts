@@ -1,0 +1,156 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import type { Writer } from '../../lib/host/host.ts';
+import { composeService } from '../../lib/resource/compose-service.ts';
+import { secretContent } from '../../lib/resource/content.ts';
+import { directory } from '../../lib/resource/directory.ts';
+import { dockerImage } from '../../lib/resource/docker-image.ts';
+import { download } from '../../lib/resource/download.ts';
+import { eventually } from '../../lib/resource/eventually.ts';
+import { file } from '../../lib/resource/file.ts';
+import { httpExpectation } from '../../lib/resource/http.ts';
+import { job } from '../../lib/resource/job.ts';
+import { jsonFile } from '../../lib/resource/json-file.ts';
+import { jsonRpc } from '../../lib/resource/json-rpc.ts';
+import { line } from '../../lib/resource/line.ts';
+import { containerListens } from '../../lib/resource/listening.ts';
+import { mount } from '../../lib/resource/mount.ts';
+import { packages } from '../../lib/resource/packages.ts';
+import { postgresIndex } from '../../lib/resource/postgres.ts';
+import { drift, ok, type Resource, type Verdict } from '../../lib/resource/resource.ts';
+import { schedule } from '../../lib/resource/schedule.ts';
+import { service } from '../../lib/resource/service.ts';
+import { timezone } from '../../lib/resource/timezone.ts';
+import { changesBetween, listing } from './listing.ts';
+import { scratchHost } from './scratch.ts';
+
+const base = '/srv/read-only-test';
+const url = 'http://172.30.77.10:8080/genesis.json';
+const target = { container: 'state-db', user: 'postgres', database: 'state' };
+
+/** Each kind with something to look at, by the file it stands in. The device is the scratch host's own data disk. */
+const kinds = (device: string): Record<string, readonly Resource[]> => ({
+  'packages.ts': [packages('cron', 'hello')],
+  'directory.ts': [directory(base), directory(`${base}/in`).mode(0o700).owner(70001)],
+  'file.ts': [
+    file(`${base}/plain`).content('one\ntwo\n'),
+    file(`${base}/secret`).content(secretContent('Password = "hunter2"\n', /password/i)),
+    file(`${base}/binary`).content(Buffer.from([0, 1, 2])),
+  ],
+  'line.ts': [line(`${base}/plain`, 'two'), line('/etc/hosts', '127.0.0.1 localhost').matching(/^127\.0\.0\.1\s/)],
+  'json-file.ts': [jsonFile(`${base}/keys.json`).merge({ a: [1], b: { c: 2 } })],
+  'service.ts': [
+    service('cron').enabled().running().restartedAfter(`${base}/plain`),
+    service('not-here').enabled().running(),
+  ],
+  'schedule.ts': [schedule('read-only-test').every(3600).command('true')],
+  'timezone.ts': [timezone('Asia/Singapore'), timezone('No/Where')],
+  'mount.ts': [mount('/mnt/read-only-test').source(device), mount('/mnt/missing').source('/dev/not-here')],
+  'compose-service.ts': [
+    composeService({ directory: base, service: 'state-db', container: 'state-db', configHash: 'a'.repeat(64) }),
+  ],
+  'docker-image.ts': [dockerImage('172.30.77.10:5000/postgres:15')],
+  'listening.ts': [containerListens('state-db', [5432], 1)],
+  'postgres.ts': [postgresIndex({ target, name: 'log_topic0_idx', table: 'state.log', columns: ['topic0'] })],
+  'download.ts': [download(url).to(`${base}/genesis.json`).sha256('0'.repeat(64))],
+  'job.ts': [
+    job('a job', {
+      unit: 'read-only-test-job',
+      script: 'true',
+      done: async (host) =>
+        (await host.unit('read-only-test-job.service')).load === 'not-found' ? drift('not run') : ok,
+    }),
+  ],
+  'http.ts': [httpExpectation('genesis answers', { url })],
+  'json-rpc.ts': [
+    eventually(
+      'a block number',
+      async (host) => ((await jsonRpc(host, 'http://127.0.0.1:8123/', 'eth_blockNumber')).ok ? ok : drift('no answer')),
+      { seconds: 1 },
+    ),
+  ],
+  'eventually.ts': [eventually('what never comes', async () => drift('not yet'), { seconds: 1 })],
+});
+
+let host: Writer;
+let all: readonly Resource[];
+let container: string;
+
+beforeAll(async () => {
+  const scratch = await scratchHost();
+  ({ host, container } = scratch);
+  // What a server does by the clock is not what is looked for.
+  await host.run({ allow: [0, 1] })`systemctl is-system-running --wait; systemctl stop ${'*.timer'}`;
+  const device = (await host.run`findmnt -rno SOURCE --mountpoint /data`).text();
+  await host.run`umount /data`;
+  all = Object.values(kinds(device)).flat();
+  return scratch.remove;
+});
+
+/** Looks at everything twice: all at once as a run does, and one by one. */
+async function lookAtAll(): Promise<Verdict[]> {
+  const verdicts = await Promise.all(all.map((resource) => resource.check(host)));
+  for (const resource of all) await resource.check(host);
+  return verdicts;
+}
+
+async function changesByLooking(): Promise<{ changes: string[]; verdicts: Verdict[] }> {
+  // The very first look warms what a first look may: a started daemon, an opened session.
+  const before = await listing(container);
+  const verdicts = await lookAtAll();
+  return { changes: changesBetween(before, await listing(container)), verdicts };
+}
+
+test('no kind is left out', async () => {
+  const folder = join(import.meta.dirname, '../../lib/resource');
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+  const looks = await Promise.all(
+    files.map(async (name) =>
+      /\bcheck(\(host|:| =)|\bhost\.\$/.test(await readFile(join(folder, name), 'utf8')) ? [name] : [],
+    ),
+  );
+  // The contract itself, and parts of kinds that only a kind calls.
+  const parts = ['resource.ts', 'docker-engine.ts', 'means-to.ts', 'attributes.ts', 'rewrite.ts'];
+  expect(
+    looks
+      .flat()
+      .filter((name) => !parts.includes(name))
+      .sort(),
+  ).toEqual(Object.keys(kinds('/dev/null')).sort());
+});
+
+test('on a bare host every check ends with a verdict and changes nothing', async () => {
+  const { changes, verdicts } = await changesByLooking();
+  expect(changes).toEqual([]);
+  const verdictOf = (name: string) => verdicts[all.findIndex((resource) => resource.name === name)];
+  expect(verdictOf('cron.service is enabled and running')).toEqual({
+    is: 'unknown',
+    until: 'cron.service is installed',
+  });
+  expect(verdictOf('packages cron, hello')).toMatchObject({ is: 'drift' });
+});
+
+test('on a converged host every check says so and changes nothing', async () => {
+  for (const resource of appliable()) {
+    if ((await resource.check(host)).is === 'drift') await resource.apply(host);
+  }
+  const { changes } = await changesByLooking();
+  expect(changes).toEqual([]);
+  for (const resource of appliable()) expect(await resource.check(host), resource.name).toEqual(ok);
+});
+
+test('on a host that has drifted every check changes nothing', async () => {
+  await host.run`cd ${base} && echo other > plain && echo other > secret && echo other > binary && chmod 600 keys.json`;
+  await host.run`echo '{"a": [2]}' > ${`${base}/keys.json`}; systemctl stop cron read-only-test.timer; umount /mnt/read-only-test`;
+  const { changes, verdicts } = await changesByLooking();
+  expect(changes).toEqual([]);
+  expect(verdicts.filter(({ is }) => is === 'drift').length).toBeGreaterThan(7);
+});
+
+/** What a scratch host can be brought to without a Docker engine of its own. */
+function appliable(): Resource[] {
+  const names = ['not-here', 'No/Where', '/mnt/missing', 'what never comes', 'a block number', 'genesis'];
+  const docker = ['state-db', 'docker', 'image', 'index', 'a job'];
+  return all.filter((resource) => ![...names, ...docker].some((word) => resource.name.includes(word)));
+}

@@ -1,0 +1,59 @@
+import { beforeAll, expect, test } from 'vitest';
+import type { Writer } from '../../lib/host/host.ts';
+import { schedule } from '../../lib/resource/schedule.ts';
+import { converge } from './converge.ts';
+import { scratchHost } from './scratch.ts';
+
+const name = 'kinds-test-schedule';
+const log = '/run/kinds-test-schedule.log';
+// Every character that a unit file or a shell would like to read for itself.
+const said = `a "b" 'c' %h \\t`;
+const everySecond = schedule(name)
+  .every(1)
+  .command(`HERE=there; printf '%s\\n' "$HERE $\{HERE} ${said.replace(/["\\]/g, '\\$&')}" >> ${log}`)
+  .description('Counts 100% of seconds');
+
+let host: Writer;
+beforeAll(async () => {
+  const scratch = await scratchHost();
+  host = scratch.host;
+  return scratch.remove;
+});
+
+test('the command runs again and again, word for word', async () => {
+  const differences = await converge(host, everySecond);
+  expect(differences.filter(({ what }) => what === 'content').map(({ wanted }) => wanted)).toEqual([
+    expect.stringContaining('ExecStart='),
+    expect.stringContaining('OnUnitActiveSec=1s'),
+  ]);
+  await host.sleep(4);
+  const lines = (await host.$`cat ${log}`).lines();
+  expect(lines.length).toBeGreaterThanOrEqual(2);
+  expect(new Set(lines)).toEqual(new Set([`there there ${said}`]));
+  expect((await host.$`systemctl is-enabled ${`${name}.timer`}`).text()).toBe('enabled');
+  expect((await host.$`systemctl show -p Description --value ${`${name}.timer`}`).text()).toBe(
+    'Counts 100% of seconds',
+  );
+});
+
+test('another interval replaces the timer and takes effect', async () => {
+  await converge(host, everySecond.every(3600));
+  const next = await host.$`systemctl show -p TimersMonotonic --value ${`${name}.timer`}`;
+  expect(next.text()).toContain('OnUnitActiveUSec=1h');
+});
+
+test('a stopped timer is drift, and is started', async () => {
+  await host.run`systemctl stop ${`${name}.timer`}`;
+  expect(await converge(host, everySecond.every(3600))).toMatchObject([{ what: 'state' }]);
+});
+
+test('a unit file changed by hand is put right', async () => {
+  await host.run`sed -i s/Counts/Miscounts/ /etc/systemd/system/${name}.service`;
+  await converge(host, everySecond.every(3600));
+});
+
+test('units that systemd has not read yet are drift, and it is told to', async () => {
+  await host.run`systemctl disable --now --quiet ${`${name}.timer`}
+    cd /etc/systemd/system && mv ${`${name}.timer`} away && systemctl daemon-reload && mv away ${`${name}.timer`}`;
+  await converge(host, everySecond.every(3600));
+});

@@ -1,0 +1,113 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Writer } from '../../lib/host/host.ts';
+import { service } from '../../lib/resource/service.ts';
+import { converge } from './converge.ts';
+import { scratchHost } from './scratch.ts';
+
+const unit = 'kinds-test.service';
+const unitFile = `/etc/systemd/system/${unit}`;
+const settings = '/etc/kinds-test.conf';
+
+let host: Writer;
+beforeAll(async () => {
+  const scratch = await scratchHost();
+  host = scratch.host;
+  return scratch.remove;
+});
+beforeEach(async () => {
+  await cleanUp();
+  await install('ExecStart=/bin/sleep infinity');
+});
+
+async function cleanUp() {
+  await host.run({ allow: [0, 1, 5] })`systemctl disable --now --quiet ${unit}`;
+  await host.run`rm -rf ${unitFile} ${settings} && systemctl daemon-reload`;
+  await host.run({ allow: [0, 1] })`systemctl reset-failed ${unit}`;
+}
+
+async function install(command: string) {
+  const text = `[Service]\n${command}\n[Install]\nWantedBy=multi-user.target\n`;
+  await host.write(unitFile, text, { mode: 0o644, owner: 'root', group: 'root' });
+  await host.run`systemctl daemon-reload`;
+}
+
+const started = async () => (await host.unit(unit)).activeSince;
+
+test('a unit that is not installed cannot be told, and applying says so', async () => {
+  const missing = service('not-here').enabled().running();
+  expect(await missing.check(host)).toEqual({ is: 'unknown', until: 'not-here.service is installed' });
+});
+
+test('a stopped, disabled unit is enabled and started', async () => {
+  const differences = await converge(host, service('kinds-test').enabled().running());
+  expect(differences).toEqual([
+    { what: 'at boot', was: 'disabled', wanted: 'enabled' },
+    { what: 'state', was: 'inactive (dead)', wanted: 'active' },
+  ]);
+  expect((await host.$`systemctl is-enabled ${unit}`).text()).toBe('enabled');
+});
+
+test('only what is asked for is changed', async () => {
+  await converge(host, service(unit).running());
+  expect((await host.$`systemctl is-enabled ${unit}`).text()).toBe('disabled');
+});
+
+test('it restarts once for a file that changed, and not again', async () => {
+  const kept = service(unit).enabled().running().restartedAfter(settings);
+  await converge(host, kept);
+  const first = await started();
+  await host.run`echo changed > ${settings}`;
+  expect(await converge(host, kept)).toEqual([
+    { what: 'started', was: `before ${settings} changed`, wanted: 'after it' },
+  ]);
+  const second = await started();
+  expect(second).toBeGreaterThan(first);
+  expect(await kept.check(host)).toEqual({ is: 'ok' });
+  expect(await started()).toBe(second);
+});
+
+test('a file and a start within one second are told apart', async () => {
+  const kept = service(unit).running().restartedAfter(settings);
+  for (let round = 0; round < 3; round += 1) {
+    await host.run`echo ${round} > ${settings} && systemctl restart ${unit}`;
+    expect(await kept.check(host)).toEqual({ is: 'ok' });
+    await host.run`sleep 0.05; echo ${round} again > ${settings}`;
+    expect(await kept.check(host)).toMatchObject({ is: 'drift' });
+  }
+});
+
+test('a unit that failed too often to be started is started again', async () => {
+  await install('ExecStart=/bin/false');
+  await host.$`for i in 1 2 3 4 5 6 7; do systemctl start ${unit}; done; sleep 0.3; systemctl start ${unit}`;
+  await install('ExecStart=/bin/sleep infinity');
+  await converge(host, service(unit).running());
+});
+
+test('a unit that does not start fails with the end of its journal', async () => {
+  await install('Type=oneshot\nExecStart=/bin/sh -c "echo the-cause; exit 3"');
+  await expect(service(unit).running().apply(host)).rejects.toThrow(/kinds-test.service did not start[\s\S]*the-cause/);
+});
+
+test('a unit that starts and ends at once fails with the end of its journal', async () => {
+  await install('ExecStart=/bin/sh -c "echo bad-setting; exit 1"');
+  await expect(service(unit).running().apply(host)).rejects.toThrow(/did not start: it is failed[\s\S]*bad-setting/);
+});
+
+test('a unit whose condition is not met fails, and says which', async () => {
+  await install('ExecStart=/bin/sleep infinity\n[Unit]\nConditionPathExists=/not-here');
+  await expect(service(unit).running().apply(host)).rejects.toThrow(
+    /did not start[\s\S]*ConditionPathExists=\/not-here/,
+  );
+});
+
+test('a masked unit is left masked', async () => {
+  await host.run`rm ${unitFile} && systemctl mask --quiet ${unit}`;
+  try {
+    const wanted = service(unit).enabled().running();
+    expect(await wanted.check(host)).toMatchObject({ is: 'drift' });
+    await expect(wanted.apply(host)).rejects.toThrow('is masked');
+    expect((await host.unit(unit)).load).toBe('masked');
+  } finally {
+    await host.run`systemctl unmask --quiet ${unit}`;
+  }
+});
