@@ -28,7 +28,7 @@ export async function labDown({ log = print, keepImages = false } = {}) {
     }
     await removeContainers(containers.map((container) => container.name));
     await removeDisks();
-    await removeNetwork();
+    await removeNetwork(log);
     if (keepImages) return true;
     await quietly`docker volume rm ${packageCacheVolume}`;
     await removeImages(log);

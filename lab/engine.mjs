@@ -22,7 +22,8 @@ export const engineFiles = ['dockerd.pid', 'dockerd.log'];
 export async function ensureEngine(log) {
   const complaint = await engineComplaint();
   if (complaint === undefined) return;
-  if (!canInstall()) {
+  // An engine that somebody chose is not replaced by one installed here.
+  if (!canInstall() || process.env.DOCKER_HOST) {
     throw new LabError(
       `The lab needs a Docker engine and none answers: ${complaint}`,
       'Install one (Debian, Ubuntu: apt-get install docker.io), start it, and see that "docker ps" works for this user; or run as root on Debian, where the lab does that itself.',

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { diskFile, makeDisks } from './disks.mjs';
-import { docker, quietly } from './docker.mjs';
+import { makeDisks } from './disks.mjs';
+import { docker, labContainers, lastLines, quietly } from './docker.mjs';
 import { hostInputs, imageOf } from './images.mjs';
 import { knownHosts, newKeyPair, writeKnownHosts } from './keys.mjs';
+import { LabError } from './lab-error.mjs';
 import { disks, inputsLabel, label, network, projectRoot } from './layout.mjs';
 
 /** @typedef {import('./layout.mjs').LabHost} LabHost */
@@ -32,9 +33,7 @@ const loopDevices = ['--device-cgroup-rule', 'b 7:* rmw'];
 export async function createHosts(wanted, clientKey) {
   await removeContainers(wanted.map((host) => host.container));
   const plans = wanted.map((host) => ({ host, drives: disks.map((disk) => ({ ...disk, uuid: randomUUID() })) }));
-  await makeDisks(
-    plans.flatMap(({ host, drives }) => drives.map((drive) => ({ ...drive, file: diskFile(host.name, drive.name) }))),
-  );
+  await makeDisks(plans.map(({ host, drives }) => ({ host: host.name, drives })));
   const inputs = await hostInputs();
   const made = await Promise.all(
     plans.map(async ({ host, drives }) => {
@@ -73,9 +72,20 @@ export async function startContainers(containers) {
   if (containers.length > 0) await docker(['start', ...containers]);
 }
 
-/** @param {readonly string[]} containers */
+/**
+ * Removes containers; those that are not there count as removed.
+ *
+ * @param {readonly string[]} containers
+ */
 export async function removeContainers(containers) {
-  if (containers.length > 0) await quietly`docker rm --force --volumes ${containers}`;
+  if (containers.length === 0) return;
+  const removal = await quietly`docker rm --force --volumes ${containers}`;
+  const left = (await labContainers())?.filter(({ name }) => containers.includes(name)) ?? [];
+  if (left.length === 0) return;
+  throw new LabError(
+    `The Docker engine does not remove ${left.map(({ name }) => name).join(', ')}: ${lastLines(removal.stderr)}`,
+    'A disk that is still being written can hold it up: run this again in a minute.',
+  );
 }
 
 /** @param {{ uuid: string, mountPoint: string }} drive */

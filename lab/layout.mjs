@@ -1,6 +1,7 @@
 // Names and addresses of the lab: the one place where they stand.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LabError } from './lab-error.mjs';
 
 /** Root of the project; the lab's own files (keys, passwords, generated values) are in `.lab` below it. */
 export const projectRoot = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -45,6 +46,16 @@ export const hosts = [
   { name: 'rpc-1', container: 'rpc-lab-rpc-1', address: '172.30.77.12', user: 'root' },
   { name: 'rpc-2', container: 'rpc-lab-rpc-2', address: '172.30.77.13', user: 'operator' },
 ];
+
+/**
+ * @param {string} name
+ * @throws {LabError} when the lab has no such host
+ */
+export function hostNamed(name) {
+  const host = hosts.find((one) => one.name === name);
+  if (host !== undefined) return host;
+  throw new LabError(`The lab has no host "${name}"`, `Its hosts: ${hosts.map((one) => one.name).join(', ')}`);
+}
 
 /** Disks of every host: sparse files, so that only what is written takes room. */
 export const disks = [

@@ -18,8 +18,11 @@ export async function ensureNetwork() {
   );
 }
 
-export async function removeNetwork() {
-  await quietly`docker network rm ${network.name}`;
+/** @param {import('./script.mjs').Log} log */
+export async function removeNetwork(log) {
+  const removal = await quietly`docker network rm ${network.name}`;
+  const stays = !removal.ok && (await quietly`docker network inspect ${network.name}`).ok;
+  if (stays) log(`lab: its network stays: ${lastLines(removal.stderr, 1)}`);
 }
 
 /** MTU of the interface that the default route goes out by; 1500, Ethernet's, where that cannot be read. */

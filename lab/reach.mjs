@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { quietly } from './docker.mjs';
+import { lastLines, quietly } from './docker.mjs';
 import { LabError } from './lab-error.mjs';
 
 /**
@@ -33,9 +33,10 @@ export async function waitForHost(host, seconds = 60) {
   for (const end = Date.now() + seconds * 1000; ; await sleep(100)) {
     if (await answers(host.address, 22)) return;
     if (Date.now() < end) continue;
-    const state = await quietly`docker exec ${host.container} systemctl is-system-running`;
+    const state =
+      await quietly`timeout 5 docker exec ${host.container} sh -c 'systemctl is-system-running; systemctl --no-legend --failed; systemctl status --no-pager --lines 5 ssh'`;
     throw new LabError(
-      `${host.name} (${host.address}) does not answer on port 22; systemd there says: ${state.stdall.trim()}`,
+      `${host.name} (${host.address}) does not answer on port 22; systemd there says:\n  ${lastLines(state.stdall, 20)}`,
       `The engine's networks have to be reachable from this machine, as they are on Linux; see "docker exec ${host.container} journalctl".`,
     );
   }

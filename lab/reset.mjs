@@ -3,7 +3,7 @@ import { createHosts } from './hosts.mjs';
 import { ensureHostImage } from './images.mjs';
 import { ensureClientKey } from './keys.mjs';
 import { LabError } from './lab-error.mjs';
-import { hosts } from './layout.mjs';
+import { hostNamed } from './layout.mjs';
 import { withLock } from './lock.mjs';
 import { waitForHost } from './reach.mjs';
 import { print, runAsScript } from './script.mjs';
@@ -13,20 +13,13 @@ import { print, runAsScript } from './script.mjs';
  * @param {{ log?: import('./script.mjs').Log }} [options]
  */
 export async function resetHosts(names, { log = print } = {}) {
-  const unknown = names.find((name) => !hosts.some((host) => host.name === name));
-  if (unknown !== undefined) throw unknownHost(unknown);
-  const wanted = hosts.filter((host) => names.includes(host.name));
+  const wanted = [...new Set(names)].map(hostNamed);
   await withLock(log, async () => {
     await ensureHostImage(log);
     await createHosts(wanted, await ensureClientKey());
     await Promise.all(wanted.map((host) => waitForHost(host)));
   });
   log(`lab: bare again: ${wanted.map((host) => host.name).join(', ')}`);
-}
-
-/** @param {string} name */
-export function unknownHost(name) {
-  return new LabError(`The lab has no host "${name}"`, `Its hosts: ${hosts.map((host) => host.name).join(', ')}`);
 }
 
 await runAsScript(import.meta.url, async (names) => {

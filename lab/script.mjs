@@ -16,7 +16,7 @@ export const print = (line) => console.log(line);
  */
 export async function runAsScript(moduleUrl, main) {
   const file = fileURLToPath(moduleUrl);
-  const at = process.argv.findIndex((word, index) => index > 0 && index < 3 && samePath(word, file));
+  const at = process.argv.findIndex((word, index) => index > 0 && samePath(word, file));
   if (at === -1) return;
   try {
     process.exitCode = (await main(process.argv.slice(at + 1))) ?? 0;

@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { isInstalled } from './engine.mjs';
 import { identityFile, knownHosts, knownHostsFile } from './keys.mjs';
 import { LabError } from './lab-error.mjs';
-import { hosts, outside } from './layout.mjs';
-import { unknownHost } from './reset.mjs';
+import { hostNamed, outside } from './layout.mjs';
 import { runAsScript } from './script.mjs';
 
 await runAsScript(import.meta.url, async ([name, ...command]) => {
@@ -24,8 +23,7 @@ await runAsScript(import.meta.url, async ([name, ...command]) => {
  */
 async function wayInto(name, command) {
   if (name === 'outside') return intoContainer(outside.container, command);
-  const host = hosts.find((one) => one.name === name);
-  if (host === undefined) throw unknownHost(name);
+  const host = hostNamed(name);
   if (!(await knownHosts()).has(host.address)) throw new LabError('The lab is not up', 'Bring it up: npm run lab:up');
   if (!(await isInstalled('ssh'))) return intoContainer(host.container, command);
   const identity = ['-i', identityFile, '-o', 'IdentitiesOnly=yes', '-F', 'none'];

@@ -1,4 +1,5 @@
 import { diffLines } from '../resource/diff.ts';
+import type { Difference } from '../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
 import type { Paint } from './colour.ts';
 import { describeError } from './describe-error.ts';
@@ -53,14 +54,28 @@ function resourceLines(event: Extract<RunEvent, { type: 'resource-done' }>, styl
   const { paint } = style;
   const { outcome, step } = event;
   if (outcome === 'ok' && !style.verbose) return [];
+  const notes = event.note ? event.note.split('\n') : [];
+  const differences = diffLines(style.verbose ? event.differences : event.differences.map(shortened));
+  const beside = notes.length === 1 && differences.length === 0 ? paint('dim', `  (${notes[0]})`) : '';
   const took = event.seconds >= 0.1 ? paint('dim', `  ${seconds(event.seconds)}`) : '';
-  const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${step.resource}${took}`;
   const details = [
-    ...(event.note ? event.note.split('\n') : []),
-    ...diffLines(event.differences).map((line) => paintDiff(line, paint)),
+    ...(beside ? [] : notes),
+    ...differences.map((line) => paintDiff(line, paint)),
     ...(event.error === undefined ? [] : describeError(event.error, style.verbose).split('\n')),
   ];
+  const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${step.resource}${beside}${took}`;
   return onHost(step.host, style, [title, ...details.map((line) => `  ${line}`)]);
+}
+
+/** Lines of a new text that are still worth reading among other changes. */
+const newLinesShown = 12;
+
+/** A long text that is all new says only how long it is. */
+function shortened(difference: Difference): Difference {
+  const { what, was, wanted } = difference;
+  const lines = wanted.split('\n').length;
+  if (was !== '' || lines <= newLinesShown) return difference;
+  return { what, was: '', wanted: `${lines} new lines (--verbose shows them)` };
 }
 
 function paintDiff(line: string, paint: Paint): string {

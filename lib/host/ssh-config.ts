@@ -81,7 +81,7 @@ const usualIdentities = ['~/.ssh/id_ed25519', '~/.ssh/id_ecdsa', '~/.ssh/id_rsa'
 /** IdentityAgent: a path, `none`, the word SSH_AUTH_SOCK, or `$` and the name of a variable. */
 function agentSocket(text: string | undefined, path: (text: string) => string): string | undefined {
   if (text === 'none') return undefined;
-  if (text === undefined || text === 'SSH_AUTH_SOCK') return process.env['SSH_AUTH_SOCK'] || undefined;
+  if (text === undefined || text === 'SSH_AUTH_SOCK') return process.env.SSH_AUTH_SOCK || undefined;
   if (text.startsWith('$')) return process.env[text.replace(/^\$\{?|\}$/g, '')] || undefined;
   return path(text);
 }

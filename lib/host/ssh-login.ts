@@ -89,14 +89,19 @@ function inTurn({ methods }: Login): AuthHandlerMiddleware {
 
 async function closeAll(ssh: NodeSSH, socket: Socket | Duplex): Promise<void> {
   const closed = new Promise<void>((resolve) => {
-    if (socket.destroyed) resolve();
-    else socket.once('close', () => resolve());
+    if (socket.destroyed) return resolve();
+    // A host that does not answer any more is not waited for.
+    const timer = setTimeout(() => {
+      socket.destroy();
+      resolve();
+    }, 500);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
   });
   ssh.dispose();
-  // A host that does not answer any more is not waited for.
-  const timer = setTimeout(() => socket.destroy(), 500);
   await closed;
-  clearTimeout(timer);
 }
 
 /** Errors of the library say at which level they came about. */

@@ -1,6 +1,7 @@
 import pRetry from 'p-retry';
 import type { Reader, Writer } from '../host/host.ts';
 import { ensureContainerRuns } from '../resource/compose-service.ts';
+import { pause } from '../resource/pause.ts';
 import { drift, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { type Answer, blockNumber, newestBlock } from './chain.ts';
 
@@ -40,7 +41,7 @@ export function blockGrows(url: string, attempts: Attempts): Resource {
       ),
     apply: async (host) => {
       const first = await persistently(host, attempts, () => newestBlock(host, url));
-      await host.sleep(attempts.pause_seconds);
+      await pause(host, attempts.pause_seconds);
       await persistently(host, attempts, async () => {
         const next = await newestBlock(host, url);
         if (!next.ok || next.value.number > first.number) return next;
@@ -71,7 +72,7 @@ async function persistently<T>(
     async () => {
       const answer = await ask();
       if (answer.ok) return answer.value;
-      throw new NotYet(`${answer.error} (asked ${attempts} times, every ${pause_seconds} s)`);
+      throw new NotYet(answer.error);
     },
     {
       retries: attempts - 1,
@@ -80,8 +81,11 @@ async function persistently<T>(
       onFailedAttempt: async ({ retriesLeft, error }) => {
         if (retriesLeft === 0) await ensureContainerRuns(host, 'json-rpc');
         host.progress({ what: error.message });
-        if (retriesLeft > 0) await host.sleep(pause_seconds);
+        if (retriesLeft > 0) await pause(host, pause_seconds);
       },
     },
-  );
+  ).catch((error: unknown) => {
+    if (!(error instanceof NotYet)) throw error;
+    throw new Error(`${error.message} (asked ${attempts} times, every ${pause_seconds} s)`);
+  });
 }

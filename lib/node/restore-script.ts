@@ -68,8 +68,8 @@ reason() { sed -n 's/.*ERROR: *//p' "$1" | head -n 1; }
 
 command -v pg_restore >/dev/null || fail 'pg_restore is not installed, and the restore tool cannot do without: it would drop the database and restore nothing'
 docker rm --force ${toolContainer} >/dev/null 2>&1
-running=$(docker ps --format '{{.Names}}' | grep -x ${nodeContainers.map((name) => `-e ${name}`).join(' ')} | tr '\\n' ' ')
-[ -z "$running" ] || fail "these run and use the databases: $running- stop them first (docker stop $running)"
+running=$(docker ps --format '{{.Names}}' | grep -x ${nodeContainers.map((name) => `-e ${name}`).join(' ')} | paste -sd ' ')
+[ -z "$running" ] || fail "these run and use the databases: $running. Stop them first (docker stop $running)"
 clients=$(on_state <<'SQL'
 select string_agg(distinct host(client_addr), ' ') from pg_stat_activity where datname in (${databases}) and client_addr is not null
 SQL

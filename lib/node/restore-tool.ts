@@ -123,7 +123,11 @@ source=${quote(directory)}
 tool=${quote(path)}
 rm -rf "$source"
 git clone --quiet --no-checkout -- ${quote(repository)} "$source"
-git -C "$source" -c advice.detachedHead=false checkout --quiet --detach ${quote(ref)}
+commit=$(git -C "$source" rev-parse --verify --quiet --end-of-options ${quote(`${ref}^{commit}`)}) || {
+  echo "there is no tag or commit "${quote(ref)}" in "${quote(repository)} >&2
+  exit 1
+}
+git -C "$source" checkout --quiet --detach "$commit"
 make -C "$source" build
 built=$source/dist/${quote(binary)}
 [ -x "$built" ] || { echo "the build made no dist/"${quote(binary)}", but: $(ls "$source/dist" 2>/dev/null)" >&2; exit 1; }

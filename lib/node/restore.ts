@@ -59,7 +59,7 @@ async function progressOf(host: Reader, { state, prover }: Stores): Promise<Prog
   const result = await host.sql(
     state.target,
     `select (select sum(pg_database_size(datname)) from pg_database where datname in (${databases})),
-            (select datname from pg_stat_progress_copy where datname in (${databases}) limit 1),
+            (select datname from pg_stat_progress_copy where datname in (${databases}) and command = 'COPY FROM' limit 1),
             (select datname || ': ' || phase from pg_stat_progress_create_index where datname in (${databases}) limit 1)`,
   );
   const [size, copied, indexed] = (result.ok && result.rows[0]) || [];

@@ -8,7 +8,7 @@ const longest = 80;
 /** Characters shown of one line. */
 const widest = 240;
 /** Longer values do not stand side by side. Characters. */
-const sideBySide = 60;
+const sideBySide = 80;
 /** Two very different long texts could take minutes to compare. Milliseconds. */
 const patience = 500;
 

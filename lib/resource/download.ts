@@ -35,13 +35,14 @@ function make(source: Source): Resource {
   return {
     name: `${path} is downloaded`,
     check: (host) => look(host, source),
-    apply: (host) =>
-      runInUnit(host, {
+    apply: async (host) => {
+      await runInUnit(host, {
         unit,
         title: `download ${url} to ${path}`,
         script: downloadScript(source, `${jobDirectory}/${unit}.status`),
         progress: (reader) => progressOf(reader, source, unit),
-      }),
+      });
+    },
   };
 }
 
@@ -88,7 +89,7 @@ async function progressOf(host: Reader, { path }: Source, unit: string): Promise
  * The work itself. A part is continued only when the server still has the same file (length, entity tag, date); a file that was
  * continued and turns out wrong is fetched once more from its beginning, before it is called corrupted.
  */
-function downloadScript({ url, path, sha256 }: Source, status: string): string {
+export function downloadScript({ url, path, sha256 }: Source, status: string): string {
   return `set -u
 url=${quote(url)}
 path=${quote(path)}

@@ -1,4 +1,5 @@
 import type { Reader, Writer } from '../host/host.ts';
+import { pause } from './pause.ts';
 import { describeVerdict, type Resource, type Verdict } from './resource.ts';
 
 export interface Patience {
@@ -33,7 +34,6 @@ export function eventually(name: string, check: (host: Reader) => Promise<Verdic
     check,
     expects: 'must',
     async apply(host) {
-      const pause = patience.pause ?? 1;
       const until = performance.now() + patience.seconds * 1000;
       for (;;) {
         const verdict = await check(host);
@@ -41,7 +41,7 @@ export function eventually(name: string, check: (host: Reader) => Promise<Verdic
         await patience.giveUp?.(host);
         if (performance.now() >= until) throw new DidNotComeAbout(name, verdict, patience);
         host.progress({ what: `waiting: ${describeVerdict(verdict)}` });
-        await host.sleep(pause);
+        await pause(host, patience.pause ?? 1);
       }
     },
   };

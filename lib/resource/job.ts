@@ -1,5 +1,6 @@
 import type { Progress, Reader, UnitState, Writer } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { pause } from './pause.ts';
 import { describeVerdict, type Resource, type Verdict } from './resource.ts';
 
 /** Scripts of running jobs and what they say of themselves. In memory, so nothing of it outlives a reboot. */
@@ -39,14 +40,10 @@ export function job(name: string, { done, ...work }: Job): Resource {
     name,
     check: done,
     async apply(host) {
-      await runInUnit(host, { ...work, title: name });
+      const run = await runInUnit(host, { ...work, title: name });
       const verdict = await done(host);
       if (verdict.is === 'ok') return;
-      throw new JobFailed(
-        name,
-        `the job ended, and still: ${describeVerdict(verdict)}`,
-        await lastWords(host, work.unit),
-      );
+      throw new JobFailed(name, `the job ended, and still: ${describeVerdict(verdict)}`, await run.lastWords());
     },
   };
 }
@@ -93,11 +90,11 @@ async function start(host: Writer, { unit, title, script }: LongWork, path: stri
 
 /** @returns how the unit ended: one that failed stays loaded, one that succeeded is gone */
 async function watch(host: Writer, { unit, progress }: LongWork): Promise<UnitState> {
-  for (let pause = firstPause; ; pause = Math.min(pause * 1.5, longestPause)) {
+  for (let seconds = firstPause; ; seconds = Math.min(seconds * 1.5, longestPause)) {
     const [state, reached] = await Promise.all([host.unit(`${unit}.service`), progress?.(host)]);
     if (!isRunning(state)) return state;
     if (reached) host.progress(reached);
-    await host.sleep(pause);
+    await pause(host, seconds, `${unit} goes on on ${host.name}, and the next run finds it again`);
   }
 }
 

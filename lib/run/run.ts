@@ -138,7 +138,7 @@ function report(host: HostRun): void {
     }
     if (!seen || seen.is === 'error') host.done(step, 'failed', { error: seen?.error });
     else if (seen.is === 'ok') host.done(step, 'ok');
-    else if (seen.is === 'unknown') host.done(step, 'unknown', { note: describeVerdict(seen) });
+    else if (seen.is === 'unknown') host.done(step, 'unknown', { note: `until ${seen.until}` });
     else if (resource.expects === 'should') host.done(step, 'warning', { note: describeVerdict(seen) });
     else if (resource.expects === 'must') host.done(step, 'failed', { note: describeVerdict(seen), error: undefined });
     else host.done(step, 'pending', { differences: seen.differences, note: seen.note });

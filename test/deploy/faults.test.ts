@@ -81,9 +81,15 @@ describe('a host that cannot be worked on is named, and the others are finished'
 describe('what is not ours is not overwritten', () => {
   test('a database that we did not restore is refused, and left as it is', async () => {
     await onHost('db-1', 'docker stop -t 5 sync prover');
-    await onHost('db-1', `echo "COMMENT ON DATABASE state_db IS 'kept by hand'" | docker exec -i state-db psql -U state_user -d state_db`);
+    await onHost(
+      'db-1',
+      `echo "COMMENT ON DATABASE state_db IS 'kept by hand'" | docker exec -i state-db psql -U state_user -d state_db`,
+    );
     const count = () =>
-      onHost('db-1', `echo 'SELECT count(*) FROM state.l2block' | docker exec -i state-db psql -AtU state_user -d state_db`);
+      onHost(
+        'db-1',
+        `echo 'SELECT count(*) FROM state.l2block' | docker exec -i state-db psql -AtU state_user -d state_db`,
+      );
     const before = await count();
     expect(Number(before)).toBeGreaterThan(0);
     const run = await runPlaybook('deploy', '--inventory', 'lab');

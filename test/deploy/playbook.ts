@@ -60,7 +60,7 @@ export function summaryOf(output: string): Record<string, Record<string, string>
 /** The resources that a run names with an outcome, as `host role: resource`. */
 export function named(output: string, outcome: string): string[] {
   return output.split('\n').flatMap((line) => {
-    const match = new RegExp(`^(\\S+)\\s+${outcome}\\s+(\\S+: .*?)(?:  [\\d.]+ (?:s|min|h).*)?$`).exec(line);
+    const match = new RegExp(`^(\\S+)\\s+${outcome}\\s+(\\S+: .*?)(?:  .*)?$`).exec(line);
     return match ? [`${match[1]} ${match[2]}`] : [];
   });
 }

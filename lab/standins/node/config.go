@@ -79,24 +79,24 @@ type SynchronizerConfig struct {
 		RollupInfoRetriesSpacing               Duration
 		FallbackToSequentialModeOnSynchronized bool
 		PerformanceWarning                     struct {
-			AceptableInacctivityTime   Duration
+			AceptableInacctivityTime    Duration
 			ApplyAfterNumRollupReceived int
 		}
 	}
 }
 
 type RPCConfig struct {
-	Host                            string
-	Port                            int
-	ReadTimeout                     Duration
-	WriteTimeout                    Duration
-	MaxRequestsPerIPAndSecond       float64
-	SequencerNodeURI                string
+	Host                             string
+	Port                             int
+	ReadTimeout                      Duration
+	WriteTimeout                     Duration
+	MaxRequestsPerIPAndSecond        float64
+	SequencerNodeURI                 string
 	EnableL2SuggestedGasPricePolling bool
-	TraceBatchUseHTTPS              bool
-	BatchRequestsEnabled            bool
-	BatchRequestsLimit              uint
-	WebSockets                      struct {
+	TraceBatchUseHTTPS               bool
+	BatchRequestsEnabled             bool
+	BatchRequestsLimit               uint
+	WebSockets                       struct {
 		Enabled bool
 		Host    string
 		Port    int

@@ -1,0 +1,3 @@
+module rpc-lab/outside
+
+go 1.19

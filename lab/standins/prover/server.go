@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"time"
+)
+
+// settings is an empty SETTINGS frame of HTTP/2: what a gRPC server says first.
+var settings = []byte{0, 0, 0, 4, 0, 0, 0, 0, 0}
+
+// listen accepts connections and begins each as a gRPC server does; no call is ever answered. It returns when the port is open.
+func listen(what string, port int) {
+	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+	if err != nil {
+		fail(fmt.Errorf("%s: %w", what, err))
+	}
+	fmt.Printf("%s listening on 0.0.0.0:%d\n", what, port)
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				fail(fmt.Errorf("%s: %w", what, err))
+			}
+			go greet(connection)
+		}
+	}()
+}
+
+func greet(connection net.Conn) {
+	defer connection.Close()
+	if _, err := connection.Write(settings); err != nil {
+		return
+	}
+	// Until the caller hangs up; what it says is not understood.
+	ignored := make([]byte, 1024)
+	for connection.SetReadDeadline(time.Now().Add(time.Minute)) == nil {
+		if _, err := connection.Read(ignored); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { decide, type Holding, holding } from './restored.ts';
+
+const line = (restore: string, table: number | null) =>
+  `rpc-playbooks: ${JSON.stringify({ restore, sha256: 'aa', snapshot: '2024-05-01', table })}`;
+
+test.each<[what: string, line: string | undefined, table: number | undefined, size: number, is: Holding['is']]>([
+  ['nothing', undefined, undefined, 0, 'empty'],
+  ['a table without rows, as the init script makes it', undefined, 7, 0, 'empty'],
+  ['rows and no mark', undefined, 7, 8192, 'foreign'],
+  ['our mark on this table', line('complete', 7), 7, 8192, 'restored'],
+  ['our mark, and a table that was made anew', line('complete', 7), 8, 8192, 'foreign'],
+  ['our mark, and the table is gone', line('complete', 7), undefined, 0, 'empty'],
+  ['our mark, and the table was emptied', line('complete', 7), 7, 0, 'empty'],
+  ['a restore that broke off before its first table', line('started', null), undefined, 0, 'interrupted'],
+  ['a restore that broke off halfway', line('started', null), 9, 8192, 'interrupted'],
+  ['a mark that is none', 'rpc-playbooks: {', 7, 8192, 'foreign'],
+])('what a database holds is read from itself: %s', (_, found, table, size, is) => {
+  expect(holding(found, table, size).is).toBe(is);
+});
+
+const ours: Holding = { is: 'restored', sha256: 'aa', snapshot: '2024-05-01' };
+const older: Holding = { is: 'restored', sha256: 'bb', snapshot: '2024-04-01' };
+const foreign: Holding = { is: 'foreign' };
+const empty: Holding = { is: 'empty' };
+const interrupted: Holding = { is: 'interrupted' };
+const unreachable: Holding = { is: 'unreachable' };
+
+test.each<[state: Holding, prover: Holding, otherwise: string, whenReplacing: string]>([
+  [ours, ours, 'keep', 'keep'],
+  [older, older, 'keep', 'restore'],
+  [ours, older, 'keep', 'restore'],
+  [empty, empty, 'restore', 'restore'],
+  [interrupted, interrupted, 'restore', 'restore'],
+  [interrupted, empty, 'restore', 'restore'],
+  [interrupted, ours, 'restore', 'restore'],
+  [ours, empty, 'refuse', 'restore'],
+  [foreign, empty, 'refuse', 'restore'],
+  [empty, foreign, 'refuse', 'restore'],
+  [interrupted, foreign, 'refuse', 'restore'],
+  [foreign, ours, 'refuse', 'restore'],
+  [unreachable, empty, 'wait', 'wait'],
+])('$0.is and $1.is', (state, prover, otherwise, whenReplacing) => {
+  const wanted = { state: 'aa', prover: 'aa' };
+  expect(decide(state, prover, { ...wanted, replaceExisting: false })).toBe(otherwise);
+  expect(decide(state, prover, { ...wanted, replaceExisting: true })).toBe(whenReplacing);
+});

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import type { DumpHeader } from './dump.ts';
+import { archiveProblems, archivesOf, bytesNeeded, contentLength } from './snapshot.ts';
+
+const archive = (name: string) => ({ url: `http://snapshots/${name}`, sha256: 'a'.repeat(64) });
+const snapshot = { state: archive('state'), prover: archive('prover'), date: '2024-05-01' };
+const archives = archivesOf({
+  paths: { deployment: '/opt/rpc-node', data: '/data' },
+  network: { kind: 'test' },
+  snapshot,
+} as unknown as Parameters<typeof archivesOf>[0]);
+
+const good: DumpHeader = {
+  format: 'custom',
+  version: '1.14',
+  date: '2024-05-01',
+  database: 'state_db',
+  serverMajor: 15,
+  dumpMajor: 15,
+  tables: ['state.l2block'],
+  complete: true,
+};
+const goodProver: DumpHeader = { ...good, database: 'prover_db', tables: ['state.nodes'] };
+
+const problems = (state: DumpHeader, prover: DumpHeader) =>
+  archiveProblems(
+    { archive: archives.state, header: state },
+    { archive: archives.prover, header: prover },
+    snapshot.date,
+  );
+
+test('the archives have the names of the spec on each network', () => {
+  expect(archives.state.path).toBe('/data/snapshot/testnet_state_db.sql.tar.gz');
+  expect(archives.prover.path).toBe('/data/snapshot/testnet_prover_db.sql.tar.gz');
+});
+
+test('archives that fit have no problem', () => {
+  expect(problems(good, goodProver)).toEqual([]);
+  expect(problems({ ...good, tables: [], complete: false }, goodProver)).toEqual([]);
+});
+
+test.each([
+  [
+    { ...good, date: '2024-04-30' },
+    goodProver,
+    ['the archives are of different days: state of 2024-04-30, prover of 2024-05-01'],
+  ],
+  [
+    { ...good, date: '2024-04-30' },
+    { ...goodProver, date: '2024-04-30' },
+    ['the archives are of 2024-04-30, and the inventory says 2024-05-01'],
+  ],
+  [goodProver, good, ['the two archives are swapped: the state archive holds state.nodes (database prover_db)']],
+  [good, good, ['http://snapshots/prover holds no table state.nodes (it is of database state_db)']],
+  [
+    { ...good, serverMajor: 14 },
+    goodProver,
+    ['http://snapshots/state was made from PostgreSQL 14 by pg_dump 15, and both have to be 15'],
+  ],
+])('what does not fit is named: %#', (state, prover, expected) => {
+  expect(problems(state, prover)).toEqual(expected);
+});
+
+test('another kind of file is named as what it is', () => {
+  const found = archiveProblems(
+    { archive: archives.state, header: { format: 'other', description: 'a web page (HTML)' } },
+    { archive: archives.prover, header: goodProver },
+    snapshot.date,
+  );
+  expect(found).toEqual([
+    'http://snapshots/state is a web page (HTML); the restore tool takes PostgreSQL dumps in the custom format',
+  ]);
+});
+
+test('the size is that of the last answer, after redirects', () => {
+  const headers = 'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\ncontent-length: 160000000000\r\n\r\n';
+  expect(contentLength(headers)).toBe(160_000_000_000);
+  expect(contentLength('HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\n\r\n')).toBeUndefined();
+});
+
+test('room is needed for what is still to come and for the database', () => {
+  expect(bytesNeeded({ total: 100, here: 0 })).toBe(400);
+  expect(bytesNeeded({ total: 100, here: 100 })).toBe(300);
+});

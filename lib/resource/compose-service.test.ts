@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { ContainerState } from '../host/host.ts';
+import { ContainerEnded, configHashLabel, containerDifferences } from './compose-service.ts';
+
+const running: ContainerState = {
+  id: 'a',
+  image: 'b',
+  running: true,
+  status: 'running',
+  health: undefined,
+  exitCode: 0,
+  restartCount: 0,
+  startedAt: '2024-01-01T00:00:00Z',
+  labels: { [configHashLabel]: 'current' },
+  cpuShares: 0,
+  raw: {},
+};
+
+test.each([
+  [undefined, [{ what: 'container', was: 'absent', wanted: 'running' }]],
+  [running, []],
+  [{ ...running, status: 'exited', exitCode: 3 }, [{ what: 'container', was: 'exited with 3', wanted: 'running' }]],
+  [{ ...running, status: 'restarting' }, [{ what: 'container', was: 'restarting', wanted: 'running' }]],
+  [{ ...running, labels: {} }, [{ what: 'configuration', was: 'unlabelled', wanted: 'current' }]],
+  [
+    { ...running, status: 'created', labels: { [configHashLabel]: 'former' } },
+    [
+      { what: 'container', was: 'created', wanted: 'running' },
+      { what: 'configuration', was: 'former', wanted: 'current' },
+    ],
+  ],
+])('a container differs in what is not as it should be: %#', (state, differences) => {
+  expect(containerDifferences(state, 'current')).toEqual(differences);
+});
+
+test('an exit code that says why is told in words', () => {
+  const { message } = new ContainerEnded('prover', { status: 'exited', exitCode: 132 }, '');
+  expect(message).toBe(
+    'container prover is exited, exit code 132 (illegal instruction: the processor lacks what the program was built for, as avx2, bmi2 or adx)',
+  );
+});

@@ -1,0 +1,37 @@
+import { expect, test, vi } from 'vitest';
+import type { Writer } from '../host/host.ts';
+import { eventually } from './eventually.ts';
+import { drift, ok, type Verdict } from './resource.ts';
+
+const host = {
+  progress: vi.fn(),
+  sleep: (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000)),
+} as unknown as Writer;
+
+const checks =
+  (...verdicts: Verdict[]) =>
+  async () =>
+    verdicts.shift() ?? ok;
+
+test('it waits as long as it takes, and counts as no change', async () => {
+  const resource = eventually('it is up', checks(drift('not yet'), drift('not yet')), { seconds: 1, pause: 0.02 });
+  await resource.apply(host);
+  expect(resource.expects).toBe('must');
+});
+
+test('it gives up after its time, with what it last saw', async () => {
+  const never = async () => drift('no answer');
+  const resource = eventually('it is up', never, { seconds: 0.05, pause: 0.02, hint: 'look at its log' });
+  await expect(resource.apply(host)).rejects.toMatchObject({
+    message: 'it is up: not within 0.05 s: no answer',
+    hint: 'look at its log',
+  });
+});
+
+test('it gives up at once where waiting is pointless', async () => {
+  const giveUp = async () => {
+    throw new Error('it has ended');
+  };
+  const resource = eventually('it is up', async () => drift('no answer'), { seconds: 60, giveUp });
+  await expect(resource.apply(host)).rejects.toThrow('it has ended');
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { readAnswer } from './json-rpc.ts';
+
+const url = 'http://localhost:8123';
+const said = (stdout: string) => ({ ok: true, stdout, stderr: '' });
+
+test.each([
+  ['{"jsonrpc":"2.0","id":1,"result":"0x10"}', { ok: true, result: '0x10' }],
+  ['{"jsonrpc":"2.0","id":1,"result":null}', { ok: true, result: null }],
+  [
+    '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"failed to get the last block number"}}',
+    { ok: false, error: `${url} answers an error: -32000 failed to get the last block number` },
+  ],
+  ['zkEVM node', { ok: false, error: `${url} answers no JSON: zkEVM node` }],
+  ['', { ok: false, error: `${url} answers no JSON: (nothing)` }],
+  ['[]', { ok: false, error: `${url} answers no JSON-RPC: []` }],
+])('only the body tells a result from an error: %#', (stdout, answer) => {
+  expect(readAnswer(said(stdout), url)).toEqual(answer);
+});
+
+test('no answer at all is told as curl tells it', () => {
+  const output = { ok: false, stdout: '', stderr: 'curl: (7) Failed to connect to localhost port 8123\n' };
+  expect(readAnswer(output, url)).toEqual({
+    ok: false,
+    error: `${url} does not answer: Failed to connect to localhost port 8123`,
+  });
+});

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { diskAlertSettings } from '../lib/node/disk-alert.ts';
+import { dockerDisk } from '../lib/node/largest-disk.ts';
+import type { Variables } from '../lib/node/variables.ts';
+import { directory } from '../lib/resource/directory.ts';
+import { file } from '../lib/resource/file.ts';
+import { role } from '../lib/resource/role.ts';
+import { schedule } from '../lib/resource/schedule.ts';
+
+const script = readFileSync(new URL('../templates/host/disk-alert.sh', import.meta.url));
+const program = '/usr/local/lib/rpc-node/disk-alert';
+const settings = '/etc/rpc-node/disk-alert.conf';
+
+/** A message when a disk with data fills up, and one when there is room again (spec part 1, operating rules). */
+export default role<Variables>('disk-alert', ({ vars, facts }) => {
+  const { root } = dockerDisk(facts, vars.docker_root.disk, vars.paths.data);
+  return [
+    directory('/usr/local/lib/rpc-node'),
+    directory('/etc/rpc-node'),
+    file(program).content(script).mode(0o755),
+    file(settings).content(diskAlertSettings([root, vars.paths.data, '/'], vars.disk_alert)),
+    schedule('rpc-node-disk-alert')
+      .every(vars.disk_alert.every_seconds)
+      .command(`${program} ${settings}`)
+      .description('Tells when a disk of the RPC node fills up'),
+  ];
+});

@@ -1,0 +1,68 @@
+import type { Facts } from '../lib/host/facts.ts';
+import type { Variables } from '../lib/node/variables.ts';
+import { unfinishedMove } from '../lib/resource/docker-root.ts';
+import { jsonFile } from '../lib/resource/json-file.ts';
+import { packages } from '../lib/resource/packages.ts';
+import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/resource/resource.ts';
+import { role } from '../lib/resource/role.ts';
+import { service } from '../lib/resource/service.ts';
+
+const settings = '/etc/docker/daemon.json';
+
+/** The Docker engine and Compose, as the distribution has them. */
+export default role<Variables>('docker', ({ vars, facts }) => {
+  const registry = vars.registry?.insecure
+    ? [jsonFile(settings).merge({ 'insecure-registries': [vars.registry.address] })]
+    : [];
+  return [
+    // Before anything starts the engine: it must not run while its data is being moved.
+    unfinishedMove(),
+    engine(facts),
+    ...registry,
+    service('docker').enabled().running().restartedAfter(settings),
+    composeAnswers(),
+  ];
+});
+
+/**
+ * Names of the packages. Compose is version 2 where the distribution has it, and 1.29 on Debian 12: that one, too, takes
+ * `cpu_shares` in a file of format 3.5. Debian 13 has the client in a package of its own.
+ */
+export function enginePackages({ id, version }: Facts['distribution']): readonly string[] {
+  if (id === 'ubuntu') return ['docker.io', 'docker-compose-v2', 'iptables'];
+  if (Number(version) >= 13) return ['docker.io', 'docker-cli', 'docker-compose', 'iptables'];
+  return ['docker.io', 'docker-compose', 'iptables'];
+}
+
+/** An engine of Docker's own packages stays: the distribution's would throw it out. */
+function engine(facts: Facts): Resource {
+  const distributions = packages(...enginePackages(facts.distribution));
+  const dockers = packages('docker-ce-cli', 'docker-compose-plugin');
+  return {
+    ...distributions,
+    async check(host) {
+      const [installed, one, other] = await Promise.all([
+        host.package('docker-ce'),
+        distributions.check(host),
+        dockers.check(host),
+      ]);
+      return installed.installed ? other : one;
+    },
+    async apply(host) {
+      const { installed } = await host.package('docker-ce');
+      await (installed ? dockers : distributions).apply(host);
+    },
+  };
+}
+
+function composeAnswers(): Resource {
+  return expectation('docker compose answers', async (host) => {
+    const [docker, plugin, program] = await Promise.all([
+      host.$`command -v docker`,
+      host.$`docker compose version`,
+      host.$`docker-compose version`,
+    ]);
+    if (!docker.ok) return unknownUntil('docker is installed');
+    return plugin.ok || program.ok ? ok : drift('neither docker compose nor docker-compose can be run');
+  });
+}

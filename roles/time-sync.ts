@@ -1,0 +1,72 @@
+import { chronySources, clockIsSynchronised, withoutDistributionServers } from '../lib/node/chrony.ts';
+import type { Variables } from '../lib/node/variables.ts';
+import type { Reader } from '../lib/host/host.ts';
+import { file } from '../lib/resource/file.ts';
+import { packages } from '../lib/resource/packages.ts';
+import { ok, type Resource } from '../lib/resource/resource.ts';
+import { role } from '../lib/resource/role.ts';
+import { service } from '../lib/resource/service.ts';
+import { timezone } from '../lib/resource/timezone.ts';
+
+const sources = '/etc/chrony/sources.d/deployment.sources';
+const inContainer = '/etc/systemd/system/chrony.service.d/container.conf';
+
+/** Every server keeps UTC, with its clock synchronised (spec part 1, operating rules). */
+export default role<Variables>('time-sync', ({ vars, facts }) => {
+  const servers = vars.time_servers;
+  const given = servers.length > 0;
+  // A container has the machine's clock, which is not its own to set: chrony looks, and leaves it alone.
+  const dropIn = facts.container ? [file(inContainer).content(observeOnly)] : [];
+  const chrony = [
+    packages('chrony'),
+    ...(given ? [file(sources).content(chronySources(servers)), withoutDistributionServers()] : []),
+    ...dropIn,
+    service('chrony')
+      .enabled()
+      .running()
+      .restartedAfter(...(given ? [sources, '/etc/chrony/chrony.conf'] : []), ...(facts.container ? [inContainer] : [])),
+    clockIsSynchronised(),
+  ];
+  return [...(given ? chrony : chrony.map(unlessTimesyncdDoes)), timezoneUtc()];
+});
+
+/** The unit of the distribution starts only where the clock may be set. */
+const observeOnly = `[Unit]
+ConditionCapability=
+
+[Service]
+ExecStart=
+ExecStart=!/usr/sbin/chronyd $DAEMON_OPTS -x
+`;
+
+/** systemd-timesyncd serves as well where it is in use, does its work, and no servers are prescribed. */
+function unlessTimesyncdDoes(resource: Resource): Resource {
+  return {
+    ...resource,
+    async check(host) {
+      const [does, verdict] = await Promise.all([timesyncdDoes(host), resource.check(host)]);
+      return does ? ok : verdict;
+    },
+  };
+}
+
+async function timesyncdDoes(host: Reader): Promise<boolean> {
+  const [unit, synchronised] = await Promise.all([
+    host.unit('systemd-timesyncd.service'),
+    host.$`timedatectl show --property=NTPSynchronized --value`,
+  ]);
+  return unit.active === 'active' && unit.enabled === 'enabled' && synchronised.text() === 'yes';
+}
+
+/** The same zone under either of its names. */
+function timezoneUtc(): Resource {
+  const wanted = timezone('Etc/UTC');
+  const same = timezone('UTC');
+  return {
+    ...wanted,
+    async check(host) {
+      const [verdict, other] = await Promise.all([wanted.check(host), same.check(host)]);
+      return other.is === 'ok' ? ok : verdict;
+    },
+  };
+}

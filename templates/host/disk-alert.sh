@@ -1,0 +1,75 @@
+#!/bin/sh
+# Tells when a file system fills up, once, and once more when there is room again. Run by a systemd timer.
+#
+# Settings, from the file given as the first argument:
+#   PATHS   folders; the file systems that they are on are looked at, each once
+#   WARN    use in per cent from which to alert
+#   CLEAR   use in per cent below which the alert is cleared
+#   STATE   folder in which to remember what has been told
+#   WEBHOOK where to POST a message; empty: the journal alone
+set -u
+
+# shellcheck source=/dev/null
+. "$1"
+mkdir -p "$STATE" || exit 1
+host=$(uname -n)
+failed=0
+
+# Text inside a JSON string.
+json() { printf %s "$1" | tr '\000-\037' ' ' | sed 's/[\\"]/\\&/g'; }
+
+# One message: status, mount point, use, words.
+post() {
+  [ -n "$WEBHOOK" ] || return 0
+  printf '{"text":"%s","host":"%s","mount":"%s","status":"%s","used_percent":%s,"warn_percent":%s,"clear_percent":%s}' \
+    "$(json "$4")" "$(json "$host")" "$(json "$2")" "$1" "$3" "$WARN" "$CLEAR" |
+    # The address may hold a token, so it does not stand in the argument list.
+    { printf 'url = "%s"\n' "$(json "$WEBHOOK")" > "$STATE/request"
+      curl --silent --show-error --fail --max-time 20 --header 'Content-Type: application/json' \
+        --data-binary @- --output /dev/null --config "$STATE/request"; }
+}
+
+umask 077
+seen=' '
+set -f
+for path in $PATHS; do
+  # What is not there yet fills the file system that it will be on.
+  while [ ! -e "$path" ]; do path=$(dirname "$path"); done
+  # The last columns are use and mount point, and a mount point may hold spaces.
+  line=$(df -P "$path" | sed -n '$s/.* \([0-9][0-9]*\)% \(\/.*\)$/\1 \2/p')
+  used=${line%% *}
+  mount=${line#* }
+  if [ -z "$used" ]; then
+    echo "the use of $path cannot be told"
+    failed=1
+    continue
+  fi
+  # A name for a file: each slash and per cent sign as in a URL.
+  name=$(printf %s "$mount" | sed 's/%/%25/g; s,/,%2F,g; s/ /%20/g')
+  case $seen in *" $name "*) continue ;; esac
+  seen="$seen$name "
+
+  # `level` is what it is like, `told` what the webhook knows.
+  level=$(cat "$STATE/$name.level" 2>/dev/null)
+  told=$(cat "$STATE/$name.told" 2>/dev/null)
+  was=${level:-clear}
+  if [ "$used" -ge "$WARN" ]; then level=alert; elif [ "$used" -lt "$CLEAR" ]; then level=clear; else level=$was; fi
+  if [ "$level" = alert ]; then
+    text="$host: $mount is $used% full (alert from $WARN%)"
+  else
+    text="$host: $mount is $used% full, there is room again (below $CLEAR%)"
+  fi
+  if [ "$level" != "$was" ]; then
+    echo "$text"
+    echo "$level" > "$STATE/$name.level"
+  fi
+  if [ "$level" != "${told:-clear}" ]; then
+    if post "$level" "$mount" "$used" "$text"; then
+      echo "$level" > "$STATE/$name.told"
+    else
+      echo "the message on $mount could not be posted; it is tried again next time"
+      failed=1
+    fi
+  fi
+done
+exit $failed

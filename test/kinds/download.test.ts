@@ -1,0 +1,118 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Writer } from '../../lib/host/host.ts';
+import { download } from '../../lib/resource/download.ts';
+import { packages } from '../../lib/resource/packages.ts';
+import { converge } from './converge.ts';
+import { scratchHost } from './scratch.ts';
+
+const content = randomBytes(600_000);
+const hash = createHash('sha256').update(content).digest('hex');
+const directory = '/srv/download-test';
+
+let host: Writer;
+let server: Server;
+let address: string;
+/** What was asked of the server: method, path and range. */
+let requests: string[];
+/** How many more answers to /drops end halfway. */
+let drops: number;
+
+/** A file server with a server's faults. */
+function serve(): Server {
+  return createServer((request, response) => {
+    const { url = '', method = '', headers } = request;
+    requests.push([method, url, headers.range].filter(Boolean).join(' '));
+    if (url === '/absent') return response.writeHead(404).end();
+    const body = url === '/cut' ? content.subarray(0, -1) : content;
+    const from = url === '/no-ranges' ? 0 : Number(/bytes=(\d+)-/.exec(headers.range ?? '')?.[1] ?? 0);
+    if (from >= body.length) return response.writeHead(416).end();
+    const part = body.subarray(from);
+    const range = from > 0 ? { 'content-range': `bytes ${from}-${body.length - 1}/${body.length}` } : {};
+    response.writeHead(from > 0 ? 206 : 200, { 'content-length': part.length, etag: '"1"', ...range });
+    if (method === 'HEAD') return response.end();
+    if (url !== '/drops' || drops === 0) return response.end(part);
+    drops -= 1;
+    return response.write(part.subarray(0, part.length / 2), () => setTimeout(() => response.destroy(), 50));
+  });
+}
+
+const file = (path: string, name: string, wanted = hash) =>
+  download(`${address}/${path}`).to(`${directory}/${name}`).sha256(wanted);
+const gets = () => requests.filter((request) => request.startsWith('GET'));
+
+beforeAll(async () => {
+  const scratch = await scratchHost();
+  host = scratch.host;
+  const curl = packages('curl');
+  if ((await curl.check(host)).is === 'drift') await curl.apply(host);
+  server = serve().listen(0, '0.0.0.0');
+  // The machine that the tests run on is the host's way out.
+  const gateway = (await host.run`ip route show default | cut -d ' ' -f 3`).text();
+  address = `http://${gateway}:${(server.address() as AddressInfo).port}`;
+  return scratch.remove;
+});
+
+afterAll(() => server.close());
+
+beforeEach(async () => {
+  requests = [];
+  drops = 0;
+  await host.run`rm -rf ${directory} && mkdir ${directory}`;
+});
+
+test('a file is fetched once, verified, and then neither fetched nor hashed again', async () => {
+  await converge(host, file('file', 'a'));
+  expect(await host.sha256(`${directory}/a`)).toBe(hash);
+  expect((await host.$`ls ${directory}`).lines()).toEqual(['a', 'a.verified']);
+  expect(await file('file', 'a').check(host)).toEqual({ is: 'ok' });
+  expect(gets()).toHaveLength(1);
+});
+
+test('what breaks off goes on where it broke off', async () => {
+  drops = 2;
+  await converge(host, file('drops', 'b'));
+  expect(gets()).toEqual(['GET /drops', 'GET /drops bytes=300000-', 'GET /drops bytes=450000-']);
+});
+
+test('a server that cannot go on is asked for the whole file', async () => {
+  await converge(host, file('no-ranges', 'c'));
+  await host.run`cd ${directory} && head -c 1000 c > d.part && cp c d.other`;
+  await converge(host, file('no-ranges', 'd'));
+});
+
+test('a file that was put there by hand is verified and kept', async () => {
+  await converge(host, file('file', 'e'));
+  await host.run`rm ${directory}/e.verified`;
+  requests = [];
+  await converge(host, file('file', 'e'));
+  expect(requests).toEqual([]);
+});
+
+test('a file that is not ours and not what is wanted is never overwritten', async () => {
+  await host.run`echo precious > ${directory}/f`;
+  await expect(file('file', 'f').apply(host)).rejects.toThrow('was not put there by this tool');
+  expect((await host.$`cat ${directory}/f`).text()).toBe('precious');
+});
+
+test('a corrupted file never gets its name, and the error tells both hashes', async () => {
+  const found = createHash('sha256').update(content.subarray(0, -1)).digest('hex');
+  await expect(file('cut', 'g').apply(host)).rejects.toThrow(`SHA-256 ${found}, wanted ${hash} (599999 bytes)`);
+  expect(await host.stat(`${directory}/g`)).toBeUndefined();
+});
+
+test('a missing file is told at once', async () => {
+  await expect(file('absent', 'h').apply(host)).rejects.toThrow(`${address}/absent answers 404`);
+  expect(gets()).toHaveLength(1);
+});
+
+test('work that goes on without us is found again', async () => {
+  drops = 1;
+  const gone = { ...host, sleep: async () => Promise.reject(new Error('connection lost')) };
+  await expect(file('drops', 'i').apply(gone)).rejects.toThrow('connection lost');
+  await file('drops', 'i').apply(host);
+  expect(await file('drops', 'i').check(host)).toEqual({ is: 'ok' });
+  expect(gets()).toHaveLength(2);
+});

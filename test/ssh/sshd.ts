@@ -1,0 +1,90 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A real sshd on loopback, with keys of its own. */
+export interface Sshd {
+  readonly port: number;
+  /** `ssh-ed25519 AAAA…` */
+  readonly hostKey: string;
+  /** A private key that root, and every user of the machine, may log in with. */
+  readonly clientKey: string;
+  /** Where tests may put known_hosts files. */
+  readonly directory: string;
+  stop(): Promise<void>;
+}
+
+/** Installs what these tests need and the machine lacks. Needs root. */
+export function installSshd(): void {
+  const missing = [
+    ['/usr/sbin/sshd', 'openssh-server'],
+    ['/usr/bin/ssh-keygen', 'openssh-client'],
+    ['/usr/bin/sudo', 'sudo'],
+  ].flatMap(([path = '', name = '']) => (existsSync(path) ? [] : [name]));
+  if (missing.length === 0) return;
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  execFileSync('apt-get', ['update', '-q'], { env, stdio: 'ignore' });
+  execFileSync('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...missing], { env, stdio: 'ignore' });
+}
+
+/** @param extra lines for sshd_config */
+export async function startSshd(extra = ''): Promise<Sshd> {
+  const directory = mkdtempSync(join(tmpdir(), 'sshd-'));
+  // Where sshd locks up its unprivileged half.
+  mkdirSync('/run/sshd', { recursive: true });
+  for (const name of ['host', 'client']) {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', join(directory, name)]);
+  }
+  const port = await freePort();
+  const config = join(directory, 'config');
+  writeFileSync(
+    config,
+    `ListenAddress 127.0.0.1
+Port ${port}
+HostKey ${directory}/host
+AuthorizedKeysFile ${directory}/client.pub
+PidFile none
+StrictModes no
+PermitRootLogin yes
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+MaxStartups 100
+${extra}
+`,
+  );
+  execFileSync('chmod', ['-R', 'go+rX', directory]);
+  execFileSync('chmod', ['600', join(directory, 'host'), join(directory, 'client')]);
+  const running = spawn('/usr/sbin/sshd', ['-D', '-e', '-f', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+  await new Promise<void>((resolve, reject) => {
+    let said = '';
+    running.stderr.on('data', (chunk) => {
+      said += String(chunk);
+      if (said.includes('Server listening')) resolve();
+    });
+    running.on('exit', () => reject(new Error(`sshd ended: ${said}`)));
+  });
+  return {
+    port,
+    hostKey: readFileSync(join(directory, 'host.pub'), 'utf8').trim(),
+    clientKey: join(directory, 'client'),
+    directory,
+    async stop() {
+      running.kill();
+      while (running.exitCode === null && running.signalCode === null) await delay(10);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
