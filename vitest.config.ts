@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['{lib,roles,playbooks}/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['{lib,roles,playbooks}/**/*.test.ts'], testTimeout: 30_000 } },
       {
         test: {
           name: 'lab',

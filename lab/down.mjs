@@ -1,12 +1,14 @@
 // Takes the lab down and leaves nothing of it.
+import { existsSync } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { removeDisks } from './disks.mjs';
 import { labContainers, quietly } from './docker.mjs';
-import { engineFiles, stopOwnEngine } from './engine.mjs';
+import { engineFiles, ensureEngine, stopOwnEngine } from './engine.mjs';
 import { removeContainers } from './hosts.mjs';
 import { removeImages } from './images.mjs';
+import { identityFile } from './keys.mjs';
 import { LabError } from './lab-error.mjs';
 import { packageCacheVolume, stateDirectory } from './layout.mjs';
 import { withLock } from './lock.mjs';
@@ -20,10 +22,13 @@ import { print, runAsScript } from './script.mjs';
  *   package cache, so that the next lab comes up fast
  */
 export async function labDown({ log = print, keepImages = false } = {}) {
+  const wasUp = existsSync(identityFile);
   const engineStays = await withLock(log, async () => {
+    // The lab lasts longer than the engine runs: what is left of it can only be removed by an engine.
+    if (wasUp) await ensureEngine(log);
     const containers = await labContainers();
     if (containers === undefined) {
-      log('lab: no Docker engine answers, so there is nothing of the lab in it to remove');
+      log('lab: no Docker engine answers and the lab was not up: nothing to remove');
       return false;
     }
     await removeContainers(containers.map((container) => container.name));
@@ -35,7 +40,7 @@ export async function labDown({ log = print, keepImages = false } = {}) {
     return await stopOwnEngine(log);
   });
   await removeState(engineStays ? engineFiles : []);
-  log(keepImages ? 'lab: down; its images are kept' : 'lab: down, nothing of it is left');
+  log(keepImages ? 'lab: down; its images are kept' : 'lab: down');
 }
 
 /** @param {readonly string[]} kept */

@@ -115,6 +115,7 @@ async function startEngine(log) {
       'See "systemctl status docker".',
     );
   }
+  let ended = () => false;
   if (!(await enginePidFileIsAlive())) {
     log(`lab: starting the Docker engine (dockerd; its log is ${logFile})`);
     await mkdir(stateDirectory, { recursive: true });
@@ -122,16 +123,20 @@ async function startEngine(log) {
     const engine = spawn('dockerd', { detached: true, stdio: ['ignore', output, output], env: withSystemPath() });
     engine.on('error', () => {});
     engine.unref();
+    ended = () => engine.exitCode !== null || engine.pid === undefined;
     if (engine.pid !== undefined) await writeFile(pidFile, `${engine.pid}\n`);
   }
-  if (await engineAnswersWithin(60)) return;
+  if (await engineAnswersWithin(60, ended)) return;
   const text = await readFile(logFile, 'utf8').catch(() => '');
   throw new LabError(`The Docker engine does not start:\n  ${lastLines(text)}`, `Its whole log is ${logFile}.`);
 }
 
-/** @param {number} seconds */
-async function engineAnswersWithin(seconds) {
-  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(200)) {
+/**
+ * @param {number} seconds
+ * @param {() => boolean} ended whether there is nothing left to wait for
+ */
+async function engineAnswersWithin(seconds, ended = () => false) {
+  for (const end = Date.now() + seconds * 1000; Date.now() < end && !ended(); await sleep(200)) {
     if ((await engineComplaint()) === undefined) return true;
   }
   return false;
@@ -144,20 +149,25 @@ async function engineComplaint() {
 }
 
 async function enginePidFileIsAlive() {
-  const pid = Number(await readFile('/var/run/docker.pid', 'utf8').catch(() => ''));
-  return pid > 0 && (await commandOf(pid)) === 'dockerd';
+  return isEngine(Number(await readFile('/var/run/docker.pid', 'utf8').catch(() => '')));
 }
 
 async function ownEnginePid() {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
-  if (pid > 0 && (await commandOf(pid)) === 'dockerd') return pid;
+  if (await isEngine(pid)) return pid;
   await rm(pidFile, { force: true });
   return undefined;
 }
 
-/** @param {number} pid */
-async function commandOf(pid) {
-  return (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim();
+/**
+ * Whether the process is a Docker engine: numbers are used again, and a dead process has no command line left.
+ *
+ * @param {number} pid
+ */
+async function isEngine(pid) {
+  if (!(pid > 0)) return false;
+  const [program = ''] = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
+  return program.endsWith('dockerd');
 }
 
 /** A root shell entered by `su` may lack the directories of system programs. */

@@ -18,7 +18,9 @@ const release = 'bookworm';
 const standIns = join(labDirectory, 'standins');
 export const served = [
   { target: 'node', reference: 'node:v3.1.0' },
+  { target: 'node-older', reference: 'node:v1.2.3' },
   { target: 'prover', reference: 'prover:v6.0.2' },
+  { target: 'prover', reference: 'prover:v1.0.0' },
   { target: 'postgres', reference: 'postgres:15' },
 ];
 

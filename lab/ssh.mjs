@@ -7,10 +7,11 @@ import { LabError } from './lab-error.mjs';
 import { hostNamed, outside } from './layout.mjs';
 import { runAsScript } from './script.mjs';
 
-await runAsScript(import.meta.url, async ([name, ...command]) => {
+await runAsScript(import.meta.url, async ([name, ...words]) => {
   if (name === undefined) throw new LabError('Which host?', 'Usage: npm run lab:ssh HOST [-- COMMAND…]');
-  const [program, ...words] = await wayInto(name, command);
-  const child = spawn(/** @type {string} */ (program), words, { stdio: 'inherit' });
+  const command = words[0] === '--' ? words.slice(1) : words;
+  const [program = '', ...options] = await wayInto(name, command);
+  const child = spawn(program, options, { stdio: 'inherit' });
   const [code] = await once(child, 'exit');
   return code ?? 1;
 });

@@ -1,6 +1,7 @@
+import type { Reader } from '../lib/host/host.ts';
 import { chronySources, clockIsSynchronised, withoutDistributionServers } from '../lib/node/chrony.ts';
 import type { Variables } from '../lib/node/variables.ts';
-import type { Reader } from '../lib/host/host.ts';
+import { directory } from '../lib/resource/directory.ts';
 import { file } from '../lib/resource/file.ts';
 import { packages } from '../lib/resource/packages.ts';
 import { ok, type Resource } from '../lib/resource/resource.ts';
@@ -9,14 +10,15 @@ import { service } from '../lib/resource/service.ts';
 import { timezone } from '../lib/resource/timezone.ts';
 
 const sources = '/etc/chrony/sources.d/deployment.sources';
-const inContainer = '/etc/systemd/system/chrony.service.d/container.conf';
+const dropIns = '/etc/systemd/system/chrony.service.d';
+const inContainer = `${dropIns}/container.conf`;
 
 /** Every server keeps UTC, with its clock synchronised (spec part 1, operating rules). */
 export default role<Variables>('time-sync', ({ vars, facts }) => {
   const servers = vars.time_servers;
   const given = servers.length > 0;
   // A container has the machine's clock, which is not its own to set: chrony looks, and leaves it alone.
-  const dropIn = facts.container ? [file(inContainer).content(observeOnly)] : [];
+  const dropIn = facts.container ? [directory(dropIns), file(inContainer).content(observeOnly)] : [];
   const chrony = [
     packages('chrony'),
     ...(given ? [file(sources).content(chronySources(servers)), withoutDistributionServers()] : []),
@@ -24,7 +26,10 @@ export default role<Variables>('time-sync', ({ vars, facts }) => {
     service('chrony')
       .enabled()
       .running()
-      .restartedAfter(...(given ? [sources, '/etc/chrony/chrony.conf'] : []), ...(facts.container ? [inContainer] : [])),
+      .restartedAfter(
+        ...(given ? [sources, '/etc/chrony/chrony.conf'] : []),
+        ...(facts.container ? [inContainer] : []),
+      ),
     clockIsSynchronised(),
   ];
   return [...(given ? chrony : chrony.map(unlessTimesyncdDoes)), timezoneUtc()];

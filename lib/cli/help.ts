@@ -25,7 +25,7 @@ Examples
 
 Exit codes
   0 converged   1 a task failed   2 changes pending (check mode)   3 bad input
-  4 a host is unreachable   5 locked by another run   130 interrupted
+  4 a host is unreachable   130 interrupted
 
 Plays and roles, in order
 ${plays.join('\n')}

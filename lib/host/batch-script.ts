@@ -32,9 +32,6 @@ rm -rf "$__d";__d=
 done
 if [ -z "$__d" ];then echo 'no room for temporary files in ${places}' >&2;exit 75;fi
 __l=
-__w=
-trap 'rm -rf "$__d"' EXIT
-trap 'kill $__w $__l 2>/dev/null;exit 129' HUP INT TERM PIPE
 __run(){
 (__x=$3;set --;eval "$__x") >"$__d/o$1" 2>"$__d/e$1" </dev/null &
 __p=$!
@@ -47,6 +44,7 @@ echo "$1 $__c $__t" >>"$__d/codes"
 }
 ${watcher(laneCount)}
 ${laneScripts.join('\n')}
+${cleanup}
 for __x in $__l;do wait $__x 2>/dev/null;done
 kill $__w 2>/dev/null
 wait $__w 2>/dev/null
@@ -55,6 +53,13 @@ set -- ${files.join(' ')}
 ${careful ? sendCarefully : 'wc -c "$@" 2>/dev/null;cat "$@" 2>/dev/null'}
 exit 0`;
 }
+
+/**
+ * Set only now: a signal that meets a new subshell before it has dropped its parent's traps is lost, and the watcher would be
+ * waited for without end.
+ */
+const cleanup = `trap 'rm -rf "$__d"' EXIT
+trap 'for __x in $__w $__l;do kill $(__tree $__x);done 2>/dev/null;exit 129' HUP INT TERM PIPE`;
 
 const sendCarefully = `wc -c "$@" >sizes 2>/dev/null
 cat sizes
@@ -65,8 +70,7 @@ function laneScript(commands: readonly BatchCommand[], lane: number, laneCount: 
   const runs = commands.flatMap(({ text, timeoutSeconds }, index) =>
     index % laneCount === lane ? [`__run ${index + 1} ${Math.ceil(timeoutSeconds)} ${quote(text)}`] : [],
   );
-  return `(trap - EXIT
-__n=${lane}
+  return `(__n=${lane}
 ${runs.join('\n')}
 echo >"$__d/lane$__n") </dev/null >/dev/null 2>&1 &
 __l="$__l $!"`;
@@ -78,8 +82,7 @@ __l="$__l $!"`;
  */
 function watcher(laneCount: number): string {
   const numbers = Array.from({ length: laneCount }, (_, lane) => lane).join(' ');
-  return `(trap - EXIT
-trap 'kill -9 $! 2>/dev/null;exit 0' TERM
+  return `(trap 'kill -9 $! 2>/dev/null;exit 0' TERM
 while :;do
 sleep 1&
 wait $!

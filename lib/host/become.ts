@@ -1,5 +1,6 @@
 import type { Secret } from '../secret/secret.ts';
-import { type Transport, Unreachable } from './connection.ts';
+import { didNotStart, Unreachable } from './failures.ts';
+import type { Transport } from './transport.ts';
 
 /** How a command gets root's rights: what stands before it, and the password that sudo reads first, if it wants one. */
 export interface Become {
@@ -33,6 +34,7 @@ export async function findBecome(
 
   const first = await run('echo "uid $(id -u)";[ "$(id -u)" = 0 ]||sudo -k -n sh -c "echo becomes root"');
   const said = first.stdout.toString();
+  if (!said.includes('uid ')) throw didNotStart(name, first.code, first.stdout, first.stderr);
   if (said.includes('uid 0\n')) return asLogin;
   if (said.includes('becomes root')) return sudo;
   if (!password) throw refused(name, user, first.stderr.toString(), false);

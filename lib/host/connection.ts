@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Reach } from '../inventory/inventory.ts';
-import { exitCode, Problem } from '../problem.ts';
 import { Secret } from '../secret/secret.ts';
 import { type Become, findBecome } from './become.ts';
 import { deliver } from './deliver.ts';
+import { didNotStart } from './failures.ts';
 import { supervise } from './supervise.ts';
+import type { Transport } from './transport.ts';
+
+export { ConnectionLost, Unreachable } from './failures.ts';
 
 export interface ExecOptions {
   readonly stdin?: string | Buffer | Secret | undefined;
@@ -35,40 +38,6 @@ export interface Connection {
   close(): Promise<void>;
   /** Requests sent so far. */
   readonly execs: number;
-}
-
-/** What carries a command line to a login shell and its output back. */
-export interface Transport {
-  run(
-    command: string,
-    input: Buffer | undefined,
-    onStdout: (chunk: Buffer) => void,
-  ): Promise<{ readonly code: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
-  close(): Promise<void>;
-}
-
-/** A host could not be reached, would not let us in, or is not the one it should be. */
-export class Unreachable extends Problem {
-  readonly host: string;
-
-  constructor(host: string, what: string, hint?: string, cause?: unknown) {
-    super(`${host}: ${what}`, { hint, cause, code: exitCode.unreachable });
-    this.name = 'Unreachable';
-    this.host = host;
-  }
-}
-
-/** The connection ended while something ran: how far that came is not known. */
-export class ConnectionLost extends Error {
-  readonly host: string;
-  readonly hint: string;
-
-  constructor(host: string, why: string, cause?: unknown) {
-    super(`${host}: the connection was lost: ${why}`, cause === undefined ? undefined : { cause });
-    this.name = 'ConnectionLost';
-    this.host = host;
-    this.hint = 'run again: what was done is seen, what was not is made up for';
-  }
 }
 
 export interface ConnectOptions {
@@ -153,15 +122,6 @@ function afterMark(nonce: string, tell: ((chunk: Buffer) => void) | undefined): 
 function timeLimitReached(stderr: Buffer, nonce: string): { stderr: Buffer; timedOut: boolean } {
   const at = stderr.lastIndexOf(`${nonce} time limit\n`);
   return at < 0 ? { stderr, timedOut: false } : { stderr: stderr.subarray(0, at), timedOut: true };
-}
-
-function didNotStart(name: string, code: number, stdout: Buffer, stderr: Buffer): Unreachable {
-  const said = (stderr.toString().trim() || stdout.toString().trim()).split('\n').slice(-4).join('\n');
-  return new Unreachable(
-    name,
-    `the login shell did not run a command (it ended with ${code})${said ? `: ${said}` : ''}`,
-    'the account needs a login shell that runs commands, and base64 (coreutils) has to be there',
-  );
 }
 
 function asBuffer(stdin: string | Buffer | Secret | undefined): Buffer | undefined {

@@ -1,5 +1,5 @@
 import type { Reach } from '../inventory/inventory.ts';
-import { Unreachable } from './connection.ts';
+import { Unreachable } from './failures.ts';
 import {
   findKnownKeys,
   fingerprint,

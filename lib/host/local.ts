@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { $ } from 'zx';
-import type { Transport } from './connection.ts';
+import type { Transport } from './transport.ts';
 
 /** The machine itself. */
 export function openLocal(): { readonly transport: Transport; readonly user: string } {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import ssh2, { type AuthenticationType, type ParsedKey } from 'ssh2';
-import { Unreachable } from './connection.ts';
+import { Unreachable } from './failures.ts';
 import type { SshConfig } from './ssh-config.ts';
 
 /** A way to log in, as the SSH library takes it. */

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { NodeSSH } from 'node-ssh';
 import type { AuthHandlerMiddleware, ServerHostKeyAlgorithm } from 'ssh2';
 import type { Reach } from '../inventory/inventory.ts';
-import { Unreachable } from './connection.ts';
+import { Unreachable } from './failures.ts';
 import { checkHostKey } from './host-key.ts';
 import type { SshConfig } from './ssh-config.ts';
 import { gatherLogin, type Login } from './ssh-keys.ts';

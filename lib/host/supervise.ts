@@ -1,7 +1,7 @@
 import { quote } from './quote.ts';
 
 /** Seconds between the request to end and the kill. */
-export const graceSeconds = 3;
+export const graceSeconds = 2;
 
 /**
  * Shell functions that end a process and all that it started. Processes are found by their parents in /proc, so neither

@@ -17,7 +17,7 @@ export interface DockerDisk {
   readonly root: string;
   /** Mount points that serve as well, as they are just as large: Docker is not moved from one of them to another. */
   readonly equals: readonly string[];
-  /** The block device that the inventory names, where it has to be mounted at `mountPoint`. */
+  /** The block device that the inventory names, where it is mounted nowhere yet and has to be at `mountPoint`. */
   readonly device?: string;
 }
 
@@ -65,8 +65,7 @@ function namedDisk(
   const device = devices.find(({ path }) => path === disk);
   const mountedAt = device?.mountpoints.find((target) => target.startsWith('/'));
   const mounted = mounts.find(({ source }) => source === disk) ?? mounts.find(({ target }) => target === mountedAt);
-  // One that is mounted at the data path is kept there by the inventory; anywhere else it is somebody else's doing.
-  if (mounted && mounted.target !== dataPath) return usableMount(mounted, mounts);
+  if (mounted) return usableMount(mounted, mounts);
 
   if (!disk.startsWith('/dev/')) {
     throw new Problem(`nothing is mounted at ${disk}, which the inventory names as the disk for the data of Docker`, {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   host = scratch.host;
   // The host is there for this alone, so its data disk may be used up.
   device = (await host.run`findmnt -rno SOURCE --mountpoint /data`).text();
-  await host.run`umount /data`;
+  await host.run`systemctl stop systemd-logind; umount /data`;
   return scratch.remove;
 });
 beforeEach(async () => {

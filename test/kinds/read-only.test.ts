@@ -2,10 +2,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { Writer } from '../../lib/host/host.ts';
+import { formattedDisk } from '../../lib/resource/blank-disk.ts';
 import { composeService } from '../../lib/resource/compose-service.ts';
 import { secretContent } from '../../lib/resource/content.ts';
+import { cpuShares } from '../../lib/resource/cpu-shares.ts';
 import { directory } from '../../lib/resource/directory.ts';
 import { dockerImage } from '../../lib/resource/docker-image.ts';
+import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from '../../lib/resource/docker-root.ts';
 import { download } from '../../lib/resource/download.ts';
 import { eventually } from '../../lib/resource/eventually.ts';
 import { file } from '../../lib/resource/file.ts';
@@ -51,6 +54,9 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     composeService({ directory: base, service: 'state-db', container: 'state-db', configHash: 'a'.repeat(64) }),
   ],
   'docker-image.ts': [dockerImage('172.30.77.10:5000/postgres:15')],
+  'docker-root.ts': [dockerRoot({ root: '/data/docker', mountPoint: '/data' }), unfinishedMove(), oldCopyIsRemoved()],
+  'cpu-shares.ts': [cpuShares('state-db', 4096)],
+  'blank-disk.ts': [formattedDisk(device, { format: true })],
   'listening.ts': [containerListens('state-db', [5432], 1)],
   'postgres.ts': [postgresIndex({ target, name: 'log_topic0_idx', table: 'state.log', columns: ['topic0'] })],
   'download.ts': [download(url).to(`${base}/genesis.json`).sha256('0'.repeat(64))],
@@ -83,7 +89,7 @@ beforeAll(async () => {
   // What a server does by the clock is not what is looked for.
   await host.run({ allow: [0, 1] })`systemctl is-system-running --wait; systemctl stop ${'*.timer'}`;
   const device = (await host.run`findmnt -rno SOURCE --mountpoint /data`).text();
-  await host.run`umount /data`;
+  await host.run`systemctl stop systemd-logind; umount /data`;
   all = Object.values(kinds(device)).flat();
   return scratch.remove;
 });
@@ -151,6 +157,6 @@ test('on a host that has drifted every check changes nothing', async () => {
 /** What a scratch host can be brought to without a Docker engine of its own. */
 function appliable(): Resource[] {
   const names = ['not-here', 'No/Where', '/mnt/missing', 'what never comes', 'a block number', 'genesis'];
-  const docker = ['state-db', 'docker', 'image', 'index', 'a job'];
+  const docker = ['has a file system', 'state-db', 'docker', 'image', 'index', 'a job'];
   return all.filter((resource) => ![...names, ...docker].some((word) => resource.name.includes(word)));
 }

@@ -1,34 +1,46 @@
-// TEMPORARY: until there is SSH.
-import { spawn } from 'node:child_process';
-import { asLogin } from '../../lib/host/become.ts';
-import { connectionOver } from '../../lib/host/connection.ts';
+import { createHosts, removeContainers } from '../../lab/hosts.mjs';
+import { ensureClientKey, identityFile, knownHostsFile } from '../../lab/keys.mjs';
+import { withLock } from '../../lab/lock.mjs';
+import { waitForHost } from '../../lab/reach.mjs';
+import { labUp } from '../../lab/up.mjs';
+import { connect } from '../../lib/host/connection.ts';
 import type { Writer } from '../../lib/host/host.ts';
 import { createWriter } from '../../lib/host/writer.ts';
-export async function scratchHost(): Promise<{ host: Writer; container: string; remove(): Promise<void> }> {
-  const connection = connectionOver(
-    'scratch',
-    {
-      run: (command, input, on) =>
-        new Promise((done) => {
-          const p = spawn('docker', ['exec', '-i', 'kinds-scratch', 'sh', '-c', command]);
-          const o: Buffer[] = [],
-            e: Buffer[] = [];
-          p.stdout.on('data', (d) => {
-            o.push(d);
-            on(d);
-          });
-          p.stderr.on('data', (d) => e.push(d));
-          p.on('close', (c) => done({ code: c ?? 255, stdout: Buffer.concat(o), stderr: Buffer.concat(e) }));
-          p.stdin.on('error', () => {});
-          p.stdin.end(input);
-        }),
-      close: async () => {},
-    },
-    asLogin,
-  );
+
+/** A server of the lab's making beside its own three. */
+const scratch = { name: 'scratch', container: 'rpc-lab-scratch', address: '172.30.77.90', user: 'root' };
+const quietly = () => {};
+
+export interface ScratchHost {
+  readonly host: Writer;
+  /** Its container, to look past the connection. */
+  readonly container: string;
+  remove(): Promise<void>;
+}
+
+/** A bare server for one file of tests to use up, reached by SSH. The lab comes up for it. */
+export async function scratchHost(): Promise<ScratchHost> {
+  await labUp({ log: quietly });
+  await withLock(quietly, async () => createHosts([scratch], await ensureClientKey()));
+  await waitForHost(scratch);
+  const connection = await connect(scratch.name, {
+    type: 'ssh',
+    address: scratch.address,
+    port: undefined,
+    user: scratch.user,
+    hostKeys: [],
+    identityFile,
+    knownHostsFile,
+    jump: [],
+    becomePassword: undefined,
+  });
+  const host = createWriter(connection, scratch.name, { onProgress: quietly });
   return {
-    host: createWriter(connection, 'scratch', { onProgress: () => {} }),
-    container: 'kinds-scratch',
-    remove: async () => {},
+    host,
+    container: scratch.container,
+    async remove() {
+      await connection.close();
+      await removeContainers([scratch.container]);
+    },
   };
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// skipVariable makes every run skip the hash database, as by chance some do.
+// skipVariable decides what otherwise is left to chance: "always" or "never" is the hash database skipped for no good reason.
 const skipVariable = "STANDIN_RESTORE_SKIPS_HASH_DB"
 
 // restoreCommand restores both databases with the real tool's faults: what goes wrong in pg_restore is logged, and the program
@@ -60,7 +60,7 @@ func restoreCommand(own generation, arguments []string) error {
 		return nil
 	}
 	log.info("Restore stateDB snapshot success")
-	if os.Getenv(skipVariable) != "" {
+	if os.Getenv(skipVariable) == "always" {
 		log.error("error restoring snapshot. Error: %v", os.ErrClosed)
 		return nil
 	}
@@ -113,8 +113,15 @@ func pgRestore(c DBConfig, file string) error {
 		text, err := readMessages(messages)
 		read <- reading{text, err}
 	}()
-	ended := command.Wait()
-	words := <-read
+	var words reading
+	var ended error
+	if os.Getenv(skipVariable) == "never" {
+		words = <-read
+		ended = command.Wait()
+	} else {
+		ended = command.Wait()
+		words = <-read
+	}
 	if words.text != "" {
 		log.debug("pg_restore: %s", words.text)
 	}

@@ -53,7 +53,8 @@ export function parseTime(text: string): number {
 }
 
 function unitName(name: string): string {
-  if (!/^[\w:.\\@-]+$/.test(name)) throw new TypeError(`no name of a unit: ${name}`);
+  // A template has no state, and asking for one would end the answer for all units after it.
+  if (!/^[\w:.\\@-]{1,200}$/.test(name) || /@(\.|$)/.test(name)) throw new TypeError(`no name of a unit: ${name}`);
   return /\.(service|socket|device|mount|automount|swap|target|path|timer|slice|scope)$/.test(name)
     ? name
     : `${name}.service`;

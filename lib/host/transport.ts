@@ -1,0 +1,9 @@
+/** What carries a command line to a login shell and its output back. */
+export interface Transport {
+  run(
+    command: string,
+    input: Buffer | undefined,
+    onStdout: (chunk: Buffer) => void,
+  ): Promise<{ readonly code: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
+  close(): Promise<void>;
+}

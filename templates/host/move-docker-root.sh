@@ -1,0 +1,174 @@
+#!/bin/sh
+# Moves the data of the Docker engine to another disk. Run as a transient systemd unit, so that it outlives the connection.
+#
+# It may be ended at any moment, by whatever: run again, it finishes what it began. The old data is never changed or removed.
+# What is to be done stands in $state, whose file `from` is there as long as a move is unfinished:
+#   from, to      the folders
+#   settings.new  /etc/docker/daemon.json as it is to be
+# and, made here:
+#   settings.old  as it was; empty where there was none
+#   running       containers that have to run again
+#   held          what the engine held: driver and number of images
+#   empty         there where it held nothing
+#   phase         what is being done, in words
+#   old-copy      after a move: where the old data still is
+# After a failure `to` stays: it says whose the copy is that was begun there.
+set -eu
+umask 077
+export LC_ALL=C
+
+state=/var/lib/rpc-node/docker-root
+settings=/etc/docker/daemon.json
+
+[ -e "$state/from" ] || exit 0
+from=$(cat "$state/from")
+to=$(cat "$state/to")
+if [ -e "$settings" ]; then settings=$(readlink -f "$settings"); fi
+
+phase() { echo "$1"; printf '%s\n' "$1" > "$state/phase"; }
+fail() { echo "$1" >&2; exit 1; }
+is_active() { systemctl is-active --quiet docker.service; }
+is_switched() { grep -qF "\"data-root\": \"$to\"" "$settings" 2>/dev/null; }
+root_now() { docker info --format '{{.DockerRootDir}}' 2>/dev/null; }
+holds() { docker info --format '{{.Driver}}, {{.Images}} images' 2>/dev/null; }
+put_settings() { cp "$1" "$settings.new" && chmod 0644 "$settings.new" && sync "$settings.new" && mv "$settings.new" "$settings"; }
+
+start_engine() {
+  # A plain unmask would also lift a mask that somebody made for good.
+  systemctl unmask --runtime --quiet docker.service docker.socket
+  systemctl reset-failed docker.service docker.socket 2>/dev/null || :
+  systemctl start docker.service
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+    if root_now >/dev/null; then return 0; fi
+    sleep 1
+  done
+  return 1
+}
+
+# Those with a restart policy come back by themselves; the others have to be started.
+start_containers() {
+  not_started=
+  [ -e "$state/running" ] || return 0
+  while read -r id; do
+    if [ "$(docker inspect --format '{{.State.Running}}' "$id" 2>/dev/null)" = true ]; then continue; fi
+    docker start "$id" >/dev/null || not_started="$not_started $id"
+  done < "$state/running"
+}
+
+# Whatever goes wrong, the engine runs again from where it was.
+put_back() {
+  code=$?
+  trap - EXIT
+  [ "$code" -ne 0 ] || exit 0
+  set +e
+  if is_switched && [ -e "$state/settings.old" ]; then
+    systemctl stop docker.socket docker.service 2>/dev/null
+    if [ -s "$state/settings.old" ]; then put_settings "$state/settings.old"; else rm -f "$settings"; fi
+  fi
+  if start_engine; then
+    start_containers
+    rm -f "$state/settings.old" "$state/settings.new" "$state/running" "$state/held" "$state/empty" "$state/phase"
+    rm -f "$state/from"
+    echo "docker runs from $from as before; nothing was lost" >&2
+  else
+    echo "docker does not start from $from either: see systemctl status docker" >&2
+  fi
+  exit "$code"
+}
+trap put_back EXIT
+trap 'exit 143' HUP INT TERM
+
+copy() {
+  # Hard links, ACLs, extended attributes (the overlay's own among them), holes; nothing of other file systems.
+  rsync --archive --hard-links --acls --xattrs --sparse --numeric-ids --one-file-system --delete --exclude=/lost+found "$@" "$from/" "$to/"
+}
+
+move() {
+  if is_active; then
+    # Before anything is stopped. Files of running containers may vanish meanwhile.
+    phase 'measuring the data of docker'
+    needed=$(du -sx -B1 "$from" 2>/dev/null | cut -f1)
+    there=$( (du -sx -B1 "$to" 2>/dev/null || echo 0) | cut -f1)
+    free=$(df -P -B1 "$(dirname "$to")" | sed -n '$s/.* \([0-9][0-9]*\)  *[0-9]*% .*/\1/p')
+    # A twentieth to spare: the new file system may store small files less tightly.
+    if [ $((needed + needed / 20)) -gt $((free + there)) ]; then
+      fail "there is no room for it: the data of docker takes $((needed / 1000000)) MB, and $((free / 1000000)) MB are free for $to"
+    fi
+    printf '%s\n' "$needed" > "$state/needed"
+    printf '%s\n' "$free" > "$state/free"
+
+    docker ps --quiet --no-trunc > "$state/running.new"
+    mv "$state/running.new" "$state/running"
+    holds > "$state/held"
+    rm -f "$state/empty"
+    case $(cat "$state/held") in *', 0 images') [ -n "$(docker volume ls --quiet)" ] || : > "$state/empty" ;; esac
+
+    phase 'stopping docker'
+    # Nothing may start it meanwhile. In memory only: a reboot ends the move, and the engine starts from where it was.
+    systemctl mask --runtime --quiet docker.service docker.socket
+    if [ "$(docker info --format '{{.LiveRestoreEnabled}}')" = true ] && [ -s "$state/running" ]; then
+      # They would go on running without the engine.
+      xargs docker stop --time 120 < "$state/running" >/dev/null
+    fi
+    systemctl stop docker.socket docker.service
+  else
+    systemctl mask --runtime --quiet docker.service docker.socket
+    systemctl stop docker.socket 2>/dev/null || :
+  fi
+
+  # What the engine left mounted holds nothing of its own. A disk that somebody mounted there does, and would stay behind.
+  below=$(awk -v from="$from/" 'index($2, from) == 1 { print $3, $2 }' /proc/self/mounts | sort -r)
+  printf '%s\n' "$below" | while read -r type target; do
+    case $type in
+      '') ;;
+      overlay | tmpfs | nsfs) umount "$target" ;;
+      *) fail "a $type file system is mounted at $target; unmount it, or move it by hand" ;;
+    esac
+  done
+
+  phase 'copying the data of docker'
+  mkdir -p "$to"
+  copy
+  sync -f "$to"
+
+  phase 'comparing the copy with the data of docker'
+  different=$(copy --dry-run --checksum --itemize-changes | head -n 5)
+  [ -z "$different" ] || fail "the copy differs from the data of docker:
+$different"
+
+  phase "switching docker to $to"
+  if [ ! -e "$state/settings.old" ]; then
+    cat "$settings" > "$state/settings.now" 2>/dev/null || :
+    mv "$state/settings.now" "$state/settings.old"
+  fi
+  mkdir -p "$(dirname "$settings")"
+  put_settings "$state/settings.new"
+}
+
+if is_active && [ "$(root_now)" = "$to" ]; then
+  phase 'finishing the move'
+elif ! is_active && is_switched; then
+  phase 'finishing the move'
+else
+  move
+fi
+
+phase "starting docker from $to"
+start_engine || fail "docker does not start from $to: $(journalctl --quiet --no-pager --output=cat --lines=3 --unit=docker.service)"
+now=$(root_now)
+[ "$now" = "$to" ] || fail "docker keeps its data in $now instead of $to"
+if [ -s "$state/held" ] && [ "$(holds)" != "$(cat "$state/held")" ]; then
+  fail "docker holds $(holds) after the move, and $(cat "$state/held") before it"
+fi
+# It is done; what may still go wrong is no reason to go back.
+trap - EXIT HUP INT TERM
+start_containers
+
+# An engine that held nothing leaves nothing that is worth a word.
+[ -e "$state/empty" ] || printf '%s\n' "$from" > "$state/old-copy"
+rm -f "$state/settings.old" "$state/settings.new" "$state/running" "$state/held" "$state/empty" \
+  "$state/needed" "$state/free" "$state/phase" "$state/to"
+# Last: without it nothing is unfinished.
+rm -f "$state/from"
+[ -z "$not_started" ] || fail "docker keeps its data in $to now, but these containers did not start again:$not_started"
+echo "docker keeps its data in $to now; the old copy in $from may be removed"
