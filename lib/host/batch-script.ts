@@ -10,27 +10,33 @@ export interface BatchCommand {
 /** Commands that run at once on a host: enough that waiting for one engine or server does not hold up the rest. */
 const lanes = 4;
 
-/** Memory first: it works with a full disk and is never mounted read-only. Nothing is executed there, so noexec does not matter. */
-const places = '/dev/shm /run /tmp /var/tmp';
+/**
+ * Where what commands print is kept until it is sent. Memory first: it works with a full disk and is never mounted read-only.
+ * Where that was not enough, disks first. Nothing is executed there, so noexec does not matter.
+ */
+const places = { quick: '/dev/shm /run /tmp /var/tmp', careful: '/var/tmp /tmp /run /dev/shm' };
+
+/** The exit code of a batch for whose output there was no room. */
+export const noRoom = 75;
 
 /**
  * One script that runs all commands, each in a subshell with its own exit code, standard output, standard error and time limit,
  * and with nothing on its standard input; `readFrames` reads its reply. It leaves nothing behind, on whatever way it ends.
  *
- * @param careful sends each file up to its announced size and no further, at the cost of a process for each
+ * @param way careful sends each file up to its announced size and no further, at the cost of a process for each
  */
-export function batchScript(commands: readonly BatchCommand[], careful: boolean): string {
+export function batchScript(commands: readonly BatchCommand[], way: 'quick' | 'careful'): string {
   const laneCount = Math.min(lanes, commands.length);
   const laneScripts = Array.from({ length: laneCount }, (_, lane) => laneScript(commands, lane, laneCount));
   const files = ['codes', ...commands.flatMap((_, index) => [`o${index + 1}`, `e${index + 1}`])];
   return `${endTree}
 __d=
-for __b in ${places};do
+for __b in ${places[way]};do
 __d=$(mktemp -d "$__b/rpc-playbooks.XXXXXX" 2>/dev/null)||continue
 { echo 0 0 0 >"$__d/codes";} 2>/dev/null&&break
 rm -rf "$__d";__d=
 done
-if [ -z "$__d" ];then echo 'no room for temporary files in ${places}' >&2;exit 75;fi
+if [ -z "$__d" ];then echo 'no room for temporary files in ${places[way]}' >&2;exit ${noRoom};fi
 __l=
 __run(){
 (__x=$3;set --;eval "$__x") >"$__d/o$1" 2>"$__d/e$1" </dev/null &
@@ -47,16 +53,17 @@ ${laneScripts.join('\n')}
 ${cleanup}
 for __x in $__l;do wait $__x 2>/dev/null;done
 kill $__w 2>/dev/null
-wait $__w 2>/dev/null
-cd "$__d"||exit 75
+cd "$__d"||exit ${noRoom}
+# Where nothing more can be written, what commands printed may be cut off.
+printf %8192s . >probe||exit ${noRoom}
 set -- ${files.join(' ')}
-${careful ? sendCarefully : 'wc -c "$@" 2>/dev/null;cat "$@" 2>/dev/null'}
+${way === 'careful' ? sendCarefully : 'wc -c "$@" 2>/dev/null;cat "$@" 2>/dev/null'}
 exit 0`;
 }
 
 /**
- * Set only now: a signal that meets a new subshell before it has dropped its parent's traps is lost, and the watcher would be
- * waited for without end.
+ * Set only now: a signal that meets a new subshell before it has dropped its parent's traps is lost. The watcher is not waited
+ * for, and ends with the directory, whatever becomes of its signal.
  */
 const cleanup = `trap 'rm -rf "$__d"' EXIT
 trap 'for __x in $__w $__l;do kill $(__tree $__x);done 2>/dev/null;exit 129' HUP INT TERM PIPE`;
@@ -83,7 +90,7 @@ __l="$__l $!"`;
 function watcher(laneCount: number): string {
   const numbers = Array.from({ length: laneCount }, (_, lane) => lane).join(' ');
   return `(trap 'kill -9 $! 2>/dev/null;exit 0' TERM
-while :;do
+while [ -d "$__d" ];do
 sleep 1&
 wait $!
 for __n in ${numbers};do

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { batchOf } from './batch.ts';
@@ -7,7 +7,7 @@ import { batchScript } from './batch-script.ts';
 import type { Connection } from './connection.ts';
 import type { Reader } from './host.ts';
 import { createReader } from './reader.ts';
-import { connectLocally, temporaryDirectory } from './testing.ts';
+import { connectLocally, processesWith, standInFor, temporaryDirectory } from './testing.ts';
 import { createWriter } from './writer.ts';
 
 async function open() {
@@ -123,6 +123,7 @@ test('a command sees no arguments of ours', async () => {
 });
 
 test('a batch leaves no file and no process behind', async () => {
+  const mark = standInFor('unused', '');
   const { connection } = await open();
   const { stdout } = await connection.exec(
     batchScript(
@@ -130,13 +131,13 @@ test('a batch leaves no file and no process behind', async () => {
         { text: 'echo "$__d"', timeoutSeconds: 60 },
         { text: 'echo "$$"', timeoutSeconds: 60 },
       ],
-      false,
+      'quick',
     ),
   );
   const directory = /(\/.*rpc-playbooks\.\w+)/.exec(stdout.toString())?.[1];
   expect(directory).toBeDefined();
   expect(existsSync(directory ?? '/')).toBe(false);
-  expect(processesWith(directory ?? '?')).toEqual([]);
+  await expect.poll(() => processesWith(mark)).toEqual([]);
 });
 
 test('what a read leaves running cannot mix up the others', async () => {
@@ -151,21 +152,26 @@ test('what a read leaves running cannot mix up the others', async () => {
   expect(connection.execs).toBeLessThanOrEqual(2);
 });
 
-test('frames that do not fit are asked for again with care', async () => {
-  const scripts: string[] = [];
-  const fake: Connection = {
-    name: 'fake',
-    execs: 0,
-    async close() {},
-    async exec(script) {
+test('frames that do not fit, or that found no room, are asked for again with care, once', async () => {
+  const sizes = '12 codes\n2 o1\n0 e1\n14 total\n0 0 0\n1 0 0\nhi';
+  const fine = { code: 0, stdout: Buffer.from(sizes), stderr: Buffer.alloc(0), timedOut: false };
+  const tooLong = { ...fine, stdout: Buffer.from(`${sizes}still writing`) };
+  const noRoom = { ...fine, code: 75, stderr: Buffer.from('no room') };
+  const ask = async (...replies: (typeof fine)[]) => {
+    const scripts: string[] = [];
+    const exec = async (script: string) => {
       scripts.push(script);
-      const extra = scripts.length === 1 ? 'still writing' : '';
-      const reply = `12 codes\n2 o1\n0 e1\n14 total\n0 0 0\n1 0 0\nhi${extra}`;
-      return { code: 0, stdout: Buffer.from(reply), stderr: Buffer.alloc(0), timedOut: false };
-    },
+      return replies[scripts.length - 1] ?? fine;
+    };
+    const output = batchOf({ name: 'fake', execs: 0, close: async () => {}, exec }).run('echo hi', 5);
+    return {
+      text: await output.then(({ stdout }) => stdout, String),
+      careful: scripts.map((s) => s.includes('head -c')),
+    };
   };
-  expect((await batchOf(fake).run('echo hi', 5)).stdout).toBe('hi');
-  expect(scripts.map((script) => script.includes('head -c'))).toEqual([false, true]);
+  expect(await ask(tooLong)).toEqual({ text: 'hi', careful: [false, true] });
+  expect(await ask(noRoom)).toEqual({ text: 'hi', careful: [false, true] });
+  expect(await ask(noRoom, noRoom)).toEqual({ text: expect.stringMatching(/fake: .*no room/), careful: [false, true] });
 });
 
 test('a failed exec fails every read of that tick, and no later one', async () => {
@@ -182,13 +188,3 @@ test('a failed exec fails every read of that tick, and no later one', async () =
   fail = false;
   expect((await host.$`echo back`).text()).toBe('back');
 });
-
-function processesWith(text: string): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').includes(text);
-    } catch {
-      return false;
-    }
-  });
-}

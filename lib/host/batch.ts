@@ -1,4 +1,4 @@
-import { type BatchCommand, batchScript } from './batch-script.ts';
+import { type BatchCommand, batchScript, noRoom } from './batch-script.ts';
 import type { Connection } from './connection.ts';
 import { FramesDoNotFit, readFrames } from './frame.ts';
 import type { Output } from './output.ts';
@@ -72,7 +72,7 @@ function createBatch(connection: Connection): Batch {
     for (const [id, waiting] of plain) if (!commands.has(id)) commands.set(id, waiting);
     const all = [...commands.values()];
     commands = new Map();
-    send(connection, all, false).catch((error: unknown) => {
+    send(connection, all, 'quick').catch((error: unknown) => {
       for (const waiting of all) waiting.fail(error);
     });
   };
@@ -127,22 +127,27 @@ function gather<K, V>(kind: Kind<K, V>): AskedOf<K, V> {
   };
 }
 
-async function send(connection: Connection, commands: readonly Waiting[], careful: boolean): Promise<void> {
-  const { code, stdout, stderr } = await connection.exec(batchScript(commands, careful));
-  if (code !== 0)
-    throw new Error(`${connection.name}: the host could not run a batch of reads: ${stderr.toString().trim()}`);
+/** Looking once more changes nothing on the host, so what went wrong for an outer reason is done again with care. */
+async function send(connection: Connection, commands: readonly Waiting[], way: 'quick' | 'careful'): Promise<void> {
+  const { code, stdout, stderr } = await connection.exec(batchScript(commands, way));
+  if (code === noRoom && way === 'quick') return send(connection, commands, 'careful');
+  if (code !== 0) {
+    throw new Error(
+      `${connection.name}: the host could not run a batch of reads (${code}): ${stderr.toString().trim()}`,
+    );
+  }
   let outputs: (Output | undefined)[];
   try {
     outputs = readFrames(stdout, commands.length);
   } catch (error) {
-    // Some command left something running that writes on; looking again, with care, changes nothing on the host.
-    if (error instanceof FramesDoNotFit && !careful) return send(connection, commands, true);
+    // Some command left something running that writes on.
+    if (error instanceof FramesDoNotFit && way === 'quick') return send(connection, commands, 'careful');
     throw error;
   }
   for (const [index, waiting] of commands.entries()) {
     const output = outputs[index];
     if (output) waiting.settle(output);
-    else waiting.fail(new Error(`${connection.name}: no room on the host for what a command printed: ${waiting.text}`));
+    else waiting.fail(new Error(`${connection.name}: the host did not say how a command ended: ${waiting.text}`));
   }
 }
 

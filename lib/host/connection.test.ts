@@ -1,21 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Secret } from '../secret/secret.ts';
 import { asLogin } from './become.ts';
 import { connectionOver, Unreachable } from './connection.ts';
-import { connectLocally } from './testing.ts';
-
-/** Whether any process of this machine has the text in its command line. */
-function runs(text: string): boolean {
-  return readdirSync('/proc').some((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').includes(text);
-    } catch {
-      return false;
-    }
-  });
-}
+import { connectLocally, processesWith, standInFor } from './testing.ts';
 
 test('code, output byte for byte, and standard input', async () => {
   const here = await connectLocally();
@@ -64,15 +52,15 @@ test('a time limit ends a script and all that it started, stubborn or not', asyn
   expect(result).toMatchObject({ code: 124, timedOut: true });
   expect(result.stdout.toString()).toBe('begun\n');
   expect(performance.now() - start).toBeLessThan(8000);
-  expect(runs(`sleep ${mark}`)).toBe(false);
+  expect(processesWith(`sleep ${mark}`)).toEqual([]);
 });
 
 test('a time limit that is not reached changes nothing and leaves no watcher', async () => {
+  const mark = standInFor('unused', '');
   const here = await connectLocally();
-  const limit = 7000 + (process.pid % 1000);
-  const { code, stdout, timedOut } = await here.exec('cat; exit 9', { stdin: 'in', timeoutSeconds: limit });
+  const { code, stdout, timedOut } = await here.exec('cat; exit 9', { stdin: 'in', timeoutSeconds: 600 });
   expect({ code, timedOut, text: stdout.toString() }).toEqual({ code: 9, timedOut: false, text: 'in' });
-  expect(runs(`sleep ${limit}`)).toBe(false);
+  expect(processesWith(mark)).toEqual([]);
 });
 
 test('output is told while it comes, without what the login shell printed first', async () => {

@@ -18,8 +18,9 @@ export function deliver(
   become: Become,
   stdin: Buffer | undefined,
 ): { readonly command: string; readonly input: Buffer | undefined } {
-  const encoded = Buffer.from(script).toString('base64');
-  const inCommand = script.length <= largestInCommand;
+  const bytes = Buffer.from(script);
+  const encoded = bytes.toString('base64');
+  const inCommand = bytes.length <= largestInCommand;
   const lines: string[] = [];
   if (become.password) lines.push(become.password.reveal());
   if (!inCommand) lines.push(encoded);

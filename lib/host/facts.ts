@@ -16,7 +16,7 @@ export interface BlockDevice {
   readonly rotational: boolean;
   /** `nvme`, `sata`, … or empty. */
   readonly transport: string;
-  /** File system or any other signature on it; empty where there is none. */
+  /** File system or any other signature on it; empty where there is none, `unknown` where the device could not be looked at. */
   readonly signature: string;
   readonly mountpoints: readonly string[];
   readonly parent: string | undefined;
@@ -47,7 +47,7 @@ export interface Facts {
   readonly systemd: boolean;
   /** Whether the host is a container (systemd-detect-virt --container), and its word for it. */
   readonly container: string | undefined;
-  /** The host's clock less the controller's, seconds. */
+  /** The host's clock less the controller's, seconds; 0 where the difference is no more than the trip could have caused. */
   readonly clockOffset: number;
   readonly hostname: string;
 }

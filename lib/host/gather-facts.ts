@@ -46,7 +46,7 @@ export async function gatherFacts(host: Reader): Promise<Facts> {
     blockDevices: parseBlockDevices(blocks.stdout),
     systemd: systemd.ok,
     container: container.lines()[0]?.replace(/^none$/, '') || undefined,
-    clockOffset: leastOffset(Number.parseFloat(clock.output.text()), asked / 1000, clock.answered / 1000),
+    clockOffset: leastOffset(clock.output.text(), asked / 1000, clock.answered / 1000),
     hostname,
   };
 }
@@ -54,9 +54,13 @@ export async function gatherFacts(host: Reader): Promise<Facts> {
 /**
  * The host looked at its clock at some moment between question and answer. Of the offsets that this leaves possible, the one
  * nearest to none: a slow trip is no wrong clock.
+ *
+ * @param clock seconds since 1970 as the host says them; busybox knows no fractions
  */
-export function leastOffset(host: number, asked: number, answered: number): number {
-  return Math.max(host - answered, 0) + Math.min(host - asked, 0);
+export function leastOffset(clock: string, asked: number, answered: number): number {
+  const host = Number.parseFloat(clock);
+  const exact = /\.\d/.test(clock);
+  return Math.max(host - answered, 0) + Math.min((exact ? host : host + 1) - asked, 0);
 }
 
 /** A command line that is ready for the shell. */

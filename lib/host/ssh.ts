@@ -128,6 +128,7 @@ function transportOver(name: string, chain: readonly LoggedIn[]): Transport {
           minTimeout: 100,
           shouldRetry: ({ error }) => refusedChannel(error),
         }).catch((error: unknown) => {
+          if (error instanceof Error && refusedChannel(error)) throw tooFewSessions(name, error);
           throw lost(error);
         });
         const code = result.code ?? signalCode(result.signal);
@@ -145,6 +146,11 @@ function transportOver(name: string, chain: readonly LoggedIn[]): Transport {
 /** The host said no to one more channel, which it does while ended ones are not freed yet. Nothing was run. */
 function refusedChannel(error: Error): boolean {
   return 'reason' in error && /Channel open failure/.test(error.message);
+}
+
+function tooFewSessions(name: string, cause: Error): Unreachable {
+  const hint = `its sshd_config should allow at least ${channels} (MaxSessions)`;
+  return new Unreachable(name, 'the host refuses to run more commands at once on one connection', hint, cause);
 }
 
 /** As a shell has it: 128 and the signal's number. */

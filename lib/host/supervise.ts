@@ -20,7 +20,8 @@ __tree(){ printf '%s ' "$1";__below "$1" "";}`;
 
 /**
  * The script with a time limit of its own. When that is reached, it and all that it started are asked to end and then killed,
- * the code is 124, and the last line of standard error is the nonce with `time limit`.
+ * the code is 124, and the last line of standard error is the nonce with `time limit`. The watcher counts seconds, so that a
+ * signal that it should miss (older shells may, on the way into `wait`) costs no more than one.
  */
 export function supervise(script: string, seconds: number, nonce: string): string {
   return `${endTree}
@@ -28,8 +29,13 @@ exec 3<&0
 (exec <&3 3<&-;eval ${quote(script)})&
 __p=$!
 (trap 'kill -9 $! 2>/dev/null;exit 0' TERM
-sleep ${Math.ceil(seconds)}&
+__i=0
+while [ $__i -lt ${Math.ceil(seconds)} ];do
+sleep 1&
 wait $!
+kill -0 $__p||exit 0
+__i=$((__i+1))
+done
 trap '' TERM
 __t=$(__tree $__p)
 kill -TERM $__t
@@ -48,7 +54,7 @@ exec 3<&-
 wait $__p
 __c=$?
 kill $__w 2>/dev/null
-wait $__w
+wait $__w 2>/dev/null
 if [ $? = 9 ];then echo '${nonce} time limit' >&2;exit 124;fi
 exit $__c`;
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -26,8 +26,8 @@ export function temporaryDirectory(): string {
   return path;
 }
 
-/** Puts a program before all others, for connections made in this test. */
-export function standInFor(program: string, script: string): void {
+/** Puts a program before all others, for connections made in this test. @returns the directory that their PATH begins with */
+export function standInFor(program: string, script: string): string {
   const directory = temporaryDirectory();
   const path = join(directory, program);
   writeFileSync(path, `#!/bin/sh\n${script}\n`);
@@ -37,4 +37,18 @@ export function standInFor(program: string, script: string): void {
   onTestFinished(() => {
     process.env.PATH = before;
   });
+  return directory;
+}
+
+/** Processes of this machine that have the text in their command line or environment. */
+export function processesWith(text: string): string[] {
+  const read = (path: string) => {
+    try {
+      return readFileSync(path, 'latin1').replaceAll('\0', ' ');
+    } catch {
+      return '';
+    }
+  };
+  const has = (pid: string) => ['cmdline', 'environ'].some((file) => read(`/proc/${pid}/${file}`).includes(text));
+  return readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && has(pid));
 }

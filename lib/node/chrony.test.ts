@@ -7,9 +7,12 @@ test('each time server gets a line of its own', () => {
 });
 
 test("the distribution's servers become comments, once, and nothing else changes", () => {
-  const text = '# pool of Debian\npool 2.debian.pool.ntp.org iburst\n  server ntp.example\nsourcedir /etc/chrony/sources.d\n';
+  const text =
+    '# pool of Debian\npool 2.debian.pool.ntp.org iburst\n  server ntp.example\nsourcedir /etc/chrony/sources.d\n';
   const without = withoutServers(text);
-  expect(without).toBe('# pool of Debian\n#pool 2.debian.pool.ntp.org iburst\n#server ntp.example\nsourcedir /etc/chrony/sources.d\n');
+  expect(without).toBe(
+    '# pool of Debian\n#pool 2.debian.pool.ntp.org iburst\n#server ntp.example\nsourcedir /etc/chrony/sources.d\n',
+  );
   expect(withoutServers(without)).toBe(without);
 });
 

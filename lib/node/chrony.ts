@@ -54,7 +54,12 @@ export function clockIsSynchronised(): Resource {
           const sources = await host.$`chronyc -n sources`;
           throw new Error(`no time server was chosen within ${synchronisationLimit} s\n${sources.text()}`.trim());
         }
-        host.progress({ what: 'waiting for a time server', done: waited, total: synchronisationLimit, unit: 'seconds' });
+        host.progress({
+          what: 'waiting for a time server',
+          done: waited,
+          total: synchronisationLimit,
+          unit: 'seconds',
+        });
         await host.sleep(2);
       }
     },

@@ -76,7 +76,10 @@ async function run(
   const cases = Object.entries(use)
     .map(([mount, percent]) => `'${mount}') echo '/dev/x  9 9 9  ${percent}% ${mount}';;`)
     .join(' ');
-  await program('df', `#!/bin/sh\necho 'Filesystem 1024-blocks Used Available Capacity Mounted on'\ncase $2 in ${cases} *) exit 1;; esac\n`);
+  await program(
+    'df',
+    `#!/bin/sh\necho 'Filesystem 1024-blocks Used Available Capacity Mounted on'\ncase $2 in ${cases} *) exit 1;; esac\n`,
+  );
   const wanted = { warn_percent: 85, clear_percent: 80, every_seconds: 60, ...(url ? { webhook: url } : {}) };
   const settings = diskAlertSettings(paths, wanted).text.replace('/var/lib/rpc-node/disk-alert', join(folder, 'state'));
   await writeFile(join(folder, 'settings'), settings);
@@ -114,7 +117,10 @@ test('the words say host, disk and use, and stand in the journal as well', async
 
 test('a message that could not be posted is posted the next time', async () => {
   answer = 500;
-  expect(await run({ '/': 90 })).toMatchObject({ code: 1, said: [expect.stringMatching(/90% full/), expect.stringMatching(/could not be posted/)] });
+  expect(await run({ '/': 90 })).toMatchObject({
+    code: 1,
+    said: [expect.stringMatching(/90% full/), expect.stringMatching(/could not be posted/)],
+  });
   answer = 200;
   expect((await run({ '/': 91 })).code).toBe(0);
   expect(told()).toEqual(['alert / 91']);
@@ -153,7 +159,12 @@ test('a disk that cannot be asked is said to be so', async () => {
 });
 
 test('the address of the webhook is shown nowhere', () => {
-  const { text, mask, holdsSecrets } = diskAlertSettings(['/'], { warn_percent: 85, clear_percent: 80, every_seconds: 60, webhook: 'https://chat.example/T0K3N' });
+  const { text, mask, holdsSecrets } = diskAlertSettings(['/'], {
+    warn_percent: 85,
+    clear_percent: 80,
+    every_seconds: 60,
+    webhook: 'https://chat.example/T0K3N',
+  });
   expect(holdsSecrets).toBe(true);
   expect(text).toContain('T0K3N');
   expect(mask(text)).not.toContain('T0K3N');

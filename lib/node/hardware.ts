@@ -19,7 +19,11 @@ export interface HardwareFinding {
  *
  * Sizes are decimal, as disks and memory are sold: what firmware and kernel keep of 128 GiB for themselves leaves more than 128 GB.
  */
-export function hardwareFindings({ cpu, memory, blockDevices }: Pick<Facts, 'cpu' | 'memory' | 'blockDevices'>): HardwareFinding[] {
+export function hardwareFindings({
+  cpu,
+  memory,
+  blockDevices,
+}: Pick<Facts, 'cpu' | 'memory' | 'blockDevices'>): HardwareFinding[] {
   const disk = largestNvme(blockDevices);
   return [
     { wanted: `${requiredHardware.cores} CPU cores`, seen: `${cpu.count}`, met: cpu.count >= requiredHardware.cores },
@@ -28,7 +32,11 @@ export function hardwareFindings({ cpu, memory, blockDevices }: Pick<Facts, 'cpu
       seen: `${Math.round(cpu.mhz)} MHz`,
       met: Math.round(cpu.mhz) >= requiredHardware.mhz,
     },
-    { wanted: `${gigabytes(requiredHardware.memory)} of memory`, seen: gigabytes(memory), met: memory >= requiredHardware.memory },
+    {
+      wanted: `${gigabytes(requiredHardware.memory)} of memory`,
+      seen: gigabytes(memory),
+      met: memory >= requiredHardware.memory,
+    },
     {
       wanted: `an NVMe disk of ${gigabytes(requiredHardware.disk)}`,
       seen: disk ? `${disk.path} with ${gigabytes(disk.size)}` : 'no NVMe disk',
@@ -56,5 +64,7 @@ function largestNvme(devices: readonly BlockDevice[]): BlockDevice | undefined {
     }
     return false;
   };
-  return devices.filter(isNvme).reduce<BlockDevice | undefined>((best, next) => (best && best.size >= next.size ? best : next), undefined);
+  return devices
+    .filter(isNvme)
+    .reduce<BlockDevice | undefined>((best, next) => (best && best.size >= next.size ? best : next), undefined);
 }

@@ -7,11 +7,29 @@ const GB = 1e9;
 
 function mounted(target: string, size: number, more: Partial<Mount> = {}): Mount {
   const source = `/dev/disk${target.replaceAll('/', '-')}`;
-  return { target, source, type: 'ext4', options: ['rw', 'relatime'], size: size * GB, available: (size * GB) / 2, ...more };
+  return {
+    target,
+    source,
+    type: 'ext4',
+    options: ['rw', 'relatime'],
+    size: size * GB,
+    available: (size * GB) / 2,
+    ...more,
+  };
 }
 
 function device(path: string, more: Partial<BlockDevice> = {}): BlockDevice {
-  return { path, size: 100 * GB, type: 'disk', rotational: false, transport: 'sata', signature: '', mountpoints: [], parent: undefined, ...more };
+  return {
+    path,
+    size: 100 * GB,
+    type: 'disk',
+    rotational: false,
+    transport: 'sata',
+    signature: '',
+    mountpoints: [],
+    parent: undefined,
+    ...more,
+  };
 }
 
 function choose(mounts: readonly Mount[], disk?: string, blockDevices: readonly BlockDevice[] = []) {
@@ -26,19 +44,37 @@ test.each<[string, Mount[], string]>([
   ['a larger disk than that', [mounted('/', 50), mounted('/var/lib/docker', 100), mounted('/srv', 101)], '/srv/docker'],
   ['/var apart', [mounted('/', 50), mounted('/var', 400)], '/var/lib/docker'],
   ['read-only', [mounted('/', 50), mounted('/iso', 900, { options: ['ro'] })], '/var/lib/docker'],
-  ['over the network', [mounted('/', 50), mounted('/nfs', 9000, { type: 'nfs4', source: 'nas:/x' })], '/var/lib/docker'],
+  [
+    'over the network',
+    [mounted('/', 50), mounted('/nfs', 9000, { type: 'nfs4', source: 'nas:/x' })],
+    '/var/lib/docker',
+  ],
   ['in memory', [mounted('/', 50), mounted('/tmp', 900, { type: 'tmpfs', source: 'tmpfs' })], '/var/lib/docker'],
-  ['a file handed into a container', [mounted('/', 50), mounted('/etc/hosts', 900, { source: '/dev/vda[/x/hosts]' })], '/var/lib/docker'],
+  [
+    'a file handed into a container',
+    [mounted('/', 50), mounted('/etc/hosts', 900, { source: '/dev/vda[/x/hosts]' })],
+    '/var/lib/docker',
+  ],
   ['a part of a disk', [mounted('/', 50), mounted('/srv', 900, { source: '/dev/vda[/srv]' })], '/var/lib/docker'],
-  ['a btrfs subvolume', [mounted('/', 50), mounted('/srv', 900, { type: 'btrfs', source: '/dev/vda[/@srv]' })], '/srv/docker'],
-  ['a volume mounted below Docker itself', [mounted('/', 50), mounted('/var/lib/docker/volumes', 900)], '/var/lib/docker'],
+  [
+    'a btrfs subvolume',
+    [mounted('/', 50), mounted('/srv', 900, { type: 'btrfs', source: '/dev/vda[/@srv]' })],
+    '/srv/docker',
+  ],
+  [
+    'a volume mounted below Docker itself',
+    [mounted('/', 50), mounted('/var/lib/docker/volumes', 900)],
+    '/var/lib/docker',
+  ],
 ])('largest disk: %s', (_, mounts, root) => {
   expect(choose(mounts).root).toBe(root);
 });
 
 test('a disk that is plugged in by USB is not for data', () => {
   const stick = mounted('/media/stick', 900, { source: '/dev/sdb1' });
-  expect(choose([mounted('/', 50), stick], undefined, [device('/dev/sdb1', { transport: 'usb' })]).mountPoint).toBe('/');
+  expect(choose([mounted('/', 50), stick], undefined, [device('/dev/sdb1', { transport: 'usb' })]).mountPoint).toBe(
+    '/',
+  );
 });
 
 test('disks of the same size are as good as each other', () => {
@@ -50,7 +86,9 @@ test('disks of the same size are as good as each other', () => {
 });
 
 test('no disk at all is said in words', () => {
-  expect(() => choose([mounted('/', 50, { type: 'overlay', source: 'overlay' })])).toThrow(/no mounted, writable, local disk/);
+  expect(() => choose([mounted('/', 50, { type: 'overlay', source: 'overlay' })])).toThrow(
+    /no mounted, writable, local disk/,
+  );
 });
 
 test('a disk can be named by its mount point, whatever its size', () => {
@@ -62,7 +100,11 @@ test('a disk can be named by its mount point, whatever its size', () => {
 
 test('a disk can be named by its block device', () => {
   const srv = mounted('/srv', 20, { source: '/dev/sdb1' });
-  expect(choose([mounted('/', 500), srv], '/dev/sdb1')).toEqual({ mountPoint: '/srv', root: '/srv/docker', equals: [] });
+  expect(choose([mounted('/', 500), srv], '/dev/sdb1')).toEqual({
+    mountPoint: '/srv',
+    root: '/srv/docker',
+    equals: [],
+  });
   const byMountPoint = device('/dev/mapper/vg-srv', { mountpoints: ['/srv'] });
   expect(choose([mounted('/', 500), srv], '/dev/mapper/vg-srv', [byMountPoint]).mountPoint).toBe('/srv');
 });
@@ -83,7 +125,9 @@ test('whatever is mounted, the choice is the largest usable one and independent 
   );
   fc.assert(
     fc.property(mounts, fc.array(fc.nat()), (given, keys) => {
-      const all = given.map(({ target, size, readOnly }) => mounted(target, size, { options: [readOnly ? 'ro' : 'rw'] }));
+      const all = given.map(({ target, size, readOnly }) =>
+        mounted(target, size, { options: [readOnly ? 'ro' : 'rw'] }),
+      );
       const usable = all.filter(({ target, options }) => target !== '/boot' && options[0] === 'rw');
       const shuffled = all.toSorted((a, b) => (keys[all.indexOf(a)] ?? 0) - (keys[all.indexOf(b)] ?? 0));
       if (usable.length === 0) {

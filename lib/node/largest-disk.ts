@@ -50,7 +50,10 @@ export function dockerDisk(
 export function mountOf(path: string, mounts: readonly Mount[]): Mount | undefined {
   return mounts
     .filter(({ target }) => isWithin(path, target))
-    .reduce<Mount | undefined>((best, next) => (best && best.target.length > next.target.length ? best : next), undefined);
+    .reduce<Mount | undefined>(
+      (best, next) => (best && best.target.length > next.target.length ? best : next),
+      undefined,
+    );
 }
 
 function namedDisk(
@@ -69,7 +72,9 @@ function namedDisk(
 
   if (!disk.startsWith('/dev/')) {
     throw new Problem(`nothing is mounted at ${disk}, which the inventory names as the disk for the data of Docker`, {
-      hint: `mount it, or name a block device (/dev/…) or one of: ${usableMounts(mounts, devices).map(({ target }) => target).join(', ')}`,
+      hint: `mount it, or name a block device (/dev/…) or one of: ${usableMounts(mounts, devices)
+        .map(({ target }) => target)
+        .join(', ')}`,
       code: exitCode.failed,
     });
   }
@@ -82,7 +87,8 @@ function usableMount(mount: Mount, mounts: readonly Mount[]): DockerDisk {
       code: exitCode.failed,
     });
   if (!isWritable(mount)) throw refuse('is mounted read-only');
-  if (!suitable.includes(mount.type)) throw refuse(`is a ${mount.type} file system; Docker needs one of ${suitable.join(', ')}`);
+  if (!suitable.includes(mount.type))
+    throw refuse(`is a ${mount.type} file system; Docker needs one of ${suitable.join(', ')}`);
   return { ...on(mount.target, mounts), equals: [] };
 }
 

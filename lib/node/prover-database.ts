@@ -13,12 +13,16 @@ export function proverDatabaseIsThere(server: SqlTarget, { user, database }: Cre
   return expectation(
     `prover database ${database} belongs to ${user}`,
     async (host) => {
-      const result = await host.sql(
-        server,
-        `select (select pg_get_userbyid(datdba) from pg_database where datname = ${sqlLiteral(database)}),
-                exists (select 1 from pg_roles where rolname = ${sqlLiteral(user)})`,
-      );
-      if (!result.ok) return unknownUntil(`${server.container} is running`);
+      const [container, result] = await Promise.all([
+        host.container(server.container),
+        host.sql(
+          server,
+          `select (select pg_get_userbyid(datdba) from pg_database where datname = ${sqlLiteral(database)}),
+                  exists (select 1 from pg_roles where rolname = ${sqlLiteral(user)})`,
+        ),
+      ]);
+      if (!container?.running) return unknownUntil(`${server.container} is running`);
+      if (!result.ok) return drift(result.error);
       const [owner, role] = result.rows[0] ?? [];
       if (role !== 't') return drift(`user ${user} is absent: the data directory was not made with the init script`);
       if (!owner) return drift(`database ${database} is absent: the data directory was not made with the init script`);

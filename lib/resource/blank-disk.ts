@@ -62,7 +62,11 @@ async function look(host: Reader, device: string): Promise<Seen | undefined> {
   };
 }
 
-function refusalOf(device: string, seen: Seen | undefined, format: boolean): { what: string; hint: string } | undefined {
+function refusalOf(
+  device: string,
+  seen: Seen | undefined,
+  format: boolean,
+): { what: string; hint: string } | undefined {
   if (seen === undefined) return { what: `there is no block device ${device}`, hint: 'see lsblk' };
   const found = [...new Set(seen.found)];
   if (found.length > 0) {

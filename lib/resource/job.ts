@@ -103,8 +103,12 @@ function isRunning({ active }: UnitState): boolean {
 }
 
 /** @param invocation systemd's name for the run; empty where it ended before it could be asked for */
-async function lastWords(host: Reader, unit: string, invocation: string): Promise<string> {
-  const match = invocation ? `_SYSTEMD_INVOCATION_ID=${invocation}` : `_SYSTEMD_UNIT=${unit}.service`;
-  const journal = await host.$`journalctl --quiet --no-pager --output=cat --lines=15 ${match}`;
+async function lastWords(host: Writer, unit: string, invocation: string): Promise<string> {
+  // What was written last may not have reached the journal yet, and what a short-lived process wrote may be noted without its run.
+  const journal = await host.$`
+    journalctl --sync 2>/dev/null
+    last() { journalctl --quiet --no-pager --output=cat "$@"; }
+    words=$(last --lines=15 _SYSTEMD_INVOCATION_ID=${invocation || 'unknown'})
+    if [ -n "$words" ]; then printf '%s' "$words"; else last --lines=5 _SYSTEMD_UNIT=${unit}.service; fi`;
   return journal.ok ? journal.text() : '';
 }

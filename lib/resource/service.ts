@@ -1,4 +1,5 @@
 import type { Reader, Stat, UnitState, Writer } from '../host/host.ts';
+import { CommandFailed } from '../host/output.ts';
 import { exitCode, Problem } from '../problem.ts';
 import { type Difference, drift, ok, type Resource, unknownUntil } from './resource.ts';
 
@@ -25,8 +26,6 @@ const counted = ['enabled', 'static', 'alias', 'generated'];
 
 /** A program that ends at once, for its configuration say, has ended after so long. Seconds. */
 const settleSeconds = 1;
-/** systemctl's exit code is not needed: the state and the journal tell more. */
-const anyCode = Array.from({ length: 256 }, (_, code) => code);
 
 /** @param name a unit's name; without a suffix it is a service */
 export function service(name: string): ServiceResource {
@@ -72,7 +71,10 @@ function make(unit: string, wanted: Wanted): ServiceResource {
 async function start(host: Writer, verb: 'start' | 'restart', unit: string): Promise<void> {
   // A unit that failed too often refuses to start until that is forgotten.
   await host.run({ allow: [0, 1] })`systemctl reset-failed ${unit}`;
-  const begun = await host.run({ allow: anyCode })`systemctl ${verb} ${unit}`;
+  const begun = await host.run`systemctl ${verb} ${unit}`.catch((error: unknown) => {
+    if (error instanceof CommandFailed) return error.output;
+    throw error;
+  });
   if (begun.ok) await host.sleep(settleSeconds);
   const [state, journal] = await Promise.all([
     host.unit(unit),

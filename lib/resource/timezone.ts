@@ -40,8 +40,8 @@ export function timezone(zone: string): Resource {
       if (differences.some(({ what }) => what === nameFile)) {
         await host.write(nameFile, `${zone}\n`, { mode: 0o644, owner: 'root', group: 'root' });
       }
-      // It is started by whoever asks it, and would go on telling the old zone for half a minute. May not be there.
-      await host.$`systemctl stop systemd-timedated.service`;
+      // It is started by whoever asks it, and would go on telling the old zone for half a minute. It may not be there.
+      await host.run({ allow: [0, 1, 5] })`systemctl stop systemd-timedated.service`;
     },
   };
 }

@@ -50,8 +50,9 @@ start_containers() {
   not_started=
   [ -e "$state/running" ] || return 0
   while read -r id; do
-    if [ "$(docker inspect --format '{{.State.Running}}' "$id" 2>/dev/null)" = true ]; then continue; fi
-    docker start "$id" >/dev/null || not_started="$not_started $id"
+    # One that removes itself when it stops is gone.
+    running=$(docker inspect --format '{{.State.Running}}' "$id" 2>/dev/null) || continue
+    [ "$running" = true ] || docker start "$id" >/dev/null || not_started="$not_started $id"
   done < "$state/running"
 }
 

@@ -13,7 +13,7 @@ const hash = createHash('sha256').update(content).digest('hex');
 const directory = '/srv/download-test';
 
 let host: Writer;
-let server: Server;
+let server: Server | undefined;
 let address: string;
 /** What was asked of the server: method, path and range. */
 let requests: string[];
@@ -48,14 +48,15 @@ beforeAll(async () => {
   host = scratch.host;
   const curl = packages('curl');
   if ((await curl.check(host)).is === 'drift') await curl.apply(host);
-  server = serve().listen(0, '0.0.0.0');
+  const listening = serve().listen(0, '0.0.0.0');
+  server = listening;
   // The machine that the tests run on is the host's way out.
   const gateway = (await host.run`ip route show default | cut -d ' ' -f 3`).text();
-  address = `http://${gateway}:${(server.address() as AddressInfo).port}`;
+  address = `http://${gateway}:${(listening.address() as AddressInfo).port}`;
   return scratch.remove;
 });
 
-afterAll(() => server.close());
+afterAll(() => server?.close());
 
 beforeEach(async () => {
   requests = [];

@@ -16,6 +16,7 @@ beforeAll(async () => {
   host = scratch.host;
   // The host is there for this alone, so its data disk may be used up.
   device = (await host.run`findmnt -rno SOURCE --mountpoint /data`).text();
+  // Where / is not shared, as in a container, logind goes on holding what is unmounted.
   await host.run`systemctl stop systemd-logind; umount /data`;
   return scratch.remove;
 });

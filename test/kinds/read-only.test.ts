@@ -89,6 +89,7 @@ beforeAll(async () => {
   // What a server does by the clock is not what is looked for.
   await host.run({ allow: [0, 1] })`systemctl is-system-running --wait; systemctl stop ${'*.timer'}`;
   const device = (await host.run`findmnt -rno SOURCE --mountpoint /data`).text();
+  // Where / is not shared, as in a container, logind goes on holding what is unmounted.
   await host.run`systemctl stop systemd-logind; umount /data`;
   all = Object.values(kinds(device)).flat();
   return scratch.remove;

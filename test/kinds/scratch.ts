@@ -1,3 +1,4 @@
+import { labContainers } from '../../lab/docker.mjs';
 import { createHosts, removeContainers } from '../../lab/hosts.mjs';
 import { ensureClientKey, identityFile, knownHostsFile } from '../../lab/keys.mjs';
 import { withLock } from '../../lab/lock.mjs';
@@ -7,8 +8,13 @@ import { connect } from '../../lib/host/connection.ts';
 import type { Writer } from '../../lib/host/host.ts';
 import { createWriter } from '../../lib/host/writer.ts';
 
-/** A server of the lab's making beside its own three. */
-const scratch = { name: 'scratch', container: 'rpc-lab-scratch', address: '172.30.77.90', user: 'root' };
+/** Servers of the lab's making beside its own three; several, as tests may be run by more than one process. */
+const places = Array.from({ length: 9 }, (_, at) => ({
+  name: `scratch-${at + 1}`,
+  container: `rpc-lab-scratch-${at + 1}`,
+  address: `172.30.77.${91 + at}`,
+  user: 'root',
+}));
 const quietly = () => {};
 
 export interface ScratchHost {
@@ -21,7 +27,13 @@ export interface ScratchHost {
 /** A bare server for one file of tests to use up, reached by SSH. The lab comes up for it. */
 export async function scratchHost(): Promise<ScratchHost> {
   await labUp({ log: quietly });
-  await withLock(quietly, async () => createHosts([scratch], await ensureClientKey()));
+  const scratch = await withLock(quietly, async () => {
+    const taken = ((await labContainers()) ?? []).map((container) => container.name);
+    const place = places.find(({ container }) => !taken.includes(container));
+    if (!place) throw new Error(`${taken.join(', ')} are left over from tests that were cut off: npm run lab:down`);
+    await createHosts([place], await ensureClientKey());
+    return place;
+  });
   await waitForHost(scratch);
   const connection = await connect(scratch.name, {
     type: 'ssh',

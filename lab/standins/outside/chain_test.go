@@ -29,6 +29,15 @@ func TestSequencerGoesOnWhereTheSnapshotEnds(t *testing.T) {
 	}
 }
 
+func TestSequencerMadeAnewGoesOnWhereANodeAlreadyIs(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	c := chain{SnapshotTime: now.Unix() - 2*margin, Started: now.Unix()}
+	c.goOnFrom(9000, now)
+	if c.head(now) != 9000 || c.timeOf(9000) != now.Unix() || c.head(now.Add(10*time.Second)) != 9005 {
+		t.Errorf("head %d at %d", c.head(now), c.timeOf(9000))
+	}
+}
+
 // A sequencer that starts at the very moment when the snapshot is made has later blocks too.
 func TestLeadFitsIntoTheMargin(t *testing.T) {
 	c := chain{SnapshotTime: 1_700_000_000, Started: 1_700_000_000 + margin}

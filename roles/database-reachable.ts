@@ -1,0 +1,29 @@
+import { databaseHost } from '../lib/node/inventory.ts';
+import type { Variables } from '../lib/node/variables.ts';
+import { drift, expectation, ok, unknownUntil } from '../lib/resource/resource.ts';
+import { role } from '../lib/resource/role.ts';
+
+/** An RPC server reaches the state database, before anything is started that would only wait for it and end. */
+export default role<Variables>('database-reachable', ({ hosts }) => {
+  const { name, reach, vars } = databaseHost(hosts);
+  const port = vars.ports.state_db;
+  return [
+    expectation(
+      `state database on ${name} answers`,
+      async (host) => {
+        const answer = await host.$({
+          timeoutSeconds: 8,
+        })`pg_isready --host ${reach.address} --port ${port} --timeout 5`;
+        if (answer.ok) return ok;
+        if (answer.exitCode === 127) return unknownUntil('postgresql-client-15 is installed');
+        // By pg_isready's own codes: 1 it is starting, 2 no answer.
+        if (answer.exitCode === 1)
+          return drift(`${reach.address}:${port} refuses connections, as a server does that is starting`);
+        return unknownUntil(
+          `state-db is running on ${name} and port ${port} of ${reach.address} can be reached from here`,
+        );
+      },
+      { hint: `see docker ps on ${name}, and firewalls between the two servers` },
+    ),
+  ];
+});

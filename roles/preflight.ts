@@ -1,0 +1,205 @@
+import type { Reader } from '../lib/host/host.ts';
+import { stateDatabase } from '../lib/node/databases.ts';
+import { hardwareFindings, requiredCpuFlags } from '../lib/node/hardware.ts';
+import { databaseHost } from '../lib/node/inventory.ts';
+import { portIsFree, publishedPorts } from '../lib/node/published-ports.ts';
+import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/reachable.ts';
+import { genesisPath, renderHost } from '../lib/node/render.ts';
+import { readHolding } from '../lib/node/restored.ts';
+import { databaseSettings, disagreements } from '../lib/node/same-databases.ts';
+import { archivesOf } from '../lib/node/snapshot.ts';
+import type { Variables } from '../lib/node/variables.ts';
+import { drift, expectation, ok, type Resource, type Verdict } from '../lib/resource/resource.ts';
+import { type Context, role } from '../lib/resource/role.ts';
+
+type Deployment = Context<Variables>;
+
+/** What has to be so before anything is changed, and what only the operator can mend. Nothing here changes a host. */
+export default role<Variables>('preflight', async (context) => [
+  ...system(context),
+  ...hardware(context),
+  ...ports(context),
+  ...roles(context),
+  await databasesAgree(context),
+  ...addresses(context),
+]);
+
+/** What the roles are made for and tried on. */
+const distributions = ['debian 12', 'debian 13', 'ubuntu 22.04', 'ubuntu 24.04'];
+
+/** An expectation on what is known already: facts and inventory. */
+function known(name: string, verdict: Verdict, options: Parameters<typeof expectation>[2] = {}): Resource {
+  return expectation(name, async () => verdict, options);
+}
+
+function system({ facts }: Deployment): Resource[] {
+  const { id, version, title } = facts.distribution;
+  return [
+    known(
+      'distribution is Debian 12 or 13, or Ubuntu 22.04 or 24.04',
+      distributions.includes(`${id} ${version}`) ? ok : drift(`it is ${title || 'unknown'}`),
+    ),
+    known('processor is x86_64', facts.architecture === 'x86_64' ? ok : drift(`it is ${facts.architecture}`), {
+      hint: 'the images of the node and the prover are made for x86_64 alone',
+    }),
+    known('systemd is the first process', facts.systemd ? ok : drift('it is not')),
+    ...requiredCpuFlags.map((flag) =>
+      known(
+        `processor has ${flag}`,
+        facts.cpu.flags.includes(flag) ? ok : drift(`${facts.cpu.model || 'it'} has no ${flag}`),
+        {
+          hint: 'the prover ends at once without it; on a virtual machine, have its processor passed through',
+        },
+      ),
+    ),
+  ];
+}
+
+/** Required on the main network and advice on the test network, unless the inventory says otherwise. */
+function hardware({ facts, vars }: Deployment): Resource[] {
+  const strictness = vars.hardware ?? (vars.network.kind === 'main' ? 'required' : 'advisory');
+  return hardwareFindings(facts).map(({ wanted, seen, met }) =>
+    known(`server has ${wanted}`, met ? ok : drift(`it has ${seen}`), {
+      severity: strictness === 'required' ? 'must' : 'should',
+      hint: 'to deploy all the same, say hardware: advisory in the inventory',
+    }),
+  );
+}
+
+function ports({ host }: Deployment): Resource[] {
+  return publishedPorts(host).map((published) =>
+    expectation(
+      `port ${published.port} is free for ${published.container}`,
+      (reader) => portIsFree(reader, published),
+      {
+        hint: `stop what holds it (ss -lntp "sport = :${published.port}"), or choose another port in the inventory`,
+      },
+    ),
+  );
+}
+
+function roles({ host, hosts, vars }: Deployment): Resource[] {
+  const databases = hosts.filter(({ groups }) => groups.includes('database')).map(({ name }) => name);
+  const one = known(
+    'there is exactly one Database+Sync server',
+    databases.length === 1 ? ok : drift(databases.length === 0 ? 'there is none' : `there are ${databases.join(', ')}`),
+    { hint: 'two synchronizers on one database corrupt it' },
+  );
+  if (host.groups.includes('database')) return [one, ...region(vars)];
+  const noSync = expectation(
+    'no synchronizer runs on an RPC server',
+    async (reader) => ((await reader.container('sync'))?.running ? drift('the container sync is running') : ok),
+    { hint: 'two synchronizers on one database corrupt it: docker rm -f sync' },
+  );
+  return [one, noSync];
+}
+
+/** The network's own rule for its synchronizer. Only the main network has one that binds. */
+function region({ network, region: own }: Variables): Resource[] {
+  const main = network.kind === 'main';
+  if (network.region === undefined) {
+    return main
+      ? [known('the region of the Database+Sync server is prescribed', drift('network.region is not set'))]
+      : [];
+  }
+  const same = own?.toLowerCase() === network.region.toLowerCase();
+  return [
+    known(
+      `Database+Sync server stands in region ${network.region}`,
+      same ? ok : drift(own === undefined ? 'the inventory does not say where it stands' : `it stands in ${own}`),
+      { severity: main ? 'must' : 'should', hint: 'say where it stands in the inventory: region' },
+    ),
+  ];
+}
+
+async function databasesAgree({ host, vars, hosts }: Deployment): Promise<Resource> {
+  const server = databaseHost(hosts);
+  const read = async (of: typeof host) => {
+    const { files } = await renderHost({ host: of, vars: of.vars, hosts });
+    return databaseSettings(files.map(({ name, content }) => ({ name, text: content.text })));
+  };
+  const [own, its] = await Promise.all([read({ ...host, vars }), read(server)]);
+  const port = server.vars.ports.state_db;
+  const published = [`${server.reach.address}:${port}`, `[${server.reach.address}]:${port}`] as const;
+  const local = host.name === server.name ? ([`state-db:5432`, `127.0.0.1:${port}`] as const) : [];
+  const found = disagreements(own, its, [...published, ...local]);
+  return known(
+    'database host, user and password are the same in all files',
+    found.length === 0 ? ok : drift(found.join('; ')),
+    { hint: 'see templates/' },
+  );
+}
+
+/** Every address outside that this host needs. What it has fetched already, it does not need again. */
+function addresses({ host, vars }: Deployment): Resource[] {
+  const { trusted_sequencer_url, l1_rpc_url, genesis } = vars.network;
+  const unless = async (done: Promise<boolean>, verdict: Promise<Verdict>): Promise<Verdict> => {
+    const [isDone, reached] = await Promise.all([done, verdict]);
+    return isDone ? ok : reached;
+  };
+  const common = [
+    expectation('trusted sequencer answers', (reader) =>
+      answersJsonRpc(reader, trusted_sequencer_url, 'eth_blockNumber'),
+    ),
+    expectation('layer 1 answers', (reader) => answersJsonRpc(reader, l1_rpc_url, 'eth_blockNumber'), {
+      hint: 'the node ends at its start when it does not',
+    }),
+    expectation('genesis file can be downloaded', (reader) =>
+      unless(
+        reader.sha256(genesisPath(vars)).then((sha256) => sha256 === genesis.sha256),
+        downloads(reader, genesis.url),
+      ),
+    ),
+    ...registries(vars).map(({ name, url, images }) =>
+      expectation(`image registry ${name} answers`, (reader) =>
+        unless(imagesAreThere(reader, images), registryAnswers(reader, url)),
+      ),
+    ),
+  ];
+  return host.groups.includes('database') ? [...common, ...snapshotAddresses(vars, unless)] : common;
+}
+
+type Unless = (done: Promise<boolean>, verdict: Promise<Verdict>) => Promise<Verdict>;
+
+function snapshotAddresses(vars: Variables, unless: Unless): Resource[] {
+  const archives = archivesOf(vars);
+  const isRestored = async (reader: Reader) =>
+    (await readHolding(reader, { archive: archives.state, target: stateDatabase(vars) })).is === 'restored';
+  const { restore_with, source } = vars.snapshot;
+  const fetched = ([archives.state, archives.prover] as const).map(({ store, url }) =>
+    expectation(`${store} snapshot can be downloaded`, (reader) => unless(isRestored(reader), downloads(reader, url))),
+  );
+  const repository = restore_with === 'source' ? source?.repository : undefined;
+  if (repository === undefined) return fetched;
+  const built = expectation('source repository of the node answers', (reader) =>
+    unless(isRestored(reader), downloads(reader, gitAddress(repository))),
+  );
+  return [...fetched, built];
+}
+
+/** What git itself asks first. `user@host:path` is git's short form of an ssh address; a plain path is on the host. */
+function gitAddress(repository: string): string {
+  if (/^https?:/.test(repository)) return `${repository.replace(/\/$/, '')}/info/refs?service=git-upload-pack`;
+  const [, short] = /^(?:[^@/]+@)?([^:/]+):(?!\/\/)/.exec(repository) ?? [];
+  return short === undefined ? repository : `ssh://${short}`;
+}
+
+/** The registries that images come from by name; the engine's own default one is not asked. */
+function registries({ images, registry }: Variables): { name: string; url: string; images: string[] }[] {
+  const names = [images.node, images.prover, images.database];
+  const named = names.flatMap((image) => {
+    const [first = '', ...rest] = image.split('/');
+    // How an image's name tells a registry from a user.
+    return rest.length > 0 && (/[.:]/.test(first) || first === 'localhost') ? [first] : [];
+  });
+  const all = new Set([...(registry ? [registry.address] : []), ...named]);
+  return [...all].map((name) => {
+    const scheme = registry?.insecure && registry.address === name ? 'http' : 'https';
+    return { name, url: `${scheme}://${name}/v2/`, images: names.filter((image) => image.startsWith(`${name}/`)) };
+  });
+}
+
+async function imagesAreThere(reader: Reader, images: readonly string[]): Promise<boolean> {
+  if (images.length === 0) return false;
+  return (await reader.$`systemctl is-active --quiet docker.service && docker image inspect ${images}`).ok;
+}

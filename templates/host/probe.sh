@@ -1,0 +1,78 @@
+# Whether an address answers, with what a bare server has: curl, else wget, else bash. Arguments: URL, seconds, and a JSON body
+# to POST, if any. Prints `http CODE` and the answer's beginning, or `tcp` where only the connection could be tried.
+# Exit code 1 and the reason on standard error where nothing answers.
+url=$1
+limit=$2
+body=${3-}
+
+scheme=${url%%://*}
+rest=${url#*://}
+authority=${rest%%[/?#]*}
+path=${rest#"$authority"}
+authority=${authority##*@}
+case $authority in
+  \[*\]:*) port=${authority##*:} host=${authority%:*} ;;
+  \[*\]) port='' host=$authority ;;
+  *:*) port=${authority##*:} host=${authority%:*} ;;
+  *) port='' host=$authority ;;
+esac
+host=${host#\[}
+host=${host%\]}
+if [ -z "$port" ]; then
+  case $scheme in http | ws) port=80 ;; https | wss) port=443 ;; git) port=9418 ;; ssh) port=22 ;; esac
+fi
+kind='Content-Type: application/json'
+
+# A server that does not know ranges would send everything: the size limit ends that once the status is known.
+with_curl() {
+  if [ -n "$body" ]; then
+    answer=$(curl -sSL -m "$limit" -H "$kind" -d "$body" -w '\n%{http_code}' -- "$url")
+  else
+    answer=$(curl -sSL -m "$limit" -r 0-0 --max-filesize 1000000 -o /dev/null -w '\n%{http_code}' -- "$url" 2>&1)
+  fi
+  code=$(printf '%s\n' "$answer" | tail -n 1)
+  case $code in '' | 000) printf '%s\n' "$answer" | sed '$d' >&2; return 1 ;; esac
+  echo "http $code"
+  printf '%s\n' "$answer" | sed '$d'
+}
+
+with_wget() {
+  set -- -q -S -O - -T "$limit" -t 1
+  if [ -n "$body" ]; then set -- "$@" --header "$kind" --post-data "$body"; else set -- "$@" --header 'Range: bytes=0-0'; fi
+  # The headers go to standard error, the answer's beginning comes after them.
+  answer=$( { wget "$@" -- "$url" | head -c 4000; } 2>&1)
+  code=$(printf '%s\n' "$answer" | sed -n 's/^ *HTTP\/[0-9.]* \([0-9]*\).*/\1/p' | tail -n 1)
+  if [ -z "$code" ]; then echo 'no answer' >&2; return 1; fi
+  echo "http $code"
+  printf '%s\n' "$answer" | grep -v '^  '
+}
+
+with_bash() {
+  # shellcheck disable=SC2016
+  answer=$(timeout "$limit" bash -c '
+    exec 3<>"/dev/tcp/$1/$2" || exit 1
+    [ "$3" = http ] || exit 0
+    if [ -n "$6" ]; then
+      printf "POST %s HTTP/1.0\r\nHost: %s\r\n%s\r\nContent-Length: %s\r\n\r\n%s" "$4" "$5" "$7" "${#6}" "$6" >&3
+    else
+      printf "GET %s HTTP/1.0\r\nHost: %s\r\nRange: bytes=0-0\r\n\r\n" "$4" "$5" >&3
+    fi
+    head -c 4000 <&3' bash "$host" "$port" "$scheme" "${path:-/}" "$authority" "$body" "$kind" 2>&1)
+  case $? in
+    0) ;;
+    124) echo "no answer within $limit s" >&2; return 1 ;;
+    *) printf '%s\n' "$answer" | sed 's/^bash: //; s/^line [0-9]*: //; s/^.*: \([^:]*\)$/\1/' | tail -n 1 >&2; return 1 ;;
+  esac
+  if [ "$scheme" != http ]; then echo tcp; return 0; fi
+  answer=$(printf '%s' "$answer" | tr -d '\r')
+  code=$(printf '%s\n' "$answer" | sed -n '1s/^HTTP\/[0-9.]* \([0-9]*\).*/\1/p')
+  if [ -z "$code" ]; then echo 'something answers that does not speak HTTP' >&2; return 1; fi
+  echo "http $code"
+  printf '%s\n' "$answer" | sed '1,/^$/d'
+}
+
+case $scheme in
+  http | https)
+    if command -v curl >/dev/null; then with_curl; elif command -v wget >/dev/null; then with_wget; else with_bash; fi ;;
+  *) with_bash ;;
+esac
