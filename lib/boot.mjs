@@ -5,6 +5,7 @@ if (!native) (await import('tsx/esm/api')).register();
 
 const { main } = await import('./cli/main.ts');
 const { play, playbook } = await import('./run/playbook.ts');
+const { Problem } = await import('./problem.ts');
 const { loadDeployment } = await import('./node/inventory.ts');
 const { openSession } = await import('./run/open-session.ts');
 
@@ -31,6 +32,19 @@ export async function runPlaybook(playbook) {
     load: loadDeployment,
     open: openSession,
     embedded: 'lab',
-    prepareEmbedded: async (say) => (await import('../lab/up.mjs')).labUp({ log: say }),
+    prepareEmbedded: bringLabUp,
   });
+}
+
+/**
+ * @param {(line: string) => void} say
+ * @throws {Problem} what keeps the lab from coming up
+ */
+async function bringLabUp(say) {
+  const [{ labUp }, { LabError }] = await Promise.all([import('../lab/up.mjs'), import('../lab/lab-error.mjs')]);
+  try {
+    await labUp({ log: say });
+  } catch (error) {
+    throw error instanceof LabError ? new Problem(error.message, { hint: error.hint }) : error;
+  }
 }

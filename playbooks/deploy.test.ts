@@ -10,7 +10,8 @@ let good: string;
 /** An inventory whose hosts cannot be reached: whatever touched one would say so. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inventory-'));
-  for (const name of ['state', 'pool', 'prover']) await writeFile(join(folder, name), `${name}-Passw0rd`, { mode: 0o600 });
+  for (const name of ['state', 'pool', 'prover'])
+    await writeFile(join(folder, name), `${name}-Passw0rd`, { mode: 0o600 });
   const zeros = '0'.repeat(64);
   good = `
 groups:

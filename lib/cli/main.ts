@@ -21,7 +21,7 @@ export interface Surroundings<V> {
   /** Reads and checks an inventory. @throws Problem, Problems */
   load(nameOrFile: string): Promise<Inventory<V>>;
   /** Connects to a host. @param becomePassword asked of the operator, outranks the inventory's */
-  open(host: InventoryHost<V>, becomePassword: Secret | undefined): Promise<Session>;
+  open(host: InventoryHost<V>, becomePassword: Secret | undefined, interrupt: AbortSignal): Promise<Session>;
   /** The inventory used where none is named. */
   readonly embedded: string;
   /** Called before the embedded inventory is loaded: brings up what it speaks of. */
@@ -69,7 +69,7 @@ async function perform<V>(
     const result = await run(
       playbook,
       inventory,
-      (host) => around.open(host, becomePassword),
+      (host) => around.open(host, becomePassword, signal),
       {
         check: options.check,
         forks: options.forks,

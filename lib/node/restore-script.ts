@@ -18,8 +18,11 @@ export interface Restore {
   readonly log: string;
 }
 
-/** The tool at times skips the hash database and ends with 0 all the same: it is run again so often at most. */
-const attempts = 3;
+/**
+ * The tool at times skips the hash database and ends with 0 all the same, with a small archive about one time in five: so often it
+ * is run at most.
+ */
+const attempts = 6;
 
 /** Containers of the node: none may run on a database that is being restored. */
 const nodeContainers = ['sync', 'json-rpc', 'prover'];
@@ -134,11 +137,12 @@ SQL
   check_state >"$log.check" 2>&1 || fail "the state database is not restored: $(reason "$log.check"). The tool ended with $code, its words are in $log"
   if check_prover >"$log.check" 2>&1; then
     [ "$told" -ge 2 ] && break
-    fail "the tool told of $told of 2 successes, its words are in $log"
+    why="it told of $told of 2 successes"
+  else
+    why="it skipped the hash database, or broke off in it: $(reason "$log.check")"
   fi
-  why=$(reason "$log.check")
-  [ "$attempt" -lt ${attempts} ] || fail "the tool skipped the hash database, or broke off in it, ${attempts} times: $why. It ended with $code, its words are in $log"
-  echo "the tool skipped the hash database, or broke off in it: $why. Once more"
+  [ "$attempt" -lt ${attempts} ] || fail "the restore tool failed ${attempts} times: $why. It ended with $code, its words are in $log"
+  echo "the restore tool failed: $why. Once more"
   attempt=$((attempt + 1))
 done
 rm -f "$log.check"
