@@ -15,7 +15,7 @@ await runPlaybook(
     }),
     play('RPC servers', {
       hosts: 'rpc',
-      roles: await roles('prover', 'pool-db', 'json-rpc', 'verify'),
+      roles: await roles('database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
       needs: ['Database+Sync server'],
     }),
   ]),

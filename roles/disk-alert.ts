@@ -18,7 +18,7 @@ export default role<Variables>('disk-alert', ({ vars, facts }) => {
     directory('/usr/local/lib/rpc-node'),
     directory('/etc/rpc-node'),
     file(program).content(script).mode(0o755),
-    file(settings).content(diskAlertSettings([root, vars.paths.data, '/'], vars.disk_alert)),
+    file(settings).content(diskAlertSettings(['/', vars.paths.data, root], vars.disk_alert)),
     schedule('rpc-node-disk-alert')
       .every(vars.disk_alert.every_seconds)
       .command(`${program} ${settings}`)

@@ -11,5 +11,10 @@ export function describeError(error: unknown, verbose = false): string {
   if (error instanceof Problem) return redact(describeProblem(error));
   if (!(error instanceof Error)) return redact(String(error));
   const hint = 'hint' in error && typeof error.hint === 'string' ? `\n  ${error.hint}` : '';
-  return redact(`${verbose ? (error.stack ?? error.message) : error.message}${hint}`);
+  return redact(`${verbose && isUnexpected(error) ? (error.stack ?? error.message) : error.message}${hint}`);
+}
+
+/** Errors of the language itself, as TypeError, are nobody's mistake but ours. */
+function isUnexpected(error: Error): boolean {
+  return error.name in globalThis;
 }

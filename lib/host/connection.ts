@@ -5,7 +5,7 @@ import { type Become, findBecome } from './become.ts';
 import { deliver } from './deliver.ts';
 import { didNotStart } from './failures.ts';
 import { supervise } from './supervise.ts';
-import type { Transport } from './transport.ts';
+import type { ConnectOptions, Transport } from './transport.ts';
 
 export { ConnectionLost, Unreachable } from './failures.ts';
 
@@ -38,13 +38,6 @@ export interface Connection {
   close(): Promise<void>;
   /** Requests sent so far. */
   readonly execs: number;
-}
-
-export interface ConnectOptions {
-  /** Tries after the first where the network is at fault. Default 2. */
-  readonly retries?: number;
-  /** Ends the wait for a host. */
-  readonly signal?: AbortSignal;
 }
 
 /**

@@ -2,12 +2,11 @@ import { constants } from 'node:os';
 import { type Duplex, Readable } from 'node:stream';
 import pRetry from 'p-retry';
 import type { Reach } from '../inventory/inventory.ts';
-import type { ConnectOptions } from './connection.ts';
 import { ConnectionLost, Unreachable } from './failures.ts';
 import { slots } from './slots.ts';
 import { resolveSshConfig, type SshConfig } from './ssh-config.ts';
 import { type LoggedIn, logIn, TryAgain } from './ssh-login.ts';
-import type { Transport } from './transport.ts';
+import type { ConnectOptions, Transport } from './transport.ts';
 
 /** sshd allows ten channels, frees those of ended commands late, and others may share the account. */
 const channels = 3;

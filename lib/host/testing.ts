@@ -2,21 +2,12 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { thisMachine } from '../inventory/testing.ts';
 import { type Connection, connect } from './connection.ts';
 
 /** A connection to the machine that the tests run on. */
 export async function connectLocally(): Promise<Connection> {
-  return connect('here', {
-    type: 'local',
-    address: 'localhost',
-    port: undefined,
-    user: undefined,
-    hostKeys: [],
-    identityFile: undefined,
-    knownHostsFile: undefined,
-    jump: [],
-    becomePassword: undefined,
-  });
+  return connect('here', thisMachine);
 }
 
 /** A directory that goes when the test ends. */

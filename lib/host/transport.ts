@@ -7,3 +7,10 @@ export interface Transport {
   ): Promise<{ readonly code: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
   close(): Promise<void>;
 }
+
+export interface ConnectOptions {
+  /** Tries after the first where the network is at fault. Default 2. */
+  readonly retries?: number;
+  /** Ends the wait for a host. */
+  readonly signal?: AbortSignal;
+}

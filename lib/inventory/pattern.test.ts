@@ -1,21 +1,12 @@
 import { expect, test } from 'vitest';
 import type { InventoryHost } from './inventory.ts';
 import { selectHosts } from './pattern.ts';
+import { thisMachine } from './testing.ts';
 
 const host = (name: string, group: string): InventoryHost<null> => ({
   name,
   groups: [group],
-  reach: {
-    type: 'ssh',
-    address: name,
-    port: undefined,
-    user: undefined,
-    hostKeys: [],
-    identityFile: undefined,
-    knownHostsFile: undefined,
-    jump: [],
-    becomePassword: undefined,
-  },
+  reach: thisMachine,
   vars: null,
 });
 const hosts = [

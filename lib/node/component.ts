@@ -21,6 +21,12 @@ export async function component(context: Context<Variables>, name: ComponentName
   const directory = context.vars.paths.deployment;
   return {
     image: dockerImage(service.image),
-    service: composeService({ directory, service: name, container: name, configHash: service.configHash }),
+    service: composeService({
+      directory,
+      service: name,
+      container: name,
+      configHash: service.configHash,
+      readsAtStart: service.readsAtStart,
+    }),
   };
 }

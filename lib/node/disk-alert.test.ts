@@ -71,10 +71,10 @@ async function program(name: string, text: string): Promise<void> {
 /** Runs the script once, on file systems of this use. */
 async function run(
   use: Readonly<Record<string, number>>,
-  { paths = Object.keys(use), url = webhook } = {},
+  { paths = Object.keys(use), url = webhook, devices = {} as Readonly<Record<string, string>> } = {},
 ): Promise<{ code: number; said: string[] }> {
   const cases = Object.entries(use)
-    .map(([mount, percent]) => `'${mount}') echo '/dev/x  9 9 9  ${percent}% ${mount}';;`)
+    .map(([mount, percent]) => `'${mount}') echo '${devices[mount] ?? `/dev${mount}`}  9 9 9  ${percent}% ${mount}';;`)
     .join(' ');
   await program(
     'df',
@@ -140,6 +140,11 @@ test('each file system is told of on its own, and once', async () => {
   await run({ '/': 90, '/tmp': 99 });
   expect(told()).toEqual(['alert /tmp 99']);
   expect(await readdir(join(folder, 'state'))).toContain('%2Ftmp.level');
+});
+
+test('a disk that is mounted twice is told of once', async () => {
+  await run({ '/': 90, '/tmp': 90 }, { devices: { '/': '/dev/sda1', '/tmp': '/dev/sda1' } });
+  expect(told()).toEqual(['alert / 90']);
 });
 
 test('a folder that is not there yet is looked up where it will be', async () => {

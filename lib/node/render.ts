@@ -33,6 +33,8 @@ export interface RenderedService {
   /** Changes when the service's definition or any file mounted into it does. It is also the container's label. */
   readonly configHash: string;
   readonly image: string;
+  /** Files of ours that are mounted into it and that it reads whenever it starts. */
+  readonly readsAtStart: readonly string[];
 }
 
 export interface RenderedHost {
@@ -72,6 +74,9 @@ export async function renderHost(context: RenderContext): Promise<RenderedHost> 
   });
   return { files: [renderedFile('docker-compose.yml', compose, vars), ...mounted], services };
 }
+
+/** Where the database image looks for scripts of its first start. */
+const initScripts = '/docker-entrypoint-initdb.d/';
 
 const serviceNames: readonly ServiceName[] = ['state-db', 'pool-db', 'prover', 'sync', 'json-rpc'];
 
@@ -181,11 +186,16 @@ function hashedServices(compose: string, files: readonly RenderedFile[], vars: V
     const service = services[name];
     if (!service) return undefined;
     const { [configHashLabel]: _, ...labels } = service.labels ?? {};
-    const mounts = (service.volumes ?? []).flatMap((volume) => contents.get(volume.split(':')[0] ?? '') ?? []);
+    const mounts = (service.volumes ?? [])
+      .map((volume) => volume.split(':'))
+      .filter(([path = '']) => contents.has(path));
+    const mounted = mounts.map(([path = '']) => contents.get(path));
     const configHash = createHash('sha256')
-      .update(JSON.stringify([{ ...service, labels }, mounts]))
+      .update(JSON.stringify([{ ...service, labels }, mounted]))
       .digest('hex');
-    return { configHash, image: service.image };
+    // Init scripts are read on the first start alone.
+    const readsAtStart = mounts.flatMap(([path = '', target = '']) => (target.startsWith(initScripts) ? [] : path));
+    return { configHash, image: service.image, readsAtStart };
   };
   return {
     'state-db': hashed('state-db'),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ContainerState } from '../host/host.ts';
-import { ContainerEnded, configHashLabel, containerDifferences } from './compose-service.ts';
+import { ContainerEnded, configHashLabel, containerDifferences, startDifferences } from './compose-service.ts';
 
 const running: ContainerState = {
   id: 'a',
@@ -38,4 +38,18 @@ test('an exit code that says why is told in words', () => {
   expect(message).toBe(
     'container prover is exited, exit code 132 (illegal instruction: the processor lacks what the program was built for, as avx2, bmi2 or adx)',
   );
+});
+
+test('a container that was started before a file changed may have read what was there before', () => {
+  const state = { status: 'running', startedAt: '2026-01-01T00:00:10.5Z' };
+  const at = (text: string) => Date.parse(text) / 1000;
+  const files = [
+    { path: '/opt/old', modified: at('2026-01-01T00:00:10.4Z') },
+    { path: '/opt/new', modified: at('2026-01-01T00:00:10.6Z') },
+  ];
+  expect(startDifferences(state, files)).toEqual([
+    { what: 'started', was: 'before /opt/new changed', wanted: 'after it' },
+  ]);
+  expect(startDifferences({ ...state, status: 'exited' }, files)).toEqual([]);
+  expect(startDifferences(undefined, files)).toEqual([]);
 });

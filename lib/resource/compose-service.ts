@@ -1,4 +1,4 @@
-import type { ContainerState, Writer } from '../host/host.ts';
+import type { ContainerState, Reader, Writer } from '../host/host.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 import { type Difference, drift, ok, type Resource } from './resource.ts';
 
@@ -17,6 +17,8 @@ export interface ComposeService {
   readonly container: string;
   /** What the label has to say. */
   readonly configHash: string;
+  /** Files on the host that it reads when it starts, and only then. */
+  readonly readsAtStart: readonly string[];
 }
 
 /** A container that does not stay up; `log` is its last words. */
@@ -38,16 +40,32 @@ function meaningOf(exitCode: number): string {
 
 /**
  * A service of a compose file that has to run with its current configuration. Compose recreates the container when the label in
- * the file has changed; what matches is never restarted.
+ * the file has changed. One that was started before a file it reads was put right may have read what was there before, and is
+ * restarted. What matches is left alone.
  */
-export function composeService({ directory, service, container, configHash }: ComposeService): Resource {
+export function composeService({ directory, service, container, configHash, readsAtStart }: ComposeService): Resource {
+  const staleness = async (host: Reader): Promise<readonly Difference[]> => {
+    const [state, ...files] = await Promise.all([
+      host.container(container),
+      ...readsAtStart.map((path) => host.stat(path)),
+    ]);
+    return startDifferences(
+      state,
+      readsAtStart.map((path, at) => ({ path, modified: files[at]?.modified ?? 0 })),
+    );
+  };
+
   return {
     name: `${container} is running with its configuration`,
 
     async check(host) {
-      const [until, state] = await Promise.all([untilDockerRuns(host), host.container(container)]);
+      const [until, state, stale] = await Promise.all([
+        untilDockerRuns(host),
+        host.container(container),
+        staleness(host),
+      ]);
       if (until) return until;
-      const differences = containerDifferences(state, configHash);
+      const differences = [...containerDifferences(state, configHash), ...stale];
       return differences.length === 0 ? ok : drift(differences);
     },
 
@@ -57,6 +75,7 @@ export function composeService({ directory, service, container, configHash }: Co
       await host.run`
         if docker compose version >/dev/null 2>&1; then compose='docker compose'; else compose=docker-compose; fi
         $compose --file ${file} --project-directory ${directory} up --detach --no-deps --timeout ${stopLimit} ${service} </dev/null`;
+      if ((await staleness(host)).length > 0) await host.run`docker restart --time ${stopLimit} ${container}`;
       await host.sleep(1);
       await ensureContainerRuns(host, container);
     },
@@ -86,4 +105,20 @@ export function containerDifferences(state: ContainerState | undefined, configHa
     });
   }
   return differences;
+}
+
+/**
+ * What a running container may have read before it was put right.
+ *
+ * @param files with the time of their last change, seconds since 1970
+ */
+export function startDifferences(
+  state: Pick<ContainerState, 'status' | 'startedAt'> | undefined,
+  files: readonly { readonly path: string; readonly modified: number }[],
+): readonly Difference[] {
+  if (state?.status !== 'running') return [];
+  const started = Date.parse(state.startedAt) / 1000;
+  return files
+    .filter(({ modified }) => modified > started)
+    .map(({ path }) => ({ what: 'started', was: `before ${path} changed`, wanted: 'after it' }));
 }

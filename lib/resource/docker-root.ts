@@ -91,17 +91,19 @@ async function isUnfinished(host: Reader): Promise<boolean> {
 async function begin(host: Writer, root: string): Promise<void> {
   const [now, ours, inside] = await Promise.all([
     host.$`docker info --format ${'{{.DockerRootDir}}'}`,
-    host.read(`${state}/to`),
+    host.$`[ "$(cat ${`${state}/copy`})" = "$(stat -c '%i %W' ${root})" ]`,
     host.$`find ${root} -mindepth 1 -maxdepth 1 -print -quit`,
   ]);
   if (!now.ok) throw new Problem('the docker engine does not answer', { code: exitCode.failed });
   // A copy that was begun and given up is gone on with.
-  if (inside.text() !== '' && ours?.toString().trim() !== root) {
+  if (inside.text() !== '' && !ours.ok) {
     throw new Problem(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
       hint: `look at what it is, and move it away: mv ${root} ${root}.old`,
       code: exitCode.failed,
     });
   }
+  // Settings that nobody can read are found now and not with the move half done.
+  await wantedSettings(host, root);
   await host.run`umask 077 && mkdir -p ${state}`;
   await put(host, 'to', `${root}\n`);
   await put(host, 'from', `${now.text()}\n`);
@@ -116,13 +118,13 @@ async function finish(host: Writer, title: string): Promise<void> {
 
 /** The settings are put down anew each time: other keys may have changed since the move was begun. */
 async function settle(host: Writer): Promise<void> {
-  const [root, bytes] = await Promise.all([host.read(`${state}/to`), host.read(settings)]);
-  if (root === undefined) return;
-  await put(
-    host,
-    'settings.new',
-    withDataRoot(bytes === undefined ? '' : editableText(settings, bytes), root.toString().trim()),
-  );
+  const root = await host.read(`${state}/to`);
+  if (root !== undefined) await put(host, 'settings.new', await wantedSettings(host, root.toString().trim()));
+}
+
+async function wantedSettings(host: Reader, root: string): Promise<string> {
+  const bytes = await host.read(settings);
+  return withDataRoot(bytes === undefined ? '' : editableText(settings, bytes), root);
 }
 
 async function put(host: Writer, name: string, text: string): Promise<void> {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Facts } from '../host/facts.ts';
 import type { Reader, Writer } from '../host/host.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
+import { thisMachine } from '../inventory/testing.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
@@ -23,17 +24,7 @@ function inventoryOf(groups: Record<string, readonly string[]>): Inventory<objec
       (name): InventoryHost<object> => ({
         name,
         groups: [group],
-        reach: {
-          type: 'local',
-          address: name,
-          port: undefined,
-          user: undefined,
-          hostKeys: [],
-          identityFile: undefined,
-          knownHostsFile: undefined,
-          jump: [],
-          becomePassword: undefined,
-        },
+        reach: thisMachine,
         vars: {},
       }),
     ),

@@ -2,7 +2,7 @@
 # Tells when a file system fills up, once, and once more when there is room again. Run by a systemd timer.
 #
 # Settings, from the file given as the first argument:
-#   PATHS   folders; the file systems that they are on are looked at, each once
+#   PATHS   folders; the file systems that they are on are looked at, each once, under the first one's mount point
 #   WARN    use in per cent from which to alert
 #   CLEAR   use in per cent below which the alert is cleared
 #   STATE   folder in which to remember what has been told
@@ -36,7 +36,9 @@ for path in $PATHS; do
   # What is not there yet fills the file system that it will be on.
   while [ ! -e "$path" ]; do path=$(dirname "$path"); done
   # The last columns are use and mount point, and a mount point may hold spaces.
-  line=$(df -P "$path" | sed -n '$s/.* \([0-9][0-9]*\)% \(\/.*\)$/\1 \2/p')
+  line=$(df -P "$path" | sed -n '$s/^\([^ ]*\) .* \([0-9][0-9]*\)% \(\/.*\)$/\1 \2 \3/p')
+  device=${line%% *}
+  line=${line#* }
   used=${line%% *}
   mount=${line#* }
   if [ -z "$used" ]; then
@@ -46,8 +48,10 @@ for path in $PATHS; do
   fi
   # A name for a file: each slash and per cent sign as in a URL.
   name=$(printf %s "$mount" | sed 's/%/%25/g; s,/,%2F,g; s/ /%20/g')
-  case $seen in *" $name "*) continue ;; esac
-  seen="$seen$name "
+  # A disk may be mounted more than once: the engine mounts its own root onto itself.
+  case $device in /dev/*) id=$device ;; *) id=$name ;; esac
+  case $seen in *" $id "*) continue ;; esac
+  seen="$seen$id "
 
   # `level` is what it is like, `told` what the webhook knows.
   level=$(cat "$STATE/$name.level" 2>/dev/null)

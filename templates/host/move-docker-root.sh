@@ -12,7 +12,7 @@
 #   empty         there where it held nothing
 #   phase         what is being done, in words
 #   old-copy      after a move: where the old data still is
-# After a failure `to` stays: it says whose the copy is that was begun there.
+#   copy          which folder was made here to copy into: only in that one is anything ever removed
 set -eu
 umask 077
 export LC_ALL=C
@@ -31,6 +31,10 @@ is_active() { systemctl is-active --quiet docker.service; }
 is_switched() { grep -qF "\"data-root\": \"$to\"" "$settings" 2>/dev/null; }
 root_now() { docker info --format '{{.DockerRootDir}}' 2>/dev/null; }
 holds() { docker info --format '{{.Driver}}, {{.Images}} images' 2>/dev/null; }
+# By number and time of birth, which no other folder of that name has.
+identity() { stat -c '%i %W' "$to" 2>/dev/null; }
+is_ours() { [ -e "$state/copy" ] && [ "$(identity)" = "$(cat "$state/copy")" ]; }
+is_empty() { [ -z "$(find "$to" -mindepth 1 -maxdepth 1 -print -quit 2>/dev/null)" ]; }
 put_settings() { cp "$1" "$settings.new" && chmod 0644 "$settings.new" && sync "$settings.new" && mv "$settings.new" "$settings"; }
 
 start_engine() {
@@ -56,6 +60,13 @@ start_containers() {
   done < "$state/running"
 }
 
+# `from` last: without it nothing is unfinished.
+forget() {
+  rm -f "$state/settings.old" "$state/settings.new" "$state/running" "$state/held" "$state/empty" \
+    "$state/needed" "$state/free" "$state/phase" "$state/to"
+  rm -f "$state/from"
+}
+
 # Whatever goes wrong, the engine runs again from where it was.
 put_back() {
   code=$?
@@ -66,10 +77,12 @@ put_back() {
     systemctl stop docker.socket docker.service 2>/dev/null
     if [ -s "$state/settings.old" ]; then put_settings "$state/settings.old"; else rm -f "$settings"; fi
   fi
-  if start_engine; then
+  if is_switched; then
+    start_engine
+    echo 'what is wrong has to be mended first: see systemctl status docker' >&2
+  elif start_engine; then
     start_containers
-    rm -f "$state/settings.old" "$state/settings.new" "$state/running" "$state/held" "$state/empty" "$state/phase"
-    rm -f "$state/from"
+    forget
     echo "docker runs from $from as before; nothing was lost" >&2
   else
     echo "docker does not start from $from either: see systemctl status docker" >&2
@@ -85,6 +98,7 @@ copy() {
 }
 
 move() {
+  is_empty || is_ours || fail "$to, which is to hold the data of docker, holds other data"
   if is_active; then
     # Before anything is stopped. Files of running containers may vanish meanwhile.
     phase 'measuring the data of docker'
@@ -128,7 +142,10 @@ move() {
   done
 
   phase 'copying the data of docker'
-  mkdir -p "$to"
+  if ! is_ours; then
+    mkdir -p "$to"
+    identity > "$state/copy"
+  fi
   copy
   sync -f "$to"
 
@@ -146,10 +163,10 @@ $different"
   put_settings "$state/settings.new"
 }
 
-if is_active && [ "$(root_now)" = "$to" ]; then
+if { is_active && [ "$(root_now)" = "$to" ]; } || { ! is_active && is_switched; }; then
   phase 'finishing the move'
-elif ! is_active && is_switched; then
-  phase 'finishing the move'
+  # It may have been at work there since: going back would lose that.
+  rm -f "$state/settings.old" "$state/held"
 else
   move
 fi
@@ -167,9 +184,7 @@ start_containers
 
 # An engine that held nothing leaves nothing that is worth a word.
 [ -e "$state/empty" ] || printf '%s\n' "$from" > "$state/old-copy"
-rm -f "$state/settings.old" "$state/settings.new" "$state/running" "$state/held" "$state/empty" \
-  "$state/needed" "$state/free" "$state/phase" "$state/to"
-# Last: without it nothing is unfinished.
-rm -f "$state/from"
+rm -f "$state/copy"
+forget
 [ -z "$not_started" ] || fail "docker keeps its data in $to now, but these containers did not start again:$not_started"
 echo "docker keeps its data in $to now; the old copy in $from may be removed"

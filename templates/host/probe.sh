@@ -54,10 +54,12 @@ with_bash() {
     [ "$3" = http ] || exit 0
     if [ -n "$6" ]; then
       printf "POST %s HTTP/1.0\r\nHost: %s\r\n%s\r\nContent-Length: %s\r\n\r\n%s" "$4" "$5" "$7" "${#6}" "$6" >&3
+      head -c 100000 <&3
     else
       printf "GET %s HTTP/1.0\r\nHost: %s\r\nRange: bytes=0-0\r\n\r\n" "$4" "$5" >&3
-    fi
-    head -c 4000 <&3' bash "$host" "$port" "$scheme" "${path:-/}" "$authority" "$body" "$kind" 2>&1)
+      IFS= read -r first <&3
+      printf "%s\n" "$first"
+    fi' bash "$host" "$port" "$scheme" "${path:-/}" "$authority" "$body" "$kind" 2>&1)
   case $? in
     0) ;;
     124) echo "no answer within $limit s" >&2; return 1 ;;

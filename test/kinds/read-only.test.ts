@@ -51,7 +51,13 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   'timezone.ts': [timezone('Asia/Singapore'), timezone('No/Where')],
   'mount.ts': [mount('/mnt/read-only-test').source(device), mount('/mnt/missing').source('/dev/not-here')],
   'compose-service.ts': [
-    composeService({ directory: base, service: 'state-db', container: 'state-db', configHash: 'a'.repeat(64) }),
+    composeService({
+      directory: base,
+      service: 'state-db',
+      container: 'state-db',
+      configHash: 'a'.repeat(64),
+      readsAtStart: [],
+    }),
   ],
   'docker-image.ts': [dockerImage('172.30.77.10:5000/postgres:15')],
   'docker-root.ts': [dockerRoot({ root: '/data/docker', mountPoint: '/data' }), unfinishedMove(), oldCopyIsRemoved()],
