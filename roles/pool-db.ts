@@ -1,7 +1,8 @@
 import { component } from '../lib/node/component.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/data-directory.ts';
-import { acceptsConnections } from '../lib/node/databases.ts';
+import { acceptsConnections, databaseCpuShares } from '../lib/node/databases.ts';
 import type { Variables } from '../lib/node/variables.ts';
+import { cpuShares } from '../lib/resource/cpu-shares.ts';
 import { role } from '../lib/resource/role.ts';
 
 /** The transaction pool's database server, each host its own. */
@@ -11,6 +12,7 @@ export default role<Variables>('pool-db', async (context) => {
     image,
     directoryThatItsContainerOwns(`${context.vars.paths.data}/pool-db`),
     service,
+    cpuShares('pool-db', databaseCpuShares),
     acceptsConnections('pool-db'),
   ];
 });

@@ -7,6 +7,9 @@ import type { Variables } from './variables.ts';
 /** A server may have to replay its log after a crash. Seconds. */
 const startLimit = 600;
 
+/** Of both database containers (spec part 2). Compose sets them; what came of it is looked at. */
+export const databaseCpuShares = 4096;
+
 /** Where the chain state is asked, as its owner, who is the server's superuser as well. */
 export function stateDatabase({ credentials }: Variables): SqlTarget {
   return { container: 'state-db', user: credentials.state.user, database: credentials.state.database };

@@ -50,7 +50,7 @@ test('a blank disk is formatted only when the inventory names it and says so, an
   const device = await addBlankDisk('rpc-2', 'blank', '3G');
   const withDisk = (settings: string) =>
     changedLabInventory({
-      [rpc2]: `rpc-2: { address: 172.30.77.13, user: operator, vars: { docker_root: { disk: ${device}${settings} } } }`,
+      [rpc2]: `rpc-2: { address: 172.30.77.13, user: operator, vars: { paths: { data: /srv/data }, docker_root: { disk: ${device}${settings} } } }`,
     });
   const deploy = async (settings: string) =>
     runPlaybook('deploy', '-i', await withDisk(settings), '-l', 'rpc-2', '--role', 'docker-root');
