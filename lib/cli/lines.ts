@@ -34,7 +34,7 @@ export function linesOf(event: RunEvent, style: Style): string[] {
     case 'host-connected':
       return style.verbose ? onHost(event.host, style, [`connected in ${seconds(event.seconds)}`]) : [];
     case 'host-unreachable':
-      return onHost(event.host, style, lead(paint('red', 'unreachable'), describeError(event.error, style.verbose)));
+      return onHost(event.host, style, lead(paint('red', 'unreachable'), errorOn(event.host, event.error, style)));
     case 'play-started':
       return ['', paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)];
     case 'play-skipped':
@@ -61,7 +61,7 @@ function resourceLines(event: Extract<RunEvent, { type: 'resource-done' }>, styl
   const details = [
     ...(beside ? [] : notes),
     ...differences.map((line) => paintDiff(line, paint)),
-    ...(event.error === undefined ? [] : describeError(event.error, style.verbose).split('\n')),
+    ...(event.error === undefined ? [] : errorOn(step.host, event.error, style).split('\n')),
   ];
   const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${step.resource}${beside}${took}`;
   return onHost(step.host, style, [title, ...details.map((line) => `  ${line}`)]);
@@ -76,6 +76,12 @@ function shortened(difference: Difference): Difference {
   const lines = wanted.split('\n').length;
   if (was !== '' || lines <= newLinesShown) return difference;
   return { what, was: '', wanted: `${lines} new lines (--verbose shows them)` };
+}
+
+/** An error may name its host, which every line does here. */
+function errorOn(host: string, error: unknown, style: Style): string {
+  const text = describeError(error, style.verbose);
+  return text.startsWith(`${host}: `) ? text.slice(host.length + 2) : text;
 }
 
 function paintDiff(line: string, paint: Paint): string {

@@ -47,6 +47,13 @@ test('an error shows cause and hint, no stack', () => {
   expect(linesOf(done({ outcome: 'failed', error }), style).join('\n')).toMatch(/no space\n.*free some$/);
 });
 
+test('an error that names its host does not say it twice', () => {
+  const error = new Error('rpc-1: the connection was lost');
+  expect(linesOf({ type: 'host-unreachable', host: 'rpc-1', error }, style)).toEqual([
+    'rpc-1  unreachable: the connection was lost',
+  ]);
+});
+
 test('busy hosts show elapsed time, progress and rate', () => {
   let now = 0;
   const busy = new BusyHosts(() => now);
