@@ -60,7 +60,7 @@ describe('bad input ends with 3, names its place, and touches nothing', () => {
     const run = await deploy(bad);
     expect(run.exitCode, run.output).toBe(3);
     expect(run.output).toContain(`FILE:${placeOf(bad, 'trusted_sequencer_ulr')}: `);
-    expect(run.output).toContain('did you mean "trusted_sequencer_url"?');
+    expect(run.output).toContain('did you mean trusted_sequencer_url?');
   });
 
   test('a wrong type', async () => {
@@ -81,14 +81,14 @@ describe('bad input ends with 3, names its place, and touches nothing', () => {
     const bad = good.replace('  rpc:\n', '    db-2: { address: 127.0.0.3, port: 9 }\n  rpc:\n');
     const run = await deploy(bad);
     expect(run.exitCode, run.output).toBe(3);
-    expect(run.output).toMatch(/FILE:\d+:\d+: .*exactly one/);
+    expect(run.output).toMatch(/FILE:\d+:\d+: .*only one/);
   });
 
   test('a duplicate address', async () => {
     const bad = good.replace('127.0.0.2', '127.0.0.1');
     const run = await deploy(bad);
     expect(run.exitCode, run.output).toBe(3);
-    expect(run.output).toMatch(/FILE:5:\d+: .*127\.0\.0\.1.*db-1/);
+    expect(run.output).toMatch(/FILE:5:\d+: .*db-1.*127\.0\.0\.1/);
   });
 
   test('a placeholder left', async () => {
@@ -122,25 +122,25 @@ describe('bad input ends with 3, names its place, and touches nothing', () => {
   test('an unknown inventory', async () => {
     const run = await runPlaybook('deploy', '--inventory', 'mainet');
     expect(run.exitCode, run.output).toBe(3);
-    expect(run.output).toContain('did you mean "mainnet"?');
+    expect(run.output).toContain('did you mean mainnet?');
   });
 
   test('an unknown role', async () => {
     const run = await deploy(good, '--role', 'time-snyc');
     expect(run.exitCode, run.output).toBe(3);
-    expect(run.output).toContain('did you mean "time-sync"?');
+    expect(run.output).toContain('did you mean time-sync?');
   });
 
   test('an unknown option', async () => {
     const run = await deploy(good, '--chekc');
     expect(run.exitCode, run.output).toBe(3);
-    expect(run.output).toContain('did you mean "--check"?');
+    expect(run.output).toContain('did you mean --check?');
   });
 
   test('an unknown host in --limit', async () => {
     const run = await deploy(good, '--limit', 'rpc-l');
     expect(run.exitCode, run.output).toBe(3);
-    expect(run.output).toContain('did you mean "rpc-1"?');
+    expect(run.output).toContain('did you mean rpc-1?');
   });
 
   test.each(['mainnet', 'testnet'])('%s as shipped: every unfilled value with its place', async (name) => {

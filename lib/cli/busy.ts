@@ -1,4 +1,5 @@
 import type { Progress } from '../host/host.ts';
+import { printable } from '../printable.ts';
 import type { RunEvent } from '../run/events.ts';
 import { progressText, seconds } from './units.ts';
 
@@ -43,8 +44,12 @@ export class BusyHosts {
     }
   }
 
+  /** Each on one line, with nothing in it that steers the terminal. */
   list(): Busy[] {
-    return [...this.#doing].map(([host, doing]) => ({ host, what: this.#describe(doing) }));
+    return [...this.#doing].map(([host, doing]) => ({
+      host,
+      what: printable(this.#describe(doing).replace(/\s+/g, ' ')),
+    }));
   }
 
   #describe(doing: Doing): string {

@@ -6,11 +6,10 @@ import { exitCode } from '../problem.ts';
  *
  * @returns the signal, and a function that takes the listeners away
  */
-export function interruption(say: (line: string) => void): { signal: AbortSignal; release: () => void } {
+export function interruption(): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
   const onSignal = () => {
     if (controller.signal.aborted) process.exit(exitCode.interrupted);
-    say('stopping after the changes under way; press Ctrl-C again to stop at once');
     controller.abort();
   };
   process.on('SIGINT', onSignal);

@@ -1,3 +1,4 @@
+import { printable } from '../printable.ts';
 import { diffLines } from '../resource/diff.ts';
 import type { Difference } from '../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
@@ -38,9 +39,11 @@ export function linesOf(event: RunEvent, style: Style): string[] {
     case 'play-started':
       return ['', paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)];
     case 'play-skipped':
-      return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${event.why}`)];
+      return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${printable(event.why)}`)];
     case 'host-stopped':
-      return onHost(event.host, style, [paint('red', `stopped: ${event.why}`)]);
+      return onHost(event.host, style, [paint('red', `stopped: ${printable(event.why)}`)]);
+    case 'stopping':
+      return ['stopping after the changes under way; press Ctrl-C again to stop at once'];
     case 'resource-done':
       return resourceLines(event, style);
     case 'resource-started':
@@ -54,7 +57,7 @@ function resourceLines(event: Extract<RunEvent, { type: 'resource-done' }>, styl
   const { paint } = style;
   const { outcome, step } = event;
   if (outcome === 'ok' && !style.verbose) return [];
-  const notes = event.note ? event.note.split('\n') : [];
+  const notes = event.note ? printable(event.note).split('\n') : [];
   const differences = diffLines(style.verbose ? event.differences : event.differences.map(shortened));
   const beside = notes.length === 1 && differences.length === 0 ? paint('dim', `  (${notes[0]})`) : '';
   const took = event.seconds >= 0.1 ? paint('dim', `  ${seconds(event.seconds)}`) : '';
@@ -63,7 +66,7 @@ function resourceLines(event: Extract<RunEvent, { type: 'resource-done' }>, styl
     ...differences.map((line) => paintDiff(line, paint)),
     ...(event.error === undefined ? [] : errorOn(step.host, event.error, style).split('\n')),
   ];
-  const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${step.resource}${beside}${took}`;
+  const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${printable(step.resource)}${beside}${took}`;
   return onHost(step.host, style, [title, ...details.map((line) => `  ${line}`)]);
 }
 
@@ -132,7 +135,9 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
       ),
     ),
     style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
-    ...hosts.filter((h) => h.stopped && !h.unreachable).map((h) => style.paint('red', `${h.host}: ${h.stopped}`)),
+    ...hosts
+      .filter((h) => h.stopped && !h.unreachable)
+      .map((h) => style.paint('red', `${h.host}: ${printable(h.stopped ?? '')}`)),
   ];
 }
 

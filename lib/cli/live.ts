@@ -1,5 +1,4 @@
 import type { WriteStream } from 'node:tty';
-import { stripVTControlCharacters } from 'node:util';
 import type { Listener } from '../run/events.ts';
 import { redact } from '../secret/secret.ts';
 import { BusyHosts } from './busy.ts';
@@ -52,6 +51,5 @@ function liveLines(busy: BusyHosts, terminal: WriteStream, style: Style): string
 
 /** A line that wraps would be counted as one and tear the redraw. */
 function cut(line: string, width: number): string {
-  const bare = stripVTControlCharacters(line).replace(/\s+/g, (space) => (space.includes('\n') ? ' ' : space));
-  return bare.length > width ? `${bare.slice(0, width - 1)}…` : bare;
+  return line.length > width ? `${line.slice(0, width - 1)}…` : line;
 }

@@ -62,9 +62,9 @@ async function perform<V>(
   if (name === around.embedded) await around.prepareEmbedded(say);
 
   const inventory = await around.load(name);
-  const hosts = options.limit ? selectHosts(inventory, options.limit) : inventory.hosts;
+  const hosts = options.limit === undefined ? inventory.hosts : selectHosts(inventory, options.limit);
   const becomePassword = options.askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
-  const { signal, release } = interruption(say);
+  const { signal, release } = interruption();
   try {
     const result = await run(
       playbook,

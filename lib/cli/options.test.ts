@@ -21,15 +21,17 @@ test('a flag does not swallow the word behind it', () => {
 });
 
 test.each([
-  [['--chekc'], 'unknown option "--chekc"; did you mean "--check"?'],
-  [['--zzz'], 'unknown option "--zzz"'],
-  [['--role', 'time-snyc'], 'unknown role "time-snyc"; did you mean "time-sync"?'],
-  [['--forks', '0'], '--forks 0: must be a whole number from 1 to 9999'],
-  [['--forks', '1e3'], '--forks 1e3: must be a whole number from 1 to 9999'],
-  [['--limit'], "Option '-l, --limit <value>' argument missing"],
-  [['-x'], "Unknown option '-x'"],
-])('%j is refused: %s', (args, words) => {
-  expect(() => parseOptions(args, roles)).toThrow(words);
+  [['--chekc'], 'unknown option "--chekc"', 'did you mean --check?'],
+  [['--zzz'], 'unknown option "--zzz"', 'see --help'],
+  [['--role', 'time-snyc'], 'unknown role "time-snyc"', 'did you mean time-sync?'],
+  [['--forks', '0'], '--forks 0: must be a whole number from 1 to 9999', undefined],
+  [['--forks', '1e3'], '--forks 1e3: must be a whole number from 1 to 9999', undefined],
+  [['--limit'], "Option '-l, --limit <value>' argument missing", 'see --help'],
+  [['-x'], "Unknown option '-x'", 'see --help'],
+])('%j is refused: %s', (args, words, hint) => {
+  expect(() => parseOptions(args, roles)).toThrow(
+    expect.objectContaining({ message: expect.stringContaining(words), hint }),
+  );
 });
 
 test('--role may be repeated, and = works', () => {

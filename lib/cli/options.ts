@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { suggest } from '../inventory/suggest.ts';
+import { didYouMean, suggest } from '../inventory/suggest.ts';
 import { Problem } from '../problem.ts';
 
 /** What an operator may say on the command line of a playbook. */
@@ -47,9 +47,7 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
   const roles = values.role ?? [];
   for (const role of roles) {
     if (roleNames.includes(role)) continue;
-    throw new Problem(`unknown role "${role}"${didYouMean(role, roleNames)}`, {
-      hint: `roles of this playbook: ${roleNames.join(', ')}`,
-    });
+    throw new Problem(`unknown role "${role}"`, { hint: didYouMean(role, roleNames) });
   }
   return {
     inventory: values.inventory,
@@ -65,27 +63,44 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
 
 function read(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options: known, strict: true, allowPositionals: true });
+    const parsed = parseArgs({ args: [...args], options: known, strict: true, allowPositionals: true, tokens: true });
+    refuseTwice(parsed.tokens, ['role']);
+    return parsed;
   } catch (error) {
-    throw new Problem(error instanceof Error ? error.message : String(error), { hint: 'see --help' });
+    if (error instanceof Problem) throw error;
+    throw new Problem(firstSentence(error), { hint: 'see --help' });
   }
+}
+
+/** Of two values one would be left out, without a word. @param multiple options that take several */
+export function refuseTwice(
+  tokens: readonly { readonly kind: string; readonly name?: string; readonly value?: string | undefined }[],
+  multiple: readonly string[] = [],
+): void {
+  const seen = new Set<string>();
+  for (const { kind, name, value } of tokens) {
+    if (kind !== 'option' || name === undefined || value === undefined || multiple.includes(name)) continue;
+    if (seen.has(name)) throw new Problem(`--${name} stands here twice`, { hint: 'keep one of the two' });
+    seen.add(name);
+  }
+}
+
+/** What Node says about arguments goes on with advice on how to have it otherwise. */
+export function firstSentence(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.split(/\. |\n/)[0] ?? message;
 }
 
 function refuseUnknown(arg: string): void {
   if (!arg.startsWith('--') || arg === '--') return;
   const name = arg.slice(2).split('=')[0] ?? '';
   if (name in known) return;
-  const names = Object.keys(known).map((option) => `--${option}`);
-  throw new Problem(`unknown option "--${name}"${didYouMean(`--${name}`, names)}`, { hint: 'see --help' });
+  const meant = suggest(name, Object.keys(known));
+  throw new Problem(`unknown option "--${name}"`, { hint: meant ? `did you mean --${meant}?` : 'see --help' });
 }
 
 function parseForks(text: string | undefined): number {
   if (text === undefined) return defaultForks;
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
   throw new Problem(`--forks ${text}: must be a whole number from 1 to 9999`);
-}
-
-function didYouMean(word: string, among: readonly string[]): string {
-  const guess = suggest(word, among);
-  return guess ? `; did you mean "${guess}"?` : '';
 }

@@ -1,7 +1,7 @@
-import { chmod, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../host/testing.ts';
 import { loadDeployment } from '../node/inventory.ts';
 import { renderFiles } from '../node/render-files.ts';
 import { labDeployment } from '../node/testdata/lab-deployment.ts';
@@ -21,7 +21,7 @@ async function run(...args: string[]): Promise<{ code: number; said: string[]; c
 }
 
 test('every file of every host is written, mode 0600, over older ones too', async () => {
-  const out = join(await mkdtemp(join(tmpdir(), 'render-')), 'deep/out');
+  const out = join(temporaryDirectory(), 'deep/out');
   const inventory = await labDeployment();
   const first = await run('--inventory', inventory, '--out', out);
   expect(first).toMatchObject({ code: 0, complained: [] });
@@ -47,7 +47,7 @@ test('every file of every host is written, mode 0600, over older ones too', asyn
 });
 
 test('bad input ends with 3, in one clear message, and writes nothing', async () => {
-  const out = join(await mkdtemp(join(tmpdir(), 'render-')), 'out');
+  const out = join(temporaryDirectory(), 'out');
   const inventory = await labDeployment();
   const refused = async (message: string, ...args: string[]) =>
     expect(await run(...args)).toEqual({ code: 3, said: [], complained: [message] });

@@ -4,6 +4,7 @@ import { selectHosts } from '../inventory/pattern.ts';
 import { didYouMean } from '../inventory/suggest.ts';
 import { type ExitCode, exitCode, Problem, Problems } from '../problem.ts';
 import { describeError } from './describe-error.ts';
+import { firstSentence, refuseTwice } from './options.ts';
 
 /** What the command is run with. */
 export interface RenderSurroundings<V> {
@@ -66,9 +67,12 @@ export async function renderCommand<V>(args: readonly string[], around: RenderSu
 
 function read(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options: known, strict: true, allowPositionals: false }).values;
+    const parsed = parseArgs({ args: [...args], options: known, strict: true, allowPositionals: false, tokens: true });
+    refuseTwice(parsed.tokens);
+    return parsed.values;
   } catch (error) {
-    const { code, message } = error as Error & { code?: string };
+    if (error instanceof Problem) throw error;
+    const { code } = error as Error & { code?: string };
     const option = args.find((arg) => arg.startsWith('--') && !((arg.slice(2).split('=')[0] ?? '') in known));
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' && option !== undefined) {
       const name = option.split('=')[0] ?? option;
@@ -79,6 +83,6 @@ function read(args: readonly string[]) {
         ),
       });
     }
-    throw new Problem(message.split('. ')[0] ?? message, { hint: 'see --help' });
+    throw new Problem(firstSentence(error), { hint: 'see --help' });
   }
 }

@@ -1,8 +1,8 @@
-import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { describeProblem, Problem, Problems } from '../problem.ts';
 import { loadInventory } from './load.ts';
@@ -31,6 +31,8 @@ let folder = '';
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inventory-'));
 });
+
+afterAll(() => rm(folder, { recursive: true }));
 
 let count = 0;
 async function write(files: Record<string, string | Buffer>): Promise<string> {
@@ -216,7 +218,7 @@ test.each<[string, string | Buffer, string[]]>([
     `${good}---\nvars: {}\n`,
     ['a.yaml:6:1: a second document starts here; there may be only one\n  remove the line ---'],
   ],
-  ['not text', Buffer.from([0x61, 0x3a, 0xff, 0xfe]), ['a.yaml: this file is not UTF-8 text']],
+  ['not text', Buffer.from([0x61, 0x3a, 0xff, 0xfe]), ['a.yaml:1:3: this is not UTF-8 text\n  save the file as UTF-8']],
   [
     'no groups',
     'vars:\n  network: { kind: test, url: http://a.example/, chain_id: 7 }\n',
@@ -240,6 +242,23 @@ test.each<[string, string | Buffer, string[]]>([
     ],
   ],
   ['a host that is nothing', good.replace('{ address: 10.0.0.2 }', ''), ['a.yaml:5:10: groups.rpc.rpc-1 has no value']],
+  [
+    'a host called like a group',
+    good.replace('rpc-1:', 'database:'),
+    ['a.yaml:5:10: no host can be called database: in a host pattern that means the group'],
+  ],
+  [
+    'a host called all',
+    good.replace('rpc-1:', 'all:'),
+    ['a.yaml:5:10: no host can be called all: in a host pattern that means all hosts'],
+  ],
+  ['a group that JavaScript knows', good.replace('rpc:', '__proto__:'), ['a.yaml:5:3: unknown key __proto__']],
+  [
+    'a name of two lines',
+    good.replace('rpc-1:', '"a\\nb":'),
+    ['a.yaml:5:10: groups.rpc.a\\nb: the name must start with a letter or digit and hold only letters, digits, . _ -'],
+  ],
+  ['brackets without end', `a: ${'['.repeat(9999)}`, [expect.stringMatching(/^a\.yaml:1:\d+: this is nested too deeply/)]],
   [
     'a name that leaves its folder',
     good.replace('rpc-1:', '../x:'),
@@ -311,6 +330,33 @@ test('a value left open that every host fills in is none', async () => {
   expect(
     await complaints({ 'a.yaml': filled.replace('10.0.0.2 }', '10.0.0.2, vars: { network: { chain_id: 1 } } }') }),
   ).toEqual([]);
+});
+
+test('what is no file, or is too large for an inventory, is not read', async () => {
+  const here = await write({ 'large.yaml': `${good}# ${'x'.repeat(2 ** 20)}\n` });
+  const refusal = (file: string) => loadInventory(file, schema).catch((error: Error) => describeProblem(error as Problem));
+  expect(await refusal('/dev/zero.yaml/../zero')).toContain('does not exist');
+  expect(await refusal('/dev/zero')).toBe('/dev/zero:1:1: this is not a file');
+  expect(await refusal(join(here, 'large.yaml'))).toMatch(/large\.yaml:1:1: this file is \d+ bytes long: that is no inventory$/);
+});
+
+test('names are what is written, whatever YAML takes them for', async () => {
+  const here = await write({ 'a.yaml': good.replace('rpc-1: {', '0x10: { address: a }, 1.0: { address: b }, null: {') });
+  const { hosts } = await loadInventory(join(here, 'a.yaml'), schema);
+  expect(hosts.map(({ name }) => name)).toEqual(['db-1', '0x10', '1.0', 'null']);
+});
+
+test('an anchor that is set again counts from there', () => {
+  const { entries } = parseYaml('a: &x { b: &y 1 }\nc: &y 2\nd: *x\ne: *y\n', 'a.yaml');
+  expect(entries.get('e')?.value).toMatchObject({ value: 2, at: { line: 4, column: 4 } });
+  expect(() => parseYaml('a: *x\nb: &x 1\n', 'a.yaml')).toThrow('no anchor &x stands before this');
+});
+
+test('a file of many lines is judged quickly', () => {
+  const lines = Array.from({ length: 10_000 }, (_, i) => `k${i}: *x`);
+  const start = performance.now();
+  expect(parseYaml(`k: &x 1\n${lines.join('\n')}\n`, 'a.yaml').entries.size).toBe(10_001);
+  expect(performance.now() - start).toBeLessThan(2000);
 });
 
 test('keys that JavaScript knows are unknown here', async () => {

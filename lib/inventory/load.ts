@@ -46,7 +46,6 @@ export async function loadInventory<S extends z.ZodType>(
   const file = await find(nameOrFile, options.folder ?? fileURLToPath(new URL('../../inventory', import.meta.url)));
   const top = await read(file);
 
-  const label = (path: Path): string => path.map(String).join('.');
   const open = findPlaceholders(reachPart(top), label).map(({ problem }) => problem);
   const parsed = inventorySchema.safeParse(plain(top));
   const problems = parsed.success ? [] : problemsOf(parsed.error.issues, top, inventorySchema, label);
@@ -96,6 +95,11 @@ export async function loadInventory<S extends z.ZodType>(
     placeOf: (host, path) => valuePlace(varsByHost.get(host) ?? top, path),
     placeOfGroup: (group) => keyPlace(top, ['groups', group]),
   };
+}
+
+/** A path as problems call it: `network.l1_rpc_url`. */
+function label(path: Path): string {
+  return path.map(String).join('.').replaceAll('\n', '\\n');
 }
 
 async function find(nameOrFile: string, folder: string): Promise<string> {
@@ -187,18 +191,30 @@ function hostsOf(top: PlacedMap, problems: Problem[]): FoundHost[] {
   const groups = valueAt(top, ['groups']);
   if (groups?.kind !== 'map') return [];
   const hosts: FoundHost[] = [];
+  const byName = new Map<string, FoundHost>();
   for (const [group, { value }] of groups.entries) {
     if (value.kind !== 'map') continue;
     for (const [name, entry] of value.entries) {
-      const known = hosts.find((host) => host.name === name);
-      if (known) {
+      const known = byName.get(name);
+      if (name === 'all' || groups.entries.has(name)) {
+        problems.push(
+          new Problem(
+            `no host can be called ${name}: in a host pattern that means ${name === 'all' ? 'all hosts' : 'the group'}`,
+            {
+              where: entry.keyAt,
+            },
+          ),
+        );
+      } else if (known) {
         problems.push(
           new Problem(`host ${name} stands here a second time; the first is in group ${known.group}`, {
             where: entry.keyAt,
           }),
         );
       } else if (entry.value.kind === 'map') {
-        hosts.push({ name, group, keyAt: entry.keyAt, placed: entry.value });
+        const host = { name, group, keyAt: entry.keyAt, placed: entry.value };
+        hosts.push(host);
+        byName.set(name, host);
       }
     }
   }

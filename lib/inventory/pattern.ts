@@ -65,8 +65,8 @@ function matched<V>(hosts: readonly InventoryHost<V>[], name: string): readonly 
 
 /** `*` any text, `?` one character, `[ab]` one of these; all else stands for itself. */
 function globOf(pattern: string): RegExp {
-  const source = pattern.replace(/\[!?[^\]]+\]|[\s\S]/g, (piece) => {
-    if (piece === '*') return '.*';
+  const source = pattern.replace(/\[!?[^\]]+\]|\*+|[\s\S]/g, (piece) => {
+    if (piece.startsWith('*')) return '.*';
     if (piece === '?') return '.';
     if (piece.length > 1)
       return `[${piece

@@ -6,10 +6,12 @@ export const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 const port = z.int().min(1).max(65535);
 const word = z.string().regex(/^[^\s-][^\s]*$/, 'must be one word that does not start with -');
-const address = z
+/** A host name or an IP address, with nothing in it that a shell, a log or a configuration file could take for more. */
+export const addressSchema = z
   .string()
-  .regex(/^(?=.*[A-Za-z0-9])[A-Za-z0-9:][A-Za-z0-9._:-]*$/, 'must be a host name or an IP address')
-  .describe('Host name or IP address: for SSH, and where the other hosts reach it');
+  .regex(/^(?=.*[A-Za-z0-9])[A-Za-z0-9:][A-Za-z0-9._:-]*$/, 'must be a host name or an IP address');
+
+const address = addressSchema.describe('Host name or IP address: for SSH, and where the other hosts reach it');
 const path = z.string().min(1);
 const oneOrMore = (item: z.ZodString) => z.union([item, z.array(item).min(1)]);
 const hostKey = z

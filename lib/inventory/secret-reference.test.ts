@@ -1,7 +1,7 @@
-import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeProblem, type Problem } from '../problem.ts';
 import { readSecret, type SecretQuestion } from './secret-reference.ts';
 
@@ -16,6 +16,8 @@ beforeAll(async () => {
     environment: { GOOD: 'abc.DEF~_-1', BAD: 'hunter2/x', EMPTY: '' },
   };
 });
+
+afterAll(() => rm(folder, { recursive: true }));
 
 async function put(name: string, content: string, mode = 0o600): Promise<string> {
   await writeFile(join(folder, name), content);

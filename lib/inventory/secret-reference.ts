@@ -49,7 +49,7 @@ export async function readSecret(reference: string, question: SecretQuestion): P
 }
 
 function fromEnvironment(variable: string, { name, where, environment = process.env }: SecretQuestion): string {
-  const value = environment[variable];
+  const value = Object.hasOwn(environment, variable) ? environment[variable] : undefined;
   if (value === undefined) {
     throw new Problem(`${name}: environment variable ${variable} is not set`, {
       where,

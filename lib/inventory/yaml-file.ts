@@ -1,24 +1,43 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml';
 import { type Place, Problem, Problems } from '../problem.ts';
 import type { Placed, PlacedEntry, PlacedMap } from './placed.ts';
 
 const deepest = 64;
+const tooDeep = 'this is nested too deeply or repeats itself through its anchors';
 const most = 50_000;
+/** An inventory of a thousand hosts has a tenth of this; a file that is larger is some other file. Bytes. */
+const largest = 1024 * 1024;
 
 /**
  * Reads a YAML 1.2 file whose top is a mapping; every value knows its line and column.
  *
  * @param file path, also as it is shown in problems
- * @throws Problems with all syntax errors and duplicate keys, each with its place
+ * @throws Problem, Problems with all syntax errors and duplicate keys, each with its place
+ * @throws what the file system throws where the file cannot be read
  */
 export async function readYamlFile(file: string): Promise<PlacedMap> {
+  const found = await stat(file);
+  const start = { file, line: 1, column: 1 };
+  // A device or a pipe may have no end.
+  if (!found.isFile() && !found.isDirectory()) throw new Problem('this is not a file', { where: start });
+  if (found.size > largest) {
+    throw new Problem(`this file is ${found.size} bytes long: that is no inventory`, { where: start });
+  }
   const bytes = await readFile(file);
   const text = bytes.toString('utf8');
-  if (text.includes('\uFFFD') && !bytes.equals(Buffer.from(text, 'utf8'))) {
-    throw new Problem('this file is not UTF-8 text', { where: { file } });
+  const invalid = text.includes('\uFFFD') ? firstDifference(bytes, Buffer.from(text, 'utf8')) : -1;
+  if (invalid >= 0) {
+    const before = bytes.toString('utf8', 0, invalid).split('\n');
+    const where = { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+    throw new Problem('this is not UTF-8 text', { where, hint: 'save the file as UTF-8' });
   }
   return parseYaml(text, file);
+}
+
+/** Where two texts part, or -1. */
+function firstDifference(a: Buffer, b: Buffer): number {
+  return a.equals(b) ? -1 : a.findIndex((byte, at) => byte !== b[at]);
 }
 
 /** As readYamlFile, of a text that has been read. A byte order mark at its start is skipped. */
@@ -27,6 +46,8 @@ export function parseYaml(text: string, file: string): PlacedMap {
   const documents = parseAllDocuments(text.replace(/^\uFEFF/, ''), {
     lineCounter: lines,
     prettyErrors: false,
+    // Looked for below: the parser compares each key with all others.
+    uniqueKeys: false,
     version: '1.2',
   });
   const place = (offset: number): Place => {
@@ -36,13 +57,16 @@ export function parseYaml(text: string, file: string): PlacedMap {
   const empty = new Problem('this file is empty', { where: { file, line: 1, column: 1 } });
   if (!Array.isArray(documents)) throw empty;
 
-  const problems = documents
-    .flatMap((document) => [...document.errors, ...document.warnings])
-    .map(
-      (error) =>
-        new Problem(inWords(error.code, error.message), { where: place(error.pos[0]), hint: hintFor(error.code) }),
+  const errors = documents.flatMap((document) => [...document.errors, ...document.warnings]);
+  const overflow = errors.find(({ message }) => message.includes('call stack'));
+  if (overflow) throw new Problem(tooDeep, { where: place(overflow.pos[0]) });
+  if (errors.length > 0) {
+    throw new Problems(
+      errors.map(
+        ({ code, message, pos }) => new Problem(inWords(code, message), { where: place(pos[0]), hint: hintFor(code) }),
+      ),
     );
-  if (problems.length > 0) throw new Problems(problems);
+  }
 
   const second = documents[1];
   if (second) {
@@ -59,17 +83,19 @@ export function parseYaml(text: string, file: string): PlacedMap {
   }
 
   let count = 0;
+  const duplicates: Problem[] = [];
+  // Gathered here: the parser goes through the whole file for each alias.
+  const anchors = new Map<string, Node>();
   const convert = (node: unknown, at: Place, depth: number): Placed => {
     if (!isNode(node)) return { kind: 'scalar', at, value: null };
     const here = node.range ? place(node.range[0]) : at;
-    if (++count > most || depth > deepest) {
-      throw new Problem('this is nested too deeply or repeats itself through its anchors', { where: here });
-    }
+    if (++count > most || depth > deepest) throw new Problem(tooDeep, { where: here });
     if (isAlias(node)) {
-      const target = node.resolve(document);
+      const target = anchors.get(node.source);
       if (!target) throw new Problem(`no anchor &${node.source} stands before this`, { where: here });
       return { ...convert(target, here, depth + 1), at: here };
     }
+    if (node.anchor) anchors.set(node.anchor, node);
     if (isScalar(node)) return { kind: 'scalar', at: here, value: scalarValue(node.value) };
     if (isSeq(node)) return { kind: 'list', at: here, items: node.items.map((item) => convert(item, here, depth + 1)) };
     if (isMap(node)) return { kind: 'map', at: here, entries: entriesOf(node.items, here, depth) };
@@ -89,8 +115,15 @@ export function parseYaml(text: string, file: string): PlacedMap {
         for (const [name, entry] of merged(value, keyAt, depth)) if (!own.has(name)) entries.set(name, entry);
         continue;
       }
-      const name = String(key.value);
-      if (own.has(name)) throw new Problem(`duplicate key "${name}"`, { where: keyAt, hint: 'keep one of the two' });
+      if (key.anchor) anchors.set(key.anchor, key);
+      // As it is written: 0x10 is no other name for 16.
+      const name = typeof key.value === 'string' ? key.value : (key.source ?? String(key.value));
+      if (name === '__proto__') throw new Problem('unknown key __proto__', { where: keyAt });
+      if (own.has(name)) {
+        duplicates.push(
+          new Problem('this key stands here a second time', { where: keyAt, hint: 'keep one of the two' }),
+        );
+      }
       own.add(name);
       entries.set(name, { keyAt, value: convert(value, keyAt, depth + 1) });
     }
@@ -105,6 +138,7 @@ export function parseYaml(text: string, file: string): PlacedMap {
     });
   };
   const placed = convert(top as Node, place(0), 0);
+  if (duplicates.length > 0) throw new Problems(duplicates);
   if (placed.kind !== 'map') throw empty;
   return placed;
 }
@@ -118,8 +152,6 @@ function scalarValue(value: unknown): string | number | bigint | boolean | null 
 
 function inWords(code: string, message: string): string {
   switch (code) {
-    case 'DUPLICATE_KEY':
-      return 'this key stands here a second time';
     case 'TAB_AS_INDENT':
       return 'a tab may not indent YAML';
     default:
@@ -129,8 +161,6 @@ function inWords(code: string, message: string): string {
 
 function hintFor(code: string): string | undefined {
   switch (code) {
-    case 'DUPLICATE_KEY':
-      return 'keep one of the two';
     case 'TAB_AS_INDENT':
       return 'indent with spaces';
     default:

@@ -1,8 +1,18 @@
 import { z } from 'zod';
+import { addressSchema } from '../inventory/schema.ts';
 import type { Secret } from '../secret/secret.ts';
 
 /** Seconds, bytes and fractions carry their unit in the description, which also feeds the editor's schema. */
-const url = z.url({ protocol: /^(https?|wss?)$/ });
+const url = z
+  .url({ protocol: /^https?$/, abort: true })
+  // RFC 3986: what goes into files and command lines as it stands must not mean one thing to one program and another to the next.
+  .regex(
+    /^https?:\/\/(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2}|\[[\dA-F:.]+\])+(?:[/?#](?:[\w.~!$&'()*+,;=:@/?#-]|%[\dA-F]{2})*)?$/i,
+    "must be a web address in which all but letters, digits and -._~:/?#@!$&'()*+,;= is written as %XX",
+  );
+const image = z
+  .string()
+  .regex(/^[A-Za-z0-9][\w./:@-]*$/, 'must be the name of an image, such as registry.example/owner/name:tag');
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits');
 const port = z.int().min(1).max(65535);
 const memory = z
@@ -10,14 +20,37 @@ const memory = z
   .regex(/^[1-9]\d*(kB|MB|GB)$/, 'must be a size as PostgreSQL writes it, such as 128MB or 16GB');
 const absolutePath = z
   .string()
-  .regex(/^\/[A-Za-z0-9._/-]*$/, 'must be an absolute path of letters, digits, . _ - and /')
+  .regex(/^\/[A-Za-z0-9._/-]*$/, { error: 'must be an absolute path of letters, digits, . _ - and /', abort: true })
   .refine((path) => !path.split('/').includes('..'), 'must not contain ..');
+const folder = absolutePath.refine(
+  (path) => /^(\/[^/]+)+$/.test(path) && !path.split('/').includes('.'),
+  'must name a folder, with no /./ or // in it and no / at its end',
+);
+/** Folders of the system (Filesystem Hierarchy Standard): with only root allowed in, nothing works any more. */
+const systemFolders =
+  /^\/(bin|boot|dev|etc|home|lib\w*|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|(usr|var)\/\w+|(dev|proc|sys)\/.*)$/;
+const ownFolder = folder.refine(
+  (path) => !systemFolders.test(path),
+  "must be a folder of its own, not one of the system's",
+);
+/** PostgreSQL cuts longer names off. */
+const longestName = 63;
 const credential = z
   .string()
-  .regex(
-    /^[A-Za-z0-9_.~-]+$/,
-    'only A-Z a-z 0-9 _ . ~ - are safe in every file that carries it (the node puts it unescaped into a URL)',
-  );
+  .max(longestName)
+  .regex(/^[A-Za-z0-9_.~-]+$/, {
+    error: 'only A-Z a-z 0-9 _ . ~ - are safe in every file that carries it (the node puts it unescaped into a URL)',
+    abort: true,
+  })
+  .regex(/^\w/, 'must start with a letter, a digit or _');
+const user = credential.refine(
+  (name) => !/^(pg_.*|public|none)$/.test(name),
+  'is a name that PostgreSQL keeps to itself',
+);
+const database = credential.refine(
+  (name) => !/^(postgres|template[01])$/.test(name),
+  "is one of PostgreSQL's own databases",
+);
 const secretReference = z
   .string()
   .regex(
@@ -25,11 +58,13 @@ const secretReference = z
     'must be a reference, env:NAME or file:PATH: a password never stands in an inventory',
   )
   .describe('Where the password is: env:NAME or file:PATH (a file of mode 0600, relative to the inventory)');
+/** PostgreSQL's own limit on max_connections. */
+const mostConnections = 262_143;
 const archive = z.strictObject({
   url: url.describe('Download address'),
   sha256: sha256.describe('SHA-256 of the archive, hex'),
 });
-const credentials = z.strictObject({ user: credential, password: secretReference, database: credential });
+const credentials = z.strictObject({ user, password: secretReference, database });
 
 export const networkSchema = z.strictObject({
   kind: z
@@ -50,14 +85,17 @@ export const variablesSchema = z.strictObject({
   generation: z.enum(['current', 'older']).default('current').describe('Generation of configuration and images'),
   network: networkSchema,
   images: z.strictObject({
-    node: z.string().min(1).describe('Image of the node'),
-    prover: z.string().min(1).describe('Image of the prover'),
-    database: z.string().min(1).default('postgres:15').describe('Image of PostgreSQL, major version 15'),
+    node: image.describe('Image of the node'),
+    prover: image.describe('Image of the prover'),
+    database: image.default('postgres:15').describe('Image of PostgreSQL, major version 15'),
   }),
   registry: z
     .strictObject({
       insecure: z.boolean().default(false).describe('Whether the registry speaks plain HTTP'),
-      address: z.string().describe('host:port'),
+      address: z
+        .string()
+        .regex(/^([A-Za-z0-9][A-Za-z0-9.-]*|\[[\dA-Fa-f:]+\])(:\d{1,5})?$/, 'must be host:port')
+        .describe('host:port'),
     })
     .optional()
     .describe("A registry of one's own that the Docker engine has to trust"),
@@ -65,8 +103,8 @@ export const variablesSchema = z.strictObject({
   credentials: z.strictObject({ state: credentials, pool: credentials, prover: credentials }),
   paths: z
     .strictObject({
-      deployment: absolutePath.default('/opt/rpc-node').describe('Where the rendered files are put'),
-      data: absolutePath
+      deployment: ownFolder.default('/opt/rpc-node').describe('Where the rendered files are put'),
+      data: folder
         .default('/data')
         .describe('Where database directories and snapshots are kept, unless docker root moves to another disk'),
     })
@@ -86,7 +124,7 @@ export const variablesSchema = z.strictObject({
     .describe('Ports published on the host'),
   state_db: z
     .strictObject({
-      max_connections: z.int().positive().default(20000),
+      max_connections: z.int().positive().max(mostConnections).default(20000),
       shared_buffers: memory.default('16GB'),
       work_mem: memory.default('32MB'),
       wal_buffers: memory.default('8MB'),
@@ -109,7 +147,7 @@ export const variablesSchema = z.strictObject({
         .describe("/dev/shm of the container; Docker's 64 MB break parallel queries"),
     })
     .prefault({}),
-  pool_db: z.strictObject({ max_connections: z.int().positive().default(10000) }).prefault({}),
+  pool_db: z.strictObject({ max_connections: z.int().positive().max(mostConnections).default(10000) }).prefault({}),
   node: z
     .strictObject({
       state_connections: z
@@ -152,8 +190,15 @@ export const variablesSchema = z.strictObject({
       .describe('Build the restore tool from source, or run it from the node image'),
     source: z
       .strictObject({
-        repository: z.string().min(1).describe("git address of the node's source"),
-        ref: z.string().min(1).describe('Tag or commit to build'),
+        repository: z
+          .string()
+          .regex(/^[^\s\p{Cc}-][^\s\p{Cc}]*$/u, 'must be one word that does not start with -')
+          .describe("git address of the node's source"),
+        ref: z
+          .string()
+          .regex(/^[A-Za-z0-9][\w./+-]*$/, 'must be the name of a tag, or a commit')
+          .refine((ref) => !ref.includes('..'), 'must not contain ..')
+          .describe('Tag or commit to build'),
         go_version: z
           .string()
           .regex(/^\d+\.\d+$/)
@@ -168,7 +213,7 @@ export const variablesSchema = z.strictObject({
     .max(65535)
     .default(1500)
     .describe("MTU of the container network, bytes: no larger than that of the host's own network"),
-  time_servers: z.array(z.string().min(1)).default([]).describe("NTP servers; empty: the distribution's own"),
+  time_servers: z.array(addressSchema).default([]).describe("NTP servers; empty: the distribution's own"),
   postgresql_repository: url
     .default('https://apt.postgresql.org/pub/repos/apt')
     .describe('PGDG repository, for distributions whose own client is not version 15'),
@@ -188,7 +233,7 @@ export const variablesSchema = z.strictObject({
         .default(85)
         .describe('Use of a file system, in per cent, from which to alert'),
       clear_percent: z.int().min(1).max(99).default(80).describe('Use, in per cent, below which the alert is cleared'),
-      every_seconds: z.int().min(5).default(300),
+      every_seconds: z.int().min(5).max(86_400).default(300),
     })
     .prefault({}),
   hardware: z
@@ -198,8 +243,8 @@ export const variablesSchema = z.strictObject({
   region: z.string().optional().describe('Region in which this host stands'),
   verify: z
     .strictObject({
-      attempts: z.int().min(1).default(30),
-      pause_seconds: z.number().positive().default(2),
+      attempts: z.int().min(1).max(10_000).default(30),
+      pause_seconds: z.number().positive().max(3600).default(2),
     })
     .prefault({}),
 });

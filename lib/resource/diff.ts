@@ -1,4 +1,5 @@
 import { structuredPatch } from 'diff';
+import { printable } from '../printable.ts';
 import type { Difference } from './resource.ts';
 
 /** Unchanged lines shown around a change. */
@@ -17,7 +18,7 @@ const patience = 500;
  * `+`, `-`, a space or `@@`. Control characters are written out, so that a host's file cannot play with the terminal.
  */
 export function diffLines(differences: readonly Difference[]): string[] {
-  return differences.flatMap((difference) => linesOf(difference)).map(printable);
+  return differences.flatMap((difference) => linesOf(difference)).map(line);
 }
 
 function linesOf({ what, was, wanted }: Difference): string[] {
@@ -49,7 +50,7 @@ function countLines(text: string): string {
   return `${text.split('\n').length} lines`;
 }
 
-function printable(line: string): string {
-  const safe = line.replace(/(?!\t)\p{Cc}/gu, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
+function line(text: string): string {
+  const safe = printable(text);
   return safe.length > widest ? `${safe.slice(0, widest - 1)}…` : safe;
 }

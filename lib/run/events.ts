@@ -45,6 +45,8 @@ export type RunEvent =
   | { readonly type: 'host-stopped'; readonly host: string; readonly play: string; readonly why: string }
   | { readonly type: 'play-started'; readonly play: string; readonly hosts: readonly string[] }
   | { readonly type: 'play-skipped'; readonly play: string; readonly why: string }
+  /** Interrupted: what is under way is finished, nothing new is begun. */
+  | { readonly type: 'stopping' }
   | { readonly type: 'resource-started'; readonly step: Step }
   | { readonly type: 'progress'; readonly step: Step; readonly progress: Progress }
   | {

@@ -53,6 +53,8 @@ export async function run<V>(
     hosts: targets.map((host) => host.name),
   });
 
+  const stopping = () => tell({ type: 'stopping' });
+  options.interrupt.addEventListener('abort', stopping, { once: true });
   const sessions: Session[] = [];
   const unreachable = new Map<string, number>();
   const hosts = new Map<string, HostRun>();
@@ -79,6 +81,7 @@ export async function run<V>(
     if (options.check) reachable.forEach(report);
     else await changeAll(playbook, inventory, reachable, [...unreachable.keys()], options, tell);
   } finally {
+    options.interrupt.removeEventListener('abort', stopping);
     await Promise.allSettled(sessions.map((session) => session.close()));
   }
 

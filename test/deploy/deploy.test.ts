@@ -119,6 +119,8 @@ test('drift put in by hand is named, all of it and nothing else, and mended; onl
   const expected = [
     /^rpc-1 time-sync: .*zone/,
     /^rpc-1 configuration: .*node\.config\.toml/,
+    // It was started before the file changed.
+    /^rpc-1 json-rpc: .*json-rpc/,
     /^rpc-2 json-rpc: .*json-rpc/,
     /^rpc-2 configuration: .*prover\.config\.json/,
     /^db-1 snapshot: .*log_topic2_idx/,

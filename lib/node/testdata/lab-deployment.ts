@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 import { parseDocument } from 'yaml';
 
 const passwords = { state: 'state.Pw~1', pool: 'pool.Pw~2', prover: 'prover.Pw~3' } as const;
@@ -10,12 +11,13 @@ const passwords = { state: 'state.Pw~1', pool: 'pool.Pw~2', prover: 'prover.Pw~3
 export type Changes = readonly (readonly [path: readonly string[], value: unknown])[];
 
 /**
- * Writes inventory/lab.yaml, and values and passwords such as the lab makes, to a temporary folder.
+ * Writes inventory/lab.yaml, and values and passwords such as the lab makes, to a folder that goes when the test ends.
  *
  * @returns the path of the inventory there
  */
 export async function labDeployment(changes: Changes = []): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'deployment-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
   await mkdir(join(folder, 'inventory'));
   await mkdir(join(folder, '.lab/secrets'), { recursive: true });
   const document = parseDocument(

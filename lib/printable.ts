@@ -1,0 +1,10 @@
+/** Control characters, and characters that turn the direction of text around. Line breaks and tabs are text. */
+const steering = /(?![\t\n])[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
+
+/** Text of a host, a file or a command line with all that would steer the terminal written out: `\x1b`, `\u202e`. */
+export function printable(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(steering, (character) => {
+    const code = character.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
+  });
+}
