@@ -143,6 +143,22 @@ describe('bad input ends with 3, names its place, and touches nothing', () => {
     expect(run.output).toContain('did you mean rpc-1?');
   });
 
+  test('an empty --limit, as of a variable that is not set: not all hosts', async () => {
+    const run = await deploy(good, '--limit', '');
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toContain('the host pattern is empty');
+  });
+
+  test('names and paths that would steer the terminal', async () => {
+    const evil = '\\e]0;title\\a\\e[2J';
+    for (const bad of [good.replace('rpc-1:', `"${evil}":`), good.replace("'file:pool'", `"file:${evil}"`)]) {
+      const run = await deploy(bad);
+      expect(run.exitCode, run.output).toBe(3);
+      expect(run.output).toMatch(/FILE:\d+:\d+: .*\\x1b\]0;title\\x07/);
+      expect(run.output).not.toMatch(/(?!\n)\p{Cc}/u);
+    }
+  });
+
   test.each(['mainnet', 'testnet'])('%s as shipped: every unfilled value with its place', async (name) => {
     const run = await runPlaybook('deploy', '--inventory', name);
     expect(run.exitCode, run.output).toBe(3);

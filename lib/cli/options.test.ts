@@ -28,6 +28,9 @@ test.each([
   [['--forks', '1e3'], '--forks 1e3: must be a whole number from 1 to 9999', undefined],
   [['--limit'], "Option '-l, --limit <value>' argument missing", 'see --help'],
   [['-x'], "Unknown option '-x'", 'see --help'],
+  [['--limit', '--check'], "Option '--limit' argument is ambiguous.", 'see --help'],
+  [['--limit', 'a', '-l', 'b'], '--limit stands here twice', 'keep one of the two'],
+  [['-i', 'a', '--inventory=b'], '--inventory stands here twice', 'keep one of the two'],
 ])('%j is refused: %s', (args, words, hint) => {
   expect(() => parseOptions(args, roles)).toThrow(
     expect.objectContaining({ message: expect.stringContaining(words), hint }),

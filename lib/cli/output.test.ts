@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { Problem, Problems } from '../problem.ts';
 import type { HostSummary, RunEvent } from '../run/events.ts';
 import { Secret } from '../secret/secret.ts';
 import { BusyHosts } from './busy.ts';
+import { describeError } from './describe-error.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { linesOf } from './lines.ts';
 import { plainOutput } from './plain.ts';
@@ -52,6 +54,40 @@ test('an error that names its host does not say it twice', () => {
   expect(linesOf({ type: 'host-unreachable', host: 'rpc-1', error }, style)).toEqual([
     'rpc-1  unreachable: the connection was lost',
   ]);
+});
+
+test('nothing that a host says steers the terminal', () => {
+  const evil = '\u001b]0;title\u0007\u001b[2J\r\u009b5m\u202e';
+  const busy = new BusyHosts();
+  const started: RunEvent = { type: 'resource-started', step: { ...step, resource: evil } };
+  const progress: RunEvent = { type: 'progress', step, progress: { what: `${evil}\n` } };
+  for (const event of [started, progress]) busy.follow(event);
+  const said = [
+    ...linesOf(
+      done({
+        step: { ...step, resource: evil },
+        outcome: 'failed',
+        note: `${evil}\n${evil}`,
+        differences: [{ what: evil, was: evil, wanted: evil }],
+        error: Object.assign(new Error(evil), { hint: evil }),
+      }),
+      style,
+    ),
+    ...linesOf(done({ note: evil }), style),
+    ...linesOf({ type: 'host-unreachable', host: 'h', error: new Problem(evil) }, style),
+    ...linesOf({ type: 'host-stopped', host: 'h', play: 'p', why: evil }, style),
+    ...linesOf({ type: 'play-skipped', play: 'p', why: evil }, style),
+    ...busy.list().map(({ what }) => what),
+  ];
+  for (const line of said) expect(line).not.toMatch(/\p{Cc}|\u202e/u);
+  expect(said.join('\n')).toContain('\\x1b]0;title\\x07');
+});
+
+test('of very many problems the first are told, and how many more there are', () => {
+  const problems = Array.from({ length: 150 }, (_, i) => new Problem(`problem ${i}`));
+  const lines = describeError(new Problems(problems)).split('\n');
+  expect(lines).toHaveLength(101);
+  expect(lines.at(-1)).toBe('… and 50 more');
 });
 
 test('busy hosts show elapsed time, progress and rate', () => {

@@ -63,6 +63,7 @@ test('bad input ends with 3, in one clear message, and writes nothing', async ()
   );
   await refused('--out is missing\n  name the folder to write to: --out DIR', '-i', inventory);
   await refused("Unexpected argument 'x'\n  see --help", 'x');
+  await refused('--out stands here twice\n  keep one of the two', '--out', out, '-o', out, '-i', inventory);
   await writeFile(out, '');
   await refused(`cannot write ${join(out, 'db-1/docker-compose.yml')} (ENOTDIR)`, '-i', inventory, '--out', out);
   const open = await run('--inventory', 'mainnet', '--out', out);

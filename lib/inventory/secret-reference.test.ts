@@ -45,6 +45,7 @@ test('a secret comes from the environment or a file, one line break less', async
 test('what is missing, empty or open to others is refused with its place', async () => {
   const at = 'a.yaml:3:5: credentials.state.password';
   expect(await refusal('env:NONE')).toBe(`${at}: environment variable NONE is not set\n  export NONE before the run`);
+  expect(await refusal('env:constructor')).toContain('environment variable constructor is not set');
   expect(await refusal('env:EMPTY')).toBe(`${at} is empty: environment variable EMPTY holds nothing`);
   expect(await refusal('file:none')).toBe(`${at}: none does not exist\n  write the password into it, mode 0600`);
   expect(await refusal(await put('empty', '\n'))).toBe(`${at} is empty: empty holds nothing`);

@@ -86,6 +86,12 @@ export function parseYaml(text: string, file: string): PlacedMap {
   const duplicates: Problem[] = [];
   // Gathered here: the parser goes through the whole file for each alias.
   const anchors = new Map<string, Node>();
+  const met = new Set<Node>();
+  const remember = (node: Node & { anchor?: string }): void => {
+    // Met again through an alias, it stands where it stood.
+    if (node.anchor && !met.has(node)) anchors.set(node.anchor, node);
+    met.add(node);
+  };
   const convert = (node: unknown, at: Place, depth: number): Placed => {
     if (!isNode(node)) return { kind: 'scalar', at, value: null };
     const here = node.range ? place(node.range[0]) : at;
@@ -95,7 +101,7 @@ export function parseYaml(text: string, file: string): PlacedMap {
       if (!target) throw new Problem(`no anchor &${node.source} stands before this`, { where: here });
       return { ...convert(target, here, depth + 1), at: here };
     }
-    if (node.anchor) anchors.set(node.anchor, node);
+    remember(node);
     if (isScalar(node)) return { kind: 'scalar', at: here, value: scalarValue(node.value) };
     if (isSeq(node)) return { kind: 'list', at: here, items: node.items.map((item) => convert(item, here, depth + 1)) };
     if (isMap(node)) return { kind: 'map', at: here, entries: entriesOf(node.items, here, depth) };
@@ -115,7 +121,7 @@ export function parseYaml(text: string, file: string): PlacedMap {
         for (const [name, entry] of merged(value, keyAt, depth)) if (!own.has(name)) entries.set(name, entry);
         continue;
       }
-      if (key.anchor) anchors.set(key.anchor, key);
+      remember(key);
       // As it is written: 0x10 is no other name for 16.
       const name = typeof key.value === 'string' ? key.value : (key.source ?? String(key.value));
       if (name === '__proto__') throw new Problem('unknown key __proto__', { where: keyAt });

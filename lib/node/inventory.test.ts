@@ -116,6 +116,94 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'snapshot', 'source'], undefined]],
     /snapshot\.source is missing: restore_with is source/,
   ],
+  [
+    'an address that only some programs take',
+    [[['vars', 'network', 'l1_rpc_url'], 'http:///x']],
+    /l1_rpc_url must be a web address/,
+  ],
+  [
+    'an address with a line break in it',
+    [[['vars', 'network', 'l1_rpc_url'], 'http://a/\n/b']],
+    /l1_rpc_url must be a web address/,
+  ],
+  [
+    'an address with a quote in it',
+    [[['vars', 'disk_alert', 'webhook'], 'http://a/"b']],
+    /webhook must be a web address/,
+  ],
+  [
+    'an address that curl counts through',
+    [[['vars', 'network', 'genesis', 'url'], 'http://a/[1-9]']],
+    /genesis\.url must be a web address/,
+  ],
+  [
+    'an address that is not HTTP',
+    [[['vars', 'network', 'trusted_sequencer_url'], 'ws://a/']],
+    /trusted_sequencer_url must be a web address/,
+  ],
+  [
+    'an image that is an option',
+    [[['vars', 'images', 'node'], '--privileged']],
+    /images\.node must be the name of an image/,
+  ],
+  ['an image of two words', [[['vars', 'images', 'prover'], 'a b']], /images\.prover must be the name of an image/],
+  [
+    'a time server with a directive behind it',
+    [[['vars', 'time_servers'], ['a\npidfile /x']]],
+    /time_servers\.0 must be a host name/,
+  ],
+  [
+    'a registry that is an address',
+    [[['vars', 'registry', 'address'], 'http://a/']],
+    /registry\.address must be host:port/,
+  ],
+  [
+    'a repository that is an option',
+    [[['vars', 'snapshot', 'source', 'repository'], '--upload-pack=x']],
+    /source\.repository must be one word that does not start with -/,
+  ],
+  [
+    'a tag that leaves its folder',
+    [[['vars', 'snapshot', 'source', 'ref'], 'v1/../..']],
+    /source\.ref must not contain \.\./,
+  ],
+  ['files in the root', [[['vars', 'paths'], { deployment: '/' }]], /paths\.deployment must name a folder/],
+  [
+    'files in a folder of the system',
+    [[['vars', 'paths'], { deployment: '/etc' }]],
+    /paths\.deployment must be a folder of its own/,
+  ],
+  ['a folder with a slash behind it', [[['vars', 'paths'], { data: '/data/' }]], /paths\.data must name a folder/],
+  [
+    'a name that PostgreSQL cuts off',
+    [[['vars', 'credentials', 'pool', 'database'], 'p'.repeat(64)]],
+    /pool\.database must be at most 63 characters long/,
+  ],
+  [
+    'a name that PostgreSQL keeps',
+    [[['vars', 'credentials', 'prover', 'user'], 'pg_prover']],
+    /prover\.user is a name that PostgreSQL keeps to itself/,
+  ],
+  [
+    'a database that is there already',
+    [[['vars', 'credentials', 'prover', 'database'], 'postgres']],
+    /prover\.database is one of PostgreSQL's own databases/,
+  ],
+  [
+    'a name like an option',
+    [[['vars', 'credentials', 'pool', 'user'], '-h']],
+    /pool\.user must start with a letter, a digit or _/,
+  ],
+  [
+    'more connections than PostgreSQL takes',
+    [[['vars', 'pool_db', 'max_connections'], 300000]],
+    /pool_db\.max_connections must be at most 262143/,
+  ],
+  [
+    'a pause without end',
+    [[['vars', 'verify'], { pause_seconds: 1e300 }]],
+    /verify\.pause_seconds must be at most 3600/,
+  ],
   ['an open path', [[['vars', 'paths'], { data: '/data/$(id)' }]], /paths\.data must be an absolute path of letters/],
 ])('%s', async (_, changes, expected) => {
   const lines = await complaints(changes);

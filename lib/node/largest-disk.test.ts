@@ -144,3 +144,10 @@ test('whatever is mounted, the choice is the largest usable one and independent 
     }),
   );
 });
+
+test('a named disk is not made ready for a folder where another one is mounted', () => {
+  const mounts = [mounted('/', 50), mounted('/data', 100)];
+  expect(() => choose(mounts, '/dev/blank', [device('/dev/blank')])).toThrow(
+    '/dev/blank cannot be mounted at /data: /dev/disk-data is mounted there already',
+  );
+});

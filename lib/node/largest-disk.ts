@@ -78,6 +78,13 @@ function namedDisk(
       code: exitCode.failed,
     });
   }
+  const taken = mounts.find(({ target }) => target === dataPath);
+  if (taken) {
+    throw new Problem(`${disk} cannot be mounted at ${dataPath}: ${taken.source} is mounted there already`, {
+      hint: `give it a folder of its own in the inventory (paths: { data: … }), or name the disk that is there (docker_root: { disk: ${dataPath} })`,
+      code: exitCode.failed,
+    });
+  }
   return { mountPoint: dataPath, root: `${dataPath}/docker`, equals: [], device: disk };
 }
 

@@ -2,14 +2,17 @@ import { z } from 'zod';
 import { addressSchema } from '../inventory/schema.ts';
 import type { Secret } from '../secret/secret.ts';
 
-/** Seconds, bytes and fractions carry their unit in the description, which also feeds the editor's schema. */
+/** RFC 3986: an address goes into files and command lines as it stands, and has to mean the same to every program. */
+const webAddress =
+  /^https?:\/\/(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2}|\[[\dA-F:.]+\])+(?:[/?#](?:[\w.~!$&'()*+,;=:@/?#-]|%[\dA-F]{2})*)?$/i;
 const url = z
-  .url({ protocol: /^https?$/, abort: true })
-  // RFC 3986: what goes into files and command lines as it stands must not mean one thing to one program and another to the next.
-  .regex(
-    /^https?:\/\/(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2}|\[[\dA-F:.]+\])+(?:[/?#](?:[\w.~!$&'()*+,;=:@/?#-]|%[\dA-F]{2})*)?$/i,
-    "must be a web address in which all but letters, digits and -._~:/?#@!$&'()*+,;= is written as %XX",
-  );
+  .string()
+  .regex(webAddress, {
+    error:
+      "must be a web address (http:// or https://), with all but letters, digits and -._~:/?#@!$&'()*+,;= written as %XX",
+    abort: true,
+  })
+  .refine((address) => URL.canParse(address), 'must be a web address (http:// or https://)');
 const image = z
   .string()
   .regex(/^[A-Za-z0-9][\w./:@-]*$/, 'must be the name of an image, such as registry.example/owner/name:tag');
@@ -80,7 +83,10 @@ export const networkSchema = z.strictObject({
   }),
 });
 
-/** Variables of a deployment: for all hosts under `vars`, overridden for one host under its own `vars`. */
+/**
+ * Variables of a deployment: for all hosts under `vars`, overridden for one host under its own `vars`. Seconds, bytes and fractions
+ * carry their unit in the description, which also feeds the editor's schema.
+ */
 export const variablesSchema = z.strictObject({
   generation: z.enum(['current', 'older']).default('current').describe('Generation of configuration and images'),
   network: networkSchema,

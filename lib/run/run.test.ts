@@ -3,6 +3,7 @@ import type { Facts } from '../host/facts.ts';
 import type { Reader, Writer } from '../host/host.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing.ts';
+import { exitCode, Problem } from '../problem.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
@@ -209,11 +210,43 @@ test('after an interrupt no new change is begun', async () => {
       controller.abort();
     },
   });
-  const { outcomes, result } = await runWith(
+  const { outcomes, events, result } = await runWith(
     [play('all', { hosts: 'all', roles: [role<object>('r', () => [interrupting, thing(made, 'a')])] })],
     inventoryOf({ a: ['h1'] }),
     { interrupt: controller.signal },
   );
   expect(outcomes).toEqual(['h1 interrupting changed']);
+  expect(events.map(({ type }) => type)).toContain('stopping');
   expect(result).toMatchObject({ interrupted: true, hosts: [{ stopped: 'interrupted' }] });
+});
+
+test('a host that a role does not fit fails there, and others go on', async () => {
+  const made = new Set<string>();
+  const first = role<object>('first', ({ host }) => [thing(made, `first ${host.name}`)]);
+  const choosy = role<object>('choosy', ({ host }) => {
+    if (host.name === 'h1') throw new Problem('its disk is taken', { code: exitCode.failed });
+    return [thing(made, host.name)];
+  });
+  const { outcomes } = await runWith(
+    [play('all', { hosts: 'all', roles: [first, choosy] })],
+    inventoryOf({ a: ['h1', 'h2'] }),
+  );
+  expect(outcomes.sort()).toEqual([
+    'h1 first h1 changed',
+    'h1 h1 is fit for it failed',
+    'h2 first h2 changed',
+    'h2 h2 changed',
+  ]);
+});
+
+test('bad input that shows only when a role is made ends the run before anything is changed', async () => {
+  const made = new Set<string>();
+  const first = role<object>('first', ({ host }) => [thing(made, host.name)]);
+  const choosy = role<object>('choosy', ({ host }) => {
+    if (host.name === 'h2') throw new Problem('two values do not fit together');
+    return [];
+  });
+  const plays = [play('all', { hosts: 'all', roles: [first, choosy] })];
+  await expect(runWith(plays, inventoryOf({ a: ['h1', 'h2'] }))).rejects.toThrow('do not fit together');
+  expect(made.size).toBe(0);
 });

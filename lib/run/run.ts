@@ -2,8 +2,9 @@ import { ConnectionLost } from '../host/connection.ts';
 import type { Facts } from '../host/facts.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { selectHosts } from '../inventory/pattern.ts';
-import { describeVerdict } from '../resource/resource.ts';
-import type { Role } from '../resource/role.ts';
+import { exitCode, Problem } from '../problem.ts';
+import { describeVerdict, type Resource, task } from '../resource/resource.ts';
+import type { Context, Role } from '../resource/role.ts';
 import { converge } from './converge.ts';
 import type { HostSummary, Listener } from './events.ts';
 import { HostRun, type Item } from './host-run.ts';
@@ -111,7 +112,7 @@ async function prepare<V>(
     for (const play of playbook.plays) {
       if (!playHosts(play, inventory).has(target.name)) continue;
       for (const role of play.roles.filter((r) => selected(r, options))) {
-        for (const resource of await role.resources(context)) {
+        for (const resource of await resourcesOf(role, context)) {
           const step = { host: target.name, play: play.name, role: role.name, resource: resource.name };
           items.push({ step, resource, seen: undefined });
         }
@@ -120,6 +121,17 @@ async function prepare<V>(
     host.items = items;
     await host.look(items);
   });
+}
+
+/** A host that a role cannot be made to fit fails when that role's turn comes; other hosts go on. */
+async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<readonly Resource[]> {
+  try {
+    return await role.resources(context);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code === exitCode.badInput) throw error;
+    const refuse = () => Promise.reject(error);
+    return [task(`${context.host.name} is fit for it`, { check: refuse, apply: refuse })];
+  }
 }
 
 function selected<V>(role: Role<V>, options: RunOptions): boolean {
