@@ -126,6 +126,11 @@ function explain(name: string, config: SshConfig, login: Login, error: SshError)
     case 'EAI_AGAIN':
       return new TryAgain(name, `the name server did not answer for ${config.host}`, undefined, error);
   }
+  // The library's words for a connection that the host ended, however soon that was.
+  if (error.message === 'No response from server') {
+    const hint = 'its sshd may be turning connections away (MaxStartups, PerSourcePenalties); its log says why';
+    return new TryAgain(name, `${where} ended the connection before the login`, hint, error);
+  }
   if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {
     const hint = 'is the host up, and does a firewall let us through?';
     return new TryAgain(name, `no answer from ${where} within ${tryMs / 1000} s`, hint, error);

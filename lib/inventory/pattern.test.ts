@@ -62,3 +62,9 @@ test.each([
     expect.objectContaining({ message, code: 3, ...(hint && { hint }) }),
   );
 });
+
+test('many asterisks are no more than one', () => {
+  const start = performance.now();
+  expect(() => selectHosts({ hosts }, `${'*'.repeat(60)}x`)).toThrow('no host or group is called');
+  expect(performance.now() - start).toBeLessThan(1000);
+});

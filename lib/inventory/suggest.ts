@@ -1,22 +1,20 @@
 /** How many single-character edits (insert, delete, replace, swap of neighbours) lie between two words. */
 export function editDistance(a: string, b: string): number {
-  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+  // The last two rows are all that a row is made of.
+  let before: number[] = [];
+  let above = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const differ = a[i - 1] === b[j - 1] ? 0 : 1;
       const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const cell = (r: number, c: number): number => (r === i ? row[c] : rows[r]?.[c]) ?? Number.POSITIVE_INFINITY;
-      row[j] = Math.min(
-        cell(i - 1, j) + 1,
-        cell(i, j - 1) + 1,
-        cell(i - 1, j - 1) + differ,
-        swapped ? cell(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY,
-      );
+      const least = Math.min((above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (above[j - 1] ?? 0) + differ);
+      row[j] = swapped ? Math.min(least, (before[j - 2] ?? 0) + 1) : least;
     }
-    rows.push(row);
+    before = above;
+    above = row;
   }
-  return rows[a.length]?.[b.length] ?? 0;
+  return above[b.length] ?? 0;
 }
 
 /** The known word that was most likely meant, or undefined where none is near: a third of the letters may differ. */

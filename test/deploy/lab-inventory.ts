@@ -1,12 +1,13 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * The lab's inventory with some of its text replaced, in a file of its own.
+ * The lab's inventory with some of its text replaced, in a file of its own that goes when the test ends.
  *
  * @param changes text in inventory/lab.yaml -> what stands there instead
  * @throws Error when a text is not there, so that no test changes nothing without knowing
@@ -18,7 +19,9 @@ export async function changedLabInventory(changes: Record<string, string>): Prom
     if (!text.includes(old)) throw new Error(`inventory/lab.yaml does not say ${old}`);
     text = text.replace(old, wanted);
   }
-  const file = join(await mkdtemp(join(tmpdir(), 'lab-inventory-')), 'lab-changed.yaml');
+  const folder = await mkdtemp(join(tmpdir(), 'lab-inventory-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'lab-changed.yaml');
   await writeFile(file, text);
   return file;
 }
