@@ -11,6 +11,8 @@ export interface Style {
   readonly paint: Paint;
   /** Show what is ok as well, and the stack of unexpected errors. */
   readonly verbose: boolean;
+  /** Check mode: what a run would change is pending. */
+  readonly check: boolean;
   /** Width of the column of host names. */
   readonly hostWidth: number;
 }
@@ -106,7 +108,7 @@ function onHost(host: string, style: Style, lines: readonly string[]): string[] 
 export function summaryLines(hosts: readonly HostSummary[], total: number, style: Style): string[] {
   const columns: readonly (readonly [string, (host: HostSummary) => string])[] = [
     ['ok', (h) => String(h.counts.ok)],
-    ['changed', (h) => String(h.counts.changed + h.counts.pending)],
+    style.check ? ['pending', (h) => String(h.counts.pending)] : ['changed', (h) => String(h.counts.changed)],
     ['unknown', (h) => String(h.counts.unknown)],
     ['warnings', (h) => String(h.counts.warning)],
     ['failed', (h) => (h.unreachable ? 'unreachable' : String(h.counts.failed))],

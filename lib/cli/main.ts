@@ -92,6 +92,7 @@ function output(options: Options, hosts: readonly string[]) {
   const style: Style = {
     paint: paintFor(process.stdout),
     verbose: options.verbose,
+    check: options.check,
     hostWidth: Math.max(4, ...hosts.map((host) => host.length)),
   };
   return process.stdout.isTTY

@@ -5,10 +5,10 @@ import { Secret } from '../secret/secret.ts';
 import { BusyHosts } from './busy.ts';
 import { describeError } from './describe-error.ts';
 import { exitCodeOf } from './exit-code.ts';
-import { linesOf } from './lines.ts';
+import { linesOf, summaryLines } from './lines.ts';
 import { plainOutput } from './plain.ts';
 
-const style = { paint: (_style: unknown, text: string) => text, verbose: false, hostWidth: 5 };
+const style = { paint: (_style: unknown, text: string) => text, verbose: false, check: false, hostWidth: 5 };
 const step = { host: 'rpc-1', play: 'p', role: 'docker', resource: 'file /etc/docker/daemon.json' };
 const done = (details: object): RunEvent => ({
   type: 'resource-done',
@@ -125,4 +125,11 @@ test.each<[Partial<Omit<HostSummary, 'counts'>> & { counts?: Partial<HostSummary
   const summary = { host: 'h', seconds: 1, unreachable: false, stopped: undefined, roundTrips: 1, ...host, counts };
   expect(exitCodeOf({ hosts: [summary], interrupted: false })).toBe(code);
   expect(exitCodeOf({ hosts: [summary], interrupted: true })).toBe(130);
+});
+
+test('what check mode counts is pending, what a run counts is changed', () => {
+  const counts = { ok: 1, changed: 0, pending: 3, unknown: 0, warning: 0, failed: 0 };
+  const host = { host: 'h', seconds: 1, unreachable: false, stopped: undefined, roundTrips: 1, counts };
+  expect(summaryLines([host], 1, { ...style, check: true })[1]).toMatch(/ok\s+pending\s+unknown/);
+  expect(summaryLines([host], 1, style)[1]).toMatch(/ok\s+changed\s+unknown/);
 });

@@ -45,7 +45,9 @@ export function runPlaybook(name: string, ...args: readonly string[]): Promise<E
 /** The rows of the summary table: what it says of each host. */
 export function summaryOf(output: string): Record<string, Record<string, string>> {
   const lines = output.split('\n');
-  const at = lines.findLastIndex((line) => /^\s+ok\s+changed\s+unknown\s+warnings\s+failed\s+time/.test(line));
+  const at = lines.findLastIndex((line) =>
+    /^\s+ok\s+(changed|pending)\s+unknown\s+warnings\s+failed\s+time/.test(line),
+  );
   if (at < 0) throw new Error(`no summary in:\n${output}`);
   const titles = ['ok', 'changed', 'unknown', 'warnings', 'failed'];
   const rows: Record<string, Record<string, string>> = {};
