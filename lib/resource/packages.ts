@@ -11,6 +11,10 @@ const listsAge = 24 * 60;
 /** A large download from a slow mirror. Seconds. */
 const installTimeout = 3600;
 
+/** Package lists are some ten megabytes. Seconds. */
+const fetchTimeout = 90;
+const fetchAttempts = 4;
+
 /** Distribution packages that have to be installed, in whatever version the distribution gives. Never removes one. */
 export function packages(...names: readonly string[]): Resource {
   for (const name of names) {
@@ -82,13 +86,25 @@ async function update(host: Writer): Promise<CommandFailed | undefined> {
   host.progress({ what: 'fetching package lists' });
   for (let waited = 0; ; waited += lockPoll) {
     try {
-      await host.run`apt-get -q update`;
+      await fetchLists(host);
       return undefined;
     } catch (error) {
       if (!(error instanceof CommandFailed)) throw error;
       if (!isLocked(error.output) || waited >= lockTimeout) return error;
       host.progress({ what: 'waiting for another apt', done: waited, total: lockTimeout, unit: 'seconds' });
       await host.sleep(lockPoll);
+    }
+  }
+}
+
+/** apt at times waits for ever on a connection that a proxy has closed; what it has fetched so far is not fetched again. */
+async function fetchLists(host: Writer): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await host.run({ timeoutSeconds: fetchTimeout })`apt-get -q update`;
+      return;
+    } catch (error) {
+      if (!(error instanceof CommandFailed && error.output.timedOut) || attempt === fetchAttempts) throw error;
     }
   }
 }

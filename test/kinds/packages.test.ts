@@ -90,6 +90,20 @@ test('another apt that holds the locks is waited for', async () => {
   expect(performance.now() - start).toBeGreaterThan(8000);
 });
 
+test('a fetch of the lists that hangs is given up and tried again', async () => {
+  await purge();
+  await host.run`rm -rf /var/lib/apt/lists && mkdir -p /var/lib/apt/lists/partial`;
+  const once = '/etc/apt/apt.conf.d/99kinds-test-hang';
+  const hang =
+    'APT::Update::Pre-Invoke {"[ -e /run/kinds-test-hung ] || { touch /run/kinds-test-hung; sleep 1000; }";};';
+  await host.write(once, `${hang}\n`, { mode: 0o644, owner: 'root', group: 'root' });
+  try {
+    await converge(host, packages(one));
+  } finally {
+    await host.run`rm ${once}`;
+  }
+});
+
 test('an installation that was cut off is finished first', async () => {
   await purge();
   await host.run`apt-get -q download ${one} && dpkg --unpack ${one}_*.deb && rm ${one}_*.deb && touch /var/lib/dpkg/updates/0001`;
