@@ -54,7 +54,18 @@ export function genesisPath(vars: Pick<Variables, 'paths'>): string {
  *
  * @throws Problem or Problems from a template, Problem where the deployment has no database host
  */
-export async function renderHost(context: RenderContext): Promise<RenderedHost> {
+export function renderHost(context: RenderContext): Promise<RenderedHost> {
+  const known = rendered.get(context.vars);
+  if (known && known.host === context.host && known.hosts === context.hosts) return known.result;
+  const result = renderAnew(context);
+  rendered.set(context.vars, { host: context.host, hosts: context.hosts, result });
+  return result;
+}
+
+/** Half a dozen roles ask for the same host's files, and preflight on every host for all hosts'. */
+const rendered = new WeakMap<Variables, Omit<RenderContext, 'vars'> & { readonly result: Promise<RenderedHost> }>();
+
+async function renderAnew(context: RenderContext): Promise<RenderedHost> {
   const { vars } = context;
   const isDatabase = context.host.groups.includes('database');
   const values = valuesFor(context);

@@ -17,8 +17,6 @@ export interface Step {
  */
 export type Outcome = 'ok' | 'changed' | 'pending' | 'unknown' | 'warning' | 'failed';
 
-export const outcomes: readonly Outcome[] = ['ok', 'changed', 'pending', 'unknown', 'warning', 'failed'];
-
 /** What became of one host. */
 export interface HostSummary {
   readonly host: string;
