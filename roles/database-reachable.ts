@@ -1,4 +1,4 @@
-import { databaseHost } from '../lib/node/inventory.ts';
+import { databaseHost } from '../lib/node/database-host.ts';
 import type { Variables } from '../lib/node/variables.ts';
 import { drift, expectation, ok, unknownUntil } from '../lib/resource/resource.ts';
 import { role } from '../lib/resource/role.ts';

@@ -1,7 +1,7 @@
 import type { Reader } from '../lib/host/host.ts';
+import { databaseHost } from '../lib/node/database-host.ts';
 import { stateDatabase } from '../lib/node/databases.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/hardware.ts';
-import { databaseHost } from '../lib/node/inventory.ts';
 import { portIsFree, publishedPorts } from '../lib/node/published-ports.ts';
 import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/reachable.ts';
 import { genesisPath, renderHost } from '../lib/node/render.ts';

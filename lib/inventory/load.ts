@@ -24,6 +24,8 @@ export interface LoadOptions {
 export interface LoadedInventory<V> extends Inventory<V> {
   /** Where a host's variable stands: in the host's own `vars`, in `vars`, or in a file of variables. */
   placeOf(host: string, path: Path): Place;
+  /** Where a variable's name stands. */
+  placeOfKey(host: string, path: Path): Place;
   /** Where a group's name stands, or `groups` where there is no such group. */
   placeOfGroup(group: string): Place;
 }
@@ -93,6 +95,7 @@ export async function loadInventory<S extends z.ZodType>(
     file,
     hosts: reached.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
     placeOf: (host, path) => valuePlace(varsByHost.get(host) ?? top, path),
+    placeOfKey: (host, path) => keyPlace(varsByHost.get(host) ?? top, path),
     placeOfGroup: (group) => keyPlace(top, ['groups', group]),
   };
 }

@@ -15,6 +15,8 @@ export type FileName = (typeof fileNames)[number];
 export interface Generation {
   /** Path of the node binary in its image. */
   readonly nodeBinary: string;
+  /** Tags of the images that go with its configuration (spec part 2); the node's is also the tag of its source. */
+  readonly versions: { readonly node: string; readonly prover: string };
   /** Path, in the prover's image, of the file that `zkProver -c` reads. */
   readonly proverConfig: string;
   /** Keys under which the genesis file names the block of creation; all are integers. */
@@ -31,6 +33,7 @@ export interface Generation {
 export const generations: Readonly<Record<Variables['generation'], Generation>> = {
   current: {
     nodeBinary: '/app/zkevm-node',
+    versions: { node: 'v3.1.0', prover: 'v6.0.2' },
     proverConfig: '/usr/src/app/config.json',
     genesisBlocks: ['rollupCreationBlockNumber', 'rollupManagerCreationBlockNumber'],
     genesisContracts: [
@@ -44,6 +47,7 @@ export const generations: Readonly<Record<Variables['generation'], Generation>> 
   },
   older: {
     nodeBinary: '/app/cdk-validium-node',
+    versions: { node: 'v1.2.3', prover: 'v1.0.0' },
     proverConfig: '/usr/src/app/config.json',
     genesisBlocks: ['genesisBlockNumber'],
     genesisContracts: ['cdkValidiumAddress', 'maticTokenAddress', 'cdkDataCommitteeContract'],
@@ -52,25 +56,45 @@ export const generations: Readonly<Record<Variables['generation'], Generation>> 
   },
 };
 
-/** Sizes of the prover: the inventory's, or else the generation's. */
-export function proverOf(vars: {
-  readonly generation: Variables['generation'];
-  readonly prover: RawVariables['prover'];
-}): Variables['prover'] {
-  const { prover } = generations[vars.generation];
-  return {
-    pool_connections: vars.prover.pool_connections ?? prover.pool_connections,
-    executor_threads: vars.prover.executor_threads ?? prover.executor_threads,
-    hash_db_threads: vars.prover.hash_db_threads ?? prover.hash_db_threads,
-  };
-}
-
 /** The generation that a host's variables name. */
 export function generationOf(vars: Pick<Variables, 'generation'>): Generation {
   return generations[vars.generation];
 }
 
-/** Path of the node binary: the inventory's, or else the generation's. */
-export function nodeBinaryOf(vars: Pick<Variables, 'generation' | 'node_binary'>): string {
-  return vars.node_binary ?? generationOf(vars).nodeBinary;
+/** What a generation fills in where the inventory names nothing: sizes of the prover, versions, the path of the binary. */
+export function generationDefaults(
+  vars: RawVariables,
+): Pick<Variables, 'prover' | 'images' | 'node_binary' | 'snapshot'> {
+  const { prover, versions, nodeBinary } = generations[vars.generation];
+  const { source, ...snapshot } = vars.snapshot;
+  return {
+    prover: {
+      pool_connections: vars.prover.pool_connections ?? prover.pool_connections,
+      executor_threads: vars.prover.executor_threads ?? prover.executor_threads,
+      hash_db_threads: vars.prover.hash_db_threads ?? prover.hash_db_threads,
+    },
+    images: {
+      ...vars.images,
+      node: versioned(vars.images.node, versions.node),
+      prover: versioned(vars.images.prover, versions.prover),
+    },
+    node_binary: vars.node_binary ?? nodeBinary,
+    snapshot: source ? { ...snapshot, source: { ...source, ref: source.ref ?? versions.node } } : snapshot,
+  };
+}
+
+/** The generation whose own version an image is named with, if any: it goes with that generation's configuration only. */
+export function generationOfImage(image: string, program: 'node' | 'prover'): Variables['generation'] | undefined {
+  const names = Object.keys(generations) as Variables['generation'][];
+  return names.find((name) => generations[name].versions[program] === tagOf(image));
+}
+
+/** The image with a version: its own tag or digest, or else the one given. */
+function versioned(image: string, version: string): string {
+  return tagOf(image) === undefined && !image.includes('@') ? `${image}:${version}` : image;
+}
+
+/** What stands behind the last `:` that is no registry's port. */
+function tagOf(image: string): string | undefined {
+  return /:([^/:@]+)(?:@.*)?$/.exec(image)?.[1];
 }

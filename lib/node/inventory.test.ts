@@ -2,7 +2,8 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { describeProblem, Problem, Problems } from '../problem.ts';
-import { databaseHost, loadDeployment } from './inventory.ts';
+import { databaseHost } from './database-host.ts';
+import { loadDeployment } from './inventory.ts';
 import { type Changes, labDeployment } from './testdata/lab-deployment.ts';
 
 async function complaints(changes: Changes): Promise<string[]> {

@@ -3,11 +3,12 @@ import { type LoadedInventory, type LoadOptions, loadInventory } from '../invent
 import { readSecret } from '../inventory/secret-reference.ts';
 import { Problem, Problems } from '../problem.ts';
 import type { Secret } from '../secret/secret.ts';
-import { proverOf } from './generation.ts';
+import { generationDefaults, generationOfImage } from './generation.ts';
+import { groups } from './groups.ts';
+import { overrideFaults } from './overrides.ts';
 import { type RawVariables, type Variables, variablesSchema } from './variables.ts';
 
 const stores = ['state', 'pool', 'prover'] as const;
-const groups = ['database', 'rpc'];
 
 /** The passwords go unescaped into a connection URL, and into TOML, JSON, YAML and SQL: only these are safe in all of them. */
 const passwordCharacters = {
@@ -39,7 +40,7 @@ export async function loadDeployment(nameOrFile: string, options: LoadOptions = 
         ...host,
         vars: {
           ...host.vars,
-          prover: proverOf(host.vars),
+          ...generationDefaults(host.vars),
           credentials: {
             state: { ...credentials.state, password: state as Secret },
             pool: { ...credentials.pool, password: pool as Secret },
@@ -54,24 +55,17 @@ export async function loadDeployment(nameOrFile: string, options: LoadOptions = 
   return { name: inventory.name, file: inventory.file, hosts };
 }
 
-/** The one Database+Sync server of a deployment. @throws Problem where there is not exactly one */
-export function databaseHost<V>(hosts: readonly InventoryHost<V>[]): InventoryHost<V> {
-  const [host, ...others] = hosts.filter((candidate) => candidate.groups.includes('database'));
-  if (!host || others.length > 0) throw new Problem('a deployment has exactly one host in group database');
-  return host;
-}
-
 function groupProblems(inventory: LoadedInventory<RawVariables>): Problem[] {
   const inGroup = (group: string): readonly InventoryHost<RawVariables>[] =>
     inventory.hosts.filter((host) => host.groups.includes(group));
   const problems: Problem[] = [];
   const used = new Set(inventory.hosts.flatMap((host) => host.groups));
   for (const group of used) {
-    if (groups.includes(group)) continue;
+    if (group in groups) continue;
     problems.push(
       new Problem(`unknown group ${group}`, {
         where: inventory.placeOfGroup(group),
-        hint: 'the groups are database and rpc',
+        hint: `the groups are ${Object.keys(groups).join(' and ')}`,
       }),
     );
   }
@@ -169,7 +163,7 @@ function valueProblems(inventory: LoadedInventory<RawVariables>, host: Inventory
     problems.push(new Problem(what, { where: inventory.placeOf(host.name, path), hint }));
   };
 
-  const { executor_threads, hash_db_threads, pool_connections } = proverOf(vars);
+  const { executor_threads, hash_db_threads, pool_connections } = generationDefaults(vars).prover;
   const threads = executor_threads + hash_db_threads + 1;
   if (threads > pool_connections) {
     refuse(
@@ -178,7 +172,10 @@ function valueProblems(inventory: LoadedInventory<RawVariables>, host: Inventory
     );
   }
   if (host.groups.includes('database')) {
-    const needed = inventory.hosts.reduce((sum, each) => sum + proverOf(each.vars).pool_connections, 0);
+    const needed = inventory.hosts.reduce(
+      (sum, each) => sum + generationDefaults(each.vars).prover.pool_connections,
+      0,
+    );
     if (needed >= vars.state_db.max_connections) {
       refuse(
         ['state_db', 'max_connections'],
@@ -207,6 +204,19 @@ function valueProblems(inventory: LoadedInventory<RawVariables>, host: Inventory
   }
   if (vars.disk_alert.clear_percent >= vars.disk_alert.warn_percent) {
     refuse(['disk_alert', 'clear_percent'], 'disk_alert.clear_percent must be below disk_alert.warn_percent');
+  }
+  for (const program of ['node', 'prover'] as const) {
+    const other = generationOfImage(vars.images[program], program);
+    if (other === undefined || other === vars.generation) continue;
+    refuse(
+      ['images', program],
+      `images.${program} has the ${other} generation's version, and generation is ${vars.generation}`,
+      "each goes with its own configuration; without a tag the generation's own version is taken",
+    );
+  }
+  for (const { path, at, what, hint } of overrideFaults(vars)) {
+    const where = at === 'key' ? inventory.placeOfKey(host.name, path) : inventory.placeOf(host.name, path);
+    problems.push(new Problem(what, { where, hint }));
   }
   if (vars.docker_root.format && vars.docker_root.disk === undefined) {
     refuse(

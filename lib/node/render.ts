@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import toml from '@iarna/toml';
 import { parse as parseYaml } from 'yaml';
 import { configHashLabel } from '../resource/compose-service.ts';
 import type { Content } from '../resource/content.ts';
 import type { Context } from '../resource/role.ts';
-import { Secret } from '../secret/secret.ts';
-import { renderTemplateFile, type Values } from '../template/template.ts';
-import { type FileName, generationOf, nodeBinaryOf } from './generation.ts';
-import { databaseHost } from './inventory.ts';
+import { renderWithOverrides } from '../template/override.ts';
+import { renderTemplate, type Values } from '../template/template.ts';
+import type { FileName } from './generation.ts';
+import { overridesFor } from './overrides.ts';
+import { templateOf } from './templates.ts';
+import { type InsidePorts, valuesFor } from './values.ts';
 import type { Variables } from './variables.ts';
 
 /** What a host's files are rendered from. */
@@ -41,6 +41,8 @@ export interface RenderedHost {
   readonly files: readonly RenderedFile[];
   /** undefined where the host does not run it. */
   readonly services: Readonly<Record<ServiceName, RenderedService | undefined>>;
+  /** TCP ports on which the programs listen inside their containers, as their configuration says. */
+  readonly listens: Readonly<Record<'prover' | 'json-rpc', readonly number[]>>;
 }
 
 /** Where the checked genesis file is, from which the node's containers mount it. */
@@ -68,22 +70,60 @@ const rendered = new WeakMap<Variables, Omit<RenderContext, 'vars'> & { readonly
 async function renderAnew(context: RenderContext): Promise<RenderedHost> {
   const { vars } = context;
   const isDatabase = context.host.groups.includes('database');
-  const values = valuesFor(context);
-  const names: readonly FileName[] = isDatabase
-    ? ['init_prover_db.sql', 'node.config.toml', 'prover.config.json', 'snapshot_restore.toml']
-    : ['node.config.toml', 'prover.config.json'];
-  const mounted = await Promise.all(
-    names.map(async (name) => renderedFile(name, await render(vars, name, values), vars)),
-  );
+  const render = (name: FileName, inside: InsidePorts) => renderedFile(name, renderOne(context, name, inside), vars);
+
+  // The node is told where the prover listens, and Compose where both do: as their own configuration has it.
+  const prover = render('prover.config.json', {});
+  const proverPorts = proverPortsIn(prover.content.text);
+  const node = render('node.config.toml', proverPorts);
+  const nodePorts = nodePortsIn(node.content.text);
+  const inside = { ...proverPorts, ...nodePorts };
+  const mounted = isDatabase
+    ? [render('init_prover_db.sql', inside), node, prover, render('snapshot_restore.toml', inside)]
+    : [node, prover];
 
   const template = isDatabase ? 'docker-compose.database.yml' : 'docker-compose.rpc.yml';
-  const unlabelled = await render(vars, template, { ...values, ...hashValues(() => '') });
+  const unlabelled = renderCompose(context, template, inside, () => '');
   const services = hashedServices(unlabelled.text, mounted, vars);
-  const compose = await render(vars, template, {
-    ...values,
-    ...hashValues((name) => services[name]?.configHash ?? ''),
-  });
-  return { files: [renderedFile('docker-compose.yml', compose, vars), ...mounted], services };
+  const compose = renderCompose(context, template, inside, (name) => services[name]?.configHash ?? '');
+  return {
+    files: [renderedFile('docker-compose.yml', compose, vars), ...mounted],
+    services,
+    listens: {
+      prover: [proverPorts.hashDb, proverPorts.executor],
+      'json-rpc': [nodePorts.rpc],
+    },
+  };
+}
+
+function proverPortsIn(config: string): { readonly hashDb: number; readonly executor: number } {
+  const { hashDBServerPort, executorServerPort } = JSON.parse(config);
+  return { hashDb: hashDBServerPort, executor: executorServerPort };
+}
+
+function nodePortsIn(config: string): { readonly rpc: number; readonly webSocket: number; readonly metrics: number } {
+  const { RPC, Metrics } = toml.parse(config) as unknown as NodePorts;
+  return { rpc: RPC.Port, webSocket: RPC.WebSockets.Port, metrics: Metrics.Port };
+}
+
+interface NodePorts {
+  readonly RPC: { readonly Port: number; readonly WebSockets: { readonly Port: number } };
+  readonly Metrics: { readonly Port: number };
+}
+
+function renderOne(context: RenderContext, name: FileName, inside: InsidePorts): Content {
+  const { text, source } = templateOf(context.vars.generation, name);
+  return renderWithOverrides(text, valuesFor(context, inside), source, overridesFor(context.vars, name));
+}
+
+function renderCompose(
+  context: RenderContext,
+  name: string,
+  inside: InsidePorts,
+  hashOf: (name: ServiceName) => string,
+): Content {
+  const { text, source } = templateOf(context.vars.generation, name);
+  return renderTemplate(text, { ...valuesFor(context, inside), ...hashValues(hashOf) }, source);
 }
 
 /** Where the database image looks for scripts of its first start. */
@@ -91,88 +131,8 @@ const initScripts = '/docker-entrypoint-initdb.d/';
 
 const serviceNames: readonly ServiceName[] = ['state-db', 'pool-db', 'prover', 'sync', 'json-rpc'];
 
-/** Only credentials, addresses, sizes and paths: all else stands in the templates. */
-function valuesFor({ host, vars, hosts }: RenderContext): Values {
-  const database = databaseHost(hosts);
-  const isDatabase = host.name === database.name;
-  const { state, pool, prover } = vars.credentials;
-  // On its own host the state database is a name of the container network; from another, an address and the published port.
-  const stateHost = isDatabase ? 'state-db' : database.reach.address;
-  const statePort = isDatabase ? 5432 : database.vars.ports.state_db;
-  return {
-    deployment_path: vars.paths.deployment,
-    data_path: vars.paths.data,
-    container_mtu: vars.container_mtu,
-    trusted_sequencer_url: vars.network.trusted_sequencer_url,
-    l1_rpc_url: vars.network.l1_rpc_url,
-
-    node_image: vars.images.node,
-    prover_image: vars.images.prover,
-    database_image: vars.images.database,
-    node_binary: nodeBinaryOf(vars),
-    node_host: isDatabase ? 'sync' : 'json-rpc',
-    prover_config_path: generationOf(vars).proverConfig,
-
-    state_db_user: state.user,
-    state_db_password: state.password,
-    state_db_name: state.database,
-    state_db_host: inUrl(stateHost),
-    state_db_host_port: statePort,
-    pool_db_user: pool.user,
-    pool_db_password: pool.password,
-    pool_db_name: pool.database,
-    prover_db_user: prover.user,
-    prover_db_password: prover.password,
-    prover_db_name: prover.database,
-    prover_database_url: new Secret(
-      `postgresql://${prover.user}:${prover.password.reveal()}@${inUrl(stateHost)}:${statePort}/${prover.database}`,
-    ),
-
-    state_db_port: vars.ports.state_db,
-    pool_db_port: vars.ports.pool_db,
-    prover_hash_db_port: vars.ports.prover_hash_db,
-    prover_executor_port: vars.ports.prover_executor,
-    sync_metrics_port: vars.ports.sync_metrics,
-    rpc_http_port: vars.ports.rpc_http,
-    rpc_websocket_port: vars.ports.rpc_websocket,
-    rpc_metrics_port: vars.ports.rpc_metrics,
-
-    state_db_max_connections: vars.state_db.max_connections,
-    state_db_shared_buffers: vars.state_db.shared_buffers,
-    state_db_work_mem: vars.state_db.work_mem,
-    state_db_wal_buffers: vars.state_db.wal_buffers,
-    state_db_effective_cache_size: vars.state_db.effective_cache_size,
-    state_db_maintenance_work_mem: vars.state_db.maintenance_work_mem,
-    state_db_max_wal_size: vars.state_db.max_wal_size,
-    state_db_min_wal_size: vars.state_db.min_wal_size,
-    state_db_max_worker_processes: vars.state_db.max_worker_processes,
-    state_db_shm_size: vars.state_db.shm_size,
-    pool_db_max_connections: vars.pool_db.max_connections,
-    state_max_conns: vars.node.state_connections,
-    pool_max_conns: vars.node.pool_connections,
-    prover_pool_connections: vars.prover.pool_connections,
-    prover_executor_threads: vars.prover.executor_threads,
-    prover_hash_db_threads: vars.prover.hash_db_threads,
-  };
-}
-
-/** The programs put the host into a URL as it is: an IPv6 address needs its brackets. */
-function inUrl(address: string): string {
-  return address.includes(':') ? `[${address}]` : address;
-}
-
 function hashValues(hashOf: (name: ServiceName) => string): Values {
   return Object.fromEntries(serviceNames.map((name) => [`${name.replaceAll('-', '_')}_config_hash`, hashOf(name)]));
-}
-
-const templatesFolder = fileURLToPath(new URL('../../templates', import.meta.url));
-
-/** Renders the template of the host's generation; what a generation does not have of its own, it shares with the current one. */
-async function render(vars: Variables, name: string, values: Values): Promise<Content> {
-  const candidates = generationOf(vars).templates.map((folder) => join(templatesFolder, folder, name));
-  const file = candidates.find((candidate) => existsSync(candidate));
-  if (file === undefined) throw new Error(`no template ${name} in ${candidates.join(' or ')}`);
-  return renderTemplateFile(file, values, join('templates', relative(templatesFolder, file)));
 }
 
 function renderedFile(name: FileName, content: Content, vars: Variables): RenderedFile {

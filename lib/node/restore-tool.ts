@@ -7,7 +7,6 @@ import { job } from '../resource/job.ts';
 import { meansTo } from '../resource/means-to.ts';
 import { packages } from '../resource/packages.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
-import { nodeBinaryOf } from './generation.ts';
 import { snapshotDirectory } from './snapshot.ts';
 import type { Variables } from './variables.ts';
 
@@ -40,7 +39,7 @@ function fromImage(vars: Variables, configuration: string): RestoreTool {
   const directory = snapshotDirectory(vars);
   const words = ['docker', 'run', '--rm', '--name', toolContainer, '--network', 'host', '--user', '0:0'];
   const mounts = ['--volume', `${configuration}:${configuration}:ro`, '--volume', `${directory}:${directory}:ro`];
-  const program = ['--entrypoint', nodeBinaryOf(vars), vars.images.node];
+  const program = ['--entrypoint', vars.node_binary, vars.images.node];
   return {
     resources: [dockerImage(vars.images.node)],
     command: [...words, ...mounts, ...program].map(quote).join(' '),
@@ -54,7 +53,7 @@ function fromSource(vars: Variables): RestoreTool {
       hint: 'name repository and ref under snapshot.source, or set snapshot.restore_with: image',
     });
   }
-  const binary = basename(nodeBinaryOf(vars));
+  const binary = basename(vars.node_binary);
   const path = `${snapshotDirectory(vars)}/tool/${source.ref.replaceAll('/', '_')}/${binary}`;
   const newEnough = goIsNewEnough(source.go_version);
   return {

@@ -5,6 +5,7 @@ import { type Place, Problem, Problems } from '../problem.ts';
 import { type Content, secretContent } from '../resource/content.ts';
 import { Secret } from '../secret/secret.ts';
 import { type FormatName, formatOf, formats } from './format.ts';
+import { placeOf } from './place.ts';
 
 /** Text stands between quotes, a whole number may also stand bare. */
 export type Value = string | number | Secret;
@@ -95,6 +96,11 @@ function slotsOf(template: string, values: Values, file: string): Slot[] {
 
 function faultOf(given: Value, value: string): string | undefined {
   if (typeof given === 'number') return Number.isSafeInteger(given) ? undefined : 'must be a whole number';
+  return textFault(value);
+}
+
+/** Why a text can stand in no file, or undefined. */
+export function textFault(value: string): string | undefined {
   if (value.includes('\0')) return 'has a NUL character, which no program takes';
   if (/\p{Surrogate}/u.test(value)) return 'is not well-formed text';
   if (/[\uE000\uE001]/.test(value)) return 'has a character of the private use area';
@@ -188,15 +194,10 @@ function putIn(
 }
 
 /** The parser's own classes become plain objects, so that two trees can be compared. */
-function plainTree(tree: unknown): unknown {
+export function plainTree(tree: unknown): unknown {
   if (Array.isArray(tree)) return tree.map(plainTree);
   if (typeof tree === 'object' && tree !== null) {
     return Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, plainTree(value)]));
   }
   return tree;
-}
-
-function placeOf(text: string, offset: number, file: string): Place {
-  const before = text.slice(0, offset).split('\n');
-  return { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }

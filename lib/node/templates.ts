@@ -1,0 +1,32 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { formatOf } from '../template/format.ts';
+import type { Source } from '../template/template.ts';
+import { generations } from './generation.ts';
+import type { Variables } from './variables.ts';
+
+/** A template as it stands under `templates/`. */
+export interface Template {
+  readonly text: string;
+  readonly source: Source;
+}
+
+const folder = fileURLToPath(new URL('../../templates', import.meta.url));
+const read = new Map<string, Template>();
+
+/** The template of a generation; what a generation does not have of its own, it shares with the current one. */
+export function templateOf(generation: Variables['generation'], name: string): Template {
+  const key = join(generation, name);
+  const known = read.get(key) ?? readTemplate(generation, name);
+  read.set(key, known);
+  return known;
+}
+
+function readTemplate(generation: Variables['generation'], name: string): Template {
+  const candidates = generations[generation].templates.map((each) => join(folder, each, name));
+  const file = candidates.find((candidate) => existsSync(candidate));
+  if (file === undefined) throw new Error(`no template ${name} in ${candidates.join(' or ')}`);
+  const shown = join('templates', relative(folder, file));
+  return { text: readFileSync(file, 'utf8'), source: { file: shown, format: formatOf(file) } };
+}
