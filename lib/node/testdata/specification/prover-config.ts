@@ -1,0 +1,96 @@
+import type { Row, Type } from './row.ts';
+
+/** Spec part 2, "prover.config.json (current)": set to true. */
+const setToTrue = [
+  'runExecutorServer',
+  'runHashDBServer',
+  'executeInParallel',
+  'useMainExecGenerated',
+  'saveOutputToFile',
+  'saveProofToFile',
+  'loadDBToMemCache',
+  'dbMultiWrite',
+  'dbGetTree',
+  'stateManager',
+];
+
+/** The same, set to false. */
+const setToFalse = [
+  'runExecutorClient',
+  'runExecutorClientMultithread',
+  'runHashDBTest',
+  'runAggregatorServer',
+  'runAggregatorClient',
+  'runFileGenBatchProof',
+  'runFileGenAggregatedProof',
+  'runFileGenFinalProof',
+  'runFileProcessBatch',
+  'runFileProcessBatchMultithread',
+  'runKeccakScriptGenerator',
+  'runKeccakTest',
+  'runStorageSMTest',
+  'runBinarySMTest',
+  'runMemAlignSMTest',
+  'runSHA256Test',
+  'runBlakeTest',
+  'saveRequestToFile',
+  'saveInputToFile',
+  'saveDbReadsToFile',
+  'saveDbReadsToFileOnChange',
+  'saveResponseToFile',
+  'opcodeTracer',
+  'logRemoteDbReads',
+  'logExecutorServerResponses',
+  'executorROMLineTraces',
+  'mapConstPolsFile',
+  'mapConstantsTreeFile',
+  'dbFlushInParallel',
+  'ECRecoverPrecalc',
+  'useAssociativeCache',
+];
+
+/** The same, its table. */
+const values: readonly (readonly [key: string, type: Type, value: unknown])[] = [
+  ['proverServerPort', 'integer', 50051],
+  ['proverClientPort', 'integer', 50051],
+  ['proverServerMockPort', 'integer', 50052],
+  ['proverServerMockTimeout', 'integer', 10000000],
+  ['proverClientHost', 'string', '127.0.0.1'],
+  ['executorClientHost', 'string', '127.0.0.1'],
+  ['executorServerPort', 'integer', 50071],
+  ['executorClientPort', 'integer', 50071],
+  ['hashDBServerPort', 'integer', 50061],
+  ['hashDBURL', 'string', 'local'],
+  ['aggregatorServerPort', 'integer', 50081],
+  ['aggregatorClientPort', 'integer', 50081],
+  ['aggregatorClientHost', 'string', '{host name of the node}'],
+  ['configPath', 'string', '{config directory}'],
+  ['outputPath', 'string', 'output'],
+  [
+    'databaseURL',
+    'string',
+    'postgresql://<PROVER_DB_USER>:<PROVER_DB_PASSWORD>@{host name of state-db}:5432/<PROVER_DB_NAME>',
+  ],
+  ['dbNodesTableName', 'string', 'state.nodes'],
+  ['dbProgramTableName', 'string', 'state.program'],
+  ['dbMTCacheSize', 'integer', 1024],
+  ['dbProgramCacheSize', 'integer', 512],
+  ['dbNumberOfPoolConnections', 'integer', 2000],
+  ['cleanerPollingPeriod', 'integer', 600],
+  ['requestsPersistence', 'integer', 3600],
+  ['maxExecutorThreads', 'integer', 500],
+  ['maxProverThreads', 'integer', 20],
+  ['maxHashDBThreads', 'integer', 300],
+  ['ECRecoverPrecalcNThreads', 'integer', 4],
+  ['inputFile', 'string', 'input_executor_0.json'],
+  ['inputFile2', 'string', 'input_executor_1.json'],
+  ['keccakScriptFile', 'string', 'config/scripts/keccak_script.json'],
+  ['storageRomFile', 'string', 'config/scripts/storage_sm_rom.json'],
+];
+
+/** Spec part 2, "prover.config.json (current)", whole. */
+export const proverConfig: readonly Row[] = [
+  ...setToTrue.map((key): Row => ['', key, 'boolean', true]),
+  ...setToFalse.map((key): Row => ['', key, 'boolean', false]),
+  ...values.map((row): Row => ['', ...row]),
+];

@@ -1,0 +1,449 @@
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import toml from '@iarna/toml';
+import { beforeAll, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { z } from 'zod';
+import type { Facts } from '../lib/host/facts.ts';
+import type { Reader, Writer } from '../lib/host/host.ts';
+import { Output } from '../lib/host/output.ts';
+import { shell } from '../lib/host/shell.ts';
+import { loadDeployment } from '../lib/node/inventory.ts';
+import { renderHost } from '../lib/node/render.ts';
+import { type Changes, labDeployment } from '../lib/node/testdata/lab-deployment.ts';
+import { type Variables, variablesSchema } from '../lib/node/variables.ts';
+import type { Context, Role } from '../lib/resource/role.ts';
+import { Secret } from '../lib/secret/secret.ts';
+
+// Each variable of the inventory is changed alone, and everything that uses it has to follow: values in the rendered files, and
+// roles, by what their resources ask of a bare host and would do to it. `db` is the Database+Sync server, `rpc` an RPC server.
+
+const GB = 1e9;
+const facts: Facts = {
+  distribution: { id: 'debian', version: '12', codename: 'bookworm', title: 'Debian 12' },
+  architecture: 'x86_64',
+  kernel: '6.1.0',
+  cpu: { count: 4, mhz: 2000, model: 'any', flags: ['avx2'] },
+  memory: 8 * GB,
+  mounts: ['/', '/data', '/srv'].map((target, i) => ({
+    target,
+    source: `/dev/vd${i}`,
+    type: 'ext4',
+    options: ['rw'],
+    size: (i === 1 ? 900 : 50) * GB,
+    available: 40 * GB,
+  })),
+  blockDevices: [
+    {
+      path: '/dev/vdz',
+      size: 100 * GB,
+      type: 'disk',
+      rotational: false,
+      transport: 'nvme',
+      signature: '',
+      mountpoints: [],
+      parent: undefined,
+    },
+  ],
+  systemd: true,
+  container: undefined,
+  clockOffset: 0,
+  hostname: 'host',
+};
+
+/** Ends an apply that waits for what a bare host never becomes. */
+class Enough extends Error {}
+const mostAsked = 40;
+
+/** A host on which nothing is, that notes what is asked of it and done to it. */
+function bareHost(notes: unknown[]): Writer {
+  const note = (...what: unknown[]): void => {
+    notes.push(what.map((each) => (each instanceof Secret ? each.reveal() : each)));
+    if (notes.length > mostAsked) throw new Enough();
+  };
+  const reader: Reader = {
+    name: 'bare',
+    $: shell(async (command, { stdin, timeoutSeconds }) => {
+      note('$', command, stdin, timeoutSeconds);
+      return new Output(1, Buffer.alloc(0), '');
+    }),
+    stat: async (path) => void note('stat', path) as undefined,
+    sha256: async (path) => void note('sha256', path) as undefined,
+    read: async (path) => void note('read', path) as undefined,
+    package: async (name) => {
+      note('package', name);
+      return { installed: false, version: undefined };
+    },
+    unit: async (name) => {
+      note('unit', name);
+      return {
+        load: 'not-found',
+        active: 'inactive',
+        sub: '',
+        enabled: '',
+        activeSince: 0,
+        result: '',
+        mainExitCode: 0,
+      };
+    },
+    container: async (name) => void note('container', name) as undefined,
+    sql: async (target, query) => {
+      note('sql', target, query);
+      return { ok: false, error: 'no such container' };
+    },
+  };
+  return {
+    ...reader,
+    run: shell(async (command, { stdin }) => {
+      note('run', command, stdin);
+      return new Output(0, Buffer.alloc(0), '');
+    }),
+    write: async (path, content, attributes) => note('write', path, content, attributes),
+    progress: () => {},
+    sleep: async (seconds) => note('sleep', seconds),
+  };
+}
+
+/** What a role's resources are, ask and would do. */
+async function traceOf(role: Role<Variables>, context: Context<Variables>): Promise<string> {
+  const resources = await role.resources(context);
+  const traces = resources.map(async (resource) => {
+    const notes: unknown[] = [resource.name, resource.expects];
+    const host = bareHost(notes);
+    notes.push(await resource.check(host).catch((error: Error) => error.message));
+    notes.push(await resource.apply(host).catch((error: Error) => error.message));
+    return notes;
+  });
+  return JSON.stringify(await Promise.all(traces)).replaceAll(/\.lab\/[\w-]+|[\w-]{36}/g, '');
+}
+
+const roleNames = readdirSync(new URL('../roles', import.meta.url))
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+  .map((name) => name.slice(0, -'.ts'.length));
+const onlyOn: Readonly<Record<string, 'db' | 'rpc'>> = {
+  'state-db': 'db',
+  snapshot: 'db',
+  sync: 'db',
+  'json-rpc': 'rpc',
+  verify: 'rpc',
+  'database-reachable': 'rpc',
+};
+let allRoles: readonly Role<Variables>[];
+beforeAll(async () => {
+  allRoles = await Promise.all(roleNames.map(async (name) => (await import(`../roles/${name}.ts`)).default));
+});
+
+/** Leaves of a parsed file, `Section.Key` -> value. Compose's hashes follow everything, and are left out. */
+function leaves(tree: unknown, path: readonly string[] = []): [string, string][] {
+  if (typeof tree !== 'object' || tree === null || Array.isArray(tree))
+    return [[path.join('.').replace(/^services\./, ''), JSON.stringify(tree)]];
+  return Object.entries(tree)
+    .filter(([key]) => key !== 'labels')
+    .flatMap(([key, value]) => leaves(value, [...path, key]));
+}
+
+const parsers: Readonly<Record<string, (text: string) => unknown>> = {
+  toml: (text) => toml.parse(text),
+  json: (text) => JSON.parse(text),
+  yml: (text) => parseYaml(text, { version: '1.1' }),
+  sql: (text) => text,
+};
+
+/** Everything that a deployment's variables lead to, `db node.config.toml Log.Level` or `rpc role verify` -> what it leads to. */
+async function everything(changes: Changes): Promise<Map<string, string>> {
+  const { hosts } = await loadDeployment(await labDeployment([[['groups', 'rpc', 'rpc-2'], undefined], ...changes]));
+  const all = new Map<string, string>();
+  for (const host of hosts) {
+    const kind = host.groups.includes('database') ? 'db' : 'rpc';
+    const context = { host, vars: host.vars, hosts, facts };
+    const { files } = await renderHost(context);
+    for (const { name, content } of files) {
+      const tree = parsers[name.split('.').at(-1) ?? '']?.(content.text);
+      for (const [key, value] of leaves(tree)) all.set(`${kind} ${name} ${key}`.trim(), value);
+    }
+    const roles = allRoles.filter(({ name }) => (onlyOn[name] ?? kind) === kind);
+    for (const role of roles) all.set(`${kind} role ${role.name}`, await traceOf(role, context));
+  }
+  return all;
+}
+
+type Row = readonly [variable: string, value: unknown, followers: readonly string[]];
+
+/** With no `db` or `rpc` before it, both follow. A role whose only business is the files named before it is not named. */
+const table: readonly Row[] = [
+  ['network.kind', 'main', ['db role preflight', 'db role snapshot']],
+  ['network.region', 'lab-2', ['db role preflight']],
+  [
+    'network.trusted_sequencer_url',
+    'http://other/',
+    ['node.config.toml Synchronizer.TrustedSequencerURL', 'node.config.toml RPC.SequencerNodeURI', 'role preflight'],
+  ],
+  ['network.l1_rpc_url', 'http://other/', ['node.config.toml Etherman.URL', 'role preflight']],
+  ['network.genesis.url', 'http://other/g', ['role configuration', 'role preflight']],
+  ['network.genesis.sha256', 'd'.repeat(64), ['role configuration']],
+  [
+    'images.node',
+    'other/node',
+    [
+      'db docker-compose.yml sync.image',
+      'db role sync',
+      'rpc docker-compose.yml json-rpc.image',
+      'rpc role json-rpc',
+      'role preflight',
+    ],
+  ],
+  ['images.prover', 'other/prover', ['docker-compose.yml prover.image', 'role preflight', 'role prover']],
+  [
+    'images.database',
+    'other/postgres:15',
+    [
+      'db docker-compose.yml state-db.image',
+      'db role state-db',
+      'docker-compose.yml pool-db.image',
+      'role pool-db',
+      'role preflight',
+    ],
+  ],
+  ['registry.insecure', false, ['role docker', 'role preflight']],
+  ['registry.address', 'other:5000', ['role docker', 'role preflight']],
+  [
+    'node_binary',
+    '/app/other',
+    ['db docker-compose.yml sync.command', 'db role snapshot', 'rpc docker-compose.yml json-rpc.command'],
+  ],
+  ...(['user', 'database'] as const).map((key): Row => {
+    const [environment, name] = key === 'user' ? ['POSTGRES_USER', 'User'] : ['POSTGRES_DB', 'Name'];
+    return [
+      `credentials.state.${key}`,
+      'other',
+      [
+        `db docker-compose.yml state-db.environment.${environment}`,
+        `db snapshot_restore.toml State.DB.${name}`,
+        'db role preflight',
+        'db role snapshot',
+        'db role state-db',
+        'db role sync',
+        `node.config.toml State.DB.${name}`,
+      ],
+    ];
+  }),
+  [
+    'credentials.state.password',
+    'env:OTHER_PASSWORD',
+    [
+      'db docker-compose.yml state-db.environment.POSTGRES_PASSWORD',
+      'db snapshot_restore.toml State.DB.Password',
+      'node.config.toml State.DB.Password',
+    ],
+  ],
+  [
+    'credentials.pool.user',
+    'other',
+    ['docker-compose.yml pool-db.environment.POSTGRES_USER', 'node.config.toml Pool.DB.User'],
+  ],
+  [
+    'credentials.pool.password',
+    'env:OTHER_PASSWORD',
+    ['docker-compose.yml pool-db.environment.POSTGRES_PASSWORD', 'node.config.toml Pool.DB.Password'],
+  ],
+  [
+    'credentials.pool.database',
+    'other',
+    ['docker-compose.yml pool-db.environment.POSTGRES_DB', 'node.config.toml Pool.DB.Name'],
+  ],
+  ...(['user', 'database'] as const).map(
+    (key): Row => [
+      `credentials.prover.${key}`,
+      'other',
+      [
+        'db init_prover_db.sql',
+        `db snapshot_restore.toml HashDB.${key === 'user' ? 'User' : 'Name'}`,
+        'db role snapshot',
+        'db role state-db',
+        'prover.config.json databaseURL',
+      ],
+    ],
+  ),
+  [
+    'credentials.prover.password',
+    'env:OTHER_PASSWORD',
+    ['db init_prover_db.sql', 'db snapshot_restore.toml HashDB.Password', 'prover.config.json databaseURL'],
+  ],
+  [
+    'paths.deployment',
+    '/opt/other',
+    [
+      'db docker-compose.yml state-db.volumes',
+      'db docker-compose.yml sync.volumes',
+      'db role snapshot',
+      'db role state-db',
+      'db role sync',
+      'rpc docker-compose.yml json-rpc.volumes',
+      'rpc role json-rpc',
+      'docker-compose.yml prover.volumes',
+      'role pool-db',
+      'role preflight',
+      'role prover',
+    ],
+  ],
+  [
+    'paths.data',
+    '/srv',
+    [
+      'db docker-compose.yml state-db.volumes',
+      'db role snapshot',
+      'db role state-db',
+      'docker-compose.yml pool-db.volumes',
+      'role disk-alert',
+      'role pool-db',
+    ],
+  ],
+  [
+    'ports.state_db',
+    15432,
+    [
+      'db docker-compose.yml state-db.ports',
+      'db snapshot_restore.toml State.DB.Port',
+      'db snapshot_restore.toml HashDB.Port',
+      'db role preflight',
+      'rpc node.config.toml State.DB.Port',
+      'rpc prover.config.json databaseURL',
+      'rpc role database-reachable',
+    ],
+  ],
+  ['ports.pool_db', 15433, ['docker-compose.yml pool-db.ports', 'role preflight']],
+  ['ports.prover_hash_db', 15061, ['docker-compose.yml prover.ports', 'role preflight']],
+  ['ports.prover_executor', 15071, ['docker-compose.yml prover.ports', 'role preflight']],
+  ['ports.sync_metrics', 19091, ['db docker-compose.yml sync.ports', 'db role preflight']],
+  ['ports.rpc_http', 18123, ['rpc docker-compose.yml json-rpc.ports', 'rpc role preflight', 'rpc role verify']],
+  ['ports.rpc_websocket', 18133, ['rpc docker-compose.yml json-rpc.ports', 'rpc role preflight']],
+  ['ports.rpc_metrics', 19092, ['rpc docker-compose.yml json-rpc.ports', 'rpc role preflight']],
+  ['state_db.max_connections', 900, ['db docker-compose.yml state-db.command']],
+  ['state_db.shared_buffers', '1GB', ['db docker-compose.yml state-db.command']],
+  ['state_db.work_mem', '1GB', ['db docker-compose.yml state-db.command']],
+  ['state_db.wal_buffers', '1GB', ['db docker-compose.yml state-db.command']],
+  ['state_db.effective_cache_size', '1GB', ['db docker-compose.yml state-db.command']],
+  ['state_db.maintenance_work_mem', '1GB', ['db docker-compose.yml state-db.command']],
+  ['state_db.max_wal_size', '1GB', ['db docker-compose.yml state-db.command']],
+  ['state_db.min_wal_size', '1GB', ['db docker-compose.yml state-db.command']],
+  ['state_db.max_worker_processes', 3, ['db docker-compose.yml state-db.command']],
+  ['state_db.group_id', 70, ['db role configuration']],
+  ['state_db.shm_size', '2gb', ['db docker-compose.yml state-db.shm_size']],
+  ['pool_db.max_connections', 900, ['docker-compose.yml pool-db.command']],
+  ['node.state_connections', 90, ['node.config.toml State.DB.MaxConns']],
+  ['node.pool_connections', 90, ['node.config.toml Pool.DB.MaxConns']],
+  ['prover.pool_connections', 90, ['prover.config.json dbNumberOfPoolConnections']],
+  ['prover.executor_threads', 9, ['prover.config.json maxExecutorThreads']],
+  ['prover.hash_db_threads', 9, ['prover.config.json maxHashDBThreads']],
+  ['node_config', { Log: { Level: 'debug' } }, ['node.config.toml Log.Level']],
+  [
+    'node_config',
+    { RPC: { Port: 9000 } },
+    ['node.config.toml RPC.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role json-rpc'],
+  ],
+  [
+    'node_config',
+    { RPC: { WebSockets: { Port: 9000 } } },
+    ['node.config.toml RPC.WebSockets.Port', 'rpc docker-compose.yml json-rpc.ports'],
+  ],
+  [
+    'node_config',
+    { Metrics: { Port: 9000 } },
+    ['node.config.toml Metrics.Port', 'db docker-compose.yml sync.ports', 'rpc docker-compose.yml json-rpc.ports'],
+  ],
+  ['prover_config', { dbMTCacheSize: 5 }, ['prover.config.json dbMTCacheSize']],
+  [
+    'prover_config',
+    { hashDBServerPort: 9000 },
+    [
+      'prover.config.json hashDBServerPort',
+      'node.config.toml MTClient.URI',
+      'docker-compose.yml prover.ports',
+      'role prover',
+    ],
+  ],
+  [
+    'prover_config',
+    { executorServerPort: 9000 },
+    [
+      'prover.config.json executorServerPort',
+      'node.config.toml Executor.URI',
+      'docker-compose.yml prover.ports',
+      'role prover',
+    ],
+  ],
+  ['snapshot.state.url', 'http://other/testnet_state_db.sql.tar.gz', ['db role preflight', 'db role snapshot']],
+  ['snapshot.state.sha256', 'd'.repeat(64), ['db role snapshot']],
+  ['snapshot.prover.url', 'http://other/testnet_prover_db.sql.tar.gz', ['db role preflight', 'db role snapshot']],
+  ['snapshot.prover.sha256', 'd'.repeat(64), ['db role snapshot']],
+  ['snapshot.date', '2025-01-01', ['db role snapshot']],
+  ['snapshot.restore_with', 'image', ['db role preflight', 'db role snapshot']],
+  ['snapshot.source.repository', 'http://other/', ['db role preflight', 'db role snapshot']],
+  ['snapshot.source.ref', 'other', ['db role snapshot']],
+  ['snapshot.source.go_version', '1.99', ['db role snapshot']],
+  ['container_mtu', 1300, ['docker-compose.yml networks.default.driver_opts.com.docker.network.driver.mtu']],
+  ['time_servers', ['other'], ['role time-sync']],
+  ['docker_root.disk', '/srv', ['role disk-alert', 'role docker-root']],
+  ['disk_alert.webhook', 'http://other/', ['role disk-alert']],
+  ['disk_alert.warn_percent', 90, ['role disk-alert']],
+  ['disk_alert.clear_percent', 50, ['role disk-alert']],
+  ['disk_alert.every_seconds', 99, ['role disk-alert']],
+  ['hardware', 'required', ['role preflight']],
+  ['verify.pause_seconds', 9, ['rpc role verify']],
+];
+
+/** What a bare host cannot show, and where it is proved instead. */
+const elsewhere: Readonly<Record<string, string>> = {
+  generation: 'lib/node/specification.test.ts',
+  'network.chain_id': 'lib/node/genesis-file.ts',
+  region: 'roles/preflight.ts',
+  'snapshot.replace_existing': 'test/deploy/faults.test.ts',
+  postgresql_repository: 'roles/client-tools.ts',
+  'docker_root.format': 'lib/node/largest-disk.test.ts',
+  'verify.attempts': 'lib/node/installation-check.ts',
+};
+
+let unchanged: Promise<Map<string, string>> | undefined;
+const base = () => (unchanged ??= everything([]));
+
+beforeAll(() => {
+  process.env.OTHER_PASSWORD = 'other-password';
+});
+
+test('nothing changes by itself', async () => {
+  expect((await base()).size).toBeGreaterThan(300);
+  expect(followers(await base(), await everything([]))).toEqual([]);
+});
+
+test.each(table)('%s = %j is followed by all that use it, and by nothing else', async (variable, value, expected) => {
+  const changed = await everything([[['vars', ...variable.split('.')], value]]);
+  expect(followers(await base(), changed)).toEqual([...expected].sort());
+});
+
+test('every variable of the inventory is in the table', async () => {
+  const schema = z.toJSONSchema(variablesSchema, { io: 'input' }) as JsonSchema;
+  const named = [...table.map(([variable]) => variable), ...Object.keys(elsewhere)];
+  expect([...new Set(named)].sort()).toEqual(variables(schema).sort());
+  for (const [variable, file] of Object.entries(elsewhere)) {
+    expect(await readFile(new URL(`../${file}`, import.meta.url), 'utf8')).toContain(variable.split('.').at(-1));
+  }
+});
+
+function followers(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
+  const keys = [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
+  const withFiles = ['db', 'rpc'].filter((kind) => keys.some((key) => key.startsWith(kind) && !key.includes(' role ')));
+  const told = keys.filter((key) => !withFiles.some((kind) => key === `${kind} role configuration`));
+  return told
+    .filter((key) => !(key.startsWith('rpc ') && told.includes(key.replace('rpc ', 'db '))))
+    .map((key) => (told.includes(key.replace('db ', 'rpc ')) && key.startsWith('db ') ? key.slice(3) : key))
+    .sort();
+}
+
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+}
+
+function variables(schema: JsonSchema, path: readonly string[] = []): string[] {
+  if (!schema.properties) return [path.join('.')];
+  return Object.entries(schema.properties).flatMap(([key, value]) => variables(value, [...path, key]));
+}
