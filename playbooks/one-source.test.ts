@@ -399,7 +399,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   region: 'roles/preflight.ts',
   'snapshot.replace_existing': 'test/deploy/faults.test.ts',
   postgresql_repository: 'roles/client-tools.ts',
-  'docker_root.format': 'lib/node/largest-disk.test.ts',
+  'docker_root.format': 'roles/docker-root.ts',
   'verify.attempts': 'lib/node/installation-check.ts',
 };
 

@@ -1,17 +1,22 @@
 #!/usr/bin/env zx
-// Renders every file of every host to DIR/HOST/FILENAME, offline.
+// Renders every file of every host, offline: to DIR/HOST/FILENAME, or compared with another generation or inventory.
 const { typescript } = /** @type {{ typescript?: unknown }} */ (process.features);
 if (!typescript) (await import('tsx/esm/api')).register();
 
 const { renderCommand } = await import('../lib/cli/render.ts');
+const { paintFor } = await import('../lib/cli/colour.ts');
 const { loadDeployment } = await import('../lib/node/inventory.ts');
-const { renderFiles } = await import('../lib/node/render-files.ts');
+const { filesOf, renderFiles } = await import('../lib/node/render-files.ts');
+const { generations } = await import('../lib/node/generation.ts');
 
 const script = process.argv.findIndex((word) => word.endsWith('render.mjs'));
 process.exitCode = await renderCommand(process.argv.slice(script + 1), {
   load: loadDeployment,
   render: renderFiles,
+  filesOf,
+  generations: Object.keys(generations),
   embedded: 'lab',
   say: (line) => console.log(line),
   complain: (line) => console.error(line),
+  paint: paintFor(process.stdout),
 });

@@ -89,7 +89,8 @@ function errorOn(host: string, error: unknown, style: Style): string {
   return text.startsWith(`${host}: `) ? text.slice(host.length + 2) : text;
 }
 
-function paintDiff(line: string, paint: Paint): string {
+/** A line of a diff in its colour. */
+export function paintDiff(line: string, paint: Paint): string {
   if (line.startsWith('+')) return paint('green', line);
   if (line.startsWith('-')) return paint('red', line);
   return line;

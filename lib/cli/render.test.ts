@@ -2,8 +2,9 @@ import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../host/testing.ts';
+import { generations } from '../node/generation.ts';
 import { loadDeployment } from '../node/inventory.ts';
-import { renderFiles } from '../node/render-files.ts';
+import { filesOf, renderFiles } from '../node/render-files.ts';
 import { labDeployment } from '../node/testdata/lab-deployment.ts';
 import { renderCommand } from './render.ts';
 
@@ -13,6 +14,9 @@ async function run(...args: string[]): Promise<{ code: number; said: string[]; c
   const code = await renderCommand(args, {
     load: loadDeployment,
     render: renderFiles,
+    filesOf,
+    generations: Object.keys(generations),
+    paint: (_, text) => text,
     embedded: 'lab',
     say: (line) => said.push(line),
     complain: (line) => complained.push(line),
@@ -40,7 +44,7 @@ test('every file of every host is written, mode 0600, over older ones too', asyn
   expect(content).toContain('Password = "state.Pw~1"');
   await writeFile(file, 'older');
   await chmod(file, 0o644);
-  const second = await run('--inventory', inventory, '--out', out, '--host', 'rpc-1');
+  const second = await run('--inventory', inventory, '--out', out, '--limit', 'rpc-1');
   expect(second.said).toHaveLength(3);
   expect(await readFile(file, 'utf8')).toBe(content);
   for (const path of first.said) expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -58,10 +62,14 @@ test('bad input ends with 3, in one clear message, and writes nothing', async ()
     inventory,
     '--out',
     out,
-    '--host',
+    '--limit',
     'rcp-1',
   );
-  await refused('--out is missing\n  name the folder to write to: --out DIR', '-i', inventory);
+  await refused(
+    'neither --out nor --diff is given\n  write files: --out DIR; compare them: --diff OTHER',
+    '-i',
+    inventory,
+  );
   await refused("Unexpected argument 'x'\n  see --help", 'x');
   await refused('--out stands here twice\n  keep one of the two', '--out', out, '-o', out, '-i', inventory);
   await writeFile(out, '');
@@ -69,6 +77,39 @@ test('bad input ends with 3, in one clear message, and writes nothing', async ()
   const open = await run('--inventory', 'mainnet', '--out', out);
   expect(open.code).toBe(3);
   expect(open.complained[0]).toContain('inventory/mainnet.yaml');
+});
+
+test('--diff shows what another generation or inventory changes, and no secret', async () => {
+  const one = await labDeployment();
+  const other = await labDeployment([
+    [['vars', 'node_config'], { Log: { Level: 'debug' } }],
+    [['groups', 'rpc', 'rpc-2'], undefined],
+  ]);
+  await writeFile(join(other, '../../.lab/secrets/pool_db_password'), 'another.Pw~9', { mode: 0o600 });
+
+  expect(await run('-i', one, '--diff', one)).toEqual({
+    code: 0,
+    said: ['no difference between lab and lab'],
+    complained: [],
+  });
+
+  const compared = await run('-i', one, '--diff', other);
+  expect(compared).toMatchObject({ code: 2, complained: [] });
+  const text = compared.said.join('\n');
+  expect(text).toMatch(/^--- lab\n\+\+\+ lab\n/);
+  expect(text).toMatch(/\nrpc-1\/node\.config\.toml\n@@ .*\n[\s\S]*\n-Level = "info"[^\n]*\n\+Level = "debug"/);
+  expect(text).toContain('\na secret differs, too, and is not shown');
+  expect(text).toContain('\nrpc-2: only in lab');
+  expect(text).not.toMatch(/Pw~/);
+
+  const older = await run('-i', one, '--diff', 'older', '--limit', 'db-1');
+  expect(older.code).toBe(2);
+  expect(older.said.join('\n')).toMatch(/\+\+\+ lab, older generation\ndb-1\/docker-compose\.yml\n/);
+  expect(older.said.join('\n')).toMatch(/\n-\[State\.DB\]\n(\+#[^\n]*\n)?\+\[StateDB\]\n/);
+  expect(older.said.join('\n')).not.toContain('rpc-1');
+
+  expect((await run('-i', one, '--diff', 'oldr')).complained[0]).toContain('did you mean the generation older?');
+  expect((await run('-i', one, '--diff', 'older', '--out', 'x')).complained[0]).toContain('do not go together');
 });
 
 test('--help is printed', async () => {

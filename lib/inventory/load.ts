@@ -6,7 +6,17 @@ import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
 import { type Place, Problem, Problems } from '../problem.ts';
 import type { Inventory, InventoryHost } from './inventory.ts';
-import { keyPlace, merge, type Path, type Placed, type PlacedMap, plain, valueAt, valuePlace } from './placed.ts';
+import {
+  keyPlace,
+  merge,
+  type Path,
+  type Placed,
+  type PlacedMap,
+  place,
+  plain,
+  valueAt,
+  valuePlace,
+} from './placed.ts';
 import { findPlaceholders } from './placeholders.ts';
 import { inventorySchema } from './schema.ts';
 import { problemsOf } from './schema-words.ts';
@@ -18,6 +28,15 @@ export interface LoadOptions {
   /** Folder of the inventories that are called by name. Default: `inventory` at the project root. */
   readonly folder?: string;
   readonly environment?: NodeJS.ProcessEnv;
+  /** Variables that outrank all of the inventory's, for every host. */
+  readonly over?: VariablesOver;
+}
+
+/** Variables from outside an inventory. */
+export interface VariablesOver {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** What an operator wrote them in, for problems: `--diff older`. */
+  readonly from: string;
 }
 
 /** An inventory that can still say where each of its values stands. */
@@ -58,7 +77,8 @@ export async function loadInventory<S extends z.ZodType>(
   const hosts = hostsOf(top, problems);
   problems.push(...duplicates(hosts));
 
-  const all = hosts.map((host) => ({ ...host, vars: varsOf(baseVars, host.placed) }));
+  const over = options.over && place(options.over.values, { file: options.over.from });
+  const all = hosts.map((host) => ({ ...host, vars: merge(varsOf(baseVars, host.placed), over) ?? baseVars }));
   const sets = all.length > 0 ? all.map(({ vars }) => vars) : [baseVars];
   const values = sets.map((vars) => {
     const unfilled = findPlaceholders(vars, label).map(({ problem }) => problem);

@@ -40,6 +40,16 @@ export function plain(placed: Placed): unknown {
   }
 }
 
+/** A plain value, all of it at one place. */
+export function place(value: unknown, at: Place): Placed {
+  if (Array.isArray(value)) return { kind: 'list', at, items: value.map((item) => place(item, at)) };
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([key, inner]) => [key, { keyAt: at, value: place(inner, at) }] as const);
+    return { kind: 'map', at, entries: new Map(entries) };
+  }
+  return { kind: 'scalar', at, value: value as PlacedScalar['value'] };
+}
+
 /** `over` laid over `base`: maps are merged deeply, anything else replaces. Each value keeps its own place. */
 export function merge(base: Placed | undefined, over: Placed | undefined): Placed | undefined {
   if (base === undefined || over === undefined) return over ?? base;

@@ -52,9 +52,27 @@ test('a sound file of each generation has no fault', () => {
   expect(faults(older(), 'older')).toEqual([]);
 });
 
-test("another generation's file is refused", () => {
-  expect(faults(older())).toContain('rollupCreationBlockNumber is missing');
-  expect(faults(sound(), 'older')).toContain('genesisBlockNumber is missing');
+test("another generation's file is refused, and its keys are told", () => {
+  expect(faults(older())).toEqual([
+    'rollupCreationBlockNumber is missing',
+    'rollupManagerCreationBlockNumber is missing',
+    'l1Config.polygonZkEVMAddress is missing',
+    'l1Config.polygonRollupManagerAddress is missing',
+    'l1Config.polTokenAddress is missing',
+    'l1Config.polygonZkEVMGlobalExitRootAddress is missing',
+    'genesisBlockNumber is a key of the older generation',
+    'l1Config.cdkValidiumAddress is a key of the older generation',
+    'l1Config.maticTokenAddress is a key of the older generation',
+    'l1Config.cdkDataCommitteeContract is a key of the older generation',
+  ]);
+  expect(faults(sound(), 'older')).toEqual(
+    expect.arrayContaining([
+      'genesisBlockNumber is missing',
+      'rollupCreationBlockNumber is a key of the current generation',
+    ]),
+  );
+  // Beside all keys of its own generation another's do no harm.
+  expect(faults({ ...sound(), genesisBlockNumber: 5 })).toEqual([]);
 });
 
 type Genesis = ReturnType<typeof sound>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Generation } from './generation.ts';
+import { type Generation, generations } from './generation.ts';
 
 const bytes = (count: number) =>
   z.string().regex(new RegExp(`^0x[0-9a-fA-F]{${2 * count}}$`), `must be ${count} bytes in hex, 0x…`);
@@ -56,12 +56,24 @@ export function genesisFaults(
   });
   const result = schema.safeParse(genesis);
   if (result.success) return twice(result.data.genesis.map(({ address }) => address.toLowerCase()));
-  return result.error.issues.map((issue) => {
+  const faults = result.error.issues.map((issue) => {
     const name = nameOf(issue.path);
     if (valueAt(genesis, issue.path) === undefined && issue.code !== 'custom') return `${name} is missing`;
     if (issue.code === 'invalid_key') return `${name}: this key ${issue.issues[0]?.message ?? 'is not allowed'}`;
     if (issue.code === 'invalid_type' && issue.path.length === 0) return 'it is not a JSON object';
     return `${name} ${issue.code === 'invalid_type' && !issue.message.startsWith('must') ? `must be ${typeNames[issue.expected] ?? issue.expected}` : issue.message}`;
+  });
+  return [...faults, ...foreignKeys(genesis, wanted)];
+}
+
+/** Keys that say for which other generation the file is made. Beside all that is wanted they would do no harm. */
+function foreignKeys(genesis: unknown, wanted: Pick<Generation, 'genesisBlocks' | 'genesisContracts'>): string[] {
+  return Object.entries(generations).flatMap(([name, { genesisBlocks, genesisContracts }]) => {
+    const blocks = genesisBlocks.filter((key) => !wanted.genesisBlocks.includes(key)).map((key) => [key]);
+    const contracts = genesisContracts.filter((key) => !wanted.genesisContracts.includes(key));
+    return [...blocks, ...contracts.map((key) => ['l1Config', key])]
+      .filter((path) => valueAt(genesis, path) !== undefined)
+      .map((path) => `${nameOf(path)} is a key of the ${name} generation`);
   });
 }
 

@@ -3,7 +3,7 @@ import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import { Problem } from '../problem.ts';
-import { renderHost } from './render.ts';
+import { type RenderedFile, renderHost } from './render.ts';
 import type { Variables } from './variables.ts';
 
 /**
@@ -20,9 +20,7 @@ export async function renderFiles(
   hosts: readonly InventoryHost<Variables>[],
   out: string,
 ): Promise<string[]> {
-  const rendered = await Promise.all(
-    chosen.map(async (host) => ({ host, files: (await renderHost({ host, vars: host.vars, hosts })).files })),
-  );
+  const rendered = await Promise.all(chosen.map(async (host) => ({ host, files: await filesOf(host, hosts) })));
   const written: string[] = [];
   for (const { host, files } of rendered) {
     const folder = join(out, host.name);
@@ -39,6 +37,14 @@ export async function renderFiles(
     }
   }
   return written;
+}
+
+/** All files of one host. @throws Problem or Problems from a template */
+export async function filesOf(
+  host: InventoryHost<Variables>,
+  hosts: readonly InventoryHost<Variables>[],
+): Promise<readonly RenderedFile[]> {
+  return (await renderHost({ host, vars: host.vars, hosts })).files;
 }
 
 /** By a new file and a rename: an older one that others may read never holds a secret. */

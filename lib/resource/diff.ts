@@ -23,14 +23,19 @@ export function diffLines(differences: readonly Difference[]): string[] {
 
 function linesOf({ what, was, wanted }: Difference): string[] {
   if (isShort(was) && isShort(wanted)) return [`${what}: ${shown(was)} -> ${shown(wanted)}`];
+  const lines = textDiff(was, wanted);
+  if (!lines) return [`${what}: ${countLines(was)} -> ${countLines(wanted)}`];
+  const hidden = lines.length - longest;
+  return [`${what}:`, ...lines.slice(0, longest), ...(hidden > 0 ? [`… ${hidden} more lines`] : [])];
+}
+
+/** A unified diff, line by line; undefined where the texts are so different that it would take too long. */
+export function textDiff(was: string, wanted: string): string[] | undefined {
   const patch = structuredPatch('', '', was, wanted, undefined, undefined, { context, timeout: patience });
-  if (!patch) return [`${what}: ${countLines(was)} -> ${countLines(wanted)}`];
-  const lines = patch.hunks.flatMap((hunk) => [
+  return patch?.hunks.flatMap((hunk) => [
     `@@ -${range(hunk.oldStart, hunk.oldLines)} +${range(hunk.newStart, hunk.newLines)} @@`,
     ...hunk.lines,
   ]);
-  const hidden = lines.length - longest;
-  return [`${what}:`, ...lines.slice(0, longest), ...(hidden > 0 ? [`… ${hidden} more lines`] : [])];
 }
 
 /** An empty range stands before the first line, as in every other diff. */
