@@ -64,9 +64,11 @@ export async function waitForOutside(seconds = 90) {
 }
 
 /**
- * What the served files are, as the lab's inventory needs it.
+ * What the served files are, as the lab's inventory needs it. Of the older generation are what lies in `older/`, and
+ * genesis_older.json.
  *
- * @returns {Promise<{ genesis_sha256: string, state_sha256: string, prover_sha256: string, date: string }>}
+ * @returns {Promise<{ genesis_sha256: string, state_sha256: string, prover_sha256: string, date: string,
+ *   older: { genesis_sha256: string, state_sha256: string } }>}
  */
 export async function checksums() {
   return JSON.parse(await docker(['exec', outside.container, 'cat', '/srv/www/checksums.json']));

@@ -1,8 +1,16 @@
 import { $ } from 'zx';
+import { indexes } from '../../lib/node/testdata/specification/indexes.ts';
 
 /** The hosts of the embedded lab. */
 export const labHosts = ['db-1', 'rpc-1', 'rpc-2'] as const;
 export type LabHost = (typeof labHosts)[number];
+
+/** What runs on each of them when all is deployed. */
+export const containersOf: Readonly<Record<LabHost, readonly string[]>> = {
+  'db-1': ['state-db', 'prover', 'pool-db', 'sync'],
+  'rpc-1': ['prover', 'pool-db', 'json-rpc'],
+  'rpc-2': ['prover', 'pool-db', 'json-rpc'],
+};
 
 const quiet = $({ quiet: true, nothrow: true, maxBuffer: 256 * 1024 * 1024 } as object);
 
@@ -36,6 +44,32 @@ export function listing(host: string): Promise<string> {
   );
 }
 
+/** The containers that run on a host, and since when. */
+export function started(host: string): Promise<string> {
+  return onHost(host, `docker inspect --format '{{.Name}} {{.Id}} {{.State.StartedAt}}' $(docker ps -q) | sort`);
+}
+
+/** The files that a run may write on a host, with the time of their last change. */
+export function files(host: string): Promise<string> {
+  return onHost(host, `find /etc /opt /usr -xdev -type f -printf '%p %T@ %m %u %s\\n' | sort`);
+}
+
+/** Asks the state database, past the tool. @returns rows, one a line */
+export function stateSql(query: string): Promise<string> {
+  return onHost(
+    'db-1',
+    `docker exec -i state-db sh -c 'psql -XqAtU "$POSTGRES_USER" -d "$POSTGRES_DB"' <<'SQL'\n${query}\nSQL`,
+  );
+}
+
+/** Names of the extra indexes that the state database has to have. */
+export const specifiedIndexes = indexes.map(([name]) => name);
+
+/** Names of all indexes that it has. */
+export async function stateIndexes(): Promise<string[]> {
+  return (await stateSql(`select indexname from pg_indexes where schemaname = 'state'`)).split('\n');
+}
+
 /** A JSON-RPC call to a port of a host, from the host itself. @returns its result */
 export async function rpc(host: string, method: string, params: readonly unknown[] = []): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
@@ -44,4 +78,9 @@ export async function rpc(host: string, method: string, params: readonly unknown
     `curl -sS -m 10 -H 'Content-Type: application/json' -d '${body}' http://127.0.0.1:8123/`,
   );
   return (JSON.parse(answer) as { result: unknown }).result;
+}
+
+/** The newest block that a host's json-rpc knows. */
+export async function blockNumber(host: string): Promise<number> {
+  return Number(await rpc(host, 'eth_blockNumber'));
 }

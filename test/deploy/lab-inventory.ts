@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { parseDocument } from 'yaml';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -13,15 +14,43 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
  * @throws Error when a text is not there, so that no test changes nothing without knowing
  */
 export async function changedLabInventory(changes: Record<string, string>): Promise<string> {
-  let text = await readFile(join(root, 'inventory/lab.yaml'), 'utf8');
-  text = text.replaceAll('../.lab/', join(root, '.lab/'));
+  let text = await labInventory();
   for (const [old, wanted] of Object.entries(changes)) {
     if (!text.includes(old)) throw new Error(`inventory/lab.yaml does not say ${old}`);
     text = text.replace(old, wanted);
   }
-  const folder = await mkdtemp(join(tmpdir(), 'lab-inventory-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'lab-changed.yaml');
-  await writeFile(file, text);
+  return write(text);
+}
+
+/**
+ * The lab's inventory with other values, in a file of its own that goes when the test ends.
+ *
+ * @param values a path in inventory/lab.yaml -> what is to stand there, whatever does now; undefined takes the path away
+ */
+export async function labInventoryWith(values: Readonly<Record<string, unknown>>): Promise<string> {
+  const document = parseDocument(await labInventory());
+  for (const [path, value] of Object.entries(values)) {
+    const keys = path.split('.');
+    if (value === undefined) document.deleteIn(keys);
+    else document.setIn(keys, document.createNode(value));
+  }
+  return write(document.toString({ lineWidth: 0 }));
+}
+
+async function labInventory(): Promise<string> {
+  const text = await readFile(join(root, 'inventory/lab.yaml'), 'utf8');
+  return text.replaceAll('../.lab/', join(root, '.lab/'));
+}
+
+async function write(inventory: string): Promise<string> {
+  const file = join(await folderForTest(), 'lab-changed.yaml');
+  await writeFile(file, inventory);
   return file;
+}
+
+/** A folder that goes when the test ends. */
+export async function folderForTest(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'lab-test-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
 }
