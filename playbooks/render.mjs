@@ -18,5 +18,5 @@ process.exitCode = await renderCommand(process.argv.slice(script + 1), {
   embedded: 'lab',
   say: (line) => console.log(line),
   complain: (line) => console.error(line),
-  paint: paintFor(process.stdout),
+  paint: (color) => paintFor(process.stdout, color),
 });

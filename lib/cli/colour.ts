@@ -5,8 +5,12 @@ type Style = Parameters<typeof styleText>[0];
 /** Paints text, or leaves it as it is. */
 export type Paint = (style: Style, text: string) => string;
 
-/** Colours only on a terminal, and never where NO_COLOR or CI is set (https://no-color.org). */
-export function paintFor(stream: { readonly isTTY?: boolean }): Paint {
-  const plain = !stream.isTTY || Boolean(process.env.NO_COLOR) || Boolean(process.env.CI);
+/**
+ * Colours only on a terminal, and never where NO_COLOR or CI is set (https://no-color.org).
+ *
+ * @param allowed false where the command line says --no-color
+ */
+export function paintFor(stream: { readonly isTTY?: boolean }, allowed = true): Paint {
+  const plain = !allowed || !stream.isTTY || Boolean(process.env.NO_COLOR) || Boolean(process.env.CI);
   return plain ? (_style, text) => text : (style, text) => styleText(style, text, { validateStream: false });
 }

@@ -34,6 +34,7 @@ test('an error is what it says, and no field holds a secret, also one that JSON 
     note: undefined,
     error: new Error(`refused: ${secret.reveal()}`),
     seconds: 1.5,
+    commands: [],
   };
   expect(parsed(event)).toMatchObject({
     ...step,

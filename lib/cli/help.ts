@@ -1,33 +1,34 @@
 import type { Playbook } from '../run/playbook.ts';
+import { helpText } from './command-line.ts';
+import { runOptions } from './options.ts';
 
-/** What `--help` prints. */
-export function helpText<V>(playbook: Playbook<V>, roleNames: readonly string[]): string {
-  const command = `npx zx playbooks/${playbook.name}.mjs`;
+/** What the exit codes of a run mean. */
+export const runExits = {
+  0: 'converged; in check mode: nothing to change',
+  1: 'a task failed',
+  2: 'changes are pending: check mode, or the plan was not confirmed',
+  3: 'bad input, nothing was touched',
+  4: 'a host is unreachable',
+  130: 'interrupted',
+} as const;
+
+/** What `--help` of a playbook prints. */
+export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly string[]): string {
   const plays = playbook.plays.map(
     (play) => `  ${play.name} (${play.hosts}): ${play.roles.map((r) => r.name).join(', ')}`,
   );
-  return `${command} ${playbook.purpose}
-
-Options
-  -i, --inventory NAME|FILE  inventory/NAME.yaml, or a file; without it the embedded lab
-      --check                look only: show what would change, change nothing
-  -l, --limit PATTERN        these hosts only: names, groups, globs, a,b  !not  &both  name[1:3]
-      --role NAME            this role only (may be repeated)
-  -f, --forks N              hosts worked on at once (25)
-      --ask-become-pass      ask for the sudo password
-  -v, --verbose              show what is ok as well, and stack traces of unexpected errors
-  -h, --help                 this text
-
-Examples
-  ${command} --inventory mainnet
-  ${command} --inventory mainnet --check
-  ${command} --inventory mainnet --role ${roleNames[2] ?? roleNames[0] ?? 'NAME'} --limit rpc
-
-Exit codes
-  0 converged   1 a task failed   2 changes pending (check mode)   3 bad input
-  4 a host is unreachable   130 interrupted
-
-Plays and roles, in order
-${plays.join('\n')}
-`;
+  const role = roleNames[2] ?? roleNames[0] ?? 'NAME';
+  return helpText({
+    command: `npx zx playbooks/${playbook.name}.mjs`,
+    purpose: playbook.purpose,
+    options: runOptions,
+    examples: [
+      '--inventory mainnet --check',
+      '--inventory mainnet',
+      `--inventory mainnet --role ${role} --limit rpc`,
+      "--inventory mainnet --limit 'rpc,!rpc-2' --set verify.attempts=60",
+    ],
+    exits: runExits,
+    more: [['Plays and roles, in order', ...plays].join('\n')],
+  });
 }

@@ -4,6 +4,7 @@ import type { Difference } from '../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
 import type { Paint } from './colour.ts';
 import { describeError } from './describe-error.ts';
+import type { DiffShown } from './options.ts';
 import { seconds } from './units.ts';
 
 /** How lines are made. */
@@ -11,6 +12,9 @@ export interface Style {
   readonly paint: Paint;
   /** Show what is ok as well, and the stack of unexpected errors. */
   readonly verbose: boolean;
+  /** Show problems and the summary only. */
+  readonly quiet: boolean;
+  readonly diff: DiffShown;
   /** Check mode: what a run would change is pending. */
   readonly check: boolean;
   /** Width of the column of host names. */
@@ -39,6 +43,7 @@ export function linesOf(event: RunEvent, style: Style): string[] {
     case 'host-unreachable':
       return onHost(event.host, style, lead(paint('red', 'unreachable'), errorOn(event.host, event.error, style)));
     case 'play-started':
+      if (style.quiet) return [];
       return ['', paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)];
     case 'play-skipped':
       return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${printable(event.why)}`)];
@@ -59,17 +64,34 @@ function resourceLines(event: Extract<RunEvent, { type: 'resource-done' }>, styl
   const { paint } = style;
   const { outcome, step } = event;
   if (outcome === 'ok' && !style.verbose) return [];
+  if (style.quiet && outcome !== 'failed' && outcome !== 'warning') return [];
   const notes = event.note ? printable(event.note).split('\n') : [];
-  const differences = diffLines(style.verbose ? event.differences : event.differences.map(shortened));
+  const differences = differencesOf(event.differences, style);
   const beside = notes.length === 1 && differences.length === 0 ? paint('dim', `  (${notes[0]})`) : '';
   const took = event.seconds >= 0.1 ? paint('dim', `  ${seconds(event.seconds)}`) : '';
   const details = [
     ...(beside ? [] : notes),
     ...differences.map((line) => paintDiff(line, paint)),
+    ...commandLines(event.commands, style).map((line) => paint('dim', line)),
     ...(event.error === undefined ? [] : errorOn(step.host, event.error, style).split('\n')),
   ];
   const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${printable(step.resource)}${beside}${took}`;
   return onHost(step.host, style, [title, ...details.map((line) => `  ${line}`)]);
+}
+
+function differencesOf(differences: readonly Difference[], { diff }: Style): string[] {
+  if (diff === 'none') return [];
+  return diffLines(diff === 'whole' ? differences : differences.map(shortened));
+}
+
+/** Of a command of several lines the first says enough, unless all is asked for. */
+function commandLines(commands: readonly string[], { diff }: Style): string[] {
+  if (diff === 'none') return [];
+  return commands.flatMap((command) => {
+    const [first = '', ...rest] = printable(command).split('\n');
+    if (diff === 'whole') return [`$ ${first}`, ...rest.map((line) => `  ${line}`)];
+    return [rest.length > 0 ? `$ ${first} … (${rest.length} more lines: --diff)` : `$ ${first}`];
+  });
 }
 
 /** Lines of a new text that are still worth reading among other changes. */
@@ -80,7 +102,7 @@ function shortened(difference: Difference): Difference {
   const { what, was, wanted } = difference;
   const lines = wanted.split('\n').length;
   if (was !== '' || lines <= newLinesShown) return difference;
-  return { what, was: '', wanted: `${lines} new lines (--verbose shows them)` };
+  return { what, was: '', wanted: `${lines} new lines (--diff shows them)` };
 }
 
 /** An error may name its host, which every line does here. */

@@ -22,7 +22,10 @@ export function liveOutput(terminal: WriteStream, style: Style): Listener {
     terminal.write(`${synchronised.begin}${up}${clearToEnd}${text}${synchronised.end}`);
     drawn = live.length;
   };
-  const timer = setInterval(() => draw([]), redrawEvery);
+  // With nothing to show nothing is written: a question may stand there.
+  const timer = setInterval(() => {
+    if (drawn > 0 || busy.list().length > 0) draw([]);
+  }, redrawEvery);
   timer.unref();
 
   return (event) => {

@@ -1,32 +1,50 @@
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
+import type { LoadOptions, VariablesOver } from '../inventory/load.ts';
 import { selectHosts } from '../inventory/pattern.ts';
 import { type ExitCode, exitCode, Problem, Problems } from '../problem.ts';
+import type { Listener } from '../run/events.ts';
+import { listTasks } from '../run/list-tasks.ts';
 import type { Playbook } from '../run/playbook.ts';
-import { run } from '../run/run.ts';
+import { type RunOptions, run } from '../run/run.ts';
+import { allowedBy, loadPlan, makePlan, refuseStale, type SavedPlan, savePlan } from '../run/saved-plan.ts';
 import type { Session } from '../run/session.ts';
 import { Secret } from '../secret/secret.ts';
 import { paintFor } from './colour.ts';
+import { askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
 import { describeError } from './describe-error.ts';
+import { eventLine } from './event-json.ts';
 import { exitCodeOf } from './exit-code.ts';
-import { helpText } from './help.ts';
+import { playbookHelp } from './help.ts';
 import { interruption } from './interrupt.ts';
 import type { Style } from './lines.ts';
+import { hostLines, taskLines } from './listing.ts';
 import { liveOutput } from './live.ts';
-import { type Options, parseOptions } from './options.ts';
+import { type Options, parseOptions, type SetVariable } from './options.ts';
 import { plainOutput } from './plain.ts';
 import { askPassword } from './prompt.ts';
+
+/** How a host is connected to, beside what the inventory says. */
+export interface OpenOptions {
+  /** Asked of the operator, outranks the inventory's. */
+  readonly becomePassword: Secret | undefined;
+  readonly interrupt: AbortSignal;
+  /** How long it may take to answer. Seconds. */
+  readonly timeout: number | undefined;
+}
 
 /** What a playbook's command line is run with. */
 export interface Surroundings<V> {
   /** Reads and checks an inventory. @throws Problem, Problems */
-  load(nameOrFile: string): Promise<Inventory<V>>;
-  /** Connects to a host. @param becomePassword asked of the operator, outranks the inventory's */
-  open(host: InventoryHost<V>, becomePassword: Secret | undefined, interrupt: AbortSignal): Promise<Session>;
+  load(nameOrFile: string, options: Pick<LoadOptions, 'over'>): Promise<Inventory<V>>;
+  open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
   /** The inventory used where none is named. */
   readonly embedded: string;
   /** Called before the embedded inventory is loaded: brings up what it speaks of. */
   prepareEmbedded(say: (line: string) => void): Promise<void>;
 }
+
+const say = (line: string) => void process.stderr.write(`${line}\n`);
+const print = (line: string) => void process.stdout.write(`${line}\n`);
 
 /**
  * Runs a playbook as its command line says, prints what happens, and sets the process's exit code.
@@ -34,10 +52,9 @@ export interface Surroundings<V> {
  * @param args what follows the script's name
  */
 export async function main<V>(playbook: Playbook<V>, args: readonly string[], around: Surroundings<V>): Promise<void> {
-  const say = (line: string) => void process.stderr.write(`${line}\n`);
   const verbose = args.includes('--verbose') || args.includes('-v');
   try {
-    process.exitCode = await perform(playbook, args, around, say);
+    process.exitCode = await perform(playbook, args, around);
   } catch (error) {
     say(describeError(error, verbose));
     process.exitCode =
@@ -45,57 +62,137 @@ export async function main<V>(playbook: Playbook<V>, args: readonly string[], ar
   }
 }
 
-async function perform<V>(
-  playbook: Playbook<V>,
-  args: readonly string[],
-  around: Surroundings<V>,
-  say: (line: string) => void,
-): Promise<ExitCode> {
+async function perform<V>(playbook: Playbook<V>, args: readonly string[], around: Surroundings<V>): Promise<ExitCode> {
   const roleNames = [...new Set(playbook.plays.flatMap((play) => play.roles.map((role) => role.name)))];
-  const options = parseOptions(args, roleNames);
+  const said = parseOptions(args, roleNames);
+  const plan = said.plan === undefined ? undefined : await loadPlan(said.plan);
+  const options = plan ? asPlanned(said, plan, playbook.name, roleNames) : said;
   if (options.help) {
-    process.stdout.write(helpText(playbook, roleNames));
+    process.stdout.write(playbookHelp(playbook, roleNames));
     return exitCode.converged;
   }
-  if (options.inventory === undefined) say(`no --inventory given: using the embedded ${around.embedded}`);
-  const name = options.inventory ?? around.embedded;
-  if (name === around.embedded) await around.prepareEmbedded(say);
+  const terminal = process.stdin.isTTY && process.stderr.isTTY;
+  if (options.step && !terminal)
+    throw new Problem('--step asks before each change, and there is no terminal to ask on');
 
-  const inventory = await around.load(name);
-  const hosts = options.limit === undefined ? inventory.hosts : selectHosts(inventory, options.limit);
+  const { inventory, hosts } = await chooseHosts(
+    options,
+    plan?.hosts.map(({ host }) => host),
+    around,
+  );
+  if (options.listHosts) {
+    for (const line of hostLines(hosts)) print(line);
+    return exitCode.converged;
+  }
   const becomePassword = options.askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
-  const { signal, release } = interruption();
+  const { signal, release, interrupt } = interruption();
+  const open = (host: InventoryHost<V>) =>
+    around.open(host, { becomePassword, interrupt: signal, timeout: options.timeout });
+  const chosen = {
+    forks: options.step ? 1 : options.forks,
+    hosts: new Set(hosts.map((host) => host.name)),
+    selects: selection(options),
+  };
+  const style: Style = {
+    paint: paintFor(process.stdout, options.color),
+    verbose: options.verbose,
+    quiet: options.quiet,
+    diff: options.diff,
+    check: options.check,
+    hostWidth: Math.max(4, ...hosts.map((host) => host.name.length)),
+  };
   try {
+    if (options.listTasks) {
+      const tasks = await listTasks(playbook, inventory, open, chosen);
+      for (const line of taskLines(tasks)) print(line);
+      return tasks.some((host) => 'error' in host) ? exitCode.unreachable : exitCode.converged;
+    }
+    const ask = askOnTerminal(interrupt);
+    const asks = !options.check && !options.yes && !options.json && !plan && terminal;
+    const questions: Pick<RunOptions, 'confirm' | 'confirmEach'> = options.step
+      ? { confirmEach: confirmEachOn(style, print, ask) }
+      : asks
+        ? { confirm: (plans) => confirmPlan(plans, style, print, ask) }
+        : {};
     const result = await run(
       playbook,
       inventory,
-      (host) => around.open(host, becomePassword, signal),
+      open,
       {
+        ...chosen,
+        ...questions,
+        ...(plan && { refuseStale: (now) => refuseStale(plan, inventory, now), allows: allowedBy(plan) }),
         check: options.check,
-        forks: options.forks,
-        hosts: new Set(hosts.map((host) => host.name)),
-        roles: options.roles.length > 0 ? new Set(options.roles) : undefined,
+        startAt: options.startAt,
         interrupt: signal,
       },
-      output(
-        options,
-        hosts.map((host) => host.name),
-      ),
+      output(options, style),
     );
+    if (options.out !== undefined) {
+      const origin = { playbook: playbook.name, inventory, chosen: narrowing(options) };
+      await savePlan(makePlan(result.plans, origin, Date.now()), options.out);
+      say(`the plan is in ${options.out}; to follow it: npx zx playbooks/${playbook.name}.mjs --plan ${options.out}`);
+    }
+    if (result.declined) say('nothing was changed');
     return exitCodeOf(result);
   } finally {
     release();
   }
 }
 
-function output(options: Options, hosts: readonly string[]) {
-  const style: Style = {
-    paint: paintFor(process.stdout),
-    verbose: options.verbose,
-    check: options.check,
-    hostWidth: Math.max(4, ...hosts.map((host) => host.length)),
+/** An unknown host is told before the embedded inventory is brought up, where that can be told without it. */
+async function chooseHosts<V>(options: Options, planned: readonly string[] | undefined, around: Surroundings<V>) {
+  const name = options.inventory ?? around.embedded;
+  const over = options.set.map(variableOver);
+  const load = async () => {
+    const inventory = await around.load(name, { over });
+    const pattern = planned?.join(',') ?? options.limit;
+    const hosts = pattern === undefined ? inventory.hosts : selectHosts(inventory, pattern);
+    return { inventory, hosts };
   };
-  return process.stdout.isTTY
+  if (options.inventory === undefined) say(`no --inventory given: using the embedded ${around.embedded}`);
+  if (name !== around.embedded) return load();
+  const before = await load().catch((error: unknown) => error);
+  // Before it was ever up, files that it makes are missing, and only then several things are wrong.
+  if (before instanceof Problem) throw before;
+  if (options.listHosts && !(before instanceof Error)) return before as Awaited<ReturnType<typeof load>>;
+  await around.prepareEmbedded(say);
+  return load();
+}
+
+/** What narrows a run down, as a plan keeps it. */
+function narrowing({ roles, skippedRoles, startAt, set }: Options): SavedPlan['chosen'] {
+  const chosen = { roles: [...roles], skippedRoles: [...skippedRoles], set: set.map(({ said }) => said) };
+  return startAt === undefined ? chosen : { ...chosen, startAt };
+}
+
+/** A plan is followed on its inventory, narrowed down as it was. @throws Problem where it is another playbook's or inventory's */
+function asPlanned(said: Options, plan: SavedPlan, playbook: string, roleNames: readonly string[]): Options {
+  if (plan.playbook !== playbook) throw new Problem(`this is a plan of the playbook ${plan.playbook}`);
+  const { roles, skippedRoles, startAt, set } = plan.chosen;
+  const again = parseOptions(
+    [
+      ...roles.map((name) => `--role=${name}`),
+      ...skippedRoles.map((name) => `--skip-role=${name}`),
+      ...set.flatMap((one) => ['--set', one.replace(/^--set /, '')]),
+    ],
+    roleNames,
+  );
+  return { ...said, inventory: said.inventory ?? plan.inventory.file, roles, skippedRoles, startAt, set: again.set };
+}
+
+function variableOver({ path, value, said }: SetVariable): VariablesOver {
+  const values = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+  return { values: values as Readonly<Record<string, unknown>>, from: said };
+}
+
+function selection({ roles, skippedRoles }: Options): (role: string) => boolean {
+  return (role) => (roles.length === 0 || roles.includes(role)) && !skippedRoles.includes(role);
+}
+
+function output(options: Options, style: Style): Listener {
+  if (options.json) return (event) => print(eventLine(event, Date.now()));
+  return process.stdout.isTTY && !options.step
     ? liveOutput(process.stdout, style)
     : plainOutput((text) => void process.stdout.write(text), style);
 }

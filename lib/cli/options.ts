@@ -1,6 +1,11 @@
-import { parseArgs } from 'node:util';
-import { didYouMean, suggest } from '../inventory/suggest.ts';
+import { parse as parseYaml } from 'yaml';
+import { didYouMean } from '../inventory/suggest.ts';
 import { Problem } from '../problem.ts';
+import { parseCommandLine } from './command-line.ts';
+import { shared } from './shared-options.ts';
+
+/** How much of what differs is shown: not at all, long new texts in short, or all. */
+export type DiffShown = 'none' | 'short' | 'whole';
 
 /** What an operator may say on the command line of a playbook. */
 export interface Options {
@@ -10,97 +15,161 @@ export interface Options {
   readonly limit: string | undefined;
   /** Empty: all roles. */
   readonly roles: readonly string[];
+  readonly skippedRoles: readonly string[];
+  /** Title of the resource to begin at. */
+  readonly startAt: string | undefined;
+  /** Ask before each change. */
+  readonly step: boolean;
+  /** Variables laid over the inventory's, in the order given. */
+  readonly set: readonly SetVariable[];
   readonly forks: number;
+  /** How long a host may take to answer. Seconds. */
+  readonly timeout: number | undefined;
+  readonly listHosts: boolean;
+  readonly listTasks: boolean;
+  readonly diff: DiffShown;
+  /** Where to save the plan of check mode. */
+  readonly out: string | undefined;
+  /** A saved plan to follow. */
+  readonly plan: string | undefined;
+  readonly yes: boolean;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly color: boolean;
   readonly askBecomePass: boolean;
   readonly verbose: boolean;
   readonly help: boolean;
 }
 
-const known = {
-  inventory: { type: 'string', short: 'i' },
-  check: { type: 'boolean' },
-  limit: { type: 'string', short: 'l' },
-  role: { type: 'string', multiple: true },
-  forks: { type: 'string', short: 'f' },
-  'ask-become-pass': { type: 'boolean' },
-  verbose: { type: 'boolean', short: 'v' },
-  help: { type: 'boolean', short: 'h' },
+/** One `--set KEY=VALUE`. */
+export interface SetVariable {
+  readonly path: readonly string[];
+  readonly value: unknown;
+  /** As it was given, for problems. */
+  readonly said: string;
+}
+
+/** The options of every playbook, in the order of its help. */
+export const runOptions = {
+  inventory: shared.inventory,
+  check: { help: 'look only: show what would change, change nothing' },
+  limit: shared.limit,
+  role: { value: 'NAME', repeat: true, help: 'this role only (may be repeated)', completes: 'role' },
+  'skip-role': { value: 'NAME', repeat: true, help: 'all roles but this one (may be repeated)', completes: 'role' },
+  'start-at': { value: 'TITLE', help: 'leave out all that comes before this task; --list-tasks shows the titles' },
+  step: { help: 'ask before each change' },
+  set: {
+    value: 'KEY=VALUE',
+    repeat: true,
+    help: "a variable over the inventory's, for every host: --set ports.rpc_http=18123 (may be repeated)",
+  },
+  out: { value: 'FILE', help: 'with --check: save what would be done, for --plan', completes: 'file' },
+  plan: {
+    value: 'FILE',
+    help: 'do what a saved plan says, on its hosts, and refuse where anything has moved since',
+    completes: 'file',
+  },
+  yes: { short: 'y', help: 'change without asking; without a terminal nothing is asked anyway' },
+  diff: { help: 'show all of what differs, long new files too' },
+  'no-diff': { help: 'show only what changes, not how' },
+  'list-hosts': { help: 'name the hosts that would be worked on, and end' },
+  'list-tasks': { help: 'name all tasks of each host in order, and end' },
+  forks: shared.forks,
+  timeout: { value: 'SECONDS', help: 'how long a host may take to answer (15)' },
+  'ask-become-pass': shared['ask-become-pass'],
+  json: shared.json,
+  quiet: { short: 'q', help: 'show problems and the summary only' },
+  verbose: shared.verbose,
+  'no-color': shared['no-color'],
+  help: shared.help,
 } as const;
 
 /** As Ansible's, but five times as many: a host costs one connection here, not a process. */
 const defaultForks = 25;
+
+/** Options of which one says the opposite of the other, or makes it pointless. */
+const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOptions])[] = [
+  ['diff', 'no-diff'],
+  ['quiet', 'verbose'],
+  ['check', 'step'],
+  ['json', 'step'],
+  ['yes', 'step'],
+  ['list-hosts', 'list-tasks'],
+];
 
 /**
  * Reads a playbook's options, strictly.
  *
  * @param args what follows the script's name
  * @param roleNames the roles of the playbook, for `--role`
- * @throws Problem for an unknown or misspelt option, a missing or extra word, a role the playbook has not
+ * @throws Problem for an unknown or misspelt option, a missing or extra word, a role the playbook has not, two that contradict
  */
 export function parseOptions(args: readonly string[], roleNames: readonly string[]): Options {
-  for (const arg of args) refuseUnknown(arg);
-  const { values, positionals } = read(args);
-  const [extra] = positionals;
-  if (extra !== undefined) {
-    throw new Problem(`unexpected word "${extra}"`, { hint: 'options start with --; see --help' });
+  const { given } = parseCommandLine(args, runOptions);
+  for (const [one, other] of contrary) {
+    if (given[one] && given[other]) throw new Problem(`--${one} and --${other} do not go together`);
   }
-  const roles = values.role ?? [];
-  for (const role of roles) {
+  if (given.out !== undefined && !given.check) {
+    throw new Problem('--out saves what check mode would do', { hint: 'add --check' });
+  }
+  for (const fixed of ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step'] as const) {
+    const said = given[fixed];
+    if (
+      given.plan !== undefined &&
+      said !== undefined &&
+      said !== false &&
+      !(Array.isArray(said) && said.length === 0)
+    ) {
+      throw new Problem(`--plan and --${fixed} do not go together`, { hint: 'a plan is followed as it was made' });
+    }
+  }
+  for (const role of [...given.role, ...given['skip-role']]) {
     if (roleNames.includes(role)) continue;
     throw new Problem(`unknown role "${role}"`, { hint: didYouMean(role, roleNames) });
   }
   return {
-    inventory: values.inventory,
-    check: values.check ?? false,
-    limit: values.limit,
-    roles,
-    forks: parseForks(values.forks),
-    askBecomePass: values['ask-become-pass'] ?? false,
-    verbose: values.verbose ?? false,
-    help: values.help ?? false,
+    inventory: given.inventory,
+    check: given.check,
+    limit: given.limit,
+    roles: given.role,
+    skippedRoles: given['skip-role'],
+    startAt: given['start-at'],
+    step: given.step,
+    set: given.set.map(parseSet),
+    forks: wholeNumber('--forks', given.forks, 9999) ?? defaultForks,
+    timeout: wholeNumber('--timeout', given.timeout, 3600),
+    listHosts: given['list-hosts'],
+    listTasks: given['list-tasks'],
+    diff: given['no-diff'] ? 'none' : given.diff || given.verbose ? 'whole' : 'short',
+    out: given.out,
+    plan: given.plan,
+    yes: given.yes,
+    json: given.json,
+    quiet: given.quiet,
+    color: !given['no-color'],
+    askBecomePass: given['ask-become-pass'],
+    verbose: given.verbose,
+    help: given.help,
   };
 }
 
-function read(args: readonly string[]) {
+function wholeNumber(option: string, text: string | undefined, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= most) return Number(text);
+  throw new Problem(`${option} ${text}: must be a whole number from 1 to ${most}`);
+}
+
+/** The value is read as YAML, as in an inventory: the schema then says whether it is of the right type. */
+function parseSet(text: string): SetVariable {
+  const said = `--set ${text}`;
+  const [, key = '', value = ''] = /^([^=]*)=([\s\S]*)$/.exec(text) ?? [];
+  const path = key.split('.');
+  if (path.some((part) => part === '')) {
+    throw new Problem(`${said}: must be KEY=VALUE`, { hint: 'such as --set ports.rpc_http=18123' });
+  }
   try {
-    const parsed = parseArgs({ args: [...args], options: known, strict: true, allowPositionals: true, tokens: true });
-    refuseTwice(parsed.tokens, ['role']);
-    return parsed;
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    throw new Problem(firstSentence(error), { hint: 'see --help' });
+    return { path, value: parseYaml(value) as unknown, said };
+  } catch {
+    throw new Problem(`${said}: the value is no YAML`, { hint: 'put it in quotes: --set key=\'"text"\'' });
   }
-}
-
-/** Of two values one would be left out, without a word. @param multiple options that take several */
-export function refuseTwice(
-  tokens: readonly { readonly kind: string; readonly name?: string; readonly value?: string | undefined }[],
-  multiple: readonly string[] = [],
-): void {
-  const seen = new Set<string>();
-  for (const { kind, name, value } of tokens) {
-    if (kind !== 'option' || name === undefined || value === undefined || multiple.includes(name)) continue;
-    if (seen.has(name)) throw new Problem(`--${name} stands here twice`, { hint: 'keep one of the two' });
-    seen.add(name);
-  }
-}
-
-/** What Node says about arguments goes on with advice on how to have it otherwise. */
-export function firstSentence(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.split(/\. |\n/)[0] ?? message;
-}
-
-function refuseUnknown(arg: string): void {
-  if (!arg.startsWith('--') || arg === '--') return;
-  const name = arg.slice(2).split('=')[0] ?? '';
-  if (name in known) return;
-  const meant = suggest(name, Object.keys(known));
-  throw new Problem(`unknown option "--${name}"`, { hint: meant ? `did you mean --${meant}?` : 'see --help' });
-}
-
-function parseForks(text: string | undefined): number {
-  if (text === undefined) return defaultForks;
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new Problem(`--forks ${text}: must be a whole number from 1 to 9999`);
 }

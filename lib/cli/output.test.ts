@@ -8,7 +8,14 @@ import { exitCodeOf } from './exit-code.ts';
 import { linesOf, summaryLines } from './lines.ts';
 import { plainOutput } from './plain.ts';
 
-const style = { paint: (_style: unknown, text: string) => text, verbose: false, check: false, hostWidth: 5 };
+const style = {
+  paint: (_style: unknown, text: string) => text,
+  verbose: false,
+  quiet: false,
+  diff: 'short',
+  check: false,
+  hostWidth: 5,
+} as const;
 const step = { host: 'rpc-1', play: 'p', role: 'docker', resource: 'file /etc/docker/daemon.json' };
 const done = (details: object): RunEvent => ({
   type: 'resource-done',
@@ -18,6 +25,7 @@ const done = (details: object): RunEvent => ({
   note: undefined,
   error: undefined,
   seconds: 0,
+  commands: [],
   ...details,
 });
 

@@ -16,7 +16,7 @@ async function run(...args: string[]): Promise<{ code: number; said: string[]; c
     render: renderFiles,
     filesOf,
     generations: Object.keys(generations),
-    paint: (_, text) => text,
+    paint: () => (_, text) => text,
     embedded: 'lab',
     say: (line) => said.push(line),
     complain: (line) => complained.push(line),
@@ -55,7 +55,7 @@ test('bad input ends with 3, in one clear message, and writes nothing', async ()
   const inventory = await labDeployment();
   const refused = async (message: string, ...args: string[]) =>
     expect(await run(...args)).toEqual({ code: 3, said: [], complained: [message] });
-  await refused('unknown option --inventry\n  did you mean --inventory?', '--inventry', inventory, '--out', out);
+  await refused('unknown option "--inventry"\n  did you mean --inventory?', '--inventry', inventory, '--out', out);
   await refused(
     'no host or group is called "rcp-1"\n  did you mean rpc-1?',
     '-i',
@@ -70,7 +70,7 @@ test('bad input ends with 3, in one clear message, and writes nothing', async ()
     '-i',
     inventory,
   );
-  await refused("Unexpected argument 'x'\n  see --help", 'x');
+  await refused('unexpected word "x"\n  options start with --; see --help', 'x');
   await refused('--out stands here twice\n  keep one of the two', '--out', out, '-o', out, '-i', inventory);
   await writeFile(out, '');
   await refused(`cannot write ${join(out, 'db-1/docker-compose.yml')} (ENOTDIR)`, '-i', inventory, '--out', out);

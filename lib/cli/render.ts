@@ -1,13 +1,13 @@
-import { parseArgs } from 'node:util';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import type { LoadOptions } from '../inventory/load.ts';
 import { selectHosts } from '../inventory/pattern.ts';
-import { didYouMean, suggest } from '../inventory/suggest.ts';
+import { suggest } from '../inventory/suggest.ts';
 import { type ExitCode, exitCode, Problem, Problems } from '../problem.ts';
 import type { Paint } from './colour.ts';
+import { type HelpPage, helpText, parseCommandLine } from './command-line.ts';
 import { describeError } from './describe-error.ts';
-import { firstSentence, refuseTwice } from './options.ts';
 import { type HostFile, renderingDiff } from './render-diff.ts';
+import { shared } from './shared-options.ts';
 
 /** What the command is run with. */
 export interface RenderSurroundings<V> {
@@ -27,60 +27,72 @@ export interface RenderSurroundings<V> {
   readonly embedded: string;
   say(line: string): void;
   complain(line: string): void;
-  readonly paint: Paint;
+  /** @param color false where the command line forbids it */
+  paint(color: boolean): Paint;
 }
 
-const known = {
-  inventory: { type: 'string', short: 'i' },
-  out: { type: 'string', short: 'o' },
-  diff: { type: 'string', short: 'd' },
-  limit: { type: 'string', short: 'l' },
-  help: { type: 'boolean', short: 'h' },
+const options = {
+  inventory: shared.inventory,
+  out: {
+    short: 'o',
+    value: 'DIR',
+    help: 'write them: DIR/HOST/FILENAME, mode 0600, secrets as given',
+    completes: 'file',
+  },
+  diff: {
+    short: 'd',
+    value: 'OTHER',
+    help: 'show what differs: OTHER is a generation (current, older) for the same hosts, or another\ninventory. Secrets are not shown',
+    completes: 'inventory',
+  },
+  limit: shared.limit,
+  'no-color': shared['no-color'],
+  help: shared.help,
 } as const;
 
-export const renderHelp = `npx zx playbooks/render.mjs renders every file of every host, with no connection to any host.
-
-Options
-  -i, --inventory NAME|FILE  inventory/NAME.yaml, or a file; without it the embedded lab
-  -o, --out DIR              write them: DIR/HOST/FILENAME, mode 0600, secrets as given
-  -d, --diff OTHER           show what differs: OTHER is a generation (current, older) for the same hosts, or another
-                             inventory. Secrets are not shown
-  -l, --limit PATTERN        these hosts only: names, groups, globs, a,b  !not  &both  name[1:3]
-  -h, --help                 this text
-
-Examples
-  npx zx playbooks/render.mjs --inventory mainnet --out out --limit rpc-1
-  npx zx playbooks/render.mjs --inventory mainnet --diff older
-  npx zx playbooks/render.mjs --inventory testnet --diff mainnet
-
-Exit codes
-  0 rendered, or nothing differs   2 something differs (--diff)   3 bad input
-`;
+const page: HelpPage = {
+  command: 'npx zx playbooks/render.mjs',
+  purpose: 'renders every file of every host, with no connection to any host.',
+  options,
+  examples: [
+    '--inventory mainnet --out out --limit rpc-1',
+    '--inventory mainnet --diff older',
+    '--inventory testnet --diff mainnet',
+  ],
+  exits: { 0: 'rendered, or nothing differs', 2: 'something differs (--diff)', 3: 'bad input' },
+};
 
 /** Runs the command. @param args what follows the script's name */
 export async function renderCommand<V>(args: readonly string[], around: RenderSurroundings<V>): Promise<ExitCode> {
   try {
-    const options = read(args);
-    if (options.help) {
-      around.say(renderHelp.trimEnd());
+    const { given } = parseCommandLine(args, options);
+    if (given.help) {
+      around.say(helpText(page).trimEnd());
       return exitCode.converged;
     }
-    if (options.out !== undefined && options.diff !== undefined) {
+    if (given.out !== undefined && given.diff !== undefined) {
       throw new Problem('--out and --diff do not go together', { hint: 'one writes files, the other compares them' });
     }
-    if (!options.out && !options.diff) {
+    if (!given.out && !given.diff) {
       throw new Problem('neither --out nor --diff is given', {
         hint: 'write files: --out DIR; compare them: --diff OTHER',
       });
     }
-    if (options.inventory === undefined) around.complain(`no --inventory given: using the embedded ${around.embedded}`);
-    const inventory = await around.load(options.inventory ?? around.embedded);
-    const chosen = options.limit === undefined ? inventory.hosts : selectHosts(inventory, options.limit);
-    if (options.out) {
-      for (const path of await around.render(chosen, inventory.hosts, options.out)) around.say(path);
+    if (given.inventory === undefined) around.complain(`no --inventory given: using the embedded ${around.embedded}`);
+    const inventory = await around.load(given.inventory ?? around.embedded);
+    const chosen = given.limit === undefined ? inventory.hosts : selectHosts(inventory, given.limit);
+    if (given.out) {
+      for (const path of await around.render(chosen, inventory.hosts, given.out)) around.say(path);
       return exitCode.converged;
     }
-    return await compare(inventory, chosen, options.diff ?? '', options.limit !== undefined, around);
+    return await compare(
+      inventory,
+      chosen,
+      given.diff ?? '',
+      given.limit !== undefined,
+      around,
+      around.paint(!given['no-color']),
+    );
   } catch (error) {
     around.complain(describeError(error));
     if (error instanceof Problem) return error.code;
@@ -95,10 +107,11 @@ async function compare<V>(
   other: string,
   limited: boolean,
   around: RenderSurroundings<V>,
+  paint: Paint,
 ): Promise<ExitCode> {
   const isGeneration = around.generations.includes(other);
   const against = isGeneration
-    ? await around.load(inventory.file, { over: { values: { generation: other }, from: `--diff ${other}` } })
+    ? await around.load(inventory.file, { over: [{ values: { generation: other }, from: `--diff ${other}` }] })
     : await loadOther(other, around);
   const named = [inventory.name, isGeneration ? `${inventory.name}, ${other} generation` : against.name] as const;
   const hosts = [
@@ -114,14 +127,14 @@ async function compare<V>(
   const lines: string[] = [];
   for (const name of hosts) {
     const [was, wanted] = await Promise.all([files(inventory, name), files(against, name)]);
-    lines.push(...renderingDiff(name, was, wanted, named, around.paint));
+    lines.push(...renderingDiff(name, was, wanted, named, paint));
   }
   if (lines.length === 0) {
     around.say(`no difference between ${named.join(' and ')}`);
     return exitCode.converged;
   }
-  around.say(around.paint('red', `--- ${named[0]}`));
-  around.say(around.paint('green', `+++ ${named[1]}`));
+  around.say(paint('red', `--- ${named[0]}`));
+  around.say(paint('green', `+++ ${named[1]}`));
   for (const line of lines) around.say(line);
   return exitCode.pending;
 }
@@ -134,27 +147,5 @@ async function loadOther<V>(other: string, around: RenderSurroundings<V>): Promi
     const meant = suggest(other, around.generations);
     if (!(error instanceof Problem) || meant === undefined) throw error;
     throw new Problem(error.message, { hint: `did you mean the generation ${meant}? ${error.hint ?? ''}`.trim() });
-  }
-}
-
-function read(args: readonly string[]) {
-  try {
-    const parsed = parseArgs({ args: [...args], options: known, strict: true, allowPositionals: false, tokens: true });
-    refuseTwice(parsed.tokens);
-    return parsed.values;
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    const { code } = error as Error & { code?: string };
-    const option = args.find((arg) => arg.startsWith('--') && !((arg.slice(2).split('=')[0] ?? '') in known));
-    if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' && option !== undefined) {
-      const name = option.split('=')[0] ?? option;
-      throw new Problem(`unknown option ${name}`, {
-        hint: didYouMean(
-          name,
-          Object.keys(known).map((key) => `--${key}`),
-        ),
-      });
-    }
-    throw new Problem(firstSentence(error), { hint: 'see --help' });
   }
 }

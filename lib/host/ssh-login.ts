@@ -9,7 +9,7 @@ import type { SshConfig } from './ssh-config.ts';
 import { gatherLogin, type Login } from './ssh-keys.ts';
 
 /** How long one try may take, from the first packet to the login. */
-const tryMs = 15_000;
+export const trySeconds = 15;
 
 /** A connection that says nothing for four times this long is dead. */
 const keepalive = { keepaliveInterval: 15_000, keepaliveCountMax: 3 };
@@ -24,6 +24,13 @@ export interface LoggedIn {
 /** The network failed, and may do better at the next try. */
 export class TryAgain extends Unreachable {}
 
+/** How long to wait for a host. */
+export interface Waiting {
+  readonly signal: AbortSignal | undefined;
+  /** Seconds. */
+  readonly timeout: number;
+}
+
 /**
  * Connects and logs in, once. The host's key is always verified.
  *
@@ -36,8 +43,9 @@ export async function logIn(
   config: SshConfig,
   reach: Pick<Reach, 'hostKeys' | 'knownHostsFile' | 'identityFile'>,
   via: Duplex | undefined,
-  signal: AbortSignal | undefined,
+  waiting: Waiting,
 ): Promise<LoggedIn> {
+  const { signal } = waiting;
   const [check, login] = await Promise.all([
     checkHostKey(name, config, reach),
     gatherLogin(name, config, reach.identityFile),
@@ -55,7 +63,7 @@ export async function logIn(
     const connecting = ssh.connect({
       sock: socket,
       username: config.user,
-      readyTimeout: tryMs,
+      readyTimeout: waiting.timeout * 1000,
       ...keepalive,
       hostVerifier: (key: Buffer) => check.accept(key),
       algorithms: { serverHostKey: check.algorithms as ServerHostKeyAlgorithm[] },
@@ -72,7 +80,7 @@ export async function logIn(
     await connecting;
   } catch (error) {
     socket.destroy();
-    throw check.refusal() ?? explain(name, config, login, error as SshError);
+    throw check.refusal() ?? explain(name, config, login, error as SshError, waiting.timeout);
   } finally {
     signal?.removeEventListener('abort', abort);
   }
@@ -110,7 +118,7 @@ interface SshError extends Error {
   readonly code?: string | number;
 }
 
-function explain(name: string, config: SshConfig, login: Login, error: SshError): Unreachable {
+function explain(name: string, config: SshConfig, login: Login, error: SshError, seconds: number): Unreachable {
   const where = `${config.host} port ${config.port}`;
   if (error.level === 'client-authentication' || /authentication/i.test(error.message)) {
     return notLetIn(name, config, login, error);
@@ -133,7 +141,7 @@ function explain(name: string, config: SshConfig, login: Login, error: SshError)
   }
   if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {
     const hint = 'is the host up, and does a firewall let us through?';
-    return new TryAgain(name, `no answer from ${where} within ${tryMs / 1000} s`, hint, error);
+    return new TryAgain(name, `no answer from ${where} within ${seconds} s`, hint, error);
   }
   if (error.level === 'client-socket' || /^Connection lost before handshake/.test(error.message)) {
     return new TryAgain(name, `the connection to ${where} broke off: ${error.message}`, undefined, error);

@@ -5,7 +5,7 @@ import type { Reach } from '../inventory/inventory.ts';
 import { ConnectionLost, Unreachable } from './failures.ts';
 import { slots } from './slots.ts';
 import { resolveSshConfig, type SshConfig } from './ssh-config.ts';
-import { type LoggedIn, logIn, TryAgain } from './ssh-login.ts';
+import { type LoggedIn, logIn, TryAgain, trySeconds, type Waiting } from './ssh-login.ts';
 import type { ConnectOptions, Transport } from './transport.ts';
 
 /** sshd allows ten channels, frees those of ended commands late, and others may share the account. */
@@ -20,7 +20,7 @@ const channels = 3;
 export async function openSsh(
   name: string,
   reach: Reach,
-  { retries = 2, signal }: ConnectOptions,
+  { retries = 2, signal, timeout = trySeconds }: ConnectOptions,
 ): Promise<{ readonly transport: Transport; readonly user: string }> {
   const config = await resolveSshConfig(reach.address, reach);
   const hops = await resolveHops(name, reach.jump.length > 0 ? reach.jump : config.jump);
@@ -31,7 +31,7 @@ export async function openSsh(
       'name the jump host instead: ProxyJump in ssh_config, or jump in the inventory',
     );
   }
-  const chain = await pRetry(() => connectChain(name, config, hops, reach, signal), {
+  const chain = await pRetry(() => connectChain(name, config, hops, reach, { signal, timeout }), {
     retries,
     minTimeout: 1000,
     shouldRetry: ({ error }) => error instanceof TryAgain,
@@ -68,7 +68,7 @@ async function connectChain(
   config: SshConfig,
   hops: readonly Hop[],
   reach: Reach,
-  signal: AbortSignal | undefined,
+  waiting: Waiting,
 ): Promise<LoggedIn[]> {
   const chain: LoggedIn[] = [];
   try {
@@ -76,11 +76,11 @@ async function connectChain(
     for (const [index, { label, config: hop }] of hops.entries()) {
       // A pinned key is the host's own. The key file and known_hosts of the inventory are for jump hosts, too.
       const own = { hostKeys: [], knownHostsFile: reach.knownHostsFile, identityFile: reach.identityFile };
-      const jump = await logIn(`${name} (jump host ${label})`, hop, own, via, signal);
+      const jump = await logIn(`${name} (jump host ${label})`, hop, own, via, waiting);
       chain.push(jump);
       via = await forward(name, label, jump, hops[index + 1]?.config ?? config);
     }
-    chain.push(await logIn(name, config, reach, via, signal));
+    chain.push(await logIn(name, config, reach, via, waiting));
     return chain;
   } catch (error) {
     await closeChain(chain);

@@ -13,4 +13,6 @@ export interface ConnectOptions {
   readonly retries?: number;
   /** Ends the wait for a host. */
   readonly signal?: AbortSignal;
+  /** How long one try may take. Seconds, default 15. */
+  readonly timeout?: number | undefined;
 }

@@ -28,8 +28,8 @@ export interface LoadOptions {
   /** Folder of the inventories that are called by name. Default: `inventory` at the project root. */
   readonly folder?: string;
   readonly environment?: NodeJS.ProcessEnv;
-  /** Variables that outrank all of the inventory's, for every host. */
-  readonly over?: VariablesOver;
+  /** Variables that outrank all of the inventory's, for every host; of two the later wins. */
+  readonly over?: readonly VariablesOver[];
 }
 
 /** Variables from outside an inventory. */
@@ -77,7 +77,9 @@ export async function loadInventory<S extends z.ZodType>(
   const hosts = hostsOf(top, problems);
   problems.push(...duplicates(hosts));
 
-  const over = options.over && place(options.over.values, { file: options.over.from });
+  const over = (options.over ?? [])
+    .map(({ values, from }) => place(values, { file: from }))
+    .reduce<Placed | undefined>(merge, undefined);
   const all = hosts.map((host) => ({ ...host, vars: merge(varsOf(baseVars, host.placed), over) ?? baseVars }));
   const sets = all.length > 0 ? all.map(({ vars }) => vars) : [baseVars];
   const values = sets.map((vars) => {

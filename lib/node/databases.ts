@@ -1,4 +1,5 @@
 import type { SqlTarget } from '../host/host.ts';
+import { lookedAtAgain } from '../resource/change.ts';
 import { ensureContainerRuns } from '../resource/compose-service.ts';
 import { eventually } from '../resource/eventually.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource/resource.ts';
@@ -25,16 +26,19 @@ export function proverDatabase({ credentials }: Variables): SqlTarget {
  * socket alone and is about to stop, so the socket proves nothing.
  */
 export function acceptsConnections(container: 'state-db' | 'pool-db'): Resource {
-  return eventually(
-    `${container} accepts connections`,
-    async (host) => {
-      const [state, answer] = await Promise.all([
-        host.container(container),
-        host.$({ timeoutSeconds: 20 })`docker exec ${container} pg_isready --host 127.0.0.1 --port 5432 2>/dev/null`,
-      ]);
-      if (!state?.running) return unknownUntil(`${container} is running`);
-      return answer.ok ? ok : drift(answer.text() || 'no answer');
-    },
-    { seconds: startLimit, giveUp: (host) => ensureContainerRuns(host, container) },
+  return lookedAtAgain(
+    eventually(
+      `${container} accepts connections`,
+      async (host) => {
+        const [state, answer] = await Promise.all([
+          host.container(container),
+          host.$({ timeoutSeconds: 20 })`docker exec ${container} pg_isready --host 127.0.0.1 --port 5432 2>/dev/null`,
+        ]);
+        if (!state?.running) return unknownUntil(`${container} is running`);
+        return answer.ok ? ok : drift(answer.text() || 'no answer');
+      },
+      { seconds: startLimit, giveUp: (host) => ensureContainerRuns(host, container) },
+    ),
+    container,
   );
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { exitCode, Problem } from '../problem.ts';
-import { type Difference, drift, ok, type Resource, task } from '../resource/resource.ts';
+import { changesOfFile } from '../resource/change.ts';
+import { type Difference, drift, ok, type Resource } from '../resource/resource.ts';
 import { generationOf } from './generation.ts';
 import { genesisFaults } from './genesis.ts';
 import { genesisPath } from './render.ts';
@@ -19,7 +20,9 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
   const path = genesisPath(vars);
   const wanted = { ...generationOf(vars), chainId: vars.network.chain_id };
   const { sha256, url } = vars.network.genesis;
-  return task(`genesis file ${path} is checked and in place`, {
+  return {
+    name: `genesis file ${path} is checked and in place`,
+    changes: changesOfFile(path),
     async check(host) {
       const [stat, content] = await Promise.all([host.stat(path), host.read(path)]);
       if (!stat || !content) return drift([{ what: 'genesis file', was: 'absent', wanted: `SHA-256 ${sha256}` }]);
@@ -58,7 +61,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       }
       await host.write(path, content, attributes);
     },
-  });
+  };
 }
 
 function hashOf(content: Buffer): string {

@@ -1,5 +1,6 @@
 import pRetry from 'p-retry';
 import type { Reader, Writer } from '../host/host.ts';
+import { containerChange } from '../resource/change.ts';
 import { ensureContainerRuns } from '../resource/compose-service.ts';
 import { pause } from '../resource/pause.ts';
 import { drift, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
@@ -19,6 +20,7 @@ export function givesBlockNumber(url: string, attempts: Attempts): Resource {
   return {
     name: `eth_blockNumber on ${url} gives a block`,
     expects: 'must',
+    follows: [{ what: containerChange('json-rpc'), effect: 'is looked at again', certain: true }],
     check: (host) => judge(host, blockNumber(host, url), () => ok),
     apply: async (host) => {
       await persistently(host, attempts, () => blockNumber(host, url));
@@ -35,6 +37,7 @@ export function blockGrows(url: string, attempts: Attempts): Resource {
   return {
     name: `the newest block on ${url} grows`,
     expects: 'must',
+    follows: [{ what: containerChange('json-rpc'), effect: 'is looked at again', certain: true }],
     check: (host) =>
       judge(host, newestBlock(host, url), ({ number, age }) =>
         grew || age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two looks`),

@@ -1,4 +1,5 @@
 import type { Reader } from '../host/host.ts';
+import { lookedAtAgain } from '../resource/change.ts';
 import { ensureContainerRuns } from '../resource/compose-service.ts';
 import { eventually } from '../resource/eventually.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource/resource.ts';
@@ -20,14 +21,17 @@ export function staysUp(container: string): Resource {
 }
 
 function hasRunFor(name: string, container: string, seconds: number): Resource {
-  return eventually(
-    name,
-    async (host) => {
-      const age = await runningFor(host, container);
-      if (age === undefined) return unknownUntil(`${container} is running`);
-      return age >= seconds ? ok : drift(`${container} has run for ${Math.floor(age)} s`);
-    },
-    { seconds: 30, giveUp: (host) => ensureContainerRuns(host, container) },
+  return lookedAtAgain(
+    eventually(
+      name,
+      async (host) => {
+        const age = await runningFor(host, container);
+        if (age === undefined) return unknownUntil(`${container} is running`);
+        return age >= seconds ? ok : drift(`${container} has run for ${Math.floor(age)} s`);
+      },
+      { seconds: 30, giveUp: (host) => ensureContainerRuns(host, container) },
+    ),
+    container,
   );
 }
 

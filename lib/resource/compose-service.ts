@@ -1,4 +1,5 @@
 import type { ContainerState, Reader, Writer } from '../host/host.ts';
+import { containerChange, fileChange, unitChange } from './change.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 import { type Difference, drift, ok, type Resource } from './resource.ts';
 
@@ -57,6 +58,12 @@ export function composeService({ directory, service, container, configHash, read
 
   return {
     name: `${container} is running with its configuration`,
+    changes: () => [containerChange(container)],
+    follows: [
+      ...readsAtStart.map((path) => ({ what: fileChange(path), effect: 'is restarted', certain: true })),
+      // Unless the engine keeps its containers alive (live-restore).
+      { what: unitChange('docker.service'), effect: 'restarts with the engine', certain: false },
+    ],
 
     async check(host) {
       const [until, state, stale] = await Promise.all([

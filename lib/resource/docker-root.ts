@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { unitChange } from './change.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 import { runInUnit } from './job.ts';
 import { packages } from './packages.ts';
@@ -30,6 +31,7 @@ export function dockerRoot({ root, mountPoint, equals = [] }: DockerRoot): Resou
   const name = `docker root is ${root}`;
   return {
     name,
+    changes: () => [unitChange('docker.service')],
 
     async check(host) {
       const [until, unfinished, mounted, now] = await Promise.all([

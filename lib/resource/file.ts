@@ -1,6 +1,7 @@
 import type { FileAttributes, Reader, Stat } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
 import { attributeDifferences, describeAttributes, setAttributes } from './attributes.ts';
+import { changesOfFile } from './change.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
 import { type Difference, drift, ok, type Resource } from './resource.ts';
 
@@ -46,6 +47,7 @@ function make(path: string, wanted: Wanted): FileResource {
 
   return {
     name: `file ${path}`,
+    changes: changesOfFile(path),
     content: (content) => make(path, { ...wanted, ...given(content) }),
     mode: (mode) => make(path, { ...wanted, mode }),
     owner: (owner) => make(path, { ...wanted, owner: String(owner) }),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Reader } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { changesOfFile } from './change.ts';
 import { drift, ok, type Resource } from './resource.ts';
 import { editableText, rewrite } from './rewrite.ts';
 
@@ -30,6 +31,7 @@ function make(path: string, keys: JsonObject): JsonFileResource {
 
   return {
     name: `${path} sets ${Object.keys(keys).join(', ') || 'nothing'}`,
+    changes: changesOfFile(path),
     merge: (more) => make(path, mergeObjects(keys, more)),
 
     async check(host) {

@@ -1,5 +1,6 @@
 import type { Reader } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { changesOfFile } from './change.ts';
 import { drift, ok, type Resource, unknownUntil } from './resource.ts';
 import { editableText, rewrite } from './rewrite.ts';
 
@@ -23,6 +24,7 @@ function make(path: string, text: string, pattern: RegExp | undefined): LineReso
 
   return {
     name: `line "${text}" in ${path}`,
+    changes: changesOfFile(path),
     matching(wanted) {
       // A pattern with a memory (g, y) would answer differently each time.
       const plain = new RegExp(wanted.source, wanted.flags.replace(/[gy]/g, ''));

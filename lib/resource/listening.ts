@@ -1,3 +1,4 @@
+import { lookedAtAgain } from './change.ts';
 import { ensureContainerRuns } from './compose-service.ts';
 import { eventually } from './eventually.ts';
 import { drift, ok, type Resource, unknownUntil } from './resource.ts';
@@ -17,21 +18,24 @@ export function containerListens(
   seconds: number,
   hint?: string,
 ): Resource {
-  return eventually(
-    `${container} listens on ${ports.join(' and ')}`,
-    async (host) => {
-      const table = await host.$`
+  return lookedAtAgain(
+    eventually(
+      `${container} listens on ${ports.join(' and ')}`,
+      async (host) => {
+        const table = await host.$`
         pid=$(docker inspect --format ${'{{.State.Pid}}'} ${container} 2>/dev/null) && [ "$pid" -gt 0 ] && cat /proc/"$pid"/net/tcp /proc/"$pid"/net/tcp6 2>/dev/null`;
-      const open = listeningPorts(table.stdout);
-      if (table.stdout.trim() === '') return unknownUntil(`${container} is running`);
-      const missing = ports.filter((port) => !open.has(port));
-      return missing.length === 0 ? ok : drift(`${container} does not listen on ${missing.join(' and ')}`);
-    },
-    {
-      seconds,
-      giveUp: (host) => ensureContainerRuns(host, container),
-      ...(hint === undefined ? {} : { hint }),
-    },
+        const open = listeningPorts(table.stdout);
+        if (table.stdout.trim() === '') return unknownUntil(`${container} is running`);
+        const missing = ports.filter((port) => !open.has(port));
+        return missing.length === 0 ? ok : drift(`${container} does not listen on ${missing.join(' and ')}`);
+      },
+      {
+        seconds,
+        giveUp: (host) => ensureContainerRuns(host, container),
+        ...(hint === undefined ? {} : { hint }),
+      },
+    ),
+    container,
   );
 }
 

@@ -41,6 +41,20 @@ export interface Resource {
   apply(host: Writer): Promise<void>;
   /** Set on an expectation: the tool cannot mend it. Drift of `must` fails the host, drift of `should` is a warning. */
   readonly expects?: 'must' | 'should';
+  /** What becomes different on the host when these differences are mended, in words that `follows` of others name. */
+  changes?(differences: readonly Difference[]): readonly string[];
+  /** Changes of others after which this has to be done or looked at again: check mode tells it beforehand. */
+  readonly follows?: readonly Following[];
+}
+
+/** How a resource follows a change of another. */
+export interface Following {
+  /** As in `changes`. */
+  readonly what: string;
+  /** What happens then, going on from the resource: `is restarted`. */
+  readonly effect: string;
+  /** Whether that is certain, or may be. */
+  readonly certain: boolean;
 }
 
 /** A resource of one's own, where no kind fits. */

@@ -1,6 +1,7 @@
 import type { Reader, Stat, UnitState, Writer } from '../host/host.ts';
 import { CommandFailed } from '../host/output.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { fileChange, unitChange } from './change.ts';
 import { type Difference, drift, ok, type Resource, unknownUntil } from './resource.ts';
 
 /** A systemd unit that has to be enabled, running, and started after what it reads last changed. */
@@ -40,6 +41,8 @@ function make(unit: string, wanted: Wanted): ServiceResource {
 
   return {
     name: title(unit, wanted),
+    changes: () => [unitChange(unit)],
+    follows: wanted.files.map((path) => ({ what: fileChange(path), effect: 'is restarted', certain: true })),
     enabled: () => make(unit, { ...wanted, enabled: true }),
     running: () => make(unit, { ...wanted, running: true }),
     restartedAfter: (...paths) => make(unit, { ...wanted, files: [...wanted.files, ...paths] }),

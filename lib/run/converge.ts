@@ -1,4 +1,5 @@
 import { describeVerdict, type Verdict } from '../resource/resource.ts';
+import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 
 /** What was applied, yet a second look still shows drift. */
@@ -9,48 +10,76 @@ export class DidNotConverge extends Error {
   }
 }
 
+/** A change that nobody planned: it shows only after another was made. */
+export class NotInPlan extends Error {
+  readonly hint = 'make a new plan: --check --out FILE';
+
+  constructor() {
+    super('this is not in the plan');
+    this.name = 'NotInPlan';
+  }
+}
+
+/** Asked before a change. */
+export type ConfirmEach = (step: Step, seen: Verdict & { is: 'drift' }) => Promise<boolean>;
+
+export interface Asking {
+  interrupted(): boolean;
+  readonly confirmEach: ConfirmEach | undefined;
+  /** Whether a plan that is followed lets it be changed. */
+  readonly allows: ((step: Step) => boolean) | undefined;
+}
+
 /**
  * Brings a host's items to what they should be, in order. The first failure ends it: what comes later builds on what comes before.
  * After each change everything later is looked at again, in the same trip that proves the change.
  *
  * @param items already looked at
- * @param interrupted says whether to stop before the next change
+ * @param ask says whether to stop before the next change, and whether it may be made
  * @returns why it stopped, or undefined when all is as it should be
  */
-export async function converge(
-  host: HostRun,
-  items: readonly Item[],
-  interrupted: () => boolean,
-): Promise<string | undefined> {
+export async function converge(host: HostRun, items: readonly Item[], ask: Asking): Promise<string | undefined> {
   for (const [at, item] of items.entries()) {
-    if (interrupted()) return 'interrupted';
-    const failed = await convergeItem(host, item, items.slice(at));
-    if (failed) return `${item.step.resource} failed`;
+    if (ask.interrupted()) return 'interrupted';
+    const failed = await convergeItem(host, item, items.slice(at), ask);
+    if (failed) return failed;
   }
   return undefined;
 }
 
-async function convergeItem(host: HostRun, item: Item, rest: readonly Item[]): Promise<boolean> {
+/** @returns why the host stops here, or undefined */
+async function convergeItem(
+  host: HostRun,
+  item: Item,
+  rest: readonly Item[],
+  ask: Asking,
+): Promise<string | undefined> {
   const { seen, step, resource } = item;
+  const failure = `${step.resource} failed`;
   if (!seen || seen.is === 'error') {
     host.done(step, 'failed', { error: seen?.error });
-    return true;
+    return failure;
   }
   switch (seen.is) {
     case 'ok':
       host.done(step, 'ok');
-      return false;
+      return undefined;
     case 'unknown':
       host.done(step, 'failed', {
         error: new Error(`it cannot be told until ${seen.until}, and that has not come about`),
       });
-      return true;
+      return failure;
     case 'drift':
       if (resource.expects === 'should') {
         host.done(step, 'warning', { note: describeVerdict(seen) });
-        return false;
+        return undefined;
       }
-      return !(await change(host, item, seen, rest));
+      if (!resource.expects && ask.allows && !ask.allows(step)) {
+        host.done(step, 'failed', { differences: seen.differences, note: seen.note, error: new NotInPlan() });
+        return failure;
+      }
+      if (!resource.expects && ask.confirmEach && !(await ask.confirmEach(step, seen))) return 'not confirmed';
+      return (await change(host, item, seen, rest)) ? undefined : failure;
   }
 }
 

@@ -56,6 +56,8 @@ export type RunEvent =
       readonly note: string | undefined;
       readonly error: unknown;
       readonly seconds: number;
+      /** Check mode: what would be run on the host for it. Secrets are blanked. */
+      readonly commands: readonly string[];
     }
   | {
       readonly type: 'run-finished';

@@ -1,6 +1,7 @@
 import type { Writer } from '../host/host.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
+import { previewOf } from './preview.ts';
 import type { Session } from './session.ts';
 
 /** One resource of one host, where it comes in the playbook, and what looking at it last showed. */
@@ -40,6 +41,11 @@ export class HostRun {
     return this.#session.writerFor((progress) => this.#tell({ type: 'progress', step, progress }));
   }
 
+  /** What applying a resource would run; nothing is changed. */
+  preview(resource: Resource): Promise<string[]> {
+    return previewOf(resource, this.#session.reader);
+  }
+
   /** Looks at the items, all in one tick so that their reads travel together. */
   async look(items: readonly Item[]): Promise<void> {
     await Promise.all(
@@ -61,11 +67,11 @@ export class HostRun {
   done(
     step: Step,
     outcome: Outcome,
-    details: Partial<Pick<ResourceDone, 'differences' | 'note' | 'error' | 'seconds'>> = {},
+    details: Partial<Pick<ResourceDone, 'differences' | 'note' | 'error' | 'seconds' | 'commands'>> = {},
   ): void {
     this.#counts[outcome] += 1;
-    const { differences = [], note, error, seconds = 0 } = details;
-    this.#tell({ type: 'resource-done', step, outcome, differences, note, error, seconds });
+    const { differences = [], note, error, seconds = 0, commands = [] } = details;
+    this.#tell({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands });
   }
 
   /** No more is done on this host, and why. */

@@ -8,13 +8,13 @@ import { drift, expectation, ok, type Resource, task, unknownUntil } from '../re
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
 import { play, playbook } from './playbook.ts';
-import { run } from './run.ts';
+import { type RunOptions, run } from './run.ts';
 
 /** These resources look at a set in memory, so the connection is never used. */
 const session = {
   reader: {} as Reader,
   facts: {} as Facts,
-  writerFor: () => ({}) as Writer,
+  writerFor: () => ({ make: (change: () => void) => change() }) as Making,
   roundTrips: () => 0,
   close: async () => {},
 };
@@ -33,6 +33,9 @@ function inventoryOf(groups: Record<string, readonly string[]>): Inventory<objec
   return { name: 'test', file: 'test.yaml', hosts };
 }
 
+/** Changes go through the Writer, as they do on a real host: a plan's has no `make`. */
+type Making = Writer & { make?(change: () => void): void };
+
 /** A thing that is there once it was made, and that cannot be told before `needs` is there. */
 function thing(made: Set<string>, name: string, needs?: string): Resource {
   return task(name, {
@@ -40,14 +43,14 @@ function thing(made: Set<string>, name: string, needs?: string): Resource {
       if (needs && !made.has(needs)) return unknownUntil(needs);
       return made.has(name) ? ok : drift(`${name} is missing`);
     },
-    apply: async () => void made.add(name),
+    apply: async (host) => (host as Making).make?.(() => made.add(name)),
   });
 }
 
 async function runWith(
   plays: Parameters<typeof playbook<object>>[2],
   inventory: Inventory<object>,
-  options: { check?: boolean; unreachable?: string; roles?: string[]; interrupt?: AbortSignal } = {},
+  options: Partial<RunOptions> & { unreachable?: string; roles?: string[] } = {},
 ) {
   const events: RunEvent[] = [];
   const result = await run(
@@ -61,8 +64,12 @@ async function runWith(
       check: options.check ?? false,
       forks: 2,
       hosts: new Set(inventory.hosts.map((host) => host.name)),
-      roles: options.roles ? new Set(options.roles) : undefined,
+      selects: (name) => options.roles?.includes(name) ?? true,
       interrupt: options.interrupt ?? new AbortController().signal,
+      startAt: options.startAt,
+      confirm: options.confirm,
+      confirmEach: options.confirmEach,
+      allows: options.allows,
     },
     (event) => events.push(event),
   );
@@ -249,4 +256,65 @@ test('bad input that shows only when a role is made ends the run before anything
   const plays = [play('all', { hosts: 'all', roles: [first, choosy] })];
   await expect(runWith(plays, inventoryOf({ a: ['h1', 'h2'] }))).rejects.toThrow('do not fit together');
   expect(made.size).toBe(0);
+});
+
+const three = (made: Set<string>) => [
+  play('one', { hosts: 'all', roles: [role<object>('r1', () => [thing(made, 'a')])] }),
+  play('two', {
+    hosts: 'all',
+    roles: [
+      role<object>('r2', ({ host }) => (host.name === 'h1' ? [thing(made, 'b')] : [])),
+      role<object>('r3', ({ host }) => [thing(made, host.name === 'h1' ? 'c' : 'd')]),
+    ],
+  }),
+];
+
+test('a run begins where it is told to, on a host that lacks that task at the role that has it', async () => {
+  const { outcomes } = await runWith(three(new Set()), inventoryOf({ g: ['h1', 'h2'] }), { startAt: 'b' });
+  expect(outcomes.sort()).toEqual(['h1 b changed', 'h1 c changed', 'h2 d changed']);
+});
+
+test('a task to begin at that nobody has is refused with the nearest title, and nothing is changed', async () => {
+  const made = new Set<string>();
+  const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(made, 'time zone is UTC')])] })];
+  await expect(runWith(plays, inventoryOf({ g: ['h1'] }), { startAt: 'time zone is UCT' })).rejects.toThrow(
+    expect.objectContaining({
+      message: 'no task is called "time zone is UCT"',
+      hint: 'did you mean time zone is UTC?',
+    }),
+  );
+  expect(made.size).toBe(0);
+});
+
+test('a plan that is not confirmed changes nothing, and nobody is asked where nothing would change', async () => {
+  const made = new Set<string>();
+  const asked: unknown[] = [];
+  const confirm = async (plans: unknown) => {
+    asked.push(plans);
+    return false;
+  };
+  const declined = await runWith(three(made), inventoryOf({ g: ['h1'] }), { confirm });
+  expect(declined.result).toMatchObject({ declined: true });
+  expect(declined.outcomes).toEqual([]);
+  expect(made.size).toBe(0);
+  expect(asked).toHaveLength(1);
+  for (const name of ['a', 'b', 'c']) made.add(name);
+  expect((await runWith(three(made), inventoryOf({ g: ['h1'] }), { confirm })).result.declined).toBe(false);
+  expect(asked).toHaveLength(1);
+});
+
+test('a change that is not confirmed ends its host, before it', async () => {
+  const made = new Set<string>();
+  const confirmEach = async ({ resource }: { resource: string }) => resource === 'a';
+  const { outcomes, result } = await runWith(three(made), inventoryOf({ g: ['h1'] }), { confirmEach });
+  expect(outcomes).toEqual(['h1 a changed']);
+  expect(result.hosts[0]?.stopped).toBe('not confirmed');
+});
+
+test('what a plan does not have is not changed, and said to be so', async () => {
+  const { outcomes, events } = await runWith(three(new Set()), inventoryOf({ g: ['h1'] }), {
+    allows: ({ resource }) => resource === 'a',
+  });
+  expect(outcomes).toEqual(['h1 a changed', 'h1 b failed']);
+  expect(String(events.findLast((e) => e.type === 'resource-done')?.error)).toContain('not in the plan');
 });

@@ -1,0 +1,77 @@
+import { createInterface } from 'node:readline/promises';
+import type { ConfirmEach } from '../run/converge.ts';
+import type { RunEvent } from '../run/events.ts';
+import { changesSomething, type HostPlan, type Planned } from '../run/plan.ts';
+import { linesOf, type Style } from './lines.ts';
+
+/** Puts a question and gives the answer, trimmed and in small letters; Ctrl-C is no answer. */
+export type Ask = (question: string) => Promise<string>;
+
+/** Asks on the terminal. @param interrupt called on Ctrl-C, which the terminal does not signal while it is being read */
+export function askOnTerminal(interrupt: () => void): Ask {
+  return async (question) => {
+    const terminal = createInterface({ input: process.stdin, output: process.stderr });
+    const closed = new AbortController();
+    terminal.once('SIGINT', () => {
+      closed.abort();
+      interrupt();
+    });
+    try {
+      return (await terminal.question(question, { signal: closed.signal })).trim().toLowerCase();
+    } catch {
+      process.stderr.write('\n');
+      return '';
+    } finally {
+      terminal.close();
+    }
+  };
+}
+
+/** Shows what would be done, and asks whether to. Only a yes is one. */
+export async function confirmPlan(
+  plans: readonly HostPlan[],
+  style: Style,
+  say: (line: string) => void,
+  ask: Ask,
+): Promise<boolean> {
+  const shown = { ...style, check: true };
+  for (const { tasks } of plans) {
+    for (const task of tasks) for (const line of linesOf(doneEvent(task), shown)) say(line);
+  }
+  const busy = plans.filter(changesSomething);
+  say('');
+  for (const { host, tasks } of busy) {
+    const count = (outcome: Planned['outcome']) => tasks.filter((task) => task.outcome === outcome).length;
+    say(
+      `${host.padEnd(style.hostWidth)}  ${count('pending')} to change, ${count('unknown')} that follow or cannot be told yet`,
+    );
+  }
+  return /^y(es)?$/.test(await ask(`make these changes on ${busy.map(({ host }) => host).join(', ')}? [y/N] `));
+}
+
+function doneEvent({ step, outcome, differences, note, error, commands }: Planned): RunEvent {
+  return { type: 'resource-done', step, outcome, differences, note, error, commands, seconds: 0 };
+}
+
+/** Asks before each change: yes, no (the host stops there), or all the rest. */
+export function confirmEachOn(style: Style, say: (line: string) => void, ask: Ask): ConfirmEach {
+  let all = false;
+  return async (step, seen) => {
+    if (all) return true;
+    const { differences, note } = seen;
+    const event: RunEvent = {
+      type: 'resource-done',
+      step,
+      outcome: 'pending',
+      differences,
+      note,
+      error: undefined,
+      commands: [],
+      seconds: 0,
+    };
+    for (const line of linesOf(event, { ...style, check: true })) say(line);
+    const answer = await ask('change it? [y]es, [N]o and stop here, [a]ll the rest ');
+    all = /^a(ll)?$/.test(answer);
+    return all || /^y(es)?$/.test(answer);
+  };
+}

@@ -1,0 +1,40 @@
+import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
+import type { Step } from './events.ts';
+import { mapWithForks } from './limit.ts';
+import type { Playbook } from './playbook.ts';
+import { itemsFor } from './prepare.ts';
+import type { RunOptions } from './run.ts';
+import type { Session } from './session.ts';
+
+/** The tasks of one host in order, or why it could not be asked for its facts, on which they depend. */
+export type HostTasks =
+  | { readonly host: string; readonly steps: readonly Step[] }
+  | { readonly host: string; readonly error: unknown };
+
+/**
+ * All tasks that a playbook has for each host. Facts are gathered, for the tasks depend on them; nothing else is looked at.
+ *
+ * @throws Problem where a role cannot make its tasks out of the variables
+ */
+export async function listTasks<V>(
+  playbook: Playbook<V>,
+  inventory: Inventory<V>,
+  open: (host: InventoryHost<V>) => Promise<Session>,
+  { hosts, forks, selects }: Pick<RunOptions, 'hosts' | 'forks' | 'selects'>,
+): Promise<HostTasks[]> {
+  const targets = inventory.hosts.filter(({ name }) => hosts.has(name));
+  return mapWithForks(targets, forks, async (target): Promise<HostTasks> => {
+    let session: Session;
+    try {
+      session = await open(target);
+    } catch (error) {
+      return { host: target.name, error };
+    }
+    try {
+      const items = await itemsFor(playbook, inventory, target, session.facts, selects);
+      return { host: target.name, steps: items.map(({ step }) => step) };
+    } finally {
+      await session.close();
+    }
+  });
+}
