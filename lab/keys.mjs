@@ -13,7 +13,11 @@ export const knownHostsFile = join(stateDirectory, 'known_hosts');
  * @returns {{ private: string, public: string }}
  */
 export function newKeyPair(comment) {
-  return ssh2.utils.generateKeyPairSync('ed25519', { comment });
+  for (;;) {
+    const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment });
+    // The library loses a leading zero of the public key, so one pair in 256 is none, and sshd does not start with it.
+    if (!(ssh2.utils.parseKey(pair.private) instanceof Error)) return pair;
+  }
 }
 
 /**

@@ -56,7 +56,10 @@ function overridden(
   const values: Record<string, Value> = {};
   const write = (value: Scalar): string => {
     if (typeof value === 'boolean') return String(value);
-    if (typeof value === 'number' && !Number.isSafeInteger(value)) return String(value);
+    // A whole number beyond what is exact would be read as one of another kind.
+    if (typeof value === 'number' && !Number.isSafeInteger(value)) {
+      return Number.isInteger(value) ? value.toExponential() : String(value);
+    }
     const name = `override_${Object.keys(values).length + 1}`;
     values[name] = value;
     return typeof value === 'number' ? `{{ ${name} }}` : `"{{ ${name} }}"`;

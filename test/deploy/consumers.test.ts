@@ -283,7 +283,7 @@ describe('values that the inventory may hold are read back by the programs as it
   async function says(component: string, config: string, values: Record<string, unknown>): Promise<string> {
     const out = await folderForTest();
     const inventory = await labInventoryWith(values);
-    const run = await runPlaybook('render', '--inventory', inventory, '--host', 'rpc-1', '--out', out);
+    const run = await runPlaybook('render', '--inventory', inventory, '--limit', 'rpc-1', '--out', out);
     expect(run.exitCode, run.output).toBe(0);
     const rendered = await readFile(join(out, 'rpc-1', config), 'utf8');
 
