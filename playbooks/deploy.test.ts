@@ -178,3 +178,51 @@ test('hosts that refuse the connection: exit 4, each named, no stack', async () 
   expect(run.output).toMatch(/^rpc-1\s+unreachable: /m);
   expect(run.output).not.toMatch(/^\s+at /m);
 });
+
+test('--set is checked as an inventory is, with its own words as the place', async () => {
+  const wrong = await deploy(good, '--set', 'ports.rpc_http=many');
+  expect(wrong.exitCode, wrong.output).toBe(3);
+  expect(wrong.output).toContain('--set ports.rpc_http=many: ports.rpc_http must be a whole number, not text');
+  const unknown = await deploy(good, '--set', 'ports.rcp_http=80');
+  expect(unknown.exitCode, unknown.output).toBe(3);
+  expect(unknown.output).toMatch(/--set ports\.rcp_http=80: unknown key ports\.rcp_http\n {2}did you mean rpc_http\?/);
+});
+
+test('--list-hosts names the chosen hosts with no connection to any', async () => {
+  const run = await deploy(good, '--list-hosts', '--limit', 'rpc');
+  expect(run).toMatchObject({ exitCode: 0, stdout: 'rpc-1  rpc  127.0.0.2\n' });
+});
+
+test('--json has events on standard output and nothing else', async () => {
+  const run = await deploy(good, '--check', '--json');
+  expect(run.exitCode, run.output).toBe(4);
+  const events = run.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(events.map(({ type }) => type)).toEqual([
+    'run-started',
+    'host-unreachable',
+    'host-unreachable',
+    'run-finished',
+  ]);
+  expect(events.at(-1)).toMatchObject({ format: 1, hosts: [{ unreachable: true }, { unreachable: true }] });
+});
+
+test('--quiet shows problems and the summary only', async () => {
+  const run = await deploy(good, '--check', '--quiet');
+  expect(run.stdout).toMatch(/^db-1 .*unreachable/m);
+  expect(run.stdout).not.toContain('play:');
+});
+
+test('a question that nobody can answer is refused', async () => {
+  const run = await deploy(good, '--step');
+  expect(run.exitCode, run.output).toBe(3);
+  expect(run.output).toContain('there is no terminal to ask on');
+});
+
+test('a plan that is missing or no plan is refused', async () => {
+  const run = await deploy(good, '--plan', join(folder, 'nowhere.json'));
+  expect(run.exitCode, run.output).toBe(3);
+  expect(run.output).toMatch(/nowhere\.json does not exist\n {2}make one: --check --out FILE/);
+});
