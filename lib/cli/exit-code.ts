@@ -10,8 +10,8 @@ export function exitCodeOf({
   if (interrupted) return exitCode.interrupted;
   if (hosts.some((host) => host.counts.failed > 0)) return exitCode.failed;
   if (hosts.some((host) => host.unreachable)) return exitCode.unreachable;
-  if (hosts.some((host) => host.stopped)) return exitCode.failed;
   if (declined) return exitCode.pending;
+  if (hosts.some((host) => host.stopped)) return exitCode.failed;
   if (hosts.some((host) => host.counts.pending + host.counts.unknown > 0)) return exitCode.pending;
   return exitCode.converged;
 }

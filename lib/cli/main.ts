@@ -133,7 +133,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
       await savePlan(makePlan(result.plans, origin, Date.now()), options.out);
       say(`the plan is in ${options.out}; to follow it: npx zx playbooks/${playbook.name}.mjs --plan ${options.out}`);
     }
-    if (result.declined) say('nothing was changed');
+    if (result.declined && !options.step) say('nothing was changed');
     return exitCodeOf(result);
   } finally {
     release();

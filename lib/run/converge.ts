@@ -20,6 +20,9 @@ export class NotInPlan extends Error {
   }
 }
 
+/** Why a host stopped whose change was not confirmed. */
+export const notConfirmed = 'not confirmed';
+
 /** Asked before a change. */
 export type ConfirmEach = (step: Step, seen: Verdict & { is: 'drift' }) => Promise<boolean>;
 
@@ -78,7 +81,7 @@ async function convergeItem(
         host.done(step, 'failed', { differences: seen.differences, note: seen.note, error: new NotInPlan() });
         return failure;
       }
-      if (!resource.expects && ask.confirmEach && !(await ask.confirmEach(step, seen))) return 'not confirmed';
+      if (!resource.expects && ask.confirmEach && !(await ask.confirmEach(step, seen))) return notConfirmed;
       return (await change(host, item, seen, rest)) ? undefined : failure;
   }
 }

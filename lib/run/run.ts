@@ -1,7 +1,7 @@
 import { ConnectionLost } from '../host/connection.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { changeAll } from './change-all.ts';
-import type { ConfirmEach } from './converge.ts';
+import { type ConfirmEach, notConfirmed } from './converge.ts';
 import type { HostSummary, Listener, Step } from './events.ts';
 import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
@@ -38,7 +38,7 @@ export interface RunResult {
   readonly interrupted: boolean;
   /** What would be done, in check mode and where it was not confirmed. */
   readonly plans: readonly HostPlan[];
-  /** Whether the operator said no to the plan: nothing was changed then. */
+  /** Whether the operator said no, to the plan or to a change. */
   readonly declined: boolean;
 }
 
@@ -121,6 +121,7 @@ export async function run<V>(
   });
   const interrupted = options.interrupt.aborted;
   tell({ type: 'run-finished', hosts: summaries, seconds: (performance.now() - start) / 1000, interrupted });
+  declined ||= summaries.some(({ stopped }) => stopped === notConfirmed);
   return { hosts: summaries, interrupted, plans, declined };
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checksums } from '../../lab/outside.mjs';
 import { resetHosts } from '../../lab/reset.mjs';
 import { labUp } from '../../lab/up.mjs';
+import { filesWithPasswords, labPasswords, watchProcesses } from './canary.ts';
 import {
   blockNumber,
   files,
@@ -44,9 +45,39 @@ beforeAll(async () => {
 // Nobody else's tests begin on a node of this generation.
 afterAll(() => resetHosts([...labHosts]));
 
-test('the first run takes bare hosts to a serving node of the older generation', async () => {
-  const run = await runPlaybook('deploy', '--inventory', await olderInventory());
+test('the first run takes bare hosts to a serving node of the older generation, and no password gets out', async () => {
+  const passwords = await labPasswords();
+  const stopWatching = watchProcesses(passwords);
+  const run = await runPlaybook('deploy', '--inventory', await olderInventory(), '--json', '--verbose', '--diff');
+  const inCommandLines = await stopWatching();
   expect(run.exitCode, run.output).toBe(0);
+  expect(run.stdout).toContain('"type":"run-finished"');
+  expect(inCommandLines).toEqual([]);
+  for (const password of passwords) expect(run.output).not.toContain(password);
+  for (const host of hosts) expect(await filesWithPasswords(host, passwords), host).toEqual([]);
+});
+
+test('a task that fails shows no password either', async () => {
+  const passwords = await labPasswords();
+  const inventory = await olderInventory();
+  await onHost('rpc-1', 'rm /opt/rpc-node/node.config.toml && mkdir /opt/rpc-node/node.config.toml');
+  for (const form of [['--json'], ['--check'], []]) {
+    const run = await runPlaybook(
+      'deploy',
+      '--inventory',
+      inventory,
+      '--limit',
+      'rpc-1',
+      '--verbose',
+      '--diff',
+      ...form,
+    );
+    expect([1, 2], run.output).toContain(run.exitCode);
+    for (const password of passwords) expect(run.output).not.toContain(password);
+  }
+  await onHost('rpc-1', 'rmdir /opt/rpc-node/node.config.toml');
+  const mended = await runPlaybook('deploy', '--inventory', inventory, '--limit', 'rpc-1');
+  expect(mended.exitCode, mended.output).toBe(0);
 });
 
 test('the programs and images are of the older generation', async () => {

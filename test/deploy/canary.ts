@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onHost } from './lab-host.ts';
+
+/** The lab's passwords: canaries, for wherever one of them turns up, a secret has got out. */
+export async function labPasswords(): Promise<readonly string[]> {
+  const names = ['state', 'pool', 'prover'];
+  const folder = new URL('../../.lab/secrets/', import.meta.url);
+  return Promise.all(
+    names.map(async (name) => (await readFile(new URL(`${name}_db_password`, folder), 'utf8')).trim()),
+  );
+}
+
+/**
+ * Looks at the command lines and environments of all processes of this machine, and so at those of the lab's hosts and their
+ * containers too, again and again.
+ *
+ * @returns a function that ends it and gives the command lines in which a password was seen
+ */
+export function watchProcesses(passwords: readonly string[]): () => Promise<string[]> {
+  const seen = new Set<string>();
+  const looking = { on: true };
+  const look = async () => {
+    while (looking.on) {
+      for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+        const line = commandLine(pid);
+        if (passwords.some((password) => line.includes(password))) seen.add(line);
+      }
+      await sleep(50);
+    }
+  };
+  const done = look();
+  return async () => {
+    looking.on = false;
+    await done;
+    return [...seen];
+  };
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    // It has ended meanwhile.
+    return '';
+  }
+}
+
+/**
+ * Files of a host that hold a password, beside those that have to: the rendered files (0600, root's) and what the Docker engine
+ * keeps of its containers. Logs and the journal are looked through as well.
+ */
+export async function filesWithPasswords(host: string, passwords: readonly string[]): Promise<string[]> {
+  const patterns = passwords.map((password) => `-e '${password}'`).join(' ');
+  const found = await onHost(
+    host,
+    `journal=$(mktemp); journalctl --no-pager > "$journal" 2>/dev/null || true
+     grep -lF ${patterns} "$journal" | sed 's/.*/journal/' || true; rm -f "$journal"
+     grep -rlF --exclude-dir=docker --exclude-dir=rpc-node --exclude-dir=state-db --exclude-dir=pool-db ${patterns} \
+       /etc /home /opt /root /run /srv /tmp /usr/local /var /data /dev/shm 2>/dev/null || true
+     find /opt/rpc-node -type f -perm /077 ! -name init_prover_db.sql -exec grep -lF ${patterns} {} + || true
+     for log in $(docker ps -aq); do docker logs "$log" 2>&1 | grep -qF ${patterns} && docker inspect --format 'log of {{.Name}}' "$log"; done || true`,
+  );
+  return found.split('\n').filter((line) => line !== '');
+}

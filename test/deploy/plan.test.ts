@@ -1,0 +1,142 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { $ } from 'zx';
+import { labUp } from '../../lab/up.mjs';
+import { blockNumber, labHosts, onHost, started } from './lab-host.ts';
+import { folderForTest } from './lab-inventory.ts';
+import { named, runPlaybook, summaryOf } from './playbook.ts';
+
+beforeAll(async () => {
+  await labUp({ log: console.error });
+  const run = await runPlaybook('deploy', '--inventory', 'lab');
+  expect(run.exitCode, run.output).toBe(0);
+});
+
+const deploy = (...args: string[]) => runPlaybook('deploy', '--inventory', 'lab', ...args);
+
+/** As an operator's terminal runs it. @param answers what is typed, in order */
+async function onTerminal(answers: string, ...args: readonly string[]) {
+  const command = ['node', 'node_modules/zx/build/cli.js', 'playbooks/deploy.mjs', '--inventory', 'lab', ...args].join(
+    ' ',
+  );
+  const run = await $({
+    quiet: true,
+    nothrow: true,
+    input: answers,
+  })`script --quiet --return --command ${command} /dev/null`;
+  return { exitCode: run.exitCode, output: run.stdout };
+}
+
+const zone = (host: string) => onHost(host, 'readlink -f /etc/localtime');
+const moveZone = (host: string) => onHost(host, 'ln -sf /usr/share/zoneinfo/Europe/Paris /etc/localtime');
+
+test('check mode shows the very commands, and follows a change to what depends on it', async () => {
+  await moveZone('rpc-1');
+  await onHost('rpc-1', 'rm /opt/rpc-node/node.config.toml');
+  const check = await deploy('--check', '--limit', 'rpc-1');
+  expect(check.exitCode, check.output).toBe(2);
+  expect(check.output).toMatch(/pending +time-sync: time zone is Etc\/UTC\n(rpc-1 .*\n)*?rpc-1 +\$ .*Etc\/UTC/);
+  expect(check.output).toMatch(/\$ write \/opt\/rpc-node\/node\.config\.toml \(\d+ bytes, mode 0600, root:root\)/);
+  expect(check.output).toMatch(
+    /pending +json-rpc: json-rpc is running.*\(is restarted after file \/opt\/rpc-node\/node\.config\.toml\)/,
+  );
+  expect(check.output).toMatch(
+    /unknown +json-rpc: json-rpc listens on 8123.*\(is looked at again after container json-rpc\)/,
+  );
+  expect(check.output).toMatch(/unknown +verify: eth_blockNumber .*\(is looked at again after container json-rpc\)/);
+
+  // What was foretold is what happens.
+  const before = await started('rpc-1');
+  const run = await deploy('--limit', 'rpc-1');
+  expect(run.exitCode, run.output).toBe(0);
+  expect(named(run.output, 'changed')).toEqual(named(check.output, 'pending'));
+  const restarted = (line: string) => line.startsWith('/json-rpc ');
+  const rest = (text: string) => text.split('\n').filter((line) => !restarted(line));
+  expect(rest(await started('rpc-1'))).toEqual(rest(before));
+  expect(await started('rpc-1')).not.toBe(before);
+  expect(await blockNumber('rpc-1')).toBeGreaterThan(0);
+});
+
+test('a saved plan is refused where the world has moved, by name, and else done exactly', async () => {
+  const file = join(await folderForTest(), 'plan.json');
+  await moveZone('rpc-1');
+  await moveZone('rpc-2');
+  const check = await deploy('--check', '--out', file);
+  expect(check.exitCode, check.output).toBe(2);
+  expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ playbook: 'deploy', inventory: { name: 'lab' } });
+
+  await onHost('rpc-1', 'ln -sf /usr/share/zoneinfo/Etc/UTC /etc/localtime');
+  await onHost('db-1', 'chmod 0644 /opt/rpc-node/prover.config.json');
+  const stale = await runPlaybook('deploy', '--plan', file);
+  expect(stale.exitCode, stale.output).toBe(3);
+  expect(stale.output).toContain('rpc-1: time-sync: time zone is Etc/UTC: as it should be');
+  expect(stale.output).toContain('db-1: configuration: file /opt/rpc-node/prover.config.json: drifted since');
+  expect(await zone('rpc-2')).toMatch(/Paris$/);
+
+  await onHost('db-1', 'chmod 0600 /opt/rpc-node/prover.config.json');
+  await moveZone('rpc-1');
+  const run = await runPlaybook('deploy', '--plan', file);
+  expect(run.exitCode, run.output).toBe(0);
+  expect(named(run.output, 'changed').sort()).toEqual([
+    'rpc-1 time-sync: time zone is Etc/UTC',
+    'rpc-2 time-sync: time zone is Etc/UTC',
+  ]);
+  const check2 = await deploy('--check');
+  expect(check2.exitCode, check2.output).toBe(0);
+});
+
+test('on a terminal the plan is shown and asked about, and only a yes is one', async () => {
+  await moveZone('rpc-1');
+  const declined = await onTerminal('n\n');
+  expect(declined.exitCode, declined.output).toBe(2);
+  expect(declined.output).toMatch(/pending.*time zone is Etc\/UTC[\s\S]*make these changes on rpc-1\? \[y\/N\]/);
+  expect(declined.output).toContain('nothing was changed');
+  expect(await zone('rpc-1')).toMatch(/Paris$/);
+
+  const confirmed = await onTerminal('y\n');
+  expect(confirmed.exitCode, confirmed.output).toBe(0);
+  expect(await zone('rpc-1')).toMatch(/UTC$/);
+
+  await moveZone('rpc-1');
+  const unasked = await onTerminal('', '--yes');
+  expect(unasked.exitCode, unasked.output).toBe(0);
+  expect(unasked.output).not.toContain('[y/N]');
+});
+
+test('--step asks before each change, and a no ends that host before it', async () => {
+  await moveZone('rpc-1');
+  await onHost('rpc-1', 'chmod 0644 /opt/rpc-node/prover.config.json');
+  const run = await onTerminal('y\nn\n', '--step', '--limit', 'rpc-1');
+  expect(run.exitCode, run.output).toBe(2);
+  expect(run.output).toContain('not confirmed');
+  expect(await zone('rpc-1')).toMatch(/UTC$/);
+  expect(await onHost('rpc-1', 'stat -c %a /opt/rpc-node/prover.config.json')).toBe('644');
+  const rest = await deploy();
+  expect(rest.exitCode, rest.output).toBe(0);
+});
+
+test('tasks are listed, a run begins at one of them, and roles are left out', async () => {
+  const list = await deploy('--list-tasks', '--limit', 'rpc');
+  expect(list.exitCode, list.output).toBe(0);
+  expect(list.stdout).toMatch(
+    /^rpc-1, rpc-2\n {2}play: preflight\n {4}preflight\n[\s\S]*\n {4}time-sync\n {6}package/m,
+  );
+
+  await moveZone('rpc-1');
+  await onHost('rpc-1', 'chmod 0644 /opt/rpc-node/prover.config.json');
+  const later = await deploy('--limit', 'rpc-1', '--start-at', 'file /opt/rpc-node/prover.config.json');
+  expect(later.exitCode, later.output).toBe(0);
+  expect(await zone('rpc-1')).toMatch(/Paris$/);
+  expect(await onHost('rpc-1', 'stat -c %a /opt/rpc-node/prover.config.json')).toBe('600');
+
+  const skipped = await deploy('--skip-role', 'time-sync');
+  expect(skipped.exitCode, skipped.output).toBe(0);
+  for (const host of labHosts) expect(summaryOf(skipped.output)[host]).toMatchObject({ changed: '0' });
+  expect(await zone('rpc-1')).toMatch(/Paris$/);
+  const misspelt = await deploy('--start-at', 'file /opt/rpc-node/prover.config.jsn');
+  expect(misspelt.exitCode, misspelt.output).toBe(3);
+  expect(misspelt.output).toContain('did you mean file /opt/rpc-node/prover.config.json?');
+  const rest = await deploy();
+  expect(rest.exitCode, rest.output).toBe(0);
+});
