@@ -12,6 +12,7 @@ export const exitCode = {
   pending: 2,
   badInput: 3,
   unreachable: 4,
+  locked: 5,
   interrupted: 130,
 } as const;
 

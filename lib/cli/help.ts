@@ -9,6 +9,7 @@ export const runExits = {
   2: 'changes are pending: check mode, or the plan was not confirmed',
   3: 'bad input, nothing was touched',
   4: 'a host is unreachable',
+  5: 'locked by another run',
   130: 'interrupted',
 } as const;
 

@@ -4,6 +4,7 @@ import { selectHosts } from '../inventory/pattern.ts';
 import { type ExitCode, exitCode, Problem, Problems } from '../problem.ts';
 import type { Listener } from '../run/events.ts';
 import { listTasks } from '../run/list-tasks.ts';
+import { thisHolder } from '../run/lock-holder.ts';
 import type { Playbook } from '../run/playbook.ts';
 import { type RunOptions, run } from '../run/run.ts';
 import { allowedBy, loadPlan, makePlan, refuseStale, type SavedPlan, savePlan } from '../run/saved-plan.ts';
@@ -124,6 +125,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
         ...(plan && { refuseStale: (now) => refuseStale(plan, inventory, now), allows: allowedBy(plan) }),
         check: options.check,
         startAt: options.startAt,
+        lock: { holder: thisHolder(playbook.name, inventory.name, Date.now()), breaks: options.breakLock },
         interrupt: signal,
       },
       output(options, style),

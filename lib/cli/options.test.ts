@@ -21,6 +21,7 @@ test('defaults', () => {
     diff: 'short',
     out: undefined,
     plan: undefined,
+    breakLock: false,
     yes: false,
     json: false,
     quiet: false,

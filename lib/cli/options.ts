@@ -32,6 +32,7 @@ export interface Options {
   readonly out: string | undefined;
   /** A saved plan to follow. */
   readonly plan: string | undefined;
+  readonly breakLock: boolean;
   readonly yes: boolean;
   readonly json: boolean;
   readonly quiet: boolean;
@@ -69,6 +70,7 @@ export const runOptions = {
     help: 'do what a saved plan says, on its hosts, and refuse where anything has moved since',
     completes: 'file',
   },
+  'break-lock': { help: 'take the lock from a run that is dead, or is to stop' },
   yes: { short: 'y', help: 'change without asking; without a terminal nothing is asked anyway' },
   diff: { help: 'show all of what differs, long new files too' },
   'no-diff': { help: 'show only what changes, not how' },
@@ -143,6 +145,7 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
     diff: given['no-diff'] ? 'none' : given.diff || given.verbose ? 'whole' : 'short',
     out: given.out,
     plan: given.plan,
+    breakLock: given['break-lock'],
     yes: given.yes,
     json: given.json,
     quiet: given.quiet,

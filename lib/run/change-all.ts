@@ -13,11 +13,11 @@ export async function changeAll<V>(
   inventory: Inventory<V>,
   hosts: readonly HostRun[],
   unreachable: readonly string[],
-  options: RunOptions,
+  options: RunOptions & Pick<Asking, 'interrupted'>,
   tell: Listener,
 ): Promise<void> {
   const ask: Asking = {
-    interrupted: () => options.interrupt.aborted,
+    interrupted: options.interrupted,
     confirmEach: options.confirmEach,
     allows: options.allows,
   };
@@ -25,6 +25,11 @@ export async function changeAll<V>(
   const broken = new Map<string, string>();
 
   for (const play of playbook.plays) {
+    if (ask.interrupted()) {
+      const unfinished = hosts.filter((host) => !host.stopped && host.left().left > 0);
+      for (const host of unfinished) host.stop(play.name, 'interrupted');
+      return;
+    }
     const members = playHosts(play, inventory);
     const lost = unreachable.filter((name) => members.has(name));
     if (lost.length > 0) broken.set(play.name, `${lost.join(', ')} unreachable`);
@@ -49,7 +54,7 @@ export async function changeAll<V>(
     await mapWithForks(ready, options.forks, (host) =>
       host.timed(async () => {
         const items = itemsOf(host, play);
-        if (moved) await host.look(items);
+        if (moved && !ask.interrupted()) await host.look(items);
         const why = await converge(host, items, ask);
         if (why) host.stop(play.name, why);
       }),

@@ -1,3 +1,4 @@
+import { Interrupted } from '../resource/pause.ts';
 import { describeVerdict, type Verdict } from '../resource/resource.ts';
 import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
@@ -82,17 +83,17 @@ async function convergeItem(
         return failure;
       }
       if (!resource.expects && ask.confirmEach && !(await ask.confirmEach(step, seen))) return notConfirmed;
-      return (await change(host, item, seen, rest)) ? undefined : failure;
+      return change(host, item, seen, rest);
   }
 }
 
-/** @returns whether it converged */
+/** @returns why the host stops here, or undefined when it converged */
 async function change(
   host: HostRun,
   item: Item,
   before: Verdict & { is: 'drift' },
   rest: readonly Item[],
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { step, resource } = item;
   const start = performance.now();
   const details = (error?: unknown) => ({
@@ -109,9 +110,11 @@ async function change(
     if (!after || after.is === 'error') throw after?.error;
     if (after.is !== 'ok') throw new DidNotConverge(before, after);
   } catch (error) {
+    // A wait that was cut short is neither done nor failed: the next run takes it up again.
+    if (error instanceof Interrupted) return error.message;
     host.done(step, 'failed', details(error));
-    return false;
+    return `${step.resource} failed`;
   }
   host.done(step, resource.expects ? 'ok' : 'changed', details());
-  return true;
+  return undefined;
 }

@@ -25,6 +25,9 @@ export interface HostSummary {
   readonly unreachable: boolean;
   /** Why it stopped before its end, where it did. */
   readonly stopped: string | undefined;
+  /** Where it stopped: how many tasks are not done, and the title of the first of them. */
+  readonly left?: number;
+  readonly next?: string;
   /** Exec requests sent to it. */
   readonly roundTrips: number;
 }
@@ -40,7 +43,17 @@ export type RunEvent =
     }
   | { readonly type: 'host-connected'; readonly host: string; readonly seconds: number }
   | { readonly type: 'host-unreachable'; readonly host: string; readonly error: unknown }
-  | { readonly type: 'host-stopped'; readonly host: string; readonly play: string; readonly why: string }
+  /** Its tasks are known and were looked at for the first time. */
+  | { readonly type: 'host-looked'; readonly host: string; readonly tasks: number }
+  | {
+      readonly type: 'host-stopped';
+      readonly host: string;
+      readonly play: string;
+      readonly why: string;
+      /** How many of its tasks are not done, and the title of the first of them. */
+      readonly left?: number;
+      readonly next?: string;
+    }
   | { readonly type: 'play-started'; readonly play: string; readonly hosts: readonly string[] }
   | { readonly type: 'play-skipped'; readonly play: string; readonly why: string }
   /** Interrupted: what is under way is finished, nothing new is begun. */
@@ -59,6 +72,8 @@ export type RunEvent =
       /** Check mode: what would be run on the host for it. Secrets are blanked. */
       readonly commands: readonly string[];
     }
+  /** Ended by an error that is no host's: bad input that showed late, a plan that no longer holds. No summary follows. */
+  | { readonly type: 'run-failed'; readonly error: unknown }
   | {
       readonly type: 'run-finished';
       readonly hosts: readonly HostSummary[];

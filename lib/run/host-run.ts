@@ -1,6 +1,7 @@
 import type { Writer } from '../host/host.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
+import type { LockedHost } from './locks.ts';
 import { previewOf } from './preview.ts';
 import type { Session } from './session.ts';
 
@@ -28,6 +29,7 @@ export class HostRun {
   readonly #counts: Record<Outcome, number> = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
   items: readonly Item[] = [];
   stopped: string | undefined;
+  readonly #done = new Set<Step>();
   #seconds = 0;
 
   constructor(name: string, session: Session, tell: Listener) {
@@ -41,9 +43,27 @@ export class HostRun {
     return this.#session.writerFor((progress) => this.#tell({ type: 'progress', step, progress }));
   }
 
+  /** Whether anything here is to be changed, or may be. */
+  get isDue(): boolean {
+    return this.items.some(
+      ({ seen, resource }) => seen?.is === 'unknown' || (seen?.is === 'drift' && resource.expects === undefined),
+    );
+  }
+
+  /** This host as its lock is taken. */
+  forLock(): LockedHost {
+    return { name: this.name, writer: this.#session.writerFor(() => {}), clockOffset: this.#session.facts.clockOffset };
+  }
+
   /** What applying a resource would run; nothing is changed. */
   preview(resource: Resource): Promise<string[]> {
     return previewOf(resource, this.#session.reader);
+  }
+
+  /** Looks at all items for the first time. */
+  async lookFirst(): Promise<void> {
+    await this.look(this.items);
+    this.#tell({ type: 'host-looked', host: this.name, tasks: this.items.length });
   }
 
   /** Looks at the items, all in one tick so that their reads travel together. */
@@ -70,6 +90,7 @@ export class HostRun {
     details: Partial<Pick<ResourceDone, 'differences' | 'note' | 'error' | 'seconds' | 'commands'>> = {},
   ): void {
     this.#counts[outcome] += 1;
+    this.#done.add(step);
     const { differences = [], note, error, seconds = 0, commands = [] } = details;
     this.#tell({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands });
   }
@@ -77,7 +98,14 @@ export class HostRun {
   /** No more is done on this host, and why. */
   stop(play: string, why: string): void {
     this.stopped = why;
-    this.#tell({ type: 'host-stopped', host: this.name, play, why });
+    this.#tell({ type: 'host-stopped', host: this.name, play, why, ...this.left() });
+  }
+
+  /** How many tasks are not done, and the first of them. */
+  left(): { readonly left: number; readonly next?: string } {
+    const rest = this.items.filter(({ step }) => !this.#done.has(step));
+    const [next] = rest;
+    return { left: rest.length, ...(next && { next: next.step.resource }) };
   }
 
   /** Measures time spent on this host, in seconds. */
@@ -97,6 +125,7 @@ export class HostRun {
       seconds: this.#seconds,
       unreachable: false,
       stopped: this.stopped,
+      ...(this.stopped !== undefined && this.left()),
       roundTrips: this.#session.roundTrips(),
     };
   }

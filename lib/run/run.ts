@@ -1,10 +1,13 @@
 import { ConnectionLost } from '../host/connection.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
+import { exitCode, Problem } from '../problem.ts';
 import { changeAll } from './change-all.ts';
 import { type ConfirmEach, notConfirmed } from './converge.ts';
 import type { HostSummary, Listener, Step } from './events.ts';
 import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
+import type { LockHolder } from './lock-holder.ts';
+import { type Locks, lockHosts } from './locks.ts';
 import { changesSomething, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
 import { itemsFor, startingAt } from './prepare.ts';
@@ -29,6 +32,8 @@ export interface RunOptions {
   readonly confirmEach?: ConfirmEach | undefined;
   /** Given a plan that is followed: told what would be done now, it throws where that is not what was planned. */
   readonly refuseStale?: ((plans: readonly HostPlan[]) => void) | undefined;
+  /** Keeps other runs out while anything is changed: who this run is, and whether it takes locks away from others. */
+  readonly lock?: { readonly holder: LockHolder; readonly breaks: boolean } | undefined;
   /** Whether a task may be changed. Default: yes. */
   readonly allows?: ((step: Step) => boolean) | undefined;
 }
@@ -57,6 +62,7 @@ export async function run<V>(
   tell: Listener,
 ): Promise<RunResult> {
   const start = performance.now();
+  const startedAt = Date.now() / 1000;
   const targets = inventory.hosts.filter((host) => options.hosts.has(host.name));
   tell({
     type: 'run-started',
@@ -72,6 +78,9 @@ export async function run<V>(
   const unreachable = new Map<string, number>();
   const hosts = new Map<string, HostRun>();
   let plans: readonly HostPlan[] = [];
+  let locks: Locks | undefined;
+  /** Hosts whose lock another run has taken from this one. */
+  const lost = new Set<string>();
   let declined = false;
   try {
     await mapWithForks(targets, options.forks, async (target) => {
@@ -98,18 +107,29 @@ export async function run<V>(
     if (options.startAt !== undefined) await beginAt(options.startAt, playbook, [...hosts.values()]);
 
     const reachable = targets.flatMap((target) => hosts.get(target.name) ?? []);
+    if (!options.check && options.lock && reachable.some((host) => host.isDue)) {
+      locks = await lockHosts(
+        reachable.map((host) => host.forLock()),
+        options.lock.holder,
+        { breaks: options.lock.breaks, lost: (host) => lost.add(host) },
+      );
+      if (locks.endedSince(startedAt)) await Promise.all(reachable.map((host) => host.look(host.items)));
+    }
     const needsPlan = options.check || options.confirm !== undefined || options.refuseStale !== undefined;
-    plans = needsPlan
-      ? await Promise.all(reachable.map(async (host) => ({ host: host.name, tasks: await planOf(host) })))
-      : [];
+    if (needsPlan) {
+      plans = await Promise.all(reachable.map(async (host) => ({ host: host.name, tasks: await planOf(host) })));
+    }
     options.refuseStale?.(plans);
     if (options.check) for (const [at, host] of reachable.entries()) report(host, plans[at]?.tasks ?? []);
     else {
-      declined = plans.some(changesSomething) && !(await options.confirm?.(plans));
-      if (!declined) await changeAll(playbook, inventory, reachable, [...unreachable.keys()], options, tell);
+      declined = plans.some(changesSomething) && options.confirm !== undefined && !(await options.confirm(plans));
+      const interrupted = () => options.interrupt.aborted || lost.size > 0;
+      if (!declined)
+        await changeAll(playbook, inventory, reachable, [...unreachable.keys()], { ...options, interrupted }, tell);
     }
   } finally {
     options.interrupt.removeEventListener('abort', stopping);
+    await locks?.release();
     await Promise.allSettled(sessions.map((session) => session.close()));
   }
 
@@ -119,6 +139,7 @@ export async function run<V>(
     if (seconds !== undefined) return [summaryOfUnreachable(target.name, seconds)];
     return host ? [host.summary()] : [];
   });
+  if (lost.size > 0) throw lockLost([...lost]);
   const interrupted = options.interrupt.aborted;
   tell({ type: 'run-finished', hosts: summaries, seconds: (performance.now() - start) / 1000, interrupted });
   declined ||= summaries.some(({ stopped }) => stopped === notConfirmed);
@@ -134,6 +155,13 @@ function report(host: HostRun, tasks: readonly Planned[]): void {
     host.stop(step.play, 'the connection was lost');
     return;
   }
+}
+
+function lockLost(hosts: readonly string[]): Problem {
+  return new Problem(`another run has taken the lock of ${hosts.join(', ')} away (--break-lock)`, {
+    code: exitCode.locked,
+    hint: 'this run stopped after the changes under way; see what the other does, then run again',
+  });
 }
 
 async function beginAt<V>(title: string, playbook: Playbook<V>, hosts: readonly HostRun[]): Promise<void> {

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { $ } from 'zx';
 import { labUp } from '../../lab/up.mjs';
 import { blockNumber, labHosts, onHost, started } from './lab-host.ts';
 import { folderForTest } from './lab-inventory.ts';
-import { named, runPlaybook, summaryOf } from './playbook.ts';
+import { named, runPlaybook, startPlaybook, summaryOf } from './playbook.ts';
 
 beforeAll(async () => {
   await labUp({ log: console.error });
@@ -139,4 +139,59 @@ test('tasks are listed, a run begins at one of them, and roles are left out', as
   expect(misspelt.output).toContain('did you mean file /opt/rpc-node/prover.config.json?');
   const rest = await deploy();
   expect(rest.exitCode, rest.output).toBe(0);
+});
+
+describe('two runs at once', () => {
+  const package_ = 'postgresql-client-15';
+  const purge = (host: string) => onHost(host, `dpkg --purge --force-depends ${package_} >/dev/null`);
+
+  test('the second is told who is at work, and changes nothing; looking needs no lock', async () => {
+    await purge('rpc-1');
+    const first = startPlaybook('deploy', '--inventory', 'lab', '--limit', 'rpc-1');
+    await expect
+      .poll(() => onHost('rpc-1', 'cat /run/rpc-playbooks/lock/holder || true'), { timeout: 60_000 })
+      .toContain('token');
+    const [second, check] = await Promise.all([deploy('--limit', 'rpc'), deploy('--limit', 'rpc', '--check')]);
+    expect(second.exitCode, second.output).toBe(5);
+    expect(second.output).toMatch(/rpc-1 is locked by \S+@\S+ \(process \d+\), which runs deploy on lab since 20/);
+    expect(named(second.output, 'changed')).toEqual([]);
+    expect([0, 2], check.output).toContain(check.exitCode);
+    const ended = await first.ended;
+    expect(ended.exitCode, ended.output).toBe(0);
+    expect(await onHost('rpc-1', 'ls -d /run/rpc-playbooks/lock || true')).toBe('');
+  });
+
+  test('the lock of a run that was killed does not keep the next one out', async () => {
+    await purge('rpc-1');
+    const killed = startPlaybook('deploy', '--inventory', 'lab', '--limit', 'rpc-1');
+    await expect
+      .poll(() => onHost('rpc-1', 'cat /run/rpc-playbooks/lock/holder || true'), { timeout: 60_000 })
+      .toContain('token');
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const next = await deploy('--limit', 'rpc-1');
+    expect(next.exitCode, next.output).toBe(0);
+  });
+
+  test('a lock from elsewhere is taken only when that is asked for', async () => {
+    await purge('rpc-1');
+    const holder = {
+      token: 'x'.repeat(36),
+      who: 'someone@elsewhere',
+      playbook: 'deploy',
+      inventory: 'lab',
+      since: '2024-01-01T00:00:00.000Z',
+      process: { pid: 7, start: '1', machine: 'elsewhere' },
+    };
+    await onHost(
+      'rpc-1',
+      `mkdir -p /run/rpc-playbooks/lock && echo '${JSON.stringify(holder)}' > /run/rpc-playbooks/lock/holder
+       touch -d '-10 minutes' /run/rpc-playbooks/lock/holder`,
+    );
+    const kept = await deploy('--limit', 'rpc-1');
+    expect(kept.exitCode, kept.output).toBe(5);
+    expect(kept.output).toMatch(/someone@elsewhere.*with no sign of life for 6\d\d s\n.*--break-lock/);
+    const taken = await deploy('--limit', 'rpc-1', '--break-lock');
+    expect(taken.exitCode, taken.output).toBe(0);
+  });
 });

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
+import { z } from 'zod';
+
+const schema = z.object({
+  /** Of one run alone. */
+  token: z.string(),
+  /** `user@machine`. */
+  who: z.string(),
+  playbook: z.string(),
+  inventory: z.string(),
+  /** ISO 8601. */
+  since: z.string(),
+  process: z.object({
+    pid: z.int(),
+    /** In clock ticks since the machine's start: another process may get the same number later. */
+    start: z.string(),
+    /** Tells machines, their starts and containers on them apart. */
+    machine: z.string(),
+  }),
+});
+
+/** Who holds a lock. */
+export type LockHolder = z.output<typeof schema>;
+
+/** This process, as the holder of a lock. @param now milliseconds since 1970 */
+export function thisHolder(playbook: string, inventory: string, now: number): LockHolder {
+  return {
+    token: randomUUID(),
+    who: `${userInfo().username}@${hostname()}`,
+    playbook,
+    inventory,
+    since: new Date(now).toISOString(),
+    process: { pid: process.pid, start: startOf(process.pid) ?? '', machine: thisMachine() },
+  };
+}
+
+/** A holder as it is written down, or undefined where that is none. */
+export function parseHolder(text: string): LockHolder | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a holder is known to be dead: it ran on this machine, and its process is gone. Elsewhere that cannot be told. */
+export function isDead({ process: { pid, start, machine } }: LockHolder): boolean {
+  return machine === thisMachine() && startOf(pid) !== start;
+}
+
+function thisMachine(): string {
+  return [hostname(), read('/proc/sys/kernel/random/boot_id'), namespace()].join(' ');
+}
+
+function namespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}
+
+/** Field 22 of proc(5) stat. The second field, a name in parentheses, may hold spaces. */
+function startOf(pid: number): string | undefined {
+  return read(`/proc/${pid}/stat`)?.split(') ').at(-1)?.split(' ')[19];
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,88 @@
+import { ConnectionLost } from '../host/failures.ts';
+import type { Writer } from '../host/host.ts';
+import { exitCode, Problem } from '../problem.ts';
+import { beat, beatLock, breakLock, type LockAnswer, releaseLock, silence, takeLock } from './lock.ts';
+import type { LockHolder } from './lock-holder.ts';
+
+/** One host of a run, for its lock. */
+export interface LockedHost {
+  readonly name: string;
+  readonly writer: Writer;
+  /** The host's clock less ours, seconds. */
+  readonly clockOffset: number;
+}
+
+/** The locks of all hosts of a run. */
+export interface Locks {
+  /** Whether another run ended on one of the hosts after this time (seconds since 1970): what was seen before may not be so now. */
+  endedSince(time: number): boolean;
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the locks of all hosts, or none: the first host's first, so that of two runs on the same hosts one gets all.
+ *
+ * @param options `breaks`: take a lock from whoever holds it; `lost` is called when one has been taken from us
+ * @throws Problem (exit code 5) with who holds a lock, since when, from where, doing what
+ */
+export async function lockHosts(
+  hosts: readonly LockedHost[],
+  own: LockHolder,
+  options: { readonly breaks: boolean; readonly lost: (host: string) => void },
+): Promise<Locks> {
+  const held: LockedHost[] = [];
+  const ends: number[] = [];
+  const take = async (host: LockedHost): Promise<void> => {
+    let answer = await takeLock(host.writer, own).catch((error: unknown) => {
+      // Nothing will be changed there.
+      if (error instanceof ConnectionLost) return undefined;
+      throw error;
+    });
+    if (!answer) return;
+    if (!answer.taken && options.breaks) {
+      await breakLock(host.writer, answer.holder);
+      answer = await takeLock(host.writer, own);
+    }
+    if (!answer.taken) throw lockedBy(host.name, answer);
+    held.push(host);
+    ends.push(answer.lastEnd - host.clockOffset);
+  };
+  const release = async () => {
+    clearInterval(timer);
+    await Promise.allSettled(held.map(({ writer }) => releaseLock(writer, own)));
+  };
+  const timer = setInterval(() => {
+    for (const { name, writer } of held) {
+      // A connection that is lost shows elsewhere.
+      beatLock(writer, own).then(
+        (ours) => ours || options.lost(name),
+        () => {},
+      );
+    }
+  }, beat * 1000);
+  timer.unref();
+  try {
+    const [first, ...rest] = hosts;
+    if (first) await take(first);
+    const taken = await Promise.allSettled(rest.map(take));
+    const refused = taken.find((result) => result.status === 'rejected');
+    if (refused) throw refused.reason;
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return { endedSince: (time) => ends.some((end) => end >= Math.floor(time) - 1), release };
+}
+
+function lockedBy(host: string, { holder, silent }: LockAnswer & { taken: false }): Problem {
+  const whose = holder
+    ? `${holder.who} (process ${holder.process.pid}), which runs ${holder.playbook} on ${holder.inventory} since ${holder.since}`
+    : 'another run that is just beginning';
+  const isSilent = silent > silence;
+  return new Problem(`${host} is locked by ${whose}${isSilent ? `, with no sign of life for ${silent} s` : ''}`, {
+    code: exitCode.locked,
+    hint: isSilent
+      ? 'if that run is dead, take the lock from it: --break-lock'
+      : 'wait for it to end; --check and status need no lock',
+  });
+}
