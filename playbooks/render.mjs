@@ -3,12 +3,14 @@
 const { typescript } = /** @type {{ typescript?: unknown }} */ (process.features);
 if (!typescript) (await import('tsx/esm/api')).register();
 
+const { outliveOutput } = await import('../lib/cli/closed-pipe.ts');
 const { renderCommand } = await import('../lib/cli/render.ts');
 const { paintFor } = await import('../lib/cli/colour.ts');
 const { loadDeployment } = await import('../lib/node/inventory.ts');
 const { filesOf, renderFiles } = await import('../lib/node/render-files.ts');
 const { generations } = await import('../lib/node/generation.ts');
 
+outliveOutput();
 const script = process.argv.findIndex((word) => word.endsWith('render.mjs'));
 process.exitCode = await renderCommand(process.argv.slice(script + 1), {
   load: loadDeployment,

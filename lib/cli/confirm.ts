@@ -1,8 +1,8 @@
-import { createInterface } from 'node:readline/promises';
 import type { ConfirmEach } from '../run/converge.ts';
 import type { RunEvent } from '../run/events.ts';
 import { changesSomething, type HostPlan, type Planned } from '../run/plan.ts';
 import { linesOf, type Style } from './lines.ts';
+import { terminal } from './terminal.ts';
 
 /** Puts a question and gives the answer, trimmed and in small letters; Ctrl-C is no answer. */
 export type Ask = (question: string) => Promise<string>;
@@ -10,19 +10,12 @@ export type Ask = (question: string) => Promise<string>;
 /** Asks on the terminal. @param interrupt called on Ctrl-C, which the terminal does not signal while it is being read */
 export function askOnTerminal(interrupt: () => void): Ask {
   return async (question) => {
-    const terminal = createInterface({ input: process.stdin, output: process.stderr });
-    const closed = new AbortController();
-    terminal.once('SIGINT', () => {
-      closed.abort();
-      interrupt();
-    });
     try {
-      return (await terminal.question(question, { signal: closed.signal })).trim().toLowerCase();
+      return ((await terminal()?.shown(question)) ?? '').trim().toLowerCase();
     } catch {
       process.stderr.write('\n');
+      interrupt();
       return '';
-    } finally {
-      terminal.close();
     }
   };
 }

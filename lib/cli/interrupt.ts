@@ -1,5 +1,8 @@
 import { exitCode } from '../problem.ts';
 
+/** A shell between npx and us may be replaced by us: then the terminal and npx both send the signal, moments apart. Milliseconds. */
+const sameAgain = 250;
+
 /**
  * Turns Ctrl-C into an orderly stop: the first aborts the signal, so that running changes are finished and no new ones begun;
  * the second ends the process at once.
@@ -8,8 +11,11 @@ import { exitCode } from '../problem.ts';
  */
 export function interruption(): { signal: AbortSignal; interrupt: () => void; release: () => void } {
   const controller = new AbortController();
+  let first: number | undefined;
   const onSignal = () => {
-    if (controller.signal.aborted) process.exit(exitCode.interrupted);
+    const now = performance.now();
+    if (first !== undefined && now - first >= sameAgain) process.exit(exitCode.interrupted);
+    first ??= now;
     controller.abort();
   };
   process.on('SIGINT', onSignal);

@@ -2,6 +2,7 @@ import { printable } from '../printable.ts';
 import { diffLines } from '../resource/diff.ts';
 import type { Difference } from '../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
+import type { Busy } from './busy.ts';
 import type { Paint } from './colour.ts';
 import { describeError } from './describe-error.ts';
 import type { DiffShown } from './options.ts';
@@ -35,6 +36,7 @@ export function linesOf(event: RunEvent, style: Style): string[] {
   const { paint } = style;
   switch (event.type) {
     case 'run-started': {
+      if (style.quiet) return [];
       const mode = event.check ? ' (check mode: nothing is changed)' : '';
       return [paint('bold', `${event.playbook} on ${event.inventory}: ${event.hosts.join(', ')}${mode}`)];
     }
@@ -48,13 +50,15 @@ export function linesOf(event: RunEvent, style: Style): string[] {
     case 'play-skipped':
       return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${printable(event.why)}`)];
     case 'host-stopped':
-      return onHost(event.host, style, [paint('red', `stopped: ${printable(event.why)}`)]);
+      return onHost(event.host, style, [paint('red', `stopped: ${printable(event.why)}${whatIsLeft(event)}`)]);
     case 'stopping':
       return ['stopping after the changes under way; press Ctrl-C again to stop at once'];
     case 'resource-done':
       return resourceLines(event, style);
+    case 'host-looked':
     case 'resource-started':
     case 'progress':
+    case 'run-failed':
     case 'run-finished':
       return [];
   }
@@ -127,6 +131,12 @@ function onHost(host: string, style: Style, lines: readonly string[]): string[] 
   return lines.map((line) => `${style.paint('dim', host.padEnd(style.hostWidth))}  ${line}`.trimEnd());
 }
 
+/** What is said when the process ends in mid-run, as on a second Ctrl-C: what was cut off, and that nothing is lost by it. */
+export function cutOffLines(busy: readonly Busy[], style: Style): string[] {
+  const cutOff = busy.flatMap(({ host, task }) => onHost(host, style, [style.paint('red', `cut off: ${task}`)]));
+  return cutOff.length > 0 ? [...cutOff, 'stopped at once: the next run goes on from there'] : [];
+}
+
 /** One row for each host, and under it why a host stopped. */
 export function summaryLines(hosts: readonly HostSummary[], total: number, style: Style): string[] {
   const columns: readonly (readonly [string, (host: HostSummary) => string])[] = [
@@ -162,8 +172,17 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
     style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
     ...hosts
       .filter((h) => h.stopped && !h.unreachable)
-      .map((h) => style.paint('red', `${h.host}: ${printable(h.stopped ?? '')}`)),
+      .map((h) => style.paint('red', `${h.host}: ${printable(h.stopped ?? '')}${whatIsLeft(h)}`)),
+    ...(hosts.some((h) => h.stopped?.startsWith('interrupted'))
+      ? ['interrupted: the next run goes on from there']
+      : []),
   ];
+}
+
+/** ` (12 tasks not done, next: time zone is Etc/UTC)`, or nothing. */
+function whatIsLeft({ left = 0, next = '' }: Pick<HostSummary, 'left' | 'next'>): string {
+  if (left === 0) return '';
+  return ` (${left} ${left === 1 ? 'task not done:' : 'tasks not done, next:'} ${printable(next)})`;
 }
 
 function rowColour(host: HostSummary): Parameters<Paint>[0] {

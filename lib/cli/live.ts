@@ -2,57 +2,108 @@ import type { WriteStream } from 'node:tty';
 import type { Listener } from '../run/events.ts';
 import { redact } from '../secret/secret.ts';
 import { BusyHosts } from './busy.ts';
-import { linesOf, type Style, summaryLines } from './lines.ts';
+import { cutOffLines, linesOf, type Style, summaryLines } from './lines.ts';
+import { LiveArea } from './live-area.ts';
+import { guard } from './live-guard.ts';
+import { liveLines } from './live-lines.ts';
+import { Standing } from './standing.ts';
 
-/** Ten times a second is smooth and costs nothing. Milliseconds. */
+type Terminal = WriteStream & { readonly fd: number };
+
+/** Often enough to be smooth. Most redraws find nothing that differs. Milliseconds. */
 const redrawEvery = 100;
-const clearToEnd = '\u001b[0J';
-const synchronised = { begin: '\u001b[?2026h', end: '\u001b[?2026l' };
+/**
+ * For so long after the terminal changed its size nothing is drawn: a window that is dragged changes it many times, and with each
+ * of them terminals push what they re-wrapped upwards. Milliseconds.
+ */
+const settlesWithin = 150;
 
-/** On a terminal: lines scroll above, and below them stands one live line for each busy host. */
-export function liveOutput(terminal: WriteStream, style: Style): Listener {
+/** On a terminal: lines scroll above, and below them stands one live line for each busy host, and a total line. */
+export function liveOutput(terminal: Terminal, style: Style): Listener {
   const busy = new BusyHosts();
-  let drawn = 0;
+  const standing = new Standing();
+  const area = new LiveArea(terminal);
+  const began = performance.now();
+  let settled = 0;
 
-  const draw = (above: readonly string[], finished = false) => {
-    const live = finished ? [] : liveLines(busy, terminal, style);
-    const up = drawn > 0 ? `\u001b[${drawn}A\r` : '\r';
-    const text = [...above.map(redact), ...live].map((line) => `${line}\n`).join('');
-    // One write for each redraw, marked as one update, so that nothing is seen half drawn.
-    terminal.write(`${synchronised.begin}${up}${clearToEnd}${text}${synchronised.end}`);
-    drawn = live.length;
+  const live = () => {
+    const now = performance.now();
+    if (now < settled) return [];
+    const { phase, stopping, hosts } = standing;
+    const place = new Map(hosts.map((host, at) => [host, at]));
+    const inOrder = busy.list().sort((a, b) => (place.get(a.host) ?? 0) - (place.get(b.host) ?? 0));
+    return liveLines(
+      { phase, stopping, counts: standing.counts(), busy: inOrder, seconds: (now - began) / 1000 },
+      { columns: terminal.columns || 80, rows: terminal.rows || 24 },
+      style.paint,
+    );
   };
-  // With nothing to show nothing is written: a question may stand there.
-  const timer = setInterval(() => {
-    if (drawn > 0 || busy.list().length > 0) draw([]);
-  }, redrawEvery);
-  timer.unref();
+  const follower = follow(terminal, {
+    refresh: () => area.refresh(live()),
+    resized: () => {
+      settled = performance.now() + settlesWithin;
+      area.clear();
+    },
+    clear: () => area.clear(),
+    exit: () => area.draw(cutOffLines(busy.list(), style).map(redact), []),
+  });
 
   return (event) => {
     busy.follow(event);
+    standing.follow(event);
     const lines = linesOf(event, style);
-    if (event.type === 'run-finished') {
-      clearInterval(timer);
-      draw(summaryLines(event.hosts, event.seconds, style), true);
-    } else if (lines.length > 0) {
-      draw(lines);
-    }
+    if (event.type === 'run-started') follower.begin();
+    if (event.type === 'run-finished') lines.push(...summaryLines(event.hosts, event.seconds, style));
+    if (event.type === 'run-finished' || event.type === 'run-failed') {
+      follower.end();
+      area.draw(lines.map(redact), []);
+    } else if (lines.length > 0) area.draw(lines.map(redact), live());
   };
 }
 
-function liveLines(busy: BusyHosts, terminal: WriteStream, style: Style): string[] {
-  const room = Math.max(1, (terminal.rows ?? 24) - 4);
-  const width = Math.max(20, (terminal.columns ?? 80) - 1);
-  const all = busy.list();
-  const shown = all.slice(0, all.length > room ? room - 1 : room);
-  const more = all.length - shown.length;
-  return [
-    ...shown.map(({ host, what }) => cut(`${host.padEnd(style.hostWidth)}  … ${redact(what)}`, width)),
-    ...(more > 0 ? [`… and ${more} more`] : []),
-  ].map((line) => style.paint('dim', line));
+interface Drawing {
+  refresh(): void;
+  resized(): void;
+  clear(): void;
+  exit(): void;
 }
 
-/** A line that wraps would be counted as one and tear the redraw. */
-function cut(line: string, width: number): string {
-  return line.length > width ? `${line.slice(0, width - 1)}…` : line;
+/** Draws again as time passes and as the terminal changes, and leaves it usable however the process ends. */
+function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  let unguard = () => {};
+  const onExit = () => {
+    drawing.exit();
+    unguard();
+  };
+  // What stops or ends the process by its nature does so once nothing of ours stands below the shell's prompt.
+  const onStop = () => {
+    drawing.clear();
+    process.kill(process.pid, 'SIGSTOP');
+  };
+  const onQuit = () => {
+    end();
+    drawing.clear();
+    process.kill(process.pid, 'SIGQUIT');
+  };
+  const end = () => {
+    clearInterval(timer);
+    unguard();
+    terminal.off('resize', drawing.resized);
+    process.off('exit', onExit);
+    process.off('SIGTSTP', onStop);
+    process.off('SIGQUIT', onQuit);
+  };
+  return {
+    begin() {
+      timer = setInterval(drawing.refresh, redrawEvery);
+      timer.unref();
+      terminal.on('resize', drawing.resized);
+      process.on('exit', onExit);
+      unguard = guard(terminal.fd);
+      process.on('SIGTSTP', onStop);
+      process.on('SIGQUIT', onQuit);
+    },
+    end,
+  };
 }

@@ -2,6 +2,7 @@ import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import type { LoadOptions, VariablesOver } from '../inventory/load.ts';
 import { selectHosts } from '../inventory/pattern.ts';
 import { type ExitCode, exitCode, Problem, Problems } from '../problem.ts';
+import { writeReport } from '../report/write-report.ts';
 import type { Listener } from '../run/events.ts';
 import { listTasks } from '../run/list-tasks.ts';
 import { thisHolder } from '../run/lock-holder.ts';
@@ -10,6 +11,7 @@ import { type RunOptions, run } from '../run/run.ts';
 import { allowedBy, loadPlan, makePlan, refuseStale, type SavedPlan, savePlan } from '../run/saved-plan.ts';
 import type { Session } from '../run/session.ts';
 import { Secret } from '../secret/secret.ts';
+import { outliveOutput } from './closed-pipe.ts';
 import { paintFor } from './colour.ts';
 import { askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
 import { describeError } from './describe-error.ts';
@@ -22,7 +24,9 @@ import { hostLines, taskLines } from './listing.ts';
 import { liveOutput } from './live.ts';
 import { type Options, parseOptions, type SetVariable } from './options.ts';
 import { plainOutput } from './plain.ts';
-import { askPassword } from './prompt.ts';
+import { recordFolder, runRecord } from './run-record.ts';
+import { unlockOnTerminal } from './secrets-unlock.ts';
+import { askPassword } from './terminal.ts';
 
 /** How a host is connected to, beside what the inventory says. */
 export interface OpenOptions {
@@ -36,7 +40,7 @@ export interface OpenOptions {
 /** What a playbook's command line is run with. */
 export interface Surroundings<V> {
   /** Reads and checks an inventory. @throws Problem, Problems */
-  load(nameOrFile: string, options: Pick<LoadOptions, 'over'>): Promise<Inventory<V>>;
+  load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock'>): Promise<Inventory<V>>;
   open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
   /** The inventory used where none is named. */
   readonly embedded: string;
@@ -53,6 +57,7 @@ const print = (line: string) => void process.stdout.write(`${line}\n`);
  * @param args what follows the script's name
  */
 export async function main<V>(playbook: Playbook<V>, args: readonly string[], around: Surroundings<V>): Promise<void> {
+  outliveOutput();
   const verbose = args.includes('--verbose') || args.includes('-v');
   try {
     process.exitCode = await perform(playbook, args, around);
@@ -102,6 +107,8 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
     check: options.check,
     hostWidth: Math.max(4, ...hosts.map((host) => host.name.length)),
   };
+  const record = runRecord({ folder: recordFolder, inventory: inventory.name });
+  const show = output(options, style);
   try {
     if (options.listTasks) {
       const tasks = await listTasks(playbook, inventory, open, chosen);
@@ -128,7 +135,10 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
         lock: { holder: thisHolder(playbook.name, inventory.name, Date.now()), breaks: options.breakLock },
         interrupt: signal,
       },
-      output(options, style),
+      (event) => {
+        record.listener(event);
+        show(event);
+      },
     );
     if (options.out !== undefined) {
       const origin = { playbook: playbook.name, inventory, chosen: narrowing(options) };
@@ -139,6 +149,17 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
     return exitCodeOf(result);
   } finally {
     release();
+    if (options.report !== undefined && record.path) report(record.path, options.report);
+  }
+}
+
+/** How a run ended outweighs that its report cannot be written. */
+function report(record: string, file: string): void {
+  try {
+    writeReport(record, file);
+    say(`the report is in ${file}`);
+  } catch (error) {
+    say(describeError(error));
   }
 }
 
@@ -146,8 +167,9 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
 async function chooseHosts<V>(options: Options, planned: readonly string[] | undefined, around: Surroundings<V>) {
   const name = options.inventory ?? around.embedded;
   const over = options.set.map(variableOver);
+  const unlock = unlockOnTerminal(options.identity);
   const load = async () => {
-    const inventory = await around.load(name, { over });
+    const inventory = await around.load(name, { over, unlock });
     const pattern = planned?.join(',') ?? options.limit;
     const hosts = pattern === undefined ? inventory.hosts : selectHosts(inventory, pattern);
     return { inventory, hosts };

@@ -30,6 +30,8 @@ export interface Options {
   readonly diff: DiffShown;
   /** Where to save the plan of check mode. */
   readonly out: string | undefined;
+  /** Where to write the run as an HTML page. */
+  readonly report: string | undefined;
   /** A saved plan to follow. */
   readonly plan: string | undefined;
   readonly breakLock: boolean;
@@ -37,6 +39,8 @@ export interface Options {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly color: boolean;
+  /** Of whom the file of secrets may be read. */
+  readonly identity: string | undefined;
   readonly askBecomePass: boolean;
   readonly verbose: boolean;
   readonly help: boolean;
@@ -78,7 +82,13 @@ export const runOptions = {
   'list-tasks': { help: 'name all tasks of each host in order, and end' },
   forks: shared.forks,
   timeout: { value: 'SECONDS', help: 'how long a host may take to answer (15)' },
+  identity: shared.identity,
   'ask-become-pass': shared['ask-become-pass'],
+  report: {
+    value: 'FILE',
+    help: 'write the run as one HTML page; playbooks/report.mjs does it later, too',
+    completes: 'file',
+  },
   json: shared.json,
   quiet: { short: 'q', help: 'show problems and the summary only' },
   verbose: shared.verbose,
@@ -145,11 +155,13 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
     diff: given['no-diff'] ? 'none' : given.diff || given.verbose ? 'whole' : 'short',
     out: given.out,
     plan: given.plan,
+    report: given.report,
     breakLock: given['break-lock'],
     yes: given.yes,
     json: given.json,
     quiet: given.quiet,
     color: !given['no-color'],
+    identity: given.identity,
     askBecomePass: given['ask-become-pass'],
     verbose: given.verbose,
     help: given.help,

@@ -1,7 +1,7 @@
 import type { Listener } from '../run/events.ts';
 import { redact } from '../secret/secret.ts';
-import { BusyHosts } from './busy.ts';
-import { linesOf, type Style, summaryLines } from './lines.ts';
+import { BusyHosts, busyText } from './busy.ts';
+import { cutOffLines, linesOf, type Style, summaryLines } from './lines.ts';
 
 /** How often long work says that it still goes on, so that CI does not think it hung. Seconds. */
 const heartbeat = 30;
@@ -13,14 +13,17 @@ export function plainOutput(write: (text: string) => void, style: Style): Listen
   };
   const busy = new BusyHosts();
   const timer = setInterval(() => {
-    print(busy.list().map(({ host, what }) => `${host.padEnd(style.hostWidth)}  … ${what}`));
+    print(busy.list().map((each) => `${each.host.padEnd(style.hostWidth)}  … ${busyText(each)}`));
   }, heartbeat * 1000);
   timer.unref();
+  const onExit = () => print(cutOffLines(busy.list(), style));
   return (event) => {
     busy.follow(event);
     print(linesOf(event, style));
-    if (event.type !== 'run-finished') return;
+    if (event.type === 'run-started') process.on('exit', onExit);
+    if (event.type !== 'run-finished' && event.type !== 'run-failed') return;
     clearInterval(timer);
-    print(summaryLines(event.hosts, event.seconds, style));
+    process.off('exit', onExit);
+    if (event.type === 'run-finished') print(summaryLines(event.hosts, event.seconds, style));
   };
 }

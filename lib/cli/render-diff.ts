@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../printable.ts';
-import type { Content } from '../resource/content.ts';
+import { configHashLabel } from '../resource/compose-service.ts';
+import { blanked, type Content } from '../resource/content.ts';
 import { textDiff } from '../resource/diff.ts';
 import type { Paint } from './colour.ts';
 import { paintDiff } from './lines.ts';
@@ -23,30 +25,43 @@ export function renderingDiff(
   named: readonly [string, string],
   paint: Paint,
 ): string[] {
-  if (!was || !wanted) return [`${paint('bold', host)}: only in ${was ? named[0] : named[1]}`];
+  if (!was || !wanted) return [`${paint('bold', printable(host))}: only in ${was ? named[0] : named[1]}`];
   const names = [...new Set([...was, ...wanted].map(({ name }) => name))];
   return names.flatMap((name) => {
     const [old, fresh] = [was, wanted].map((files) => files.find((file) => file.name === name)?.content);
     const lines = fileDiff(old, fresh, named);
-    return lines.length === 0 ? [] : [paint('bold', `${host}/${name}`), ...lines.map((line) => paintDiff(line, paint))];
+    return lines.length === 0
+      ? []
+      : [paint('bold', printable(`${host}/${name}`)), ...lines.map((line) => paintDiff(line, paint))];
   });
 }
 
 function fileDiff(was: Content | undefined, wanted: Content | undefined, named: readonly [string, string]): string[] {
   if (!was || !wanted) return [`only in ${was ? named[0] : named[1]}`];
   if (was.text === wanted.text) return [];
-  const shown = textDiff(was.mask(was.text), wanted.mask(wanted.text)) ?? ['almost all of it differs'];
-  return [...shown.map(printable), ...(sameSecrets(was, wanted) ? [] : ['a secret differs, too, and is not shown'])];
+  const [old, fresh] = [was, wanted].map(({ text, mask }) => withoutHashes(mask(text)));
+  const shown = old === fresh ? [] : (textDiff(old ?? '', fresh ?? '') ?? ['almost all of it differs']);
+  if (sameSecrets(was, wanted)) return shown.map(printable);
+  return [...shown.map(printable), `a secret differs${shown.length > 0 ? ', too,' : ''} and is not shown`];
 }
 
-/** Of what is blanked in both. */
+/** A service's hash differs wherever anything of it does, and says no more. */
+function withoutHashes(text: string): string {
+  const lines = text.split('\n');
+  return lines.map((line) => (line.includes(configHashLabel) ? line.replace(/:.*/, ': …') : line)).join('\n');
+}
+
 function sameSecrets(was: Content, wanted: Content): boolean {
-  const hidden = ({ text, mask }: Content): string => {
-    const masked = mask(text).split('\n');
-    return text
-      .split('\n')
-      .filter((line, i) => line !== masked[i])
-      .join('\n');
-  };
-  return hidden(was) === hidden(wanted);
+  return isDeepStrictEqual(secretsIn(was), secretsIn(wanted));
+}
+
+/** What is blanked, and no more: of a URL the password alone. */
+function secretsIn({ text, mask }: Content): string[] {
+  const masked = mask(text).split('\n');
+  return text.split('\n').flatMap((line, i) => {
+    const shown = (masked[i] ?? '').split(blanked);
+    if (shown.length === 1) return [];
+    const between = new RegExp(`^${shown.map((part) => part.replaceAll(/\W/g, '\\$&')).join('(.*)')}$`);
+    return between.exec(line)?.slice(1) ?? [line];
+  });
 }

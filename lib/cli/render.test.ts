@@ -1,5 +1,5 @@
-import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../host/testing.ts';
 import { generations } from '../node/generation.ts';
@@ -89,17 +89,18 @@ test('--diff shows what another generation or inventory changes, and no secret',
 
   expect(await run('-i', one, '--diff', one)).toEqual({
     code: 0,
-    said: ['no difference between lab and lab'],
+    said: [`no difference between ${one} and ${one}`],
     complained: [],
   });
 
   const compared = await run('-i', one, '--diff', other);
   expect(compared).toMatchObject({ code: 2, complained: [] });
   const text = compared.said.join('\n');
-  expect(text).toMatch(/^--- lab\n\+\+\+ lab\n/);
+  // Both are called lab.
+  expect(compared.said.slice(0, 2)).toEqual([`--- ${one}`, `+++ ${other}`]);
   expect(text).toMatch(/\nrpc-1\/node\.config\.toml\n@@ .*\n[\s\S]*\n-Level = "info"[^\n]*\n\+Level = "debug"/);
   expect(text).toContain('\na secret differs, too, and is not shown');
-  expect(text).toContain('\nrpc-2: only in lab');
+  expect(text).toContain(`\nrpc-2: only in ${one}`);
   expect(text).not.toMatch(/Pw~/);
 
   const older = await run('-i', one, '--diff', 'older', '--limit', 'db-1');
@@ -110,6 +111,60 @@ test('--diff shows what another generation or inventory changes, and no secret',
 
   expect((await run('-i', one, '--diff', 'oldr')).complained[0]).toContain('did you mean the generation older?');
   expect((await run('-i', one, '--diff', 'older', '--out', 'x')).complained[0]).toContain('do not go together');
+});
+
+test('--diff says that a secret differs where nothing else does, and not where only the rest of its line does', async () => {
+  const one = await labDeployment();
+  const secret = await labDeployment();
+  await writeFile(join(secret, '../../.lab/secrets/pool_db_password'), 'another.Pw~9', { mode: 0o600 });
+  const [said] = [(await run('-i', one, '--diff', secret, '--limit', 'rpc-1')).said.slice(2)];
+  expect(said).toEqual([
+    'rpc-1/docker-compose.yml',
+    'a secret differs and is not shown',
+    'rpc-1/node.config.toml',
+    'a secret differs and is not shown',
+  ]);
+
+  const moved = await labDeployment([
+    [['vars', 'credentials', 'prover', 'database'], 'moved_db'],
+    [['vars', 'ports'], { state_db: 6000 }],
+  ]);
+  const lines = (await run('-i', one, '--diff', moved, '--limit', 'rpc-1')).said;
+  expect(lines).toContain('+  "databaseURL": "postgresql://prover_user:[secret]@172.30.77.11:6000/moved_db",');
+  expect(lines.join('\n')).not.toMatch(/a secret differs|Pw~|-.*config-hash/);
+});
+
+test('--diff with a generation that the inventory does not fit says so of that generation', async () => {
+  const inventory = await labDeployment([
+    [['vars', 'node_config'], { RPC: { BatchRequestsLimit: 5 } }],
+    [['vars', 'images', 'node'], 'r:5000/node:v3.1.0'],
+  ]);
+  const { code, complained } = await run('-i', inventory, '--diff', 'older');
+  expect(code).toBe(3);
+  expect(complained[0]?.replaceAll(/^.*lab\.yaml:\d+:\d+: /gm, '')).toBe(
+    `${[
+      "as generation older (--diff): images.node has the current generation's version, and generation is older",
+      'as generation older (--diff): node_config.RPC.BatchRequestsLimit is not a key of the template',
+    ].join('\n')}\n  to compare all the same, make an inventory for the older generation and say --diff NAME`,
+  );
+});
+
+test('nothing that is printed steers the terminal, or tells a secret', async () => {
+  const plain = await labDeployment();
+  const name = join(dirname(plain), 'x\u001b[31m.yaml');
+  await copyFile(plain, name);
+  const out = join(temporaryDirectory(), 'state.Pw~1');
+  const { said } = await run('-i', name, '--out', out, '--limit', 'rpc-1');
+  expect(said.join()).toContain('/[secret]/rpc-1/node.config.toml');
+  expect((await run('-i', name, '--diff', 'older', '--limit', 'rpc-1')).said.slice(0, 2)).toEqual([
+    '--- x\\x1b[31m',
+    '+++ x\\x1b[31m, older generation',
+  ]);
+});
+
+test.each(['/proc/x', '/sys', '/dev/out'])('--out %s is refused', async (out) => {
+  const { complained } = await run('-i', await labDeployment(), '--out', out);
+  expect(complained).toEqual([`${out} is no folder for files: /proc, /sys and /dev are the system's own`]);
 });
 
 test('--help is printed', async () => {

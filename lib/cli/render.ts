@@ -2,7 +2,9 @@ import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import type { LoadOptions } from '../inventory/load.ts';
 import { selectHosts } from '../inventory/pattern.ts';
 import { suggest } from '../inventory/suggest.ts';
+import { printable } from '../printable.ts';
 import { type ExitCode, exitCode, Problem, Problems } from '../problem.ts';
+import { redact } from '../secret/secret.ts';
 import type { Paint } from './colour.ts';
 import { type HelpPage, helpText, parseCommandLine } from './command-line.ts';
 import { describeError } from './describe-error.ts';
@@ -31,7 +33,7 @@ export interface RenderSurroundings<V> {
   paint(color: boolean): Paint;
 }
 
-const options = {
+export const renderOptions = {
   inventory: shared.inventory,
   out: {
     short: 'o',
@@ -53,7 +55,7 @@ const options = {
 const page: HelpPage = {
   command: 'npx zx playbooks/render.mjs',
   purpose: 'renders every file of every host, with no connection to any host.',
-  options,
+  options: renderOptions,
   examples: [
     '--inventory mainnet --out out --limit rpc-1',
     '--inventory mainnet --diff older',
@@ -63,9 +65,10 @@ const page: HelpPage = {
 };
 
 /** Runs the command. @param args what follows the script's name */
-export async function renderCommand<V>(args: readonly string[], around: RenderSurroundings<V>): Promise<ExitCode> {
+export async function renderCommand<V>(args: readonly string[], bare: RenderSurroundings<V>): Promise<ExitCode> {
+  const around = { ...bare, say: (line: string) => bare.say(redact(line)) };
   try {
-    const { given } = parseCommandLine(args, options);
+    const { given } = parseCommandLine(args, renderOptions);
     if (given.help) {
       around.say(helpText(page).trimEnd());
       return exitCode.converged;
@@ -82,7 +85,9 @@ export async function renderCommand<V>(args: readonly string[], around: RenderSu
     const inventory = await around.load(given.inventory ?? around.embedded);
     const chosen = given.limit === undefined ? inventory.hosts : selectHosts(inventory, given.limit);
     if (given.out) {
-      for (const path of await around.render(chosen, inventory.hosts, given.out)) around.say(path);
+      for (const path of await around.render(chosen, inventory.hosts, given.out)) {
+        around.say(printable(path));
+      }
       return exitCode.converged;
     }
     return await compare(
@@ -110,10 +115,8 @@ async function compare<V>(
   paint: Paint,
 ): Promise<ExitCode> {
   const isGeneration = around.generations.includes(other);
-  const against = isGeneration
-    ? await around.load(inventory.file, { over: [{ values: { generation: other }, from: `--diff ${other}` }] })
-    : await loadOther(other, around);
-  const named = [inventory.name, isGeneration ? `${inventory.name}, ${other} generation` : against.name] as const;
+  const against = isGeneration ? await loadAs(other, inventory.file, around) : await loadOther(other, around);
+  const named = namesOf(inventory, against, isGeneration ? other : undefined);
   const hosts = [
     ...chosen.map(({ name }) => name),
     ...(limited
@@ -137,6 +140,33 @@ async function compare<V>(
   around.say(paint('green', `+++ ${named[1]}`));
   for (const line of lines) around.say(line);
   return exitCode.pending;
+}
+
+/** What an operator calls the two sides by: their names, or their files where those are alike. */
+function namesOf<V>(one: Inventory<V>, other: Inventory<V>, generation: string | undefined): readonly [string, string] {
+  if (generation !== undefined) return [printable(one.name), printable(`${one.name}, ${generation} generation`)];
+  const by = one.name === other.name ? 'file' : 'name';
+  return [printable(one[by]), printable(other[by])];
+}
+
+/** The same inventory. What only its own generation has is no mistake in it, so what to do about it there is not said. */
+async function loadAs<V>(generation: string, file: string, around: RenderSurroundings<V>): Promise<Inventory<V>> {
+  try {
+    return await around.load(file, { over: [{ values: { generation }, from: `--diff ${generation}` }] });
+  } catch (error) {
+    const problems = error instanceof Problems ? error.problems : error instanceof Problem ? [error] : undefined;
+    if (!problems) throw error;
+    const hint = `to compare all the same, make an inventory for the ${generation} generation and say --diff NAME`;
+    throw new Problems(
+      problems.map(
+        ({ message, where }, i) =>
+          new Problem(`as generation ${generation} (--diff): ${message}`, {
+            where,
+            hint: i === problems.length - 1 ? hint : undefined,
+          }),
+      ),
+    );
+  }
 }
 
 /** The name may have been meant for a generation. */

@@ -1,4 +1,5 @@
 import type { OptionTable } from './command-line.ts';
+import { identityOption } from './secrets-unlock.ts';
 
 /** Options that mean the same to every command that has them. */
 export const shared = {
@@ -14,6 +15,7 @@ export const shared = {
     help: 'these hosts only: names, groups, globs, a,b  !not  &both  name[1:3]',
     completes: 'host',
   },
+  identity: identityOption,
   forks: { short: 'f', value: 'N', help: 'hosts worked on at once (25)' },
   'ask-become-pass': { help: 'ask for the sudo password' },
   json: { help: 'events on standard output, one JSON object a line (docs/events.md), and nothing else there' },

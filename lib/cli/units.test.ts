@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bytes, progressText, seconds } from './units.ts';
+import { bar, bytes, clock, progressText, seconds } from './units.ts';
 
 test.each([
   [0.04, '0.0 s'],
@@ -18,10 +18,28 @@ test.each([
   [2 ** 50, '1024.0 TiB'],
 ])('%f bytes are %s', (value, text) => expect(bytes(value)).toBe(text));
 
+test.each([
+  [0, '0:00'],
+  [59.9, '0:59'],
+  [200, '3:20'],
+  [43_505, '12:05:05'],
+])('on a clock %f seconds are %s', (value, text) => expect(clock(value)).toBe(text));
+
+test('a bar fills as far as the work is, and never more', () => {
+  expect(bar(0, 12)).toBe('[..........]');
+  expect(bar(0.55, 12)).toBe('[#####.....]');
+  expect(bar(1.5, 12)).toBe('[##########]');
+});
+
 test('progress tells what it knows and no more', () => {
-  expect(progressText({ what: 'waiting' }, undefined)).toBe('waiting');
-  expect(progressText({ what: 'copied', done: 5, unit: 'rows' }, undefined)).toBe('copied 5 rows');
-  expect(progressText({ what: 'downloaded', done: 1024, total: 4096, unit: 'bytes' }, 512)).toBe(
-    'downloaded 1.0 KiB of 4.0 KiB (25%), 512 B/s, 6.0 s left',
-  );
+  expect(progressText({ what: 'waiting' })).toBe('waiting');
+  expect(progressText({ what: 'copied', done: 5, unit: 'rows' })).toBe('copied 5 rows');
+  expect(
+    progressText({ what: 'downloaded', done: 1024, total: 4096, unit: 'bytes' }, { perSecond: 512, secondsLeft: 6 }),
+  ).toBe('downloaded 1.0 KiB of 4.0 KiB (25%), 512 B/s, 6 s left');
+});
+
+test('of time only so much may pass: it has no pace and no end that comes nearer', () => {
+  const progress = { what: 'waiting for apt', done: 4, total: 60, unit: 'seconds' } as const;
+  expect(progressText(progress, { perSecond: 1, secondsLeft: 56 })).toBe('waiting for apt 4.0 s of 60 s');
 });

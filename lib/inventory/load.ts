@@ -4,7 +4,10 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
-import { type Place, Problem, Problems } from '../problem.ts';
+import { exitCode, type Place, Problem, Problems } from '../problem.ts';
+import type { Secret } from '../secret/secret.ts';
+import { secretsFileOf } from '../secret/secrets-file.ts';
+import { type Unlock, unlocker } from '../secret/unlock.ts';
 import type { Inventory, InventoryHost } from './inventory.ts';
 import {
   keyPlace,
@@ -20,7 +23,7 @@ import {
 import { findPlaceholders } from './placeholders.ts';
 import { inventorySchema } from './schema.ts';
 import { problemsOf } from './schema-words.ts';
-import { readSecret } from './secret-reference.ts';
+import { readSecret, type SecretQuestion } from './secret-reference.ts';
 import { didYouMean } from './suggest.ts';
 import { readYamlFile } from './yaml-file.ts';
 
@@ -28,6 +31,8 @@ export interface LoadOptions {
   /** Folder of the inventories that are called by name. Default: `inventory` at the project root. */
   readonly folder?: string;
   readonly environment?: NodeJS.ProcessEnv;
+  /** Opens the file of secrets, when a reference needs it. Default: with the keys at hand, asking for nothing. */
+  readonly unlock?: Unlock;
   /** Variables that outrank all of the inventory's, for every host; of two the later wins. */
   readonly over?: readonly VariablesOver[];
 }
@@ -45,9 +50,15 @@ export interface LoadedInventory<V> extends Inventory<V> {
   placeOf(host: string, path: Path): Place;
   /** Where a variable's name stands. */
   placeOfKey(host: string, path: Path): Place;
+  /** Whether a host's own `vars` say it, and not only those of all hosts. */
+  saysItself(host: string, path: Path): boolean;
   /** Where a group's name stands, or `groups` where there is no such group. */
   placeOfGroup(group: string): Place;
+  /** Reads the secret that one of its references names. @throws Problem, Problems as readSecret does */
+  readSecret(reference: string, question: Omit<SecretQuestion, 'environment' | 'secrets'>): Promise<Secret>;
 }
+
+const inventoryFolder = fileURLToPath(new URL('../../inventory', import.meta.url));
 
 type Raw = z.output<typeof inventorySchema>;
 type RawHost = Raw['groups'][string][string];
@@ -64,7 +75,7 @@ export async function loadInventory<S extends z.ZodType>(
   schema: S,
   options: LoadOptions = {},
 ): Promise<LoadedInventory<z.output<S>>> {
-  const file = await find(nameOrFile, options.folder ?? fileURLToPath(new URL('../../inventory', import.meta.url)));
+  const file = await find(nameOrFile, options.folder ?? inventoryFolder);
   const top = await read(file);
 
   const open = findPlaceholders(reachPart(top), label).map(({ problem }) => problem);
@@ -94,6 +105,10 @@ export async function loadInventory<S extends z.ZodType>(
   });
   throwAny(open, problems);
 
+  const { environment = process.env, unlock = unlocker({ environment }) } = options;
+  const readOwn: LoadedInventory<unknown>['readSecret'] = (reference, question) =>
+    readSecret(reference, { ...question, environment, secrets: { file: secretsFileOf(file), unlock } });
+
   const raw = parsed.data as Raw;
   const reached = await Promise.allSettled(
     all.map(async ({ name, group, placed }, i): Promise<InventoryHost<z.output<S>>> => {
@@ -101,7 +116,7 @@ export async function loadInventory<S extends z.ZodType>(
       return {
         name,
         groups: [group],
-        reach: await reachOf(rawHost, raw.ssh, { file, placed, ssh: valueAt(top, ['ssh']), name, options }),
+        reach: await reachOf(rawHost, raw.ssh, { file, placed, ssh: valueAt(top, ['ssh']), name, readSecret: readOwn }),
         vars: values[i] as z.output<S>,
       };
     }),
@@ -112,14 +127,67 @@ export async function loadInventory<S extends z.ZodType>(
   );
 
   const varsByHost = new Map(all.map(({ name, vars }) => [name, vars]));
+  const placedByHost = new Map(all.map(({ name, placed }) => [name, placed]));
   return {
-    name: basename(file).replace(/\.ya?ml$/, ''),
+    name: nameOf(file),
     file,
     hosts: reached.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
     placeOf: (host, path) => valuePlace(varsByHost.get(host) ?? top, path),
     placeOfKey: (host, path) => keyPlace(varsByHost.get(host) ?? top, path),
+    saysItself: (host, path) => valueAt(placedByHost.get(host), ['vars', ...path]) !== undefined,
     placeOfGroup: (group) => keyPlace(top, ['groups', group]),
+    readSecret: readOwn,
   };
+}
+
+/** What an inventory says as far as it is filled in, unchecked: values and their places. */
+export interface InventoryOutline {
+  readonly name: string;
+  readonly file: string;
+  readonly ssh: Placed | undefined;
+  /** Variables of all hosts. */
+  readonly vars: Placed;
+  readonly hosts: readonly OutlinedHost[];
+}
+
+export interface OutlinedHost {
+  readonly name: string;
+  readonly group: string;
+  /** What stands under its name: how it is reached. */
+  readonly own: Placed;
+  /** Its variables, merged. */
+  readonly vars: Placed;
+}
+
+/**
+ * Reads an inventory that need not be complete, as that of somebody who only begins. A file of variables that cannot be read is
+ * left out.
+ *
+ * @throws Problem or Problems where there is no such file, or it is no YAML
+ */
+export async function outlineInventory(
+  nameOrFile: string,
+  { folder }: Pick<LoadOptions, 'folder'> = {},
+): Promise<InventoryOutline> {
+  const file = await find(nameOrFile, folder ?? inventoryFolder);
+  const top = await read(file);
+  const vars = await variables(top, file, []);
+  return {
+    name: nameOf(file),
+    file,
+    ssh: valueAt(top, ['ssh']),
+    vars,
+    hosts: hostsOf(top, []).map(({ name, group, placed }) => ({
+      name,
+      group,
+      own: placed,
+      vars: varsOf(vars, placed),
+    })),
+  };
+}
+
+function nameOf(file: string): string {
+  return basename(file).replace(/\.ya?ml$/, '');
 }
 
 /** A path as problems call it: `network.l1_rpc_url`. */
@@ -282,7 +350,7 @@ interface ReachSource {
   readonly name: string;
   readonly placed: PlacedMap;
   readonly ssh: Placed | undefined;
-  readonly options: LoadOptions;
+  readonly readSecret: LoadedInventory<unknown>['readSecret'];
 }
 
 async function reachOf(host: RawHost, ssh: Raw['ssh'], source: ReachSource): Promise<InventoryHost<unknown>['reach']> {
@@ -300,10 +368,9 @@ async function reachOf(host: RawHost, ssh: Raw['ssh'], source: ReachSource): Pro
     becomePassword:
       become === undefined || placed === undefined
         ? undefined
-        : await readSecret(become, {
+        : await source.readSecret(become, {
             name: 'become_password',
             where: valuePlace(placed, ['become_password']),
-            ...(source.options.environment && { environment: source.options.environment }),
           }),
   };
 }
@@ -319,7 +386,7 @@ function pathFrom(file: string, path: string | undefined): string | undefined {
 
 function asProblems(error: unknown): readonly Problem[] {
   if (error instanceof Problems) return error.problems;
-  if (error instanceof Problem) return [error];
+  if (error instanceof Problem && error.code !== exitCode.interrupted) return [error];
   throw error;
 }
 

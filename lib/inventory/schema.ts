@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secretReferencePattern } from './secret-reference.ts';
+import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from './secret-reference.ts';
 
 /** A name that is safe as a folder, in a command and in a log. */
 export const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
@@ -42,13 +42,10 @@ const reach = {
     .describe("Jump hosts in order, user@host:port, one or a list. Default: the operator's ssh_config"),
   become_password: z
     .string()
-    .regex(
-      secretReferencePattern,
-      'must be a reference, env:NAME or file:PATH: a password never stands in an inventory',
-    )
+    .regex(secretReferencePattern, secretReferenceRule)
     .meta({ title: 'secret reference' })
     .optional()
-    .describe('Where the password for sudo is: env:NAME or file:PATH (a file of mode 0600, relative to this file)'),
+    .describe(`Where the password for sudo is: ${secretReferenceKinds}`),
 };
 
 export const sshSchema = z.strictObject(reach).describe('Defaults for the connection to every host');

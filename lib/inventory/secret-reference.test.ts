@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeProblem, type Problem } from '../problem.ts';
+import { Secret } from '../secret/secret.ts';
 import { readSecret, type SecretQuestion } from './secret-reference.ts';
 
 let folder = '';
@@ -56,6 +57,38 @@ test('what is missing, empty or open to others is refused with its place', async
   expect(await refusal('file:dir')).toBe(`${at}: dir is not a file`);
   expect(await refusal(await put('large', 'x'.repeat(5000)))).toContain('5000 bytes long');
   expect(await refusal('hunter2')).toContain('a password never stands in an inventory');
+});
+
+test('a secret of the encrypted file is looked up by its name, and the file is opened only for such a reference', async () => {
+  let opened = 0;
+  const unlock = async (file: string) => {
+    opened++;
+    expect(file).toBe('a.secrets.age');
+    return new Map([
+      ['pool_db_password', new Secret('good-1')],
+      ['odd', new Secret('hunter2/x')],
+    ]);
+  };
+  const asked = { ...question, secrets: { file: 'a.secrets.age', unlock } };
+  await readSecret('env:GOOD', asked);
+  await readSecret(await put('good', 'good-1'), asked);
+  expect(opened).toBe(0);
+  expect((await readSecret('secret:pool_db_password', asked)).reveal()).toBe('good-1');
+  expect(opened).toBe(1);
+  const refused = async (reference: string) =>
+    readSecret(reference, asked).then(
+      () => expect.fail('was read'),
+      (problem) => describeProblem(problem).replaceAll(`${folder}/`, ''),
+    );
+  const at = 'a.yaml:3:5: credentials.state.password';
+  expect(await refused('secret:pol_db_password')).toBe(
+    `${at}: a.secrets.age has no secret called pol_db_password\n  did you mean pool_db_password?`,
+  );
+  expect(await refused('secret:odd')).toMatch(
+    /^a\.yaml:3:5: credentials\.state\.password \(from secret:odd\) has a character/,
+  );
+  expect(await refused('secret:a/b')).toContain('must be a reference, env:NAME, file:PATH or secret:NAME');
+  expect(await refusal('secret:odd')).toContain('there is no file of secrets here');
 });
 
 test('characters that are not allowed are refused with the reason, and the value is not told', async () => {

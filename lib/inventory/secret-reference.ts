@@ -1,14 +1,24 @@
-import { readFile, stat } from 'node:fs/promises';
-import { homedir, userInfo } from 'node:os';
-import { dirname, resolve } from 'node:path';
 import { type Place, Problem } from '../problem.ts';
+import { PrivateFileFault, pathBeside, readPrivateFile } from '../secret/private-file.ts';
 import { Secret } from '../secret/secret.ts';
+import { secretsCommand } from '../secret/secrets-file.ts';
+import type { Unlock } from '../secret/unlock.ts';
+import { didYouMean } from './suggest.ts';
 
 /** No password is longer; a file that is, is some other file. */
 const longest = 4096;
 
-/** A reference to a secret: `env:NAME`, or `file:PATH` relative to the file that names it. */
-export const secretReferencePattern = /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+)$/;
+/**
+ * A reference to a secret: `env:NAME`, `file:PATH` relative to the file that names it, or `secret:NAME` in the inventory's encrypted
+ * file of secrets.
+ */
+export const secretReferencePattern =
+  /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|secret:(?!previous$)[A-Za-z0-9][A-Za-z0-9_.-]*)$/;
+export const secretReferenceRule =
+  'must be a reference, env:NAME, file:PATH or secret:NAME: a password never stands in an inventory';
+/** Goes on from what the secret is: where it can be. */
+export const secretReferenceKinds =
+  'env:NAME, file:PATH (a file of mode 0600, relative to the file that names it), or secret:NAME (in the encrypted file of secrets beside the inventory)';
 
 export interface SecretQuestion {
   /** What it is, as the operator calls it: `credentials.state.password`. */
@@ -18,6 +28,8 @@ export interface SecretQuestion {
   /** Which characters may be in it, and why no others. Default: anything but a line break and NUL. */
   readonly allowed?: { readonly pattern: RegExp; readonly reason: string };
   readonly environment?: NodeJS.ProcessEnv;
+  /** Where `secret:NAME` is looked up. Nothing is opened, or asked for, until there is such a reference. */
+  readonly secrets?: { readonly file: string; readonly unlock: Unlock };
 }
 
 /**
@@ -25,17 +37,22 @@ export interface SecretQuestion {
  *
  * @throws Problem where it is missing, empty, readable to others, somebody else's, or has characters that are not allowed.
  *   The value never appears in it.
+ * @throws Problem, Problems where the file of secrets does not open, of that file and so the same for each reference to it
  */
 export async function readSecret(reference: string, question: SecretQuestion): Promise<Secret> {
   const { name, where } = question;
   if (!secretReferencePattern.test(reference)) {
-    throw new Problem(`${name} must be a reference, env:NAME or file:PATH: a password never stands in an inventory`, {
-      where,
-    });
+    throw new Problem(`${name} ${secretReferenceRule}`, { where });
   }
   const rest = reference.slice(reference.indexOf(':') + 1);
-  const source = reference.startsWith('env:') ? `environment variable ${rest}` : pathOf(rest, where);
-  const value = reference.startsWith('env:') ? fromEnvironment(rest, question) : await fromFile(source, question);
+  const kind = reference.slice(0, reference.indexOf(':'));
+  const path = pathBeside(where.file, rest);
+  const [source, value] =
+    kind === 'env'
+      ? [`environment variable ${rest}`, fromEnvironment(rest, question)]
+      : kind === 'secret'
+        ? [`secret:${rest}`, await fromSecrets(rest, question)]
+        : [path, await fromFile(path, question)];
 
   if (value === '') throw new Problem(`${name} is empty: ${source} holds nothing`, { where });
   const { pattern, reason } = question.allowed ?? { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
@@ -60,28 +77,22 @@ function fromEnvironment(variable: string, { name, where, environment = process.
 }
 
 async function fromFile(path: string, { name, where }: SecretQuestion): Promise<string> {
-  const refuse = (what: string, hint?: string): Problem => new Problem(`${name}: ${what}`, { where, hint });
   try {
-    const found = await stat(path);
-    if (!found.isFile()) throw refuse(`${path} is not a file`);
-    const mode = found.mode & 0o777;
-    if ((mode & 0o077) !== 0) {
-      throw refuse(`${path} has mode 0${mode.toString(8)}; a secret must be 0600 or stricter`, `chmod 600 ${path}`);
-    }
-    const me = userInfo();
-    if (found.uid !== me.uid && found.uid !== 0) {
-      throw refuse(`${path} belongs to user id ${found.uid}; it must be yours`, `chown ${me.username} ${path}`);
-    }
-    if (found.size > longest) throw refuse(`${path} is ${found.size} bytes long: that is no password`);
-    return (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+    return (await readPrivateFile(path, longest)).replace(/\r?\n$/, '');
   } catch (error) {
-    if (error instanceof Problem) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw refuse(`${path} does not exist`, 'write the password into it, mode 0600');
-    throw refuse(`${path} cannot be read (${code ?? 'unknown error'})`);
+    if (!(error instanceof PrivateFileFault)) throw error;
+    const hint = error.missing ? 'write the password into it, mode 0600' : error.hint;
+    throw new Problem(`${name}: ${path} ${error.message}`, { where, hint });
   }
 }
 
-function pathOf(path: string, where: Place): string {
-  return resolve(dirname(where.file), path.startsWith('~/') ? `${homedir()}${path.slice(1)}` : path);
+async function fromSecrets(entry: string, { name, where, secrets }: SecretQuestion): Promise<string> {
+  if (!secrets) throw new Problem(`${name}: there is no file of secrets here to read secret:${entry} from`, { where });
+  const entries = await secrets.unlock(secrets.file);
+  const secret = entries.get(entry);
+  if (secret) return secret.reveal();
+  throw new Problem(`${name}: ${secrets.file} has no secret called ${entry}`, {
+    where,
+    hint: didYouMean(entry, entries.keys()) ?? secretsCommand(secrets.file, 'generate'),
+  });
 }

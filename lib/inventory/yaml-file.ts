@@ -102,7 +102,16 @@ export function parseYaml(text: string, file: string): PlacedMap {
       return { ...convert(target, here, depth + 1), at: here };
     }
     remember(node);
-    if (isScalar(node)) return { kind: 'scalar', at: here, value: scalarValue(node.value) };
+    if (isScalar(node)) {
+      const value = scalarValue(node.value);
+      if (value === undefined) {
+        throw new Problem('a value is text, a number, true or false', {
+          where: here,
+          hint: `leave out the tag ${node.tag}`,
+        });
+      }
+      return { kind: 'scalar', at: here, value };
+    }
     if (isSeq(node)) return { kind: 'list', at: here, items: node.items.map((item) => convert(item, here, depth + 1)) };
     if (isMap(node)) return { kind: 'map', at: here, entries: entriesOf(node.items, here, depth) };
     throw new Problem('this is not a value', { where: here });
@@ -149,11 +158,12 @@ export function parseYaml(text: string, file: string): PlacedMap {
   return placed;
 }
 
-function scalarValue(value: unknown): string | number | bigint | boolean | null {
+/** Undefined for what only a tag makes, such as `!!timestamp`. */
+function scalarValue(value: unknown): string | number | bigint | boolean | null | undefined {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
     return value;
-  return String(value);
+  return undefined;
 }
 
 function inWords(code: string, message: string): string {

@@ -24,12 +24,38 @@ export function quantity(value: unknown): number | undefined {
 
 /** `eth_blockNumber`: the installation check of spec part 1.7. */
 export async function blockNumber(host: Reader, url: string): Promise<Answer<number>> {
-  const answer = await jsonRpc(host, url, 'eth_blockNumber');
+  return askQuantity(host, url, 'eth_blockNumber', 'valid block number');
+}
+
+async function askQuantity(host: Reader, url: string, method: string, what = 'number'): Promise<Answer<number>> {
+  const answer = await jsonRpc(host, url, method);
   if (!answer.ok) return answer;
   const number = quantity(answer.result);
-  if (number === undefined)
-    return { ok: false, error: `eth_blockNumber gives no valid block number: ${JSON.stringify(answer.result)}` };
-  return { ok: true, value: number };
+  if (number !== undefined) return { ok: true, value: number };
+  return { ok: false, error: `${method} gives no ${what}: ${JSON.stringify(answer.result)}` };
+}
+
+/** A block by its number, with its hash and when it was made (seconds since 1970); undefined where there is none. */
+export async function blockAt(
+  host: Reader,
+  url: string,
+  which: number | 'latest',
+): Promise<Answer<{ readonly number: number; readonly hash: string; readonly time: number } | undefined>> {
+  const name = which === 'latest' ? which : `0x${which.toString(16)}`;
+  const answer = await jsonRpc(host, url, 'eth_getBlockByNumber', [name, false]);
+  if (!answer.ok) return answer;
+  if (answer.result === null) return { ok: true, value: undefined };
+  const { number, hash, timestamp } = Object(answer.result) as Record<string, unknown>;
+  const [block, time] = [quantity(number), quantity(timestamp)];
+  if (block === undefined || time === undefined || typeof hash !== 'string') {
+    return { ok: false, error: `eth_getBlockByNumber gives no block: ${JSON.stringify(answer.result).slice(0, 80)}` };
+  }
+  return { ok: true, value: { number: block, hash, time } };
+}
+
+/** `zkevm_batchNumber`: the newest batch. */
+export async function batchNumber(host: Reader, url: string): Promise<Answer<number>> {
+  return askQuantity(host, url, 'zkevm_batchNumber');
 }
 
 /** The newest block's number and age. */

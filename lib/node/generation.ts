@@ -77,24 +77,31 @@ export function generationDefaults(
       ...vars.images,
       node: versioned(vars.images.node, versions.node),
       prover: versioned(vars.images.prover, versions.prover),
+      database: versioned(vars.images.database, postgresVersion),
     },
     node_binary: vars.node_binary ?? nodeBinary,
     snapshot: source ? { ...snapshot, source: { ...source, ref: source.ref ?? versions.node } } : snapshot,
   };
 }
 
-/** The generation whose own version an image is named with, if any: it goes with that generation's configuration only. */
-export function generationOfImage(image: string, program: 'node' | 'prover'): Variables['generation'] | undefined {
+/** The other generation that something is of, if any: it goes with that one's configuration only. */
+export function otherGeneration(
+  own: Variables['generation'],
+  isOf: (generation: Generation) => boolean,
+): Variables['generation'] | undefined {
   const names = Object.keys(generations) as Variables['generation'][];
-  return names.find((name) => generations[name].versions[program] === tagOf(image));
+  return isOf(generations[own]) ? undefined : names.find((name) => isOf(generations[name]));
 }
+
+/** Major version of PostgreSQL (spec part 1): the archives are of this one, and no other takes its data directory. */
+export const postgresVersion = '15';
 
 /** The image with a version: its own tag or digest, or else the one given. */
 function versioned(image: string, version: string): string {
   return tagOf(image) === undefined && !image.includes('@') ? `${image}:${version}` : image;
 }
 
-/** What stands behind the last `:` that is no registry's port. */
-function tagOf(image: string): string | undefined {
-  return /:([^/:@]+)(?:@.*)?$/.exec(image)?.[1];
+/** What stands behind the last `:` that is neither a registry's port nor in a digest. */
+export function tagOf(image: string): string | undefined {
+  return /^[^@]*:([^/:@]+)(?:@|$)/.exec(image)?.[1];
 }

@@ -1,7 +1,8 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
-import { describeProblem, Problem, Problems } from '../problem.ts';
+import { describe, expect, test } from 'vitest';
+import { describeProblem, exitCode, Problem, Problems } from '../problem.ts';
+import { Secret } from '../secret/secret.ts';
 import { databaseHost } from './database-host.ts';
 import { loadDeployment } from './inventory.ts';
 import { type Changes, labDeployment } from './testdata/lab-deployment.ts';
@@ -168,6 +169,51 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'snapshot', 'source', 'ref'], 'v1/../..']],
     /source\.ref must not contain \.\./,
   ],
+  [
+    "a tag of another generation's source",
+    [[['vars', 'snapshot', 'source', 'ref'], 'v1.2.3']],
+    /snapshot\.source\.ref is the older generation's, and generation is current\n/,
+  ],
+  [
+    "another generation's binary",
+    [
+      [['vars', 'generation'], 'older'],
+      [['vars', 'node_binary'], '/app/zkevm-node'],
+    ],
+    /node_binary is the current generation's, and generation is older\n/,
+  ],
+  [
+    'another PostgreSQL',
+    [[['vars', 'images', 'database'], 'a.b:5000/postgres:16-alpine']],
+    /images\.database has the tag 16-alpine, and PostgreSQL has to be of major version 15\n/,
+  ],
+  [
+    'a PostgreSQL that is another every year',
+    [[['vars', 'images', 'database'], 'postgres:latest']],
+    /images\.database has the tag latest/,
+  ],
+  [
+    'an image with a slash behind it',
+    [[['vars', 'images', 'node'], 'a/']],
+    /images\.node must be the name of an image/,
+  ],
+  ['an image with an empty digest', [[['vars', 'images', 'node'], 'a@']], /images\.node must be the name of an image/],
+  ['an image in capitals', [[['vars', 'images', 'node'], 'r:5000/Node']], /images\.node must be the name of an image/],
+  [
+    'another genesis file on one host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { network: { genesis: { sha256: 'e'.repeat(64) } } }]],
+    /network\.genesis\.sha256 of rpc-1 differs from that of db-1/,
+  ],
+  [
+    'sizes of the state database on another host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { state_db: { work_mem: '4MB' } }]],
+    /state_db of rpc-1 has no use: only the Database\+Sync server's counts\n {2}say it for db-1, or in the vars of all hosts/,
+  ],
+  [
+    "another host's idea of the state database's port",
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { ports: { state_db: 6000 } }]],
+    /ports\.state_db of rpc-1 has no use/,
+  ],
   ['files in the root', [[['vars', 'paths'], { deployment: '/' }]], /paths\.deployment must name a folder/],
   [
     'files in a folder of the system',
@@ -213,6 +259,26 @@ test.each<[string, Changes, string | RegExp]>([
   expect(lines[0]).not.toContain('hunter2');
 });
 
+test.each<[string, Changes]>([
+  [
+    'the state database may be told of on its own host',
+    [[['groups', 'database', 'db-1', 'vars'], { state_db: { work_mem: '64MB' }, ports: { state_db: 6000 } }]],
+  ],
+  [
+    'a mirror of the genesis file may be for one host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { network: { genesis: { url: 'http://mirror.example/genesis.json' } } }]],
+  ],
+  ...[
+    'postgres:15',
+    'postgres:15.4-alpine',
+    'r:5000/a/postgres:mine',
+    'a.b/c__d/e-f:2024-05-01',
+    `postgres@sha256:${'16'.repeat(32)}`,
+  ].map((image): [string, Changes] => [`PostgreSQL may be ${image}`, [[['vars', 'images', 'database'], image]]]),
+])('%s', async (_, changes) => {
+  expect(await complaints(changes)).toEqual([]);
+});
+
 test('components of different hosts may publish the same port', async () => {
   expect(await complaints([[['vars', 'ports'], { rpc_metrics: 9091 }]])).toEqual([]);
 });
@@ -232,4 +298,47 @@ test('an unsafe password is refused once for all hosts, with reason and place, a
   }
   await chmod(secret, 0o644);
   expect(await said(file)).toEqual([expect.stringContaining('has mode 0644; a secret must be 0600 or stricter')]);
+});
+
+describe('secrets of the encrypted file', () => {
+  const refer = (store: string): Changes[number] => [
+    ['vars', 'credentials', store, 'password'],
+    `secret:${store}_db_password`,
+  ];
+  const values = new Map(
+    ['state', 'pool', 'prover'].map((store) => [`${store}_db_password`, new Secret(`${store}.Sealed~1`)]),
+  );
+
+  test('are asked for once a run, beside the inventory, and not at all where nothing refers to them', async () => {
+    const opened: string[] = [];
+    const unlock = async (file: string) => {
+      opened.push(file);
+      return values;
+    };
+    await loadDeployment(await labDeployment(), { unlock });
+    expect(opened).toEqual([]);
+    const file = await labDeployment([refer('state'), refer('pool')]);
+    const { hosts } = await loadDeployment(file, { unlock });
+    expect(new Set(opened)).toEqual(new Set([file.replace('.yaml', '.secrets.age')]));
+    for (const { vars } of hosts) {
+      expect(vars.credentials.state.password.reveal()).toBe('state.Sealed~1');
+      expect(vars.credentials.prover.password.reveal()).toBe('prover.Pw~3');
+    }
+  });
+
+  test('that cannot be opened are one problem, and not one for each reference', async () => {
+    const file = await labDeployment([refer('state'), refer('pool'), [['ssh', 'become_password'], 'env:HOME']]);
+    const lines = await said(file);
+    expect(lines).toEqual([
+      `lab.secrets.age does not exist\n  npx zx playbooks/secrets.mjs --inventory ${file} generate`,
+    ]);
+  });
+
+  test('that nobody gives the passphrase of, on Ctrl-C, interrupt the run', async () => {
+    const interrupted = new Problem('interrupted', { code: exitCode.interrupted });
+    const unlock = () => Promise.reject(interrupted);
+    await expect(loadDeployment(await labDeployment([refer('pool')]), { unlock })).rejects.toBe(interrupted);
+    const sudo = await labDeployment([[['ssh', 'become_password'], 'secret:sudo']]);
+    await expect(loadDeployment(sudo, { unlock })).rejects.toBe(interrupted);
+  });
 });

@@ -1,17 +1,16 @@
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { type LoadedInventory, type LoadOptions, loadInventory } from '../inventory/load.ts';
-import { readSecret } from '../inventory/secret-reference.ts';
-import { Problem, Problems } from '../problem.ts';
+import { exitCode, Problem, Problems } from '../problem.ts';
 import type { Secret } from '../secret/secret.ts';
-import { generationDefaults, generationOfImage } from './generation.ts';
+import { type Generation, generationDefaults, otherGeneration, postgresVersion, tagOf } from './generation.ts';
 import { groups } from './groups.ts';
 import { overrideFaults } from './overrides.ts';
 import { type RawVariables, type Variables, variablesSchema } from './variables.ts';
 
-const stores = ['state', 'pool', 'prover'] as const;
+export const stores = ['state', 'pool', 'prover'] as const;
 
 /** The passwords go unescaped into a connection URL, and into TOML, JSON, YAML and SQL: only these are safe in all of them. */
-const passwordCharacters = {
+export const passwordCharacters = {
   pattern: /^[A-Za-z0-9_.~-]+$/,
   reason: 'only A-Z a-z 0-9 _ . ~ - are safe, for the node and the prover put it unescaped into a connection URL',
 };
@@ -33,7 +32,7 @@ export async function loadDeployment(nameOrFile: string, options: LoadOptions = 
   const cache = new Map<string, Promise<Secret>>();
   const hosts = await Promise.all(
     inventory.hosts.map(async (host): Promise<InventoryHost<Variables>> => {
-      const read = await Promise.all(stores.map((store) => password(inventory, host, store, cache, options, problems)));
+      const read = await Promise.all(stores.map((store) => password(inventory, host, store, cache, problems)));
       const [state, pool, prover] = read;
       const { credentials } = host.vars;
       return {
@@ -109,8 +108,10 @@ function agreementProblems(inventory: LoadedInventory<RawVariables>): Problem[] 
     ['generation'],
     ['network', 'kind'],
     ['network', 'chain_id'],
+    // Its address may differ, for a mirror; so may those of the sequencer and of layer 1.
+    ['network', 'genesis', 'sha256'],
   ];
-  return inventory.hosts.flatMap((host) =>
+  const differing = inventory.hosts.flatMap((host) =>
     paths
       .filter((path) => setting(host.vars, path) !== setting(database.vars, path))
       .map(
@@ -123,7 +124,30 @@ function agreementProblems(inventory: LoadedInventory<RawVariables>): Problem[] 
           ),
       ),
   );
+  const unused = inventory.hosts
+    .filter((host) => host !== database)
+    .flatMap(({ name }) =>
+      ofDatabaseHost
+        .filter((path) => inventory.saysItself(name, path))
+        .map(
+          (path) =>
+            new Problem(`${path.join('.')} of ${name} has no use: only the Database+Sync server's counts`, {
+              where: inventory.placeOfKey(name, path),
+              hint: `say it for ${database.name}, or in the vars of all hosts`,
+            }),
+        ),
+    );
+  return [...differing, ...unused];
 }
+
+/** What no other host reads of its own variables. */
+const ofDatabaseHost: readonly (readonly string[])[] = [
+  ['state_db'],
+  ['ports', 'state_db'],
+  ['ports', 'sync_metrics'],
+  ['snapshot'],
+  ['network', 'region'],
+];
 
 /** Told apart only where both could be read. */
 function passwordsThatDiffer(
@@ -205,13 +229,21 @@ function valueProblems(inventory: LoadedInventory<RawVariables>, host: Inventory
   if (vars.disk_alert.clear_percent >= vars.disk_alert.warn_percent) {
     refuse(['disk_alert', 'clear_percent'], 'disk_alert.clear_percent must be below disk_alert.warn_percent');
   }
-  for (const program of ['node', 'prover'] as const) {
-    const other = generationOfImage(vars.images[program], program);
-    if (other === undefined || other === vars.generation) continue;
+  for (const { path, has, isOf, without } of ofGeneration(vars)) {
+    const other = otherGeneration(vars.generation, isOf);
+    if (other === undefined) continue;
     refuse(
-      ['images', program],
-      `images.${program} has the ${other} generation's version, and generation is ${vars.generation}`,
-      "each goes with its own configuration; without a tag the generation's own version is taken",
+      path,
+      `${path.join('.')} ${has} the ${other} generation's${has === 'has' ? ' version' : ''}, and generation is ${vars.generation}`,
+      `each goes with its own configuration; without ${without} the generation's own is taken`,
+    );
+  }
+  const tag = tagOf(vars.images.database);
+  if (tag !== undefined && isOtherPostgres(tag)) {
+    refuse(
+      ['images', 'database'],
+      `images.database has the tag ${tag}, and PostgreSQL has to be of major version ${postgresVersion}`,
+      `without a tag ${postgresVersion} is taken; a tag of your own that is no version, or a digest, is taken as it is`,
     );
   }
   for (const { path, at, what, hint } of overrideFaults(vars)) {
@@ -234,12 +266,43 @@ function valueProblems(inventory: LoadedInventory<RawVariables>, host: Inventory
   return problems;
 }
 
+/** What names something of one generation. */
+function ofGeneration({ images, snapshot, node_binary }: RawVariables): readonly {
+  readonly path: readonly string[];
+  readonly has: 'has' | 'is';
+  readonly isOf: (generation: Generation) => boolean;
+  readonly without: string;
+}[] {
+  const { node, prover } = images;
+  return [
+    { path: ['images', 'node'], has: 'has', isOf: ({ versions }) => versions.node === tagOf(node), without: 'a tag' },
+    {
+      path: ['images', 'prover'],
+      has: 'has',
+      isOf: ({ versions }) => versions.prover === tagOf(prover),
+      without: 'a tag',
+    },
+    {
+      path: ['snapshot', 'source', 'ref'],
+      has: 'is',
+      isOf: ({ versions }) => versions.node === snapshot.source?.ref,
+      without: 'it',
+    },
+    { path: ['node_binary'], has: 'is', isOf: ({ nodeBinary }) => nodeBinary === node_binary, without: 'it' },
+  ];
+}
+
+/** Whether a tag names another version: `16`, `9.6-alpine`, or `latest`, which is another every year. Dates are no versions. */
+function isOtherPostgres(tag: string): boolean {
+  const major = /^v?(\d{1,2})(?!\d)/.exec(tag)?.[1];
+  return tag === 'latest' || (major !== undefined && major !== postgresVersion);
+}
+
 async function password(
   inventory: LoadedInventory<RawVariables>,
   host: InventoryHost<RawVariables>,
   store: (typeof stores)[number],
   cache: Map<string, Promise<Secret>>,
-  { environment }: LoadOptions,
   problems: Problem[],
 ): Promise<Secret | undefined> {
   const path = ['credentials', store, 'password'];
@@ -247,19 +310,14 @@ async function password(
   const reference = host.vars.credentials[store].password;
   const key = `${where.file} ${where.line} ${where.column} ${reference}`;
   const reading =
-    cache.get(key) ??
-    readSecret(reference, {
-      name: path.join('.'),
-      where,
-      allowed: passwordCharacters,
-      ...(environment && { environment }),
-    });
+    cache.get(key) ?? inventory.readSecret(reference, { name: path.join('.'), where, allowed: passwordCharacters });
   cache.set(key, reading);
   try {
     return await reading;
   } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    problems.push(error);
+    if (error instanceof Problems) problems.push(...error.problems);
+    else if (error instanceof Problem && error.code !== exitCode.interrupted) problems.push(error);
+    else throw error;
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../inventory/json-schema.ts';
 import { duration, type Kind, type Leaf } from '../template/leaves.ts';
 import { generations } from './generation.ts';
-import { inWords } from './override-values.ts';
+import { choices, in32Bits, inWords, isPort, most32Bits, mostPort } from './override-values.ts';
 import { overridable, type overridden } from './overrides.ts';
 import type { Variables } from './variables.ts';
 
@@ -18,29 +18,48 @@ const kinds: Readonly<Record<Kind, JsonSchema>> = {
   list: { type: 'array' },
 };
 
+/** Names of new keys, as overrides.ts has them; the prover's file is flat. */
+const fresh: Readonly<Record<keyof typeof overridden, Readonly<Record<string, JsonSchema>>>> = {
+  node_config: { '^\\+[A-Za-z][\\w-]*$': {} },
+  prover_config: { '^\\+[A-Za-z][\\w-]*$': { not: { type: 'object' } } },
+};
+
 /**
  * What an editor may offer under `node_config` or `prover_config`: every key of any generation's template, and new ones by their
- * mark. Keys whose value comes from elsewhere are left out. Values of the templates are not in it: it stays when they change.
+ * mark. Keys whose value comes from elsewhere in any generation are left out. Values of the templates are not in it: it stays when
+ * they change.
  */
 export function overrideSchema(name: keyof typeof overridden): JsonSchema {
   const names = Object.keys(generations) as Variables['generation'][];
-  const leaves = names.flatMap((generation) => overridable(generation, name)).filter(({ slots }) => slots.length === 0);
-  return section(leaves, 0);
+  const leaves = names.flatMap((generation) => overridable(generation, name).leaves);
+  return section(leaves, [], name);
 }
 
-function section(leaves: readonly Leaf[], depth: number): JsonSchema {
+function section(leaves: readonly Leaf[], above: readonly string[], name: keyof typeof overridden): JsonSchema {
+  const depth = above.length;
   const keys = [...new Set(leaves.map(({ path }) => path[depth] ?? ''))];
   return {
     type: 'object',
     properties: Object.fromEntries(
-      keys.map((key) => {
+      keys.flatMap((key) => {
         const here = leaves.filter(({ path }) => path[depth] === key);
-        const leaf = here.find(({ path }) => path.length === depth + 1);
-        const inside = { description: 'a section of the file', ...section(here, depth + 1) };
-        return [key, leaf ? { description: inWords[leaf.kind], ...kinds[leaf.kind] } : inside];
+        const own = here.filter(({ path }) => path.length === depth + 1);
+        if (own.some(({ slots }) => slots.length > 0)) return [];
+        const [leaf] = own;
+        if (leaf) return [[key, { description: inWords[leaf.kind], ...valueSchema(leaf) }]];
+        return [[key, { description: 'a section of the file', ...section(here, [...above, key], name) }]];
       }),
     ),
-    patternProperties: { '^\\+': {} },
+    patternProperties: fresh[name],
     additionalProperties: false,
   };
+}
+
+function valueSchema({ path, kind, items }: Leaf): JsonSchema {
+  const allowed = choices[path.join('.')];
+  if (allowed) return { ...kinds[kind], enum: [...allowed] };
+  if (kind === 'list' && items) return { ...kinds[kind], items: kinds[items] };
+  if (kind !== 'whole number') return kinds[kind];
+  if (isPort(path)) return { ...kinds[kind], minimum: 1, maximum: mostPort };
+  return in32Bits.test(path.join('.')) ? { ...kinds[kind], maximum: most32Bits } : kinds[kind];
 }

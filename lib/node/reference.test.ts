@@ -117,6 +117,46 @@ describe('an editor', () => {
       '/vars/prover_config/dbMTCacheSize integer',
     ],
     [
+      'a port of the node out of range',
+      (lab) => Object.assign(lab.vars, { node_config: { RPC: { Port: 65536 } } }),
+      '/vars/node_config/RPC/Port maximum',
+    ],
+    [
+      'a word that the node does not know',
+      (lab) => Object.assign(lab.vars, { node_config: { Log: { Environment: 'prod' } } }),
+      '/vars/node_config/Log/Environment enum',
+    ],
+    [
+      'a number that becomes 0',
+      (lab) => Object.assign(lab.vars, { node_config: { State: { Batch: { Constraints: { MaxSteps: 2 ** 32 } } } } }),
+      '/vars/node_config/State/Batch/Constraints/MaxSteps maximum',
+    ],
+    [
+      'a list of another kind',
+      (lab) => Object.assign(lab.vars, { node_config: { Log: { Outputs: [1] } } }),
+      '/vars/node_config/Log/Outputs/0 string',
+    ],
+    [
+      'a new key with a name that is none',
+      (lab) => Object.assign(lab.vars, { node_config: { '+a.b': 1 } }),
+      '/vars/node_config +a.b',
+    ],
+    [
+      'a new section of the prover',
+      (lab) => Object.assign(lab.vars, { prover_config: { '+new': { a: 1 } } }),
+      '/vars/prover_config/+new not',
+    ],
+    [
+      'a key of the prover that comes from elsewhere in one generation',
+      (lab) => Object.assign(lab.vars, { prover_config: { aggregatorClientHost: 'x' } }),
+      '/vars/prover_config aggregatorClientHost',
+    ],
+    [
+      'an image in capitals',
+      (lab) => Object.assign(lab.vars.images, { node: 'r:5000/Node' }),
+      '/vars/images/node pattern',
+    ],
+    [
       'a size without its unit',
       (lab) => Object.assign(lab.vars.state_db, { work_mem: '32' }),
       '/vars/state_db/work_mem pattern',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import { Problem } from '../problem.ts';
 import { type RenderedFile, renderHost } from './render.ts';
@@ -20,6 +20,10 @@ export async function renderFiles(
   hosts: readonly InventoryHost<Variables>[],
   out: string,
 ): Promise<string[]> {
+  // Node's recursive mkdir never ends in /proc.
+  if (/^\/(proc|sys|dev(?!\/shm\/))(\/|$)/.test(resolve(out))) {
+    throw new Problem(`${out} is no folder for files: /proc, /sys and /dev are the system's own`);
+  }
   const rendered = await Promise.all(chosen.map(async (host) => ({ host, files: await filesOf(host, hosts) })));
   const written: string[] = [];
   for (const { host, files } of rendered) {

@@ -80,6 +80,11 @@ describe.each([
   });
 });
 
+test('an image of PostgreSQL without a tag gets the version that the archives are of', async () => {
+  const { services } = await rendered('db-1', [[['vars', 'images', 'database'], 'registry.example:5000/postgres']]);
+  expect(services['state-db']?.image).toBe('registry.example:5000/postgres:15');
+});
+
 test('an image that is given with its tag keeps it', async () => {
   const { services } = await rendered('db-1', [[['vars', 'images', 'node'], 'registry.example:5000/node:mine']]);
   expect(services.sync?.image).toBe('registry.example:5000/node:mine');

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import toml from '@iarna/toml';
 import { parse as parseYaml } from 'yaml';
 import { configHashLabel } from '../resource/compose-service.ts';
 import type { Content } from '../resource/content.ts';
 import type { Context } from '../resource/role.ts';
 import { renderWithOverrides } from '../template/override.ts';
 import { renderTemplate, type Values } from '../template/template.ts';
+import { nodePortsIn, proverPortsIn } from './configured-ports.ts';
 import type { FileName } from './generation.ts';
 import { overridesFor } from './overrides.ts';
 import { templateOf } from './templates.ts';
@@ -54,7 +54,8 @@ export function genesisPath(vars: Pick<Variables, 'paths'>): string {
  * Renders all files of one host: its Compose file and what its containers mount (spec part 2), and on the Database+Sync server the
  * prover database's init script and the restore tool's configuration. Nothing is read from any host.
  *
- * @throws Problem or Problems from a template, Problem where the deployment has no database host
+ * @throws Problem or Problems from a template, Problem where the deployment has no database host, or a template lacks a port that
+ *   others are told
  */
 export function renderHost(context: RenderContext): Promise<RenderedHost> {
   const known = rendered.get(context.vars);
@@ -70,13 +71,14 @@ const rendered = new WeakMap<Variables, Omit<RenderContext, 'vars'> & { readonly
 async function renderAnew(context: RenderContext): Promise<RenderedHost> {
   const { vars } = context;
   const isDatabase = context.host.groups.includes('database');
+  const templateFile = (name: FileName) => templateOf(vars.generation, name).source.file;
   const render = (name: FileName, inside: InsidePorts) => renderedFile(name, renderOne(context, name, inside), vars);
 
   // The node is told where the prover listens, and Compose where both do: as their own configuration has it.
   const prover = render('prover.config.json', {});
-  const proverPorts = proverPortsIn(prover.content.text);
+  const proverPorts = proverPortsIn(prover.content.text, templateFile('prover.config.json'));
   const node = render('node.config.toml', proverPorts);
-  const nodePorts = nodePortsIn(node.content.text);
+  const nodePorts = nodePortsIn(node.content.text, templateFile('node.config.toml'));
   const inside = { ...proverPorts, ...nodePorts };
   const mounted = isDatabase
     ? [render('init_prover_db.sql', inside), node, prover, render('snapshot_restore.toml', inside)]
@@ -94,21 +96,6 @@ async function renderAnew(context: RenderContext): Promise<RenderedHost> {
       'json-rpc': [nodePorts.rpc],
     },
   };
-}
-
-function proverPortsIn(config: string): { readonly hashDb: number; readonly executor: number } {
-  const { hashDBServerPort, executorServerPort } = JSON.parse(config);
-  return { hashDb: hashDBServerPort, executor: executorServerPort };
-}
-
-function nodePortsIn(config: string): { readonly rpc: number; readonly webSocket: number; readonly metrics: number } {
-  const { RPC, Metrics } = toml.parse(config) as unknown as NodePorts;
-  return { rpc: RPC.Port, webSocket: RPC.WebSockets.Port, metrics: Metrics.Port };
-}
-
-interface NodePorts {
-  readonly RPC: { readonly Port: number; readonly WebSockets: { readonly Port: number } };
-  readonly Metrics: { readonly Port: number };
 }
 
 function renderOne(context: RenderContext, name: FileName, inside: InsidePorts): Content {

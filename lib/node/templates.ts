@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatOf } from '../template/format.ts';
+import { syntaxProblem } from '../template/syntax.ts';
 import type { Source } from '../template/template.ts';
 import { generations } from './generation.ts';
 import type { Variables } from './variables.ts';
@@ -15,7 +16,11 @@ export interface Template {
 const folder = fileURLToPath(new URL('../../templates', import.meta.url));
 const read = new Map<string, Template>();
 
-/** The template of a generation; what a generation does not have of its own, it shares with the current one. */
+/**
+ * The template of a generation; what a generation does not have of its own, it shares with the current one.
+ *
+ * @throws Problem where it is no valid file of its format
+ */
 export function templateOf(generation: Variables['generation'], name: string): Template {
   const key = join(generation, name);
   const known = read.get(key) ?? readTemplate(generation, name);
@@ -28,5 +33,8 @@ function readTemplate(generation: Variables['generation'], name: string): Templa
   const file = candidates.find((candidate) => existsSync(candidate));
   if (file === undefined) throw new Error(`no template ${name} in ${candidates.join(' or ')}`);
   const shown = join('templates', relative(folder, file));
-  return { text: readFileSync(file, 'utf8'), source: { file: shown, format: formatOf(file) } };
+  const template = { text: readFileSync(file, 'utf8'), source: { file: shown, format: formatOf(file) } };
+  const broken = syntaxProblem(template.text, template.source);
+  if (broken) throw broken;
+  return template;
 }

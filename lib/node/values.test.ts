@@ -23,7 +23,7 @@ const { state } = credentials.shape;
 const word = fc.stringMatching(/^[\w.~-]{1,63}$/);
 const login = fc.record({
   user: word.filter(isTaken(state.shape.user)),
-  password: fc.stringMatching(/^[\w.~-]{1,80}$/).map((text) => new Secret(text)),
+  password: fc.stringMatching(/^[\w.~-]{1,70}$/).map((text) => new Secret(`secret.${text}`)),
   database: word.filter(isTaken(state.shape.database)),
 });
 const folder = fc.stringMatching(/^(\/[a-z][\w.-]{0,8}){3}$/).filter((deployment) => isTaken(paths)({ deployment }));

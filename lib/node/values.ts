@@ -72,8 +72,8 @@ export const sources = {
   prover_image: variable('images.prover'),
   database_image: variable('images.database'),
   node_binary: variable('node_binary'),
-  node_host: { from: 'group', of: ({ isDatabase }) => (isDatabase ? 'sync' : 'json-rpc') },
-  prover_config_path: { from: 'generation', of: ({ vars }) => generationOf(vars).proverConfig },
+  node_host: { from: 'the group that the host is in', of: ({ isDatabase }) => (isDatabase ? 'sync' : 'json-rpc') },
+  prover_config_path: { from: 'the generation', of: ({ vars }) => generationOf(vars).proverConfig },
 
   state_db_user: variable('credentials.state.user'),
   state_db_password: variable('credentials.state.password'),

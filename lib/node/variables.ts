@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { addressSchema } from '../inventory/schema.ts';
+import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from '../inventory/secret-reference.ts';
 import type { Secret } from '../secret/secret.ts';
 
 /** RFC 3986: an address goes into files and command lines as it stands, and has to mean the same to every program. */
@@ -14,9 +15,12 @@ const url = z
   })
   .refine((address) => URL.canParse(address), 'must be a web address (http:// or https://)')
   .meta({ title: 'web address' });
+/** As Docker reads it: a registry, a path in small letters, a tag, a digest. */
+const imageName =
+  /^(?:[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?$/;
 const image = z
   .string()
-  .regex(/^[A-Za-z0-9][\w./:@-]*$/, 'must be the name of an image, such as registry.example/owner/name:tag')
+  .regex(imageName, 'must be the name of an image, such as registry.example/owner/name:tag, its path in small letters')
   .meta({ title: 'image' });
 const sha256 = z
   .string()
@@ -64,12 +68,9 @@ const database = credential.refine(
 );
 const secretReference = z
   .string()
-  .regex(
-    /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+)$/,
-    'must be a reference, env:NAME or file:PATH: a password never stands in an inventory',
-  )
+  .regex(secretReferencePattern, secretReferenceRule)
   .meta({ title: 'secret reference' })
-  .describe('Where the password is: env:NAME or file:PATH (a file of mode 0600, relative to the file that names it)');
+  .describe(`Where the password is: ${secretReferenceKinds}`);
 /** PostgreSQL's own limit on max_connections. */
 const mostConnections = 262_143;
 const archive = z.strictObject({
@@ -93,7 +94,7 @@ export const networkSchema = z.strictObject({
     .string()
     .optional()
     .describe(
-      'Region in which the Database+Sync server has to stand; the main network needs it, and it is singapore there',
+      'Region in which the Database+Sync server has to stand, compared with its `region`; the main network needs it (its operating rules say singapore) and a server elsewhere is an error there, on the test network a warning',
     ),
   trusted_sequencer_url: url.describe('Layer-2 RPC address of the trusted sequencer'),
   l1_rpc_url: url.describe('Layer-1 RPC address'),
@@ -121,7 +122,11 @@ export const variablesSchema = z.strictObject({
       prover: image.describe(
         "Image of the prover; without a tag, the generation's: v6.0.2, in the older generation v1.0.0",
       ),
-      database: image.default('postgres:15').describe('Image of PostgreSQL, major version 15'),
+      database: image
+        .default('postgres:15')
+        .describe(
+          'Image of PostgreSQL; without a tag, 15. A tag of another version is refused; one that is no version, and a digest, are taken as they are',
+        ),
     })
     .describe('Images of the containers'),
   registry: z

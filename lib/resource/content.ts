@@ -12,7 +12,8 @@ export interface Content {
 /** Files up to here are shown as a text diff, larger ones by size and hash. Bytes. */
 export const largestShown = 256 * 1024;
 
-const blanked = '[secret]';
+/** What stands for a secret in a masked text. */
+export const blanked = '[secret]';
 
 /**
  * Content that holds secrets.

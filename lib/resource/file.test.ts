@@ -93,6 +93,17 @@ test('what holds secrets is 0600 unless said otherwise, and never shown', async 
   expect(file(path).content(content('x', 1)).mode(0o640).name).toBe(`file ${path}`);
 });
 
+test('what holds no secret that is known is shown by its mask all the same, for others may stand in it', async () => {
+  const wanted = file(path).content({
+    ...secretContent('Port = 2\nPassword = "b"\n', /password/i),
+    holdsSecrets: false,
+  });
+  expect(await differencesOf(wanted)).toEqual([
+    { what: 'file', was: 'absent', wanted: 'file, 0644 root:root' },
+    { what: 'content', was: '', wanted: 'Port = 2\nPassword = [secret]\n' },
+  ]);
+});
+
 test('a secret file that is no text on the host shows neither content nor hash', async () => {
   writeFileSync(path, Buffer.from([0, 1, 2, 3]));
   const [first] = (await differencesOf(file(path).content(secretContent('a = b', /a/)))).filter(

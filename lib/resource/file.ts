@@ -19,7 +19,8 @@ export interface FileResource extends Resource {
 /** What the modifiers gather. */
 interface Wanted {
   readonly bytes: Buffer;
-  readonly secrets: Content | undefined;
+  /** Which knows what in it may be shown. */
+  readonly content: Content | undefined;
   readonly mode: number | undefined;
   readonly owner: string;
   readonly group: string;
@@ -30,12 +31,12 @@ interface Wanted {
  * the old one or the new one. A directory or a device in its place is refused; of a link only the link itself is replaced.
  */
 export function file(path: string): FileResource {
-  return make(path, { bytes: Buffer.alloc(0), secrets: undefined, mode: undefined, owner: 'root', group: 'root' });
+  return make(path, { bytes: Buffer.alloc(0), content: undefined, mode: undefined, owner: 'root', group: 'root' });
 }
 
 function make(path: string, wanted: Wanted): FileResource {
   const attributes: FileAttributes = {
-    mode: wanted.mode ?? (wanted.secrets ? 0o600 : 0o644),
+    mode: wanted.mode ?? (wanted.content?.holdsSecrets ? 0o600 : 0o644),
     owner: wanted.owner,
     group: wanted.group,
   };
@@ -74,10 +75,10 @@ function make(path: string, wanted: Wanted): FileResource {
   };
 }
 
-function given(content: string | Buffer | Content): Pick<Wanted, 'bytes' | 'secrets'> {
-  if (typeof content === 'string') return { bytes: Buffer.from(content), secrets: undefined };
-  if (Buffer.isBuffer(content)) return { bytes: content, secrets: undefined };
-  return { bytes: Buffer.from(content.text), secrets: content.holdsSecrets ? content : undefined };
+function given(content: string | Buffer | Content): Pick<Wanted, 'bytes' | 'content'> {
+  if (typeof content === 'string') return { bytes: Buffer.from(content), content: undefined };
+  if (Buffer.isBuffer(content)) return { bytes: content, content: undefined };
+  return { bytes: Buffer.from(content.text), content };
 }
 
 function presence(stat: Stat | undefined, attributes: FileAttributes): Difference[] {
@@ -105,8 +106,8 @@ async function contentDifference(
   const was = small && old ? asText(old) : undefined;
   const next = small ? asText(wanted.bytes) : undefined;
   if (was === undefined || next === undefined) return [await opaqueDifference(host, path, stat, wanted)];
-  if (!wanted.secrets) return was === next ? [] : [{ what: 'content', was, wanted: next }];
-  const masked = { was: wanted.secrets.mask(was), wanted: wanted.secrets.mask(next) };
+  if (!wanted.content) return was === next ? [] : [{ what: 'content', was, wanted: next }];
+  const masked = { was: wanted.content.mask(was), wanted: wanted.content.mask(next) };
   if (masked.was !== masked.wanted) return [{ what: 'content', ...masked }];
   return [{ what: 'secret values in it', was: 'others', wanted: 'the given ones' }];
 }
@@ -119,7 +120,7 @@ async function opaqueDifference(
   wanted: Wanted,
 ): Promise<Difference> {
   const describe = (size: number, hash: string | undefined) =>
-    wanted.secrets ? `${size} bytes` : `${size} bytes, sha256 ${hash?.slice(0, 12) ?? 'unreadable'}`;
+    wanted.content ? `${size} bytes` : `${size} bytes, sha256 ${hash?.slice(0, 12) ?? 'unreadable'}`;
   const was = stat ? describe(stat.size, await host.sha256(path)) : '';
   return { what: 'content', was, wanted: describe(wanted.bytes.length, sha256Of(wanted.bytes)) };
 }

@@ -4,6 +4,7 @@ import type { Reader, Writer } from '../host/host.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { pause } from '../resource/pause.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
@@ -224,7 +225,102 @@ test('after an interrupt no new change is begun', async () => {
   );
   expect(outcomes).toEqual(['h1 interrupting changed']);
   expect(events.map(({ type }) => type)).toContain('stopping');
-  expect(result).toMatchObject({ interrupted: true, hosts: [{ stopped: 'interrupted' }] });
+  expect(result).toMatchObject({ interrupted: true, hosts: [{ stopped: 'interrupted', left: 1, next: 'a' }] });
+});
+
+test('what an interrupt leaves undone is counted for each host, of later plays too', async () => {
+  const made = new Set<string>();
+  const controller = new AbortController();
+  const interrupting = task('interrupting', {
+    check: async () => (made.has('i') ? ok : drift('missing')),
+    apply: async () => {
+      made.add('i');
+      controller.abort();
+    },
+  });
+  const { events } = await runWith(
+    [
+      play('one', { hosts: 'a', roles: [role<object>('r', () => [interrupting, thing(made, 'x'), thing(made, 'y')])] }),
+      play('two', { hosts: 'b', roles: [role<object>('r', () => [thing(made, 'z')])], needs: ['one'] }),
+    ],
+    inventoryOf({ a: ['h1'], b: ['h2'] }),
+    { interrupt: controller.signal },
+  );
+  expect(events.filter(({ type }) => type === 'host-stopped' || type.startsWith('play'))).toEqual([
+    { type: 'play-started', play: 'one', hosts: ['h1'] },
+    { type: 'host-stopped', host: 'h1', play: 'one', why: 'interrupted', left: 2, next: 'x' },
+    { type: 'host-stopped', host: 'h2', play: 'two', why: 'interrupted', left: 1, next: 'z' },
+  ]);
+});
+
+test('a wait that is cut short is no failure: it is left, with what goes on on the host', async () => {
+  const controller = new AbortController();
+  const waiting = task('restored', {
+    check: async () => drift('missing'),
+    apply: async (host) => {
+      controller.abort();
+      await pause({ ...host, sleep: async () => {} }, 60, 'restore.service goes on on h1');
+    },
+  });
+  const { events, result } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [waiting, thing(new Set(), 'a')])] })],
+    inventoryOf({ g: ['h1'] }),
+    { interrupt: controller.signal },
+  );
+  expect(events.some(({ type }) => type === 'resource-done')).toBe(false);
+  expect(result.hosts).toMatchObject([
+    { stopped: 'interrupted; restore.service goes on on h1', left: 2, next: 'restored', counts: { failed: 0 } },
+  ]);
+});
+
+test('interrupted while it looks, a run asks nothing and changes nothing', async () => {
+  const made = new Set<string>();
+  const controller = new AbortController();
+  const looking: Resource = {
+    ...thing(made, 'a'),
+    check: async () => {
+      controller.abort();
+      return drift('missing');
+    },
+  };
+  const { result, outcomes } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [looking])] })],
+    inventoryOf({ g: ['h1', 'h2', 'h3'] }),
+    {
+      interrupt: controller.signal,
+      confirm: async () => {
+        throw new Error('asked');
+      },
+    },
+  );
+  expect(outcomes).toEqual([]);
+  expect(result.declined).toBe(false);
+  expect(result.hosts.map(({ stopped }) => stopped)).toEqual([
+    'interrupted',
+    'interrupted',
+    'interrupted before it was looked at',
+  ]);
+  expect(made.size).toBe(0);
+});
+
+test('a run that ends by an error of its own says so', async () => {
+  const choosy = role<object>('choosy', () => {
+    throw new Problem('two values do not fit together');
+  });
+  const told: RunEvent[] = [];
+  const inventory = inventoryOf({ g: ['h1'] });
+  const all = playbook('test', 'tests.', [play('all', { hosts: 'all', roles: [choosy] })]);
+  const options = { check: true, forks: 1, hosts: new Set(['h1']), selects: () => true };
+  await expect(
+    run(
+      all,
+      inventory,
+      async () => session,
+      { ...options, interrupt: new AbortController().signal },
+      (event) => told.push(event),
+    ),
+  ).rejects.toThrow('do not fit together');
+  expect(told.at(-1)).toMatchObject({ type: 'run-failed', error: { message: 'two values do not fit together' } });
 });
 
 test('a host that a role does not fit fails there, and others go on', async () => {

@@ -84,12 +84,15 @@ export async function run<V>(
   let declined = false;
   try {
     await mapWithForks(targets, options.forks, async (target) => {
+      if (options.interrupt.aborted) return;
       const began = performance.now();
       const seconds = () => (performance.now() - began) / 1000;
       let session: Session;
       try {
         session = await open(target);
       } catch (error) {
+        // What was cut short says nothing of the host.
+        if (options.interrupt.aborted) return;
         unreachable.set(target.name, seconds());
         tell({ type: 'host-unreachable', host: target.name, error });
         return;
@@ -101,13 +104,14 @@ export async function run<V>(
       await host.timed(async () => {
         host.items = await itemsFor(playbook, inventory, target, session.facts, options.selects);
         // Where it begins can be told only when all hosts' tasks are known.
-        if (options.startAt === undefined) await host.look(host.items);
+        if (options.startAt === undefined) await host.lookFirst();
       });
     });
     if (options.startAt !== undefined) await beginAt(options.startAt, playbook, [...hosts.values()]);
 
     const reachable = targets.flatMap((target) => hosts.get(target.name) ?? []);
-    if (!options.check && options.lock && reachable.some((host) => host.isDue)) {
+    const begins = !options.check && !options.interrupt.aborted;
+    if (begins && options.lock && reachable.some((host) => host.isDue)) {
       locks = await lockHosts(
         reachable.map((host) => host.forLock()),
         options.lock.holder,
@@ -119,14 +123,18 @@ export async function run<V>(
     if (needsPlan) {
       plans = await Promise.all(reachable.map(async (host) => ({ host: host.name, tasks: await planOf(host) })));
     }
-    options.refuseStale?.(plans);
+    if (begins) options.refuseStale?.(plans);
     if (options.check) for (const [at, host] of reachable.entries()) report(host, plans[at]?.tasks ?? []);
     else {
-      declined = plans.some(changesSomething) && options.confirm !== undefined && !(await options.confirm(plans));
+      const asks = begins && options.confirm !== undefined && plans.some(changesSomething);
+      declined = asks && !(await options.confirm?.(plans));
       const interrupted = () => options.interrupt.aborted || lost.size > 0;
       if (!declined)
         await changeAll(playbook, inventory, reachable, [...unreachable.keys()], { ...options, interrupted }, tell);
     }
+  } catch (error) {
+    tell({ type: 'run-failed', error });
+    throw error;
   } finally {
     options.interrupt.removeEventListener('abort', stopping);
     await locks?.release();
@@ -137,9 +145,13 @@ export async function run<V>(
     const host = hosts.get(target.name);
     const seconds = unreachable.get(target.name);
     if (seconds !== undefined) return [summaryOfUnreachable(target.name, seconds)];
-    return host ? [host.summary()] : [];
+    return [host?.summary() ?? summaryOfInterrupted(target.name)];
   });
-  if (lost.size > 0) throw lockLost([...lost]);
+  if (lost.size > 0) {
+    const error = lockLost([...lost]);
+    tell({ type: 'run-failed', error });
+    throw error;
+  }
   const interrupted = options.interrupt.aborted;
   tell({ type: 'run-finished', hosts: summaries, seconds: (performance.now() - start) / 1000, interrupted });
   declined ||= summaries.some(({ stopped }) => stopped === notConfirmed);
@@ -172,10 +184,16 @@ async function beginAt<V>(title: string, playbook: Playbook<V>, hosts: readonly 
     playbook,
   );
   for (const host of hosts) host.items = rest(host.items);
-  await Promise.all(hosts.map((host) => host.timed(() => host.look(host.items))));
+  await Promise.all(hosts.map((host) => host.timed(() => host.lookFirst())));
 }
 
+const nothing = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
+
 function summaryOfUnreachable(host: string, seconds: number): HostSummary {
-  const counts = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
-  return { host, counts, seconds, unreachable: true, stopped: 'unreachable', roundTrips: 0 };
+  return { host, counts: nothing, seconds, unreachable: true, stopped: 'unreachable', roundTrips: 0 };
+}
+
+function summaryOfInterrupted(host: string): HostSummary {
+  const stopped = 'interrupted before it was looked at';
+  return { host, counts: nothing, seconds: 0, unreachable: false, stopped, roundTrips: 0 };
 }

@@ -1,9 +1,8 @@
 import toml from '@iarna/toml';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Problem } from '../problem.ts';
 import { Secret } from '../secret/secret.ts';
-import { leavesOf } from './leaves.ts';
+import { outlineOf } from './leaves.ts';
 import { type Override, renderWithOverrides } from './override.ts';
 import { textFault } from './template.ts';
 
@@ -40,7 +39,9 @@ const inToml = (overrides: readonly Override[]) => renderWithOverrides(tomlTempl
 const inJson = (overrides: readonly Override[]) => renderWithOverrides(jsonTemplate, values, jsonSource, overrides);
 
 test('the values of a template are found with their kinds, and what comes from elsewhere', () => {
-  expect(leavesOf(tomlTemplate, tomlSource).map(({ path, kind, slots }) => [path.join('.'), kind, ...slots])).toEqual([
+  expect(
+    outlineOf(tomlTemplate, tomlSource).leaves.map(({ path, kind, slots }) => [path.join('.'), kind, ...slots]),
+  ).toEqual([
     ['Top', 'boolean'],
     ['Log.Level', 'text'],
     ['Log.Outputs', 'list'],
@@ -50,7 +51,9 @@ test('the values of a template are found with their kinds, and what comes from e
     ['Gas.Factor', 'number'],
     ['Gas.Password', 'text', 'password'],
   ]);
-  expect(leavesOf(jsonTemplate, jsonSource).map(({ path, kind, slots }) => [path.join('.'), kind, ...slots])).toEqual([
+  expect(
+    outlineOf(jsonTemplate, jsonSource).leaves.map(({ path, kind, slots }) => [path.join('.'), kind, ...slots]),
+  ).toEqual([
     ['run', 'boolean'],
     ['url', 'text', 'password'],
     ['threads', 'whole number', 'threads'],
@@ -59,7 +62,7 @@ test('the values of a template are found with their kinds, and what comes from e
 });
 
 test('a template with more than one value a line is told with its place', () => {
-  expect(() => leavesOf('a = 1\nlist = [\n  1,\n]\n', tomlSource)).toThrow(
+  expect(() => outlineOf('a = 1\nlist = [\n  1,\n]\n', tomlSource)).toThrow(
     expect.objectContaining({ where: { file: 'node.toml', line: 2, column: 1 } }),
   );
 });
@@ -157,7 +160,74 @@ describe('whatever text an override holds', () => {
   });
 });
 
-test('what does not come through is refused', () => {
+test('what does not come through is refused, by its own name', () => {
+  const refused = (path: string, overrides: readonly Override[]) =>
+    expect(() => inToml([{ path: ['Log', 'Outputs'], value: [] }, ...overrides])).toThrow(
+      expect.objectContaining({
+        name: 'Problem',
+        message: `what the inventory says of ${path} does not come through unharmed here`,
+        where: { file: 'node.toml' },
+      }),
+    );
   // A key of the template may not become a section as well.
-  expect(() => inToml([{ path: ['Log', 'Level', 'Deep'], value: 1 }])).toThrow(Problem);
+  refused('Log.Level.Deep', [{ path: ['Log', 'Level', 'Deep'], value: 1 }]);
+  refused('Log.Level', [{ path: ['Log', 'Level'], value: '\0' }]);
+  refused('Log.Outputs, A, A.B', [
+    { path: ['A'], value: 1 },
+    { path: ['A', 'B'], value: 2 },
+  ]);
+});
+
+test.each([
+  ['Level = "info"  ', 'text', 'Level = "x"  '],
+  ['Level="info"', 'text', 'Level="x"'],
+  ['  Level  =\t"info"# why', 'text', '  Level  =\t"x"# why'],
+  ["Level = 'in\"fo' # why", 'text', 'Level = "x" # why'],
+  ["Level = '5s'", 'duration', 'Level = "x"'],
+  ['Level = 0x1F', 'whole number', 'Level = "x"'],
+  ['Level = 1_000', 'whole number', 'Level = "x"'],
+  ['Level = 1e3', 'number', 'Level = "x"'],
+  ['Level = ["a]b", "c#d"] # why', 'list', 'Level = "x" # why'],
+  ['Level = [ "a", ]', 'list', 'Level = "x"'],
+])('a TOML line may be written as %s', (line, kind, expected) => {
+  const template = ` [ Log ] # c\n${line}\n[Gas]`;
+  expect(outlineOf(template, tomlSource).leaves).toMatchObject([{ path: ['Log', 'Level'], kind }]);
+  const { text } = renderWithOverrides(template, {}, tomlSource, [{ path: ['Log', 'Level'], value: 'x' }]);
+  expect(text).toBe(` [ Log ] # c\n${expected}\n[Gas]\n`);
+});
+
+test('so may a JSON line', () => {
+  const template = '{\n"a" : 1 ,\n  "b":[1, 2]\n}';
+  const { text } = renderWithOverrides(template, {}, jsonSource, [{ path: ['a'], value: 7 }]);
+  expect(JSON.parse(text)).toEqual({ a: 7, b: [1, 2] });
+});
+
+test.each([
+  'a = 2024-01-01',
+  'a = { b = 1 }',
+  'a = [[1]]',
+  'a = [1',
+  'a.b = 1',
+  '"a" = 1',
+  'a = """b"""',
+  'a = b',
+  '[[a]]',
+])('%s is not one key with its value', (line) => {
+  expect(() => outlineOf(`x = 1\n${line}\n`, tomlSource)).toThrow(
+    expect.objectContaining({
+      message: 'this line is not one key with its value',
+      where: { file: 'node.toml', line: 2, column: 1 },
+    }),
+  );
+});
+
+test('new keys find their place in an empty section, before all sections, and behind a last line without an end', () => {
+  const overrides = [
+    { path: ['Top'], value: 1 },
+    { path: ['Empty', 'A'], value: 2 },
+    { path: ['Fresh', 'B'], value: 3 },
+    { path: ['Log', 'C'], value: 4 },
+  ];
+  const { text } = renderWithOverrides('# All.\n[Empty] # yet\n\n[Log]\nLevel = "info"', {}, tomlSource, overrides);
+  expect(text).toBe('Top = 1\n\n# All.\n[Empty] # yet\nA = 2\n\n[Log]\nLevel = "info"\nC = 4\n\n[Fresh]\nB = 3\n');
 });

@@ -5,7 +5,9 @@ import { parse } from 'yaml';
 import { describeProblem, Problem, Problems } from '../problem.ts';
 import { Secret } from '../secret/secret.ts';
 import type { FormatName } from './format.ts';
+import { placeOf } from './place.ts';
 import { tokenizeSql } from './sql.ts';
+import { syntaxProblem } from './syntax.ts';
 import { renderTemplate, type Values } from './template.ts';
 
 function refusal(template: string, values: Values, format: FormatName): string {
@@ -124,7 +126,7 @@ test('SQL: literals and identifiers keep their values', () => {
     fc.property(nasty, nasty, (u, p) => {
       let text: string;
       try {
-        text = renderTemplate(template, { u, p: new Secret(p) }, { file: 't', format: 'sql' }).text;
+        text = renderTemplate(template, { u, p: new Secret(`secret.${p}`) }, { file: 't', format: 'sql' }).text;
       } catch {
         expect(/[\0\uE000\uE001]|\p{Surrogate}/u.test(u + p)).toBe(true);
         return;
@@ -132,7 +134,7 @@ test('SQL: literals and identifiers keep their values', () => {
       const values = tokenizeSql(text).filter(({ kind }) => kind === 'identifier' || kind === 'literal');
       expect(values).toEqual([
         { kind: 'identifier', value: u },
-        { kind: 'literal', value: p },
+        { kind: 'literal', value: `secret.${p}` },
       ]);
     }),
     { numRuns: 500 },
@@ -165,11 +167,91 @@ test('names that are unknown, undefined or no names are told with their places, 
   expect(refusal('a = {{ n }}', { n: 1.5 }, 'toml')).toBe('t:1:5: the value of n must be a whole number');
 });
 
-test('a template that is broken itself is said to be', () => {
-  expect(refusal('a = = 1', {}, 'toml')).toBe('t: this is not a valid toml file');
-  expect(refusal('{ "a": 1, }', {}, 'json')).toBe('t: this is not a valid json file');
-  expect(refusal("SELECT 'a;", {}, 'sql')).toBe('t: this is not a valid sql file');
-  expect(refusal('a: 1\na: 2', {}, 'compose')).toBe('t: this is not a valid compose file');
+test.each<[string, FormatName, string, string]>([
+  ['an assignment twice', 'toml', 'a = = 1', ':1:5: this is not a valid toml file\n  unexpected character, expecting'],
+  [
+    'an open quote',
+    'toml',
+    'b = "{{ x }}"\na = "info\n',
+    ':2:10: this is not a valid toml file\n  unterminated string',
+  ],
+  [
+    'a key twice',
+    'toml',
+    'b = "{{ x }}"\na = 1\na = 2\n',
+    ":3:6: this is not a valid toml file\n  can't redefine existing key",
+  ],
+  [
+    'a bare word',
+    'toml',
+    'b = "{{ x }}"\na = info\n',
+    ':2:8: this is not a valid toml file\n  unexpected character, expected',
+  ],
+  ['no value', 'toml', 'b = {{ n }}\na = \n', ':2:5: this is not a valid toml file\n  unexpected character, expecting'],
+  [
+    'a byte order mark',
+    'toml',
+    '\uFEFFb = "{{ x }}"\n',
+    ':1:1: this file begins with a byte order mark\n  save it as UTF-8 without one',
+  ],
+  [
+    'line ends of Windows',
+    'toml',
+    'b = "{{ x }}" x\r\n',
+    ':1:16: lines end with CR LF here\n  save the file with LF alone',
+  ],
+  [
+    'a comma too many',
+    'json',
+    '{ "a": "{{ x }}", }',
+    ':1:19: this is not a valid json file\n  expected double-quoted property name',
+  ],
+  ['a comma too few', 'json', '{\n "a": "{{ x }}"\n "b": 1 }', ':3:2: this is not a valid json file'],
+  ['a word', 'json', '{ "a": {{ n }},\n  "b": info }', ":2:8: this is not a valid json file\n  unexpected token 'i'"],
+  ['an end too soon', 'json', '', ':1:1: this is not a valid json file\n  unexpected end of JSON input'],
+  [
+    'an open literal',
+    'sql',
+    "SELECT '{{ x }}', 'a;",
+    ':1:19: this is not a valid sql file\n  a quote that does not end',
+  ],
+  [
+    'a key twice',
+    'compose',
+    'a: "{{ x }}"\nb: 1\nb: 2',
+    ':3:1: this is not a valid compose file\n  map keys must be unique',
+  ],
+  ['a quote too few', 'compose', 'a: "{{ x }}\n', ':2:1: this is not a valid compose file\n  missing closing "quote'],
+])('a template that is broken itself is said to be, with the place: %s (%s)', (_, format, template, expected) => {
+  const said = refusal(template, { x: 'value', n: 12345 }, format);
+  expect(said.slice(1)).toContain(expected);
+  expect(said).not.toMatch(/value of|12345/);
+});
+
+test.each<[string, FormatName, string]>([
+  ['a text without quotes', 'toml', 'a = "{{ x }}"\nb = {{ y }}\n'],
+  ['a text for a key', 'toml', 'a = "{{ x }}"\nb = {{ n }}\n"{{ x }}" = 1\n   {{ y }} = 1\n'],
+  ['a text without quotes', 'json', '{ "a": "{{ x }}",\n "b": {{ y }} }'],
+])('%s is told with its own place (%s)', (_, format, template) => {
+  const { line, column } = placeOf(template, template.indexOf('{{ y'), 't');
+  expect(refusal(template, { x: 'one', y: 'two words', n: 5 }, format)).toBe(
+    `t:${line}:${column}: the value of y does not come through unharmed here`,
+  );
+});
+
+test('a JSON key that stands twice is found, which the parser does not tell', () => {
+  const found = syntaxProblem('{ "a": {{ n }},\n  "b": 1,\n  "a": 2 }', { file: 't', format: 'json' });
+  expect(found && describeProblem(found)).toBe(
+    't:3:3: this is not a valid json file\n  this key stands here a second time',
+  );
+});
+
+test('many values are put in without delay', () => {
+  const names = Array.from({ length: 2000 }, (_, i) => `v${i}`);
+  const template = names.map((name) => `${name} = "{{ ${name} }}"\n`).join('');
+  const started = performance.now();
+  renderTemplate(template, Object.fromEntries(names.map((name) => [name, name])), { file: 't', format: 'toml' });
+  expect(performance.now() - started).toBeLessThan(2000);
 });
 
 test('content with a secret is masked in every version, and refusals do not tell it', () => {
@@ -189,4 +271,38 @@ test('content with a secret is masked in every version, and refusals do not tell
   expect(refusal('a = {{ password }}', { password: new Secret('hunter2 x') }, 'toml')).toBe(
     't:1:5: the value of password does not come through unharmed here',
   );
+});
+
+test('a secret that a template holds as a constant is masked, too', () => {
+  const { holdsSecrets, mask, text } = renderTemplate(
+    '{ "databaseURL": "postgresql://u:hunt@er/2@h/d" }',
+    {},
+    {
+      file: 't',
+      format: 'json',
+    },
+  );
+  expect(holdsSecrets).toBe(false);
+  expect(mask(text)).not.toMatch(/hunt|er\/2/);
+});
+
+test.each([
+  [
+    '"databaseURL": "postgresql://me:hunter2@state-db:5432/db",',
+    '"databaseURL": "postgresql://me:[secret]@state-db:5432/db",',
+  ],
+  [
+    '"databaseURL": "postgresql://me:hunter2@[fd00::1]:5432/db"',
+    '"databaseURL": "postgresql://me:[secret]@[fd00::1]:5432/db"',
+  ],
+  ['"databaseURL": "postgresql://me:hun@ter2@host/db",', '"databaseURL": [secret]'],
+  ['"databaseURL": "postgresql://me:hun/ter2@host/db",', '"databaseURL": [secret]'],
+  ['"databaseURL": "postgresql://me:hunter2@host/db?password=hunter2"', '"databaseURL": [secret]'],
+  ['"databaseURL": "postgresql://me:hunter2@host/db?x=hunter2"', '"databaseURL": [secret]'],
+  ['"databaseURL": "http://hunter2:x@host/db"', '"databaseURL": [secret]'],
+  ['"databaseURL": "host=h user=u secret=hunter2"', '"databaseURL": [secret]'],
+  ['"dbPassword": "postgresql://me:hunter2@hunter2/db"', '"dbPassword": [secret]'],
+])('of %s is shown %s', (line, expected) => {
+  const { mask } = renderTemplate('{}', {}, { file: 't', format: 'json' });
+  expect(mask(`{\n  ${line}\n}`)).toBe(`{\n  ${expected}\n}`);
 });

@@ -2,10 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { didYouMean } from '../inventory/suggest.ts';
 import { type Place, Problem, Problems } from '../problem.ts';
-import { type Content, secretContent } from '../resource/content.ts';
+import type { Content } from '../resource/content.ts';
 import { Secret } from '../secret/secret.ts';
 import { type FormatName, formatOf, formats } from './format.ts';
+import { maskedContent } from './mask.ts';
 import { placeOf } from './place.ts';
+import { syntaxProblem } from './syntax.ts';
 
 /** Text stands between quotes, a whole number may also stand bare. */
 export type Value = string | number | Secret;
@@ -38,6 +40,9 @@ export function renderTemplate(template: string, values: Values, source: Source)
   const slots = slotsOf(template, values, source.file);
   const text = fill(template, slots, (slot) => escaped(template, slot, source.format));
   if (!comesThrough(template, slots, source)) {
+    // Before any value is blamed.
+    const broken = syntaxProblem(template, source);
+    if (broken) throw broken;
     const culprit = slots.find(
       (slot) =>
         !comesThrough(
@@ -54,9 +59,8 @@ export function renderTemplate(template: string, values: Values, source: Source)
       { where },
     );
   }
-  return slots.some((slot) => slot.given instanceof Secret)
-    ? secretContent(text, formats[source.format].secretLines)
-    : { text, holdsSecrets: false, mask: (any) => any };
+  const holdsSecrets = slots.some((slot) => slot.given instanceof Secret);
+  return maskedContent(text, formats[source.format].secretLines, holdsSecrets);
 }
 
 /** One `{{ name }}` of a template. */
@@ -141,8 +145,9 @@ function comesThrough(template: string, slots: readonly Slot[], { format }: Sour
   }
 }
 
+/** A number stands with quotes and without, so that only the slot that is tried can fail. */
 function harmless(slot: Slot): Slot {
-  return typeof slot.given === 'number' ? slot : { ...slot, given: 'x', value: 'x' };
+  return { ...slot, given: slot.start, value: String(slot.start) };
 }
 
 function fill(template: string, slots: readonly Slot[], textOf: (slot: Slot, i: number) => string): string {
@@ -173,16 +178,20 @@ function putIn(
   marks: readonly string[],
   readBack: (value: string) => string,
 ): unknown {
-  const inText = (text: string): string =>
-    slots.reduce((all, { given, value }, i) => {
-      const shown = typeof given === 'number' ? value : readBack(value);
-      return all.replaceAll(marks[i] ?? '', () => shown);
-    }, text);
+  const byMark = new Map(slots.map((slot, i) => [marks[i] ?? '', slot]));
+  const numbers = marks.filter((mark) => /^\d/.test(mark));
+  const anyMark = new RegExp(['\uE000\\d+\uE001', ...numbers].join('|'), 'g');
+  const shown = (mark: string): string => {
+    const slot = byMark.get(mark);
+    if (!slot) return mark;
+    return typeof slot.given === 'number' ? slot.value : readBack(slot.value);
+  };
+  const inText = (text: string): string => text.replaceAll(anyMark, shown);
   const walk = (node: unknown): unknown => {
     if (typeof node === 'string') return inText(node);
     if (typeof node === 'number') {
-      const i = marks.indexOf(String(node));
-      return i === -1 ? node : slots[i]?.given;
+      const slot = byMark.get(String(node));
+      return slot ? slot.given : node;
     }
     if (Array.isArray(node)) return node.map(walk);
     if (typeof node === 'object' && node !== null) {

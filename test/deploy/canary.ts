@@ -49,7 +49,7 @@ function commandLine(pid: string): string {
 
 /**
  * Files of a host that hold a password, beside those that have to: the rendered files (0600, root's) and what the Docker engine
- * keeps of its containers. Logs and the journal are looked through as well.
+ * and containerd keep of their containers. Logs and the journal are looked through as well.
  */
 export async function filesWithPasswords(host: string, passwords: readonly string[]): Promise<string[]> {
   const patterns = passwords.map((password) => `-e '${password}'`).join(' ');
@@ -57,7 +57,7 @@ export async function filesWithPasswords(host: string, passwords: readonly strin
     host,
     `journal=$(mktemp); journalctl --no-pager > "$journal" 2>/dev/null || true
      grep -lF ${patterns} "$journal" | sed 's/.*/journal/' || true; rm -f "$journal"
-     grep -rlF --exclude-dir=docker --exclude-dir=rpc-node --exclude-dir=state-db --exclude-dir=pool-db ${patterns} \
+     grep -rlF --exclude-dir=docker --exclude-dir=containerd --exclude-dir=rpc-node --exclude-dir=state-db --exclude-dir=pool-db ${patterns} \
        /etc /home /opt /root /run /srv /tmp /usr/local /var /data /dev/shm 2>/dev/null || true
      find /opt/rpc-node -type f -perm /077 ! -name init_prover_db.sql -exec grep -lF ${patterns} {} + || true
      for log in $(docker ps -aq); do docker logs "$log" 2>&1 | grep -qF ${patterns} && docker inspect --format 'log of {{.Name}}' "$log"; done || true`,

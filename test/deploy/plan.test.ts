@@ -15,17 +15,23 @@ beforeAll(async () => {
 
 const deploy = (...args: string[]) => runPlaybook('deploy', '--inventory', 'lab', ...args);
 
-/** As an operator's terminal runs it. @param answers what is typed, in order */
-async function onTerminal(answers: string, ...args: readonly string[]) {
-  const command = ['node', 'node_modules/zx/build/cli.js', 'playbooks/deploy.mjs', '--inventory', 'lab', ...args].join(
-    ' ',
-  );
-  const run = await $({
-    quiet: true,
-    nothrow: true,
-    input: answers,
-  })`script --quiet --return --command ${command} /dev/null`;
-  return { exitCode: run.exitCode, output: run.stdout };
+function runOnTerminal(args: readonly string[]) {
+  const words = ['node', 'node_modules/zx/build/cli.js', 'playbooks/deploy.mjs', '--inventory', 'lab', ...args];
+  return $({ quiet: true, nothrow: true })`script --quiet --return --command ${words.join(' ')} /dev/null`;
+}
+
+/** As an operator's terminal runs it. @param answers what is typed, each when it is asked for */
+async function onTerminal(answers: readonly string[], ...args: readonly string[]) {
+  const run = runOnTerminal(args);
+  let output = '';
+  let answered = 0;
+  run.stdout.on('data', (chunk) => {
+    output += chunk;
+    const questions = output.match(/\[y\/N\] |\[a\]ll the rest /g)?.length ?? 0;
+    for (; answered < questions; answered += 1) run.stdin.write(`${answers[answered] ?? ''}\n`);
+  });
+  const ended = await run;
+  return { exitCode: ended.exitCode, output };
 }
 
 const zone = (host: string) => onHost(host, 'readlink -f /etc/localtime');
@@ -88,18 +94,18 @@ test('a saved plan is refused where the world has moved, by name, and else done 
 
 test('on a terminal the plan is shown and asked about, and only a yes is one', async () => {
   await moveZone('rpc-1');
-  const declined = await onTerminal('n\n');
+  const declined = await onTerminal(['n']);
   expect(declined.exitCode, declined.output).toBe(2);
   expect(declined.output).toMatch(/pending.*time zone is Etc\/UTC[\s\S]*make these changes on rpc-1\? \[y\/N\]/);
   expect(declined.output).toContain('nothing was changed');
   expect(await zone('rpc-1')).toMatch(/Paris$/);
 
-  const confirmed = await onTerminal('y\n');
+  const confirmed = await onTerminal(['y']);
   expect(confirmed.exitCode, confirmed.output).toBe(0);
   expect(await zone('rpc-1')).toMatch(/UTC$/);
 
   await moveZone('rpc-1');
-  const unasked = await onTerminal('', '--yes');
+  const unasked = await onTerminal([], '--yes');
   expect(unasked.exitCode, unasked.output).toBe(0);
   expect(unasked.output).not.toContain('[y/N]');
 });
@@ -107,7 +113,7 @@ test('on a terminal the plan is shown and asked about, and only a yes is one', a
 test('--step asks before each change, and a no ends that host before it', async () => {
   await moveZone('rpc-1');
   await onHost('rpc-1', 'chmod 0644 /opt/rpc-node/prover.config.json');
-  const run = await onTerminal('y\nn\n', '--step', '--limit', 'rpc-1');
+  const run = await onTerminal(['y', 'n'], '--step', '--limit', 'rpc-1');
   expect(run.exitCode, run.output).toBe(2);
   expect(run.output).toContain('not confirmed');
   expect(await zone('rpc-1')).toMatch(/UTC$/);
@@ -146,8 +152,9 @@ describe('two runs at once', () => {
   const purge = (host: string) => onHost(host, `dpkg --purge --force-depends ${package_} >/dev/null`);
 
   test('the second is told who is at work, and changes nothing; looking needs no lock', async () => {
-    await purge('rpc-1');
-    const first = startPlaybook('deploy', '--inventory', 'lab', '--limit', 'rpc-1');
+    await moveZone('rpc-1');
+    await moveZone('rpc-2');
+    const first = runOnTerminal(['--limit', 'rpc-1', '--step']);
     await expect
       .poll(() => onHost('rpc-1', 'cat /run/rpc-playbooks/lock/holder || true'), { timeout: 60_000 })
       .toContain('token');
@@ -156,9 +163,13 @@ describe('two runs at once', () => {
     expect(second.output).toMatch(/rpc-1 is locked by \S+@\S+ \(process \d+\), which runs deploy on lab since 20/);
     expect(named(second.output, 'changed')).toEqual([]);
     expect([0, 2], check.output).toContain(check.exitCode);
-    const ended = await first.ended;
-    expect(ended.exitCode, ended.output).toBe(0);
+    // It waits for an answer, and keeps its lock meanwhile.
+    first.stdin.write('a\n');
+    expect((await first).exitCode).toBe(0);
     expect(await onHost('rpc-1', 'ls -d /run/rpc-playbooks/lock || true')).toBe('');
+    expect(await zone('rpc-2')).toMatch(/Paris$/);
+    const rest = await deploy();
+    expect(rest.exitCode, rest.output).toBe(0);
   });
 
   test('the lock of a run that was killed does not keep the next one out', async () => {

@@ -1,0 +1,76 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** How the last run that could change a host went there. */
+export interface LastRun {
+  readonly playbook: string;
+  /** When it ended, ISO 8601, UTC. */
+  readonly time: string;
+  readonly ended: 'converged' | 'failed' | 'unreachable' | 'interrupted';
+  /** Resources that it changed. */
+  readonly changed: number;
+}
+
+/** Records looked through; a host that none of them names has no last run. */
+const mostRead = 20;
+
+/**
+ * The newest finished run of an inventory for each host that it worked on, from run records (docs/events.md). Check mode changes
+ * nothing and is left out, and so is what cannot be read.
+ *
+ * @param directory of the records, TIME-INVENTORY.ndjson
+ * @returns by the host's name
+ */
+export async function lastRuns(directory: string, inventory: string): Promise<ReadonlyMap<string, LastRun>> {
+  const found = new Map<string, LastRun>();
+  const names = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith(`-${inventory}.ndjson`));
+  for (const name of names.sort().reverse().slice(0, mostRead)) {
+    const text = await readFile(join(directory, name), 'utf8').catch(() => '');
+    for (const [host, run] of runOf(text, inventory)) if (!found.has(host)) found.set(host, run);
+  }
+  return found;
+}
+
+interface Event {
+  readonly type?: unknown;
+  readonly time?: unknown;
+  readonly playbook?: unknown;
+  readonly inventory?: unknown;
+  readonly check?: unknown;
+  readonly interrupted?: unknown;
+  readonly hosts?: unknown;
+}
+
+interface Summary {
+  readonly host?: unknown;
+  readonly unreachable?: unknown;
+  readonly stopped?: unknown;
+  readonly counts?: { readonly failed?: unknown; readonly changed?: unknown };
+}
+
+function runOf(text: string, inventory: string): [string, LastRun][] {
+  const events = text.split('\n').map(parse);
+  const started = events.find((event) => event?.type === 'run-started');
+  const finished = events.findLast((event) => event?.type === 'run-finished');
+  if (started?.inventory !== inventory || started.check !== false || !Array.isArray(finished?.hosts)) return [];
+  return (finished.hosts as (Summary | null)[]).flatMap((summary): [string, LastRun][] => {
+    if (typeof summary?.host !== 'string') return [];
+    const { unreachable, stopped, counts } = summary;
+    const failed = Number(counts?.failed ?? 0) > 0 || stopped !== undefined;
+    const ended = unreachable ? 'unreachable' : finished.interrupted ? 'interrupted' : failed ? 'failed' : 'converged';
+    const run = {
+      playbook: String(started.playbook),
+      time: String(finished.time),
+      changed: Number(counts?.changed ?? 0),
+    };
+    return [[summary.host, { ...run, ended }]];
+  });
+}
+
+function parse(line: string): Event | undefined {
+  try {
+    return JSON.parse(line) as Event;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import ssh2 from 'ssh2';
+import { onTestFinished } from 'vitest';
+
+/** scrypt at a millionth of its usual cost. */
+export const littleWork = 2;
+
+/** A folder that goes when the test ends. */
+export function privateFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'secrets-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** A key of SSH in a folder, as ssh-keygen makes it. @returns the path of the private one, and the line of the public one */
+export function sshKey(folder: string, type: 'ed25519' | 'rsa' | 'ecdsa', passphrase?: string, bits = 2048) {
+  const locked = passphrase === undefined ? {} : { passphrase, cipher: 'aes256-ctr', rounds: 1 };
+  const size = type === 'rsa' ? { bits } : type === 'ecdsa' ? { bits: 256 } : {};
+  const pair = ssh2.utils.generateKeyPairSync(type, { ...size, ...locked, comment: 'a@b' } as never);
+  const path = join(folder, `id_${type}${passphrase === undefined ? '' : '_locked'}`);
+  writeFileSync(path, pair.private.endsWith('\n') ? pair.private : `${pair.private}\n`, { mode: 0o600 });
+  writeFileSync(`${path}.pub`, `${pair.public}\n`);
+  return { path, public: pair.public };
+}

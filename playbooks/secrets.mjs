@@ -1,0 +1,24 @@
+#!/usr/bin/env zx
+// Makes, edits, shows and rotates the passwords in an inventory's encrypted file of secrets.
+const { typescript } = /** @type {{ typescript?: unknown }} */ (process.features);
+if (!typescript) (await import('tsx/esm/api')).register();
+
+const { secretsCommandLine } = await import('../lib/cli/secrets.ts');
+const { editPrivately } = await import('../lib/cli/secrets-editor.ts');
+const { terminal } = await import('../lib/cli/terminal.ts');
+const { keysAtHand } = await import('../lib/cli/secrets-unlock.ts');
+const { inventorySecrets } = await import('../lib/node/database-passwords.ts');
+const { passwordCharacters } = await import('../lib/node/inventory.ts');
+const { howToChange } = await import('../lib/node/password-change.ts');
+
+const script = process.argv.findIndex((word) => word.endsWith('secrets.mjs'));
+process.exitCode = await secretsCommandLine(process.argv.slice(script + 1), {
+  wanted: inventorySecrets,
+  allowed: passwordCharacters,
+  howToChange,
+  keys: keysAtHand,
+  terminal: terminal(),
+  edit: editPrivately,
+  say: (line) => console.log(line),
+  complain: (line) => console.error(line),
+});

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { $ } from 'zx';
+import { labUp } from '../../lab/up.mjs';
+import { blockNumber, labHosts, listing, onHost, rpc, stateSql } from './lab-host.ts';
+import { labInventoryWith } from './lab-inventory.ts';
+import { runPlaybook, startPlaybook } from './playbook.ts';
+
+/** What is used of the document (docs/status.md). */
+interface Status {
+  readonly health: string;
+  readonly hosts: readonly {
+    readonly host: string;
+    readonly health: string;
+    readonly findings: readonly { readonly is: string; readonly about: string; readonly fault: boolean }[];
+    readonly chain: {
+      readonly own: { readonly block: number; readonly hash: string; readonly batch: number };
+      readonly trusted: { readonly block: number; readonly batch: number };
+      readonly behind: number;
+    };
+  }[];
+}
+
+async function look(...args: readonly string[]) {
+  const { exitCode, stdout } = await runPlaybook('status', '--inventory', 'lab', '--json', ...args);
+  const document = JSON.parse(stdout) as Status;
+  const of = (host: string) => document.hosts.find((each) => each.host === host);
+  /** `is about` of each fault. */
+  const faults = (host: string) =>
+    of(host)?.findings.flatMap(({ is, about, fault }) => (fault ? [`${is} ${about}`] : []));
+  return { exitCode, document, of, faults };
+}
+
+const words = (...args: readonly string[]) => runPlaybook('status', '--inventory', 'lab', ...args);
+const health = async () => (await look()).document.health;
+
+/** The lab's switchboard for the trusted sequencer. */
+async function sequencer(action: string): Promise<void> {
+  const answer = await fetch(`http://172.30.77.10:8090/control/sequencer/${action}`, { method: 'POST' });
+  expect(answer.status).toBe(204);
+}
+
+/** Listings of hosts on which containers run: without how long they have, and with no order, for images of one age have none. */
+async function listings(): Promise<string[]> {
+  const all = await Promise.all(labHosts.map(listing));
+  const ages = /(Up )?(About |Less than )?(an?|\d+) (second|minute|hour)s?/g;
+  return all.map((text) => text.replace(ages, '').replace(/ +/g, ' ').split('\n').sort().join('\n'));
+}
+
+beforeAll(async () => {
+  await labUp({ log: console.error });
+  const run = await runPlaybook('deploy', '--inventory', 'lab');
+  expect(run.exitCode, run.output).toBe(0);
+});
+
+// Whatever failed, others find a sequencer that goes on.
+afterAll(async () => {
+  await sequencer('release');
+  await sequencer('fork?from=0');
+});
+
+test('a deployment that is well ends with 0, and looking changes nothing', async () => {
+  await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
+  const before = await listings();
+  const run = await words();
+  expect(run.exitCode, run.output).toBe(0);
+  for (const host of labHosts)
+    expect(run.stdout).toMatch(new RegExp(`^${host} +healthy, block \\d,\\d{3}, caught up$`, 'm'));
+  expect(run.stdout).toContain('node v3.1.0, as the inventory says (generation current)');
+  expect(run.stdout).toMatch(/\n3 hosts: 3 healthy\n$/);
+  expect(await listings()).toEqual(before);
+});
+
+test('a sequencer that makes no blocks is named, and no host is blamed; the numbers are those of a direct query', async () => {
+  await sequencer('hold');
+  const trusted = Number((await askTrusted('eth_blockNumber')) as string);
+  const arrived = async () => Math.min(await blockNumber('rpc-1'), await blockNumber('rpc-2'));
+  await expect.poll(arrived, { timeout: 30_000, interval: 500 }).toBe(trusted);
+  await onHost('db-1', 'sleep 6');
+
+  const { exitCode, document, of } = await look('--stale-after', '5s');
+  expect(exitCode).toBe(0);
+  for (const { findings, chain } of document.hosts) {
+    expect(findings).toMatchObject([{ is: 'still', about: 'trusted sequencer', fault: false }]);
+    expect(chain).toMatchObject({ behind: 0, trusted: { block: trusted } });
+  }
+  const [block, hash, batch] = (
+    await stateSql('select block_num, block_hash, batch_num from state.l2block order by block_num desc limit 1')
+  ).split('|');
+  expect(of('db-1')?.chain.own).toMatchObject({ block: Number(block), hash, batch: Number(batch) });
+  const ofRpc = { block: await blockNumber('rpc-1'), batch: Number(await rpc('rpc-1', 'zkevm_batchNumber')) };
+  expect(of('rpc-1')?.chain.own).toMatchObject(ofRpc);
+  expect(of('rpc-1')?.chain.trusted.batch).toBe(Number(await askTrusted('zkevm_batchNumber')));
+
+  const run = await words('--stale-after', '5s', '--limit', 'rpc-1');
+  expect(run.output).toMatch(/^ {2}trusted sequencer: it has itself made no block for \d/m);
+  await sequencer('release');
+});
+
+async function askTrusted(method: string): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] });
+  const headers = { 'Content-Type': 'application/json' };
+  const answer = await fetch('http://172.30.77.10:8545', { method: 'POST', body, headers });
+  return ((await answer.json()) as { result: unknown }).result;
+}
+
+test('a stopped json-rpc is named, once, and the worst host stands first', async () => {
+  await onHost('rpc-2', 'docker stop -t 2 json-rpc');
+  const { exitCode, faults } = await look();
+  expect(exitCode).toBe(1);
+  expect(labHosts.map(faults)).toEqual([[], [], ['stopped json-rpc']]);
+  const run = await words();
+  expect(run.exitCode, run.output).toBe(1);
+  expect(run.stdout).toMatch(/^rpc-2 +unhealthy\n {2}json-rpc: exited with \d+, .* ago\n/);
+  await onHost('rpc-2', 'docker start json-rpc');
+  await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
+});
+
+test('a synchronizer that stands still is unhealthy, and who serves its blocks', async () => {
+  await onHost('db-1', 'docker pause sync; sleep 12');
+  const { exitCode, faults } = await look('--stale-after', '5s', '--max-behind', '100');
+  await onHost('db-1', 'docker unpause sync');
+  expect(exitCode).toBe(1);
+  expect(labHosts.map(faults)).toEqual([['stopped sync', 'stale sync'], ['stale json-rpc'], ['stale json-rpc']]);
+  await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
+});
+
+test('a synchronizer that halted is unhealthy while its container stays up, until it is started again', async () => {
+  await sequencer(`fork?from=${(await blockNumber('rpc-1')) - 20}`);
+  const halted = async () => (await look()).faults('db-1');
+  await expect.poll(halted, { timeout: 60_000, interval: 1000 }).toEqual(['halted sync', 'diverged sync']);
+  expect(await onHost('db-1', `docker inspect --format '{{.State.Status}}' sync`)).toBe('running');
+  const run = await words();
+  expect(run.exitCode, run.output).toBe(1);
+  expect(run.stdout).toMatch(/^ {2}sync: halted: the state database and the trusted sequencer have diverged: block/m);
+  expect(run.stdout).toMatch(
+    /^rpc-1 +unhealthy, .*\n {2}json-rpc: diverged from the trusted sequencer: block \d,\d{3} is 0x\w{8}… here and 0x\w{8}… there$/m,
+  );
+
+  await sequencer('fork?from=0');
+  await expect.poll(halted, { timeout: 60_000, interval: 1000 }).toEqual(['halted sync']);
+  await onHost('db-1', 'docker restart -t 2 sync');
+  await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
+  const again = await runPlaybook('deploy', '--inventory', 'lab');
+  expect(again.exitCode, again.output).toBe(0);
+});
+
+test('an image that is not as the inventory says is named', async () => {
+  const inventory = await labInventoryWith({ 'vars.images.prover': '172.30.77.10:5000/prover:v7' });
+  const run = await runPlaybook('status', '--inventory', inventory, '--limit', 'rpc-1');
+  expect(run.exitCode, run.output).toBe(1);
+  expect(run.stdout).toContain(
+    '  prover: runs 172.30.77.10:5000/prover:v6.0.2, and the inventory says 172.30.77.10:5000/prover:v7\n',
+  );
+});
+
+test('an unreachable host ends with 4, and the others are shown', async () => {
+  const inventory = await labInventoryWith({ 'groups.rpc.rpc-1': { address: '172.30.77.12', port: 9 } });
+  const run = await runPlaybook('status', '--inventory', inventory);
+  expect(run.exitCode, run.output).toBe(4);
+  expect(run.stdout).toMatch(/^rpc-1 +unreachable: .*refused/);
+  expect(run.stdout).toMatch(/\n3 hosts: 2 healthy, 1 unreachable\n$/);
+});
+
+test('--watch survives a host that goes and comes back, and ends with 130 on Ctrl-C', async () => {
+  const run = startPlaybook('status', '--inventory', 'lab', '--watch', '--every', '1', '--timeout', '3', '--json');
+  const latest = () => {
+    const lines = run
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{') && line.endsWith('}'));
+    const document = JSON.parse(lines.at(-1) ?? '{"hosts":[]}') as Status;
+    return document.hosts.map((host) => host.health);
+  };
+  const soon = { timeout: 60_000, interval: 200 };
+  await expect.poll(latest, soon).toEqual(['healthy', 'healthy', 'healthy']);
+  await $({ quiet: true })`docker pause rpc-lab-rpc-1`;
+  try {
+    await expect.poll(latest, soon).toEqual(['healthy', 'unreachable', 'healthy']);
+  } finally {
+    await $({ quiet: true })`docker unpause rpc-lab-rpc-1`;
+  }
+  await expect.poll(latest, soon).toEqual(['healthy', 'healthy', 'healthy']);
+  run.child.kill('SIGINT');
+  expect((await run.ended).exitCode).toBe(130);
+});
