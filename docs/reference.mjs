@@ -1,9 +1,8 @@
 #!/usr/bin/env zx
 // Writes what is made of the schemas: inventory/schema.json, for editors, and the tables of docs/configuration.md.
 import { readFile, writeFile } from 'node:fs/promises';
+import '../lib/typescript.mjs';
 
-const { typescript } = /** @type {{ typescript?: unknown }} */ (process.features);
-if (!typescript) (await import('tsx/esm/api')).register();
 const { schemaText, withTables } = await import('../lib/node/reference.ts');
 
 const page = new URL('configuration.md', import.meta.url);

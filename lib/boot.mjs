@@ -1,7 +1,5 @@
 // Lets `npx zx` run playbooks whose modules are TypeScript, and exports what a playbook needs.
-// Nothing here may be imported statically from a .ts file: tsx has to be registered first.
-const native = /** @type {{ typescript?: unknown }} */ (process.features).typescript;
-if (!native) (await import('tsx/esm/api')).register();
+import { argumentsOf } from './typescript.mjs';
 
 const { main } = await import('./cli/main.ts');
 const { play, playbook } = await import('./run/playbook.ts');
@@ -27,8 +25,7 @@ export async function roles(...names) {
  * @param {import('./run/playbook.ts').Playbook<import('./node/variables.ts').Variables>} playbook
  */
 export async function runPlaybook(playbook) {
-  const script = process.argv.findIndex((word) => word.endsWith(`${playbook.name}.mjs`));
-  await main(playbook, process.argv.slice(script + 1), {
+  await main(playbook, argumentsOf(`${playbook.name}.mjs`), {
     load: loadDeployment,
     open: openSession,
     embedded: 'lab',

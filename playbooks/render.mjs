@@ -1,7 +1,6 @@
 #!/usr/bin/env zx
 // Renders every file of every host, offline: to DIR/HOST/FILENAME, or compared with another generation or inventory.
-const { typescript } = /** @type {{ typescript?: unknown }} */ (process.features);
-if (!typescript) (await import('tsx/esm/api')).register();
+import { argumentsOf } from '../lib/typescript.mjs';
 
 const { outliveOutput } = await import('../lib/cli/closed-pipe.ts');
 const { renderCommand } = await import('../lib/cli/render.ts');
@@ -11,8 +10,7 @@ const { filesOf, renderFiles } = await import('../lib/node/render-files.ts');
 const { generations } = await import('../lib/node/generation.ts');
 
 outliveOutput();
-const script = process.argv.findIndex((word) => word.endsWith('render.mjs'));
-process.exitCode = await renderCommand(process.argv.slice(script + 1), {
+process.exitCode = await renderCommand(argumentsOf('render.mjs'), {
   load: loadDeployment,
   render: renderFiles,
   filesOf,

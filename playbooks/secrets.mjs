@@ -1,8 +1,8 @@
 #!/usr/bin/env zx
 // Makes, edits, shows and rotates the passwords in an inventory's encrypted file of secrets.
-const { typescript } = /** @type {{ typescript?: unknown }} */ (process.features);
-if (!typescript) (await import('tsx/esm/api')).register();
+import { argumentsOf } from '../lib/typescript.mjs';
 
+const { outliveOutput } = await import('../lib/cli/closed-pipe.ts');
 const { secretsCommandLine } = await import('../lib/cli/secrets.ts');
 const { editPrivately } = await import('../lib/cli/secrets-editor.ts');
 const { terminal } = await import('../lib/cli/terminal.ts');
@@ -11,8 +11,8 @@ const { inventorySecrets } = await import('../lib/node/database-passwords.ts');
 const { passwordCharacters } = await import('../lib/node/inventory.ts');
 const { howToChange } = await import('../lib/node/password-change.ts');
 
-const script = process.argv.findIndex((word) => word.endsWith('secrets.mjs'));
-process.exitCode = await secretsCommandLine(process.argv.slice(script + 1), {
+outliveOutput();
+process.exitCode = await secretsCommandLine(argumentsOf('secrets.mjs'), {
   wanted: inventorySecrets,
   allowed: passwordCharacters,
   howToChange,

@@ -1,19 +1,19 @@
 #!/usr/bin/env zx
 // Shows how every host is, once or again and again. It only looks.
-const { typescript } = /** @type {{ typescript?: unknown }} */ (process.features);
-if (!typescript) (await import('tsx/esm/api')).register();
+import { argumentsOf } from '../lib/typescript.mjs';
 
+const { outliveOutput } = await import('../lib/cli/closed-pipe.ts');
+const { recordFolder } = await import('../lib/cli/run-record.ts');
 const { statusCommand } = await import('../lib/cli/status.ts');
 const { loadDeployment } = await import('../lib/node/inventory.ts');
 const { watchedHost } = await import('../lib/node/status-host.ts');
-const { fileURLToPath } = await import('node:url');
 
-const script = process.argv.findIndex((word) => word.endsWith('status.mjs'));
-process.exitCode = await statusCommand(process.argv.slice(script + 1), {
+outliveOutput();
+process.exitCode = await statusCommand(argumentsOf('status.mjs'), {
   load: loadDeployment,
   watch: (host, hosts, options) => watchedHost({ host, vars: host.vars, hosts }, options),
   embedded: 'lab',
-  runs: fileURLToPath(new URL('../.runs', import.meta.url)),
+  runs: recordFolder,
   output: process.stdout,
   complain: (line) => console.error(line),
 });

@@ -9,12 +9,13 @@ import type { Paint } from './colour.ts';
 import { type HelpPage, helpText, parseCommandLine } from './command-line.ts';
 import { describeError } from './describe-error.ts';
 import { type HostFile, renderingDiff } from './render-diff.ts';
+import { unlockOnTerminal } from './secrets-unlock.ts';
 import { shared } from './shared-options.ts';
 
 /** What the command is run with. */
 export interface RenderSurroundings<V> {
   /** @throws Problem, Problems */
-  load(nameOrFile: string, options?: Pick<LoadOptions, 'over'>): Promise<Inventory<V>>;
+  load(nameOrFile: string, options?: Pick<LoadOptions, 'over' | 'unlock'>): Promise<Inventory<V>>;
   /** Writes the files of some hosts and says which. @throws Problem, Problems */
   render(
     chosen: readonly InventoryHost<V>[],
@@ -48,6 +49,7 @@ export const renderOptions = {
     completes: 'inventory',
   },
   limit: shared.limit,
+  identity: shared.identity,
   'no-color': shared['no-color'],
   help: shared.help,
 } as const;
@@ -66,9 +68,15 @@ const page: HelpPage = {
 
 /** Runs the command. @param args what follows the script's name */
 export async function renderCommand<V>(args: readonly string[], bare: RenderSurroundings<V>): Promise<ExitCode> {
-  const around = { ...bare, say: (line: string) => bare.say(redact(line)) };
   try {
     const { given } = parseCommandLine(args, renderOptions);
+    // One for all inventories: a key with a passphrase is asked for once.
+    const unlock = unlockOnTerminal(given.identity);
+    const around: RenderSurroundings<V> = {
+      ...bare,
+      load: (name, options) => bare.load(name, { unlock, ...options }),
+      say: (line) => bare.say(redact(line)),
+    };
     if (given.help) {
       around.say(helpText(page).trimEnd());
       return exitCode.converged;
@@ -99,7 +107,7 @@ export async function renderCommand<V>(args: readonly string[], bare: RenderSurr
       around.paint(!given['no-color']),
     );
   } catch (error) {
-    around.complain(describeError(error));
+    bare.complain(describeError(error));
     if (error instanceof Problem) return error.code;
     return error instanceof Problems ? exitCode.badInput : exitCode.failed;
   }

@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checksums } from '../../lab/outside.mjs';
 import { resetHosts } from '../../lab/reset.mjs';
@@ -14,7 +16,7 @@ import {
   stateIndexes,
   stateSql,
 } from './lab-host.ts';
-import { labInventoryWith } from './lab-inventory.ts';
+import { folderForTest, labInventoryWith } from './lab-inventory.ts';
 import { runPlaybook, summaryOf } from './playbook.ts';
 
 const hosts = ['db-1', 'rpc-1'] as const;
@@ -48,12 +50,22 @@ afterAll(() => resetHosts([...labHosts]));
 test('the first run takes bare hosts to a serving node of the older generation, and no password gets out', async () => {
   const passwords = await labPasswords();
   const stopWatching = watchProcesses(passwords);
-  const run = await runPlaybook('deploy', '--inventory', await olderInventory(), '--json', '--verbose', '--diff');
+  const report = join(await folderForTest(), 'report.html');
+  const shown = ['--json', '--verbose', '--diff', '--report', report];
+  const run = await runPlaybook('deploy', '--inventory', await olderInventory(), ...shown);
   const inCommandLines = await stopWatching();
   expect(run.exitCode, run.output).toBe(0);
   expect(run.stdout).toContain('"type":"run-finished"');
   expect(inCommandLines).toEqual([]);
-  for (const password of passwords) expect(run.output).not.toContain(password);
+  const [record = ''] = (await readdir('.runs'))
+    .filter((name) => name.endsWith('-lab-changed.ndjson'))
+    .sort()
+    .reverse();
+  const told = [run.output, await readFile(report, 'utf8'), await readFile(join('.runs', record), 'utf8')];
+  for (const text of told) {
+    expect(text).toContain('time zone is Etc/UTC');
+    for (const password of passwords) expect(text).not.toContain(password);
+  }
   for (const host of hosts) expect(await filesWithPasswords(host, passwords), host).toEqual([]);
 });
 
