@@ -96,6 +96,14 @@ function refuseUnknown(arg: string, table: OptionTable): void {
   throw new Problem(`unknown option "--${name}"`, { hint: meant ? `did you mean --${meant}?` : 'see --help' });
 }
 
+/** The value of an option that is a whole number. @throws Problem for anything else */
+export function wholeNumber(option: string, text: string | undefined, most: number, least = 1): number | undefined {
+  if (text === undefined) return undefined;
+  const number = /^(0|[1-9]\d{0,6})$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw new Problem(`${option} ${text}: must be a whole number from ${least} to ${most}`);
+}
+
 /** What `--help` prints. */
 export interface HelpPage {
   /** `npx zx playbooks/deploy.mjs`. */

@@ -58,10 +58,11 @@ test('in less room less is said, the end that is near first of all', () => {
 test('of more hosts than fit those are shown whose work can be measured, then those longest at it', () => {
   const lines = linesIn(80, 24, pictureOf([...many(48), downloading('db-1')]));
   expect(lines).toHaveLength(8);
-  expect(lines[0]).toMatch(/^db-1 {4}0:07 {2}12\/61 {2}25% {2}snapshot/);
-  expect(lines[1]).toMatch(/^rpc-47 {2}0:47/);
-  expect(lines[5]).toMatch(/^rpc-43/);
-  expect(lines.slice(6)).toEqual(['… and 43 more', '3 of 50 hosts done, 49 busy, 2 failed, 1 unreachable  3:20']);
+  expect(lines[0]).toMatch(/^db-1 {4}0:07 {2}12\/61 {2}snapshot/);
+  expect(lines[1]).toMatch(/^ {4}\[##\.+\] {2}25% .* left$/);
+  expect(lines[2]).toMatch(/^rpc-47 {2}0:47/);
+  expect(lines[5]).toMatch(/^rpc-44/);
+  expect(lines.slice(6)).toEqual(['… and 44 more', '3 of 50 hosts done, 49 busy, 2 failed, 1 unreachable  3:20']);
 });
 
 test('while hosts are looked at it is said for whom is waited, and otherwise nothing stands there', () => {

@@ -36,43 +36,46 @@ export function liveLines(picture: Picture, { columns, rows }: Room, paint: Pain
 }
 
 function busyLines(busy: readonly Busy[], width: number, height: number, paint: Paint): string[] {
-  const measured = busy.filter(({ progress }) => progress).length;
-  if (busy.length + measured <= height) {
-    return hostLines(busy, width, false).flatMap((line, at) => {
-      const below = progressLine(busy[at] as Busy, width);
-      return below === '' ? [line] : [line, paint('dim', below)];
-    });
-  }
-  if (busy.length <= height) return hostLines(busy, width, true);
+  const withProgress = busy.filter(({ progress }) => progress);
+  if (busy.length + withProgress.length <= height) return hostLines(busy, withProgress, width, paint);
+  if (busy.length <= height) return hostLines(busy, [], width, paint);
   if (height < 2) return [];
-  const shown = [...busy].sort(byWeight).slice(0, height - 1);
-  return [...hostLines(shown, width, true), paint('dim', cut(`… and ${busy.length - shown.length} more`, width))];
+  const byImportance = [...busy].sort(byWeight);
+  const measured = byImportance.slice(0, Math.floor(height / 3)).filter(isMeasured);
+  const shown = byImportance.slice(0, height - 1 - measured.length);
+  const more = paint('dim', cut(`… and ${busy.length - shown.length} more`, width));
+  return [...hostLines(shown, measured, width, paint), more];
+}
+
+function isMeasured({ progress }: Busy): boolean {
+  return progress?.done !== undefined;
 }
 
 /** Work that can be measured first, then what goes on the longest. */
 function byWeight(a: Busy, b: Busy): number {
-  const weight = ({ progress }: Busy) => (progress?.done === undefined ? 0 : 1);
-  return weight(b) - weight(a) || b.seconds - a.seconds;
+  return Number(isMeasured(b)) - Number(isMeasured(a)) || b.seconds - a.seconds;
 }
 
-/** @param alone whether nothing stands below that says how far the work is */
-function hostLines(busy: readonly Busy[], width: number, alone: boolean): string[] {
+/** @param detailed those below which another line says how far the work is */
+function hostLines(busy: readonly Busy[], detailed: readonly Busy[], width: number, paint: Paint): string[] {
   const roomy = width >= 59;
   const cells = busy.map((each) => ({
     host: each.host,
     time: clock(each.seconds),
     count: roomy && each.tasks !== undefined ? `${each.tasksDone}/${each.tasks}` : '',
-    share: alone ? ((each.progress && measures(each.progress, each.pace)?.share) ?? '') : '',
+    share: detailed.includes(each) ? '' : ((each.progress && measures(each.progress, each.pace)?.share) ?? ''),
+    below: detailed.includes(each) ? progressLine(each, width) : '',
     task: each.task,
   }));
   const widest = (column: 'host' | 'time' | 'count' | 'share') =>
     Math.max(0, ...cells.map((row) => widthOf(row[column])));
   const hostWidth = Math.min(widest('host'), Math.max(5, Math.floor(width / 3)));
-  return cells.map((row) => {
+  return cells.flatMap((row) => {
     const columns = (['time', 'count', 'share'] as const).flatMap((column) =>
       widest(column) > 0 ? [row[column].padStart(widest(column))] : [],
     );
-    return cut([fitted(row.host, hostWidth), ...columns, row.task].join(roomy ? '  ' : ' '), width).trimEnd();
+    const line = cut([fitted(row.host, hostWidth), ...columns, row.task].join(roomy ? '  ' : ' '), width).trimEnd();
+    return row.below === '' ? [line] : [line, paint('dim', row.below)];
   });
 }
 

@@ -1,7 +1,7 @@
 import { parse as parseYaml } from 'yaml';
 import { didYouMean } from '../inventory/suggest.ts';
 import { Problem } from '../problem.ts';
-import { parseCommandLine } from './command-line.ts';
+import { parseCommandLine, wholeNumber } from './command-line.ts';
 import { shared } from './shared-options.ts';
 
 /** How much of what differs is shown: not at all, long new texts in short, or all. */
@@ -166,12 +166,6 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
     verbose: given.verbose,
     help: given.help,
   };
-}
-
-function wholeNumber(option: string, text: string | undefined, most: number): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= most) return Number(text);
-  throw new Problem(`${option} ${text}: must be a whole number from 1 to ${most}`);
 }
 
 /** The value is read as YAML, as in an inventory: the schema then says whether it is of the right type. */

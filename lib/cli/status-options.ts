@@ -1,5 +1,5 @@
 import { Problem } from '../problem.ts';
-import { helpText, parseCommandLine } from './command-line.ts';
+import { helpText, parseCommandLine, wholeNumber } from './command-line.ts';
 import { shared } from './shared-options.ts';
 
 /** What an operator may say on the command line. */
@@ -16,6 +16,7 @@ export interface StatusOptions {
   readonly staleAfter: number;
   /** Blocks. */
   readonly mostBehind: number;
+  readonly identity: string | undefined;
   readonly askBecomePass: boolean;
   readonly json: boolean;
   readonly color: boolean;
@@ -34,6 +35,7 @@ export const statusOptions = {
   'max-behind': { value: 'BLOCKS', help: 'how many blocks a host may be behind the trusted sequencer (20)' },
   forks: { ...shared.forks, help: 'hosts looked at at once (25)' },
   timeout: { value: 'SECONDS', help: 'how long a host may take to answer (20)' },
+  identity: shared.identity,
   'ask-become-pass': shared['ask-become-pass'],
   json: { help: 'one JSON document on standard output, on one line (docs/status.md); with --watch one for each look' },
   'no-color': shared['no-color'],
@@ -74,18 +76,12 @@ export function parseStatusOptions(args: readonly string[]): StatusOptions {
     timeout: wholeNumber('--timeout', given.timeout, 3600) ?? 20,
     staleAfter: duration('--stale-after', given['stale-after']) ?? 300,
     mostBehind: wholeNumber('--max-behind', given['max-behind'], 1_000_000, 0) ?? 20,
+    identity: given.identity,
     askBecomePass: given['ask-become-pass'],
     json: given.json,
     color: !given['no-color'],
     help: given.help,
   };
-}
-
-function wholeNumber(option: string, text: string | undefined, most: number, least = 1): number | undefined {
-  if (text === undefined) return undefined;
-  const number = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw new Problem(`${option} ${text}: must be a whole number from ${least} to ${most}`);
 }
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WriteStream } from 'node:tty';
 import { slots } from '../host/slots.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
+import type { LoadOptions } from '../inventory/load.ts';
 import { selectHosts } from '../inventory/pattern.ts';
 import type { Health, HostStatus, WatchedHost, WatchOptions } from '../node/status-host.ts';
 import { type ExitCode, exitCode, Problem, Problems } from '../problem.ts';
@@ -9,6 +10,7 @@ import { Secret } from '../secret/secret.ts';
 import { paintFor } from './colour.ts';
 import { describeError } from './describe-error.ts';
 import { interruption } from './interrupt.ts';
+import { unlockOnTerminal } from './secrets-unlock.ts';
 import { statusJson, worstOf } from './status-json.ts';
 import { lastRuns } from './status-last-run.ts';
 import { type Shown, statusLines } from './status-lines.ts';
@@ -19,7 +21,7 @@ import { askPassword } from './terminal.ts';
 /** What the command is run with. */
 export interface StatusSurroundings<V> {
   /** @throws Problem, Problems */
-  load(nameOrFile: string): Promise<Inventory<V>>;
+  load(nameOrFile: string, options: Pick<LoadOptions, 'unlock'>): Promise<Inventory<V>>;
   /** A host to look at. @throws Problem, Problems */
   watch(host: InventoryHost<V>, hosts: readonly InventoryHost<V>[], options: WatchOptions): Promise<WatchedHost>;
   /** The inventory used where none is named. */
@@ -45,7 +47,9 @@ export async function statusCommand<V>(args: readonly string[], around: StatusSu
       return exitCode.converged;
     }
     if (options.inventory === undefined) around.complain(`no --inventory given: using the embedded ${around.embedded}`);
-    const inventory = await around.load(options.inventory ?? around.embedded);
+    const inventory = await around.load(options.inventory ?? around.embedded, {
+      unlock: unlockOnTerminal(options.identity),
+    });
     const chosen = options.limit === undefined ? inventory.hosts : selectHosts(inventory, options.limit);
     const becomePassword = options.askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
     return await show(options, inventory, chosen, becomePassword, around);
