@@ -1,0 +1,146 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { recordFolder } from '../../lib/cli/run-record.ts';
+import { install, Terminal } from './tmux.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+let directory: string;
+let terminal: Terminal | undefined;
+
+beforeAll(() => install('tmux'));
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'slow-'));
+});
+afterEach(() => {
+  terminal?.close();
+  terminal = undefined;
+  rmSync(directory, { recursive: true });
+});
+afterAll(() => {
+  const records = existsSync(recordFolder) ? readdirSync(recordFolder) : [];
+  for (const name of records) if (name.includes('-ctrl-c-test.')) rmSync(join(recordFolder, name));
+});
+
+/** Runs the slow playbook in a process of its own. */
+function startSlow() {
+  const child = spawn(
+    process.execPath,
+    ['node_modules/zx/build/cli.js', 'test/terminal/slow.mjs', '--inventory', 'here'],
+    {
+      cwd: root,
+      env: { ...process.env, NO_COLOR: '1', SLOW_DIRECTORY: directory },
+    },
+  );
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  const ended = new Promise<{ code: number | null; output: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code, output })),
+  );
+  return { child, ended };
+}
+
+/** Waits until a task has begun, or is done. */
+async function made(name: string): Promise<void> {
+  for (const end = performance.now() + 20_000; !existsSync(join(directory, name)); await delay(20)) {
+    if (performance.now() > end) throw new Error(`${name} is not made`);
+  }
+}
+
+const untimed = (output: string) => output.replace(/ +\d+(\.\d)? s$/gm, '').split('\n');
+
+test('the first Ctrl-C finishes the change under way, says what is left, and the next run goes on', async () => {
+  const first = startSlow();
+  await made('one.begun');
+  first.child.kill('SIGINT');
+  const { code, output } = await first.ended;
+  expect(code).toBe(130);
+  expect(untimed(output)).toEqual([
+    'slow on ctrl-c-test: here',
+    '',
+    'play: work  here',
+    'stopping after the changes under way; press Ctrl-C again to stop at once',
+    'here  changed work: one is made  (missing)',
+    'here  stopped: interrupted (3 tasks not done, next: two is made)',
+    '',
+    expect.stringMatching(/^ +ok +changed +unknown +warnings +failed +time$/),
+    'here   0        1        0         0       0',
+    '1 host in',
+    'here: interrupted (3 tasks not done, next: two is made)',
+    'interrupted: the next run goes on from there',
+    '',
+  ]);
+  expect(readdirSync(directory).sort()).toEqual(['one', 'one.begun']);
+
+  const second = startSlow();
+  await made('three.begun');
+  second.child.kill('SIGINT');
+  const { code: again, output: then } = await second.ended;
+  expect(again).toBe(130);
+  expect(then).toContain('here  changed work: two is made');
+  expect(then).not.toContain('one is made');
+  // What waits is not waited for: it goes on on the host, and counts as not done.
+  expect(untimed(then)).toContain(
+    'here: interrupted; three.service goes on on here (2 tasks not done, next: three is made)',
+  );
+});
+
+test('the second Ctrl-C stops at once and says what was cut off, and the next run goes on', async () => {
+  const first = startSlow();
+  await made('one.begun');
+  first.child.kill('SIGINT');
+  await delay(400);
+  const at = performance.now();
+  first.child.kill('SIGINT');
+  const { code, output } = await first.ended;
+  expect(performance.now() - at).toBeLessThan(1000);
+  expect(code).toBe(130);
+  expect(untimed(output).slice(-3)).toEqual([
+    'here  cut off: work: one is made',
+    'stopped at once: the next run goes on from there',
+    '',
+  ]);
+  expect(existsSync(join(directory, 'one'))).toBe(false);
+
+  const second = startSlow();
+  await made('two');
+  second.child.kill('SIGINT');
+  expect((await second.ended).output).toMatch(/here {2}changed work: one is made/);
+});
+
+test('one Ctrl-C that comes twice, from the terminal and from npx, is one', async () => {
+  const { child, ended } = startSlow();
+  await made('one.begun');
+  child.kill('SIGINT');
+  await delay(10);
+  child.kill('SIGINT');
+  expect((await ended).output).toContain('here: interrupted (3 tasks not done');
+});
+
+test.each([
+  ['/bin/sh', 'a shell stands between'],
+  ['/bin/bash', 'the shell is replaced by us'],
+])('by npx on a terminal (%s: %s)', async (shell) => {
+  terminal = new Terminal(100, 24, 'bash', '--norc', '--noprofile');
+  const run = 'npx zx test/terminal/slow.mjs --inventory here --yes';
+  terminal.press(`clear; SLOW_DIRECTORY=${directory} npm_config_script_shell=${shell} ${run}`, 'Enter');
+  await made('one.begun');
+  await terminal.until((screen) => screen.at(-1)?.startsWith('0 of 1 host done, 1 busy') ?? false);
+  terminal.press('C-c');
+  await terminal.until((screen) => screen.at(-1)?.startsWith('stopping: 0 of 1 host done') ?? false);
+  const screen = await terminal.until((rows) => rows.at(-1) === 'shell>');
+  expect(screen).toContain('here: interrupted (3 tasks not done, next: two is made)');
+  expect(screen.join('\n')).not.toMatch(/busy|\^C/);
+  terminal.press('echo code $?', 'Enter');
+  await terminal.until((rows) => rows.includes('code 130'));
+
+  terminal.press(`clear; SLOW_DIRECTORY=${directory} npm_config_script_shell=${shell} ${run}`, 'Enter');
+  await made('three.begun');
+  terminal.press('C-c');
+  await terminal.until((rows) => rows.at(-1) === 'shell>');
+  expect(terminal.screen().join('\n')).toContain('here: interrupted; three.service goes on on here (2 tasks not done');
+});

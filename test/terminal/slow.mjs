@@ -1,0 +1,51 @@
+#!/usr/bin/env zx
+// A playbook on this machine that changes one directory, slowly: SLOW_DIRECTORY.
+import { argumentsOf } from '../../lib/typescript.mjs';
+
+const { main } = await import('../../lib/cli/main.ts');
+const { thisMachine } = await import('../../lib/inventory/testing.ts');
+const { pause } = await import('../../lib/resource/pause.ts');
+const { drift, ok, task } = await import('../../lib/resource/resource.ts');
+const { role } = await import('../../lib/resource/role.ts');
+const { openSession } = await import('../../lib/run/open-session.ts');
+const { play, playbook } = await import('../../lib/run/playbook.ts');
+
+const directory = process.env.SLOW_DIRECTORY ?? '';
+
+/**
+ * @param {string} name
+ * @param {(host: import('../../lib/host/host.ts').Writer) => Promise<unknown>} work
+ */
+function made(name, work) {
+  const path = `${directory}/${name}`;
+  return task(`${name} is made`, {
+    check: async (host) => ((await host.stat(path)) ? ok : drift('missing')),
+    apply: async (host) => {
+      await host.run`touch ${path}.begun`;
+      await work(host);
+      await host.run`touch ${path}`;
+    },
+  });
+}
+
+const work = role('work', () => [
+  made('one', (host) => host.run`sleep 2`),
+  made('two', (host) => host.run`sleep 0.1`),
+  made('three', (host) => pause(host, 60, 'three.service goes on on here')),
+  made('four', (host) => host.run`sleep 0.1`),
+]);
+
+await main(
+  playbook('slow', 'takes its time.', [play('work', { hosts: 'all', roles: [work] })]),
+  argumentsOf('slow.mjs'),
+  {
+    load: async () => ({
+      name: 'ctrl-c-test',
+      file: 'here.yaml',
+      hosts: [{ name: 'here', groups: ['all-of-them'], reach: thisMachine, vars: {} }],
+    }),
+    open: openSession,
+    embedded: 'lab',
+    prepareEmbedded: async () => {},
+  },
+);
