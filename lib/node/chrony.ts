@@ -1,4 +1,5 @@
 import type { Reader } from '../host/host.ts';
+import { pause } from '../resource/pause.ts';
 import { drift, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { editableText, rewrite } from '../resource/rewrite.ts';
 
@@ -60,7 +61,7 @@ export function clockIsSynchronised(): Resource {
           total: synchronisationLimit,
           unit: 'seconds',
         });
-        await host.sleep(2);
+        await pause(host, 2);
       }
     },
   };

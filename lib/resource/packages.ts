@@ -1,6 +1,7 @@
 import type { Reader, Writer } from '../host/host.ts';
 import { CommandFailed, type Output } from '../host/output.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { pause } from './pause.ts';
 import { drift, ok, type Resource } from './resource.ts';
 
 /** How long another apt (unattended upgrades at boot, say) may hold its locks. Seconds. */
@@ -92,7 +93,7 @@ async function update(host: Writer): Promise<CommandFailed | undefined> {
       if (!(error instanceof CommandFailed)) throw error;
       if (!isLocked(error.output) || waited >= lockTimeout) return error;
       host.progress({ what: 'waiting for another apt', done: waited, total: lockTimeout, unit: 'seconds' });
-      await host.sleep(lockPoll);
+      await pause(host, lockPoll);
     }
   }
 }
