@@ -9,11 +9,11 @@ const [first, folder = '', inventory = ''] = process.argv.slice(
 
 if (first === 'hosts') {
   // Asked by the script itself, on each press of Tab: nothing is loaded that is not needed.
-  const { namesForPatterns } = await import('../lib/cli/completions-hosts.mjs');
+  const { namesForPatterns } = await import('../lib/cli/completions/hosts.mjs');
   for (const name of namesForPatterns(folder, inventory)) console.log(name);
 } else {
   const { argumentsOf } = await import('../lib/typescript.mjs');
-  const { completionsCommand } = await import('../lib/cli/completions.ts');
+  const { completionsCommand } = await import('../lib/cli/completions/command.ts');
   process.exitCode = completionsCommand(argumentsOf('completions.mjs'), {
     root,
     say: (text) => console.log(text),

@@ -3,7 +3,7 @@
 import { argumentsOf } from '../lib/typescript.mjs';
 
 const { outliveOutput } = await import('../lib/cli/closed-pipe.ts');
-const { renderCommand } = await import('../lib/cli/render.ts');
+const { renderCommand } = await import('../lib/cli/render/command.ts');
 const { paintFor } = await import('../lib/cli/colour.ts');
 const { loadDeployment } = await import('../lib/node/inventory.ts');
 const { filesOf, renderFiles } = await import('../lib/node/render-files.ts');

@@ -3,10 +3,10 @@
 import { argumentsOf } from '../lib/typescript.mjs';
 
 const { outliveOutput } = await import('../lib/cli/closed-pipe.ts');
-const { secretsCommandLine } = await import('../lib/cli/secrets.ts');
-const { editPrivately } = await import('../lib/cli/secrets-editor.ts');
+const { secretsCommandLine } = await import('../lib/cli/secrets/command.ts');
+const { editPrivately } = await import('../lib/cli/secrets/editor.ts');
 const { terminal } = await import('../lib/cli/terminal.ts');
-const { keysAtHand } = await import('../lib/cli/secrets-unlock.ts');
+const { keysAtHand } = await import('../lib/cli/secrets/unlock.ts');
 const { inventorySecrets } = await import('../lib/node/database-passwords.ts');
 const { passwordCharacters } = await import('../lib/node/inventory.ts');
 const { howToChange } = await import('../lib/node/password-change.ts');

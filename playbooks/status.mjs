@@ -4,9 +4,9 @@ import { argumentsOf } from '../lib/typescript.mjs';
 
 const { outliveOutput } = await import('../lib/cli/closed-pipe.ts');
 const { recordFolder } = await import('../lib/cli/run-record.ts');
-const { statusCommand } = await import('../lib/cli/status.ts');
+const { statusCommand } = await import('../lib/cli/status/command.ts');
 const { loadDeployment } = await import('../lib/node/inventory.ts');
-const { watchedHost } = await import('../lib/node/status-host.ts');
+const { watchedHost } = await import('../lib/node/status/host.ts');
 
 outliveOutput();
 process.exitCode = await statusCommand(argumentsOf('status.mjs'), {

@@ -21,11 +21,11 @@ import { playbookHelp } from './help.ts';
 import { interruption } from './interrupt.ts';
 import type { Style } from './lines.ts';
 import { hostLines, taskLines } from './listing.ts';
-import { liveOutput } from './live.ts';
+import { liveOutput } from './live/live.ts';
 import { type Options, parseOptions, type SetVariable } from './options.ts';
 import { plainOutput } from './plain.ts';
 import { recordFolder, runRecord } from './run-record.ts';
-import { unlockOnTerminal } from './secrets-unlock.ts';
+import { unlockOnTerminal } from './secrets/unlock.ts';
 import { askPassword } from './terminal.ts';
 
 /** How a host is connected to, beside what the inventory says. */

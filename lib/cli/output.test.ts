@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { Problem, Problems } from '../problem.ts';
 import type { HostSummary, RunEvent } from '../run/events.ts';
 import { Secret } from '../secret/secret.ts';
-import { BusyHosts, busyText } from './busy.ts';
 import { describeError } from './describe-error.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { linesOf, summaryLines } from './lines.ts';
+import { BusyHosts, busyText } from './live/busy.ts';
 import { plainOutput } from './plain.ts';
 
 const style = {

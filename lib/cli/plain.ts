@@ -1,7 +1,7 @@
 import type { Listener } from '../run/events.ts';
 import { redact } from '../secret/secret.ts';
-import { BusyHosts, busyText } from './busy.ts';
 import { cutOffLines, linesOf, type Style, summaryLines } from './lines.ts';
+import { BusyHosts, busyText } from './live/busy.ts';
 
 /** How often long work says that it still goes on, so that CI does not think it hung. Seconds. */
 const heartbeat = 30;

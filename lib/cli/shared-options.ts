@@ -1,5 +1,5 @@
 import type { OptionTable } from './command-line.ts';
-import { identityOption } from './secrets-unlock.ts';
+import { identityOption } from './secrets/unlock.ts';
 
 /** Options that mean the same to every command that has them. */
 export const shared = {

@@ -4,7 +4,7 @@ import { exitCode, Problem, Problems } from '../problem.ts';
 import type { Secret } from '../secret/secret.ts';
 import { type Generation, generationDefaults, otherGeneration, postgresVersion, tagOf } from './generation.ts';
 import { groups } from './groups.ts';
-import { overrideFaults } from './overrides.ts';
+import { overrideFaults } from './overrides/overrides.ts';
 import { type RawVariables, type Variables, variablesSchema } from './variables.ts';
 
 export const stores = ['state', 'pool', 'prover'] as const;

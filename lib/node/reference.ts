@@ -6,7 +6,7 @@ import {
 } from '../inventory/json-schema.ts';
 import { type ReferenceRow, referenceRows, referenceTable } from '../inventory/reference-table.ts';
 import { groups } from './groups.ts';
-import { overrideSchema } from './override-schema.ts';
+import { overrideSchema } from './overrides/schema.ts';
 import { variablesSchema } from './variables.ts';
 
 /** Of the inventories of a deployment: what editors check and complete them by. */

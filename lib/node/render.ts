@@ -7,7 +7,7 @@ import { renderWithOverrides } from '../template/override.ts';
 import { renderTemplate, type Values } from '../template/template.ts';
 import { nodePortsIn, proverPortsIn } from './configured-ports.ts';
 import type { FileName } from './generation.ts';
-import { overridesFor } from './overrides.ts';
+import { overridesFor } from './overrides/overrides.ts';
 import { templateOf } from './templates.ts';
 import { type InsidePorts, valuesFor } from './values.ts';
 import type { Variables } from './variables.ts';

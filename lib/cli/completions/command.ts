@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { didYouMean } from '../../inventory/suggest.ts';
+import { type ExitCode, exitCode, Problem } from '../../problem.ts';
+import { type HelpPage, helpText, type OptionTable, parseCommandLine } from '../command-line.ts';
+import { describeError } from '../describe-error.ts';
+import { runOptions } from '../options.ts';
+import { renderOptions } from '../render/command.ts';
+import { reportOptions } from '../report.ts';
+import { secretsOptions, verbs } from '../secrets/options.ts';
+import { shared } from '../shared-options.ts';
+import { statusOptions } from '../status/options.ts';
+import { bashCompletions } from './bash.ts';
+import { zshCompletions } from './zsh.ts';
+
+/** What may follow a playbook on the command line. */
+export interface Completed {
+  readonly options: OptionTable;
+  /** What may stand without dashes. */
+  readonly words?: readonly string[] | 'file';
+}
+
+/** What the scripts are made of. */
+export interface Completions {
+  /** Where the project is. */
+  readonly root: string;
+  /** Playbooks by name that are no runs. */
+  readonly commands: Readonly<Record<string, Completed>>;
+  /** All other playbooks. */
+  readonly run: Completed;
+  /** Names of variables, for `--set`: `ports.rpc_http`. */
+  readonly variables: readonly string[];
+}
+
+const shells = { bash: bashCompletions, zsh: zshCompletions } as const;
+const completionsOptions = { help: shared.help } as const;
+
+const page: HelpPage = {
+  command: 'npx zx playbooks/completions.mjs',
+  purpose: 'bash | zsh   prints a script that completes the command lines of the playbooks.',
+  options: completionsOptions,
+  examples: [
+    'bash > ~/.rpc-playbooks.bash    # and in ~/.bashrc: . ~/.rpc-playbooks.bash',
+    'zsh > ~/.zfunc/_rpc_playbooks   # in a folder of $fpath',
+  ],
+  exits: { 0: 'printed', 3: 'bad input' },
+  more: [
+    'Completed are playbooks, options, and the names of inventories, hosts, groups, roles and variables. The script knows the options\nof the version that printed it; all names are looked up anew.',
+  ],
+};
+
+/** What the command is run with. */
+export interface CompletionsSurroundings {
+  /** Where the project is. */
+  readonly root: string;
+  say(text: string): void;
+  complain(line: string): void;
+}
+
+/** Runs the command. @param args what follows the script's name */
+export function completionsCommand(
+  args: readonly string[],
+  { root, say, complain }: CompletionsSurroundings,
+): ExitCode {
+  try {
+    const names = Object.keys(shells);
+    const { given, words } = parseCommandLine(args, completionsOptions, names);
+    if (given.help) {
+      say(helpText(page).trimEnd());
+      return exitCode.converged;
+    }
+    const [shell] = words;
+    if (shell === undefined) throw new Problem('no shell is named', { hint: `one of ${names.join(', ')}` });
+    if (!Object.hasOwn(shells, shell))
+      throw new Problem(`unknown shell "${shell}"`, { hint: didYouMean(shell, names) });
+    say(shells[shell as keyof typeof shells](completionsOf(root)).trimEnd());
+    return exitCode.converged;
+  } catch (error) {
+    complain(describeError(error));
+    return error instanceof Problem ? error.code : exitCode.failed;
+  }
+}
+
+function completionsOf(root: string): Completions {
+  return {
+    root,
+    commands: {
+      render: { options: renderOptions },
+      status: { options: statusOptions },
+      secrets: { options: secretsOptions, words: Object.keys(verbs) },
+      report: { options: reportOptions, words: 'file' },
+      completions: { options: completionsOptions, words: Object.keys(shells) },
+    },
+    run: { options: runOptions },
+    variables: variablesIn(JSON.parse(readFileSync(`${root}/inventory/schema.json`, 'utf8')).definitions.variables),
+  };
+}
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+/** Names of all variables that hold no others. */
+function variablesIn({ properties = {} }: Schema, path: readonly string[] = []): string[] {
+  return Object.entries(properties).flatMap(([name, inner]) => {
+    const own = [...path, name];
+    return inner.properties ? variablesIn(inner, own) : [own.join('.')];
+  });
+}

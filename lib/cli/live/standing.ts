@@ -1,0 +1,89 @@
+import type { RunEvent } from '../../run/events.ts';
+
+/** Where a run stands: how many of its hosts are where. */
+export interface HostCounts {
+  readonly hosts: number;
+  readonly done: number;
+  /** Failed, or stopped for what another host failed at. */
+  readonly failed: number;
+  readonly unreachable: number;
+  /** Not looked at yet. */
+  readonly awaited: readonly string[];
+}
+
+/**
+ * Follows a run's events and tells where it stands.
+ * - `looking` at the hosts, before anything is decided; `changing` them
+ * - `quiet` otherwise: a question may be asked then, or all is over
+ */
+export class Standing {
+  #phase: 'quiet' | 'changing' = 'quiet';
+  #awaited = new Set<string>();
+  #hosts: readonly string[] = [];
+  readonly #left = new Map<string, number>();
+  readonly #failed = new Set<string>();
+  readonly #unreachable = new Set<string>();
+  #stopping = false;
+
+  follow(event: RunEvent): void {
+    switch (event.type) {
+      case 'run-started':
+        this.#hosts = event.hosts;
+        this.#awaited = new Set(event.hosts);
+        break;
+      case 'host-unreachable':
+        this.#awaited.delete(event.host);
+        this.#unreachable.add(event.host);
+        break;
+      case 'host-looked':
+        this.#awaited.delete(event.host);
+        this.#left.set(event.host, event.tasks);
+        break;
+      case 'play-started':
+        this.#phase = 'changing';
+        break;
+      case 'resource-done': {
+        const { host } = event.step;
+        const left = this.#left.get(host);
+        if (left !== undefined) this.#left.set(host, left - 1);
+        if (event.outcome === 'failed') this.#failed.add(host);
+        break;
+      }
+      case 'host-stopped':
+        this.#failed.add(event.host);
+        break;
+      case 'stopping':
+        this.#stopping = true;
+        break;
+      case 'run-failed':
+      case 'run-finished':
+        this.#phase = 'quiet';
+        this.#awaited.clear();
+        break;
+    }
+  }
+
+  get phase(): 'looking' | 'quiet' | 'changing' {
+    return this.#awaited.size > 0 ? 'looking' : this.#phase;
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  /** In the order of the inventory. */
+  get hosts(): readonly string[] {
+    return this.#hosts;
+  }
+
+  counts(): HostCounts {
+    const failed = this.#failed;
+    return {
+      hosts: this.#hosts.length,
+      done: [...this.#left].filter(([host, left]) => left <= 0 && !failed.has(host)).length,
+      failed: failed.size,
+      unreachable: this.#unreachable.size,
+      awaited: [...this.#awaited],
+    };
+  }
+}

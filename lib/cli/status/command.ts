@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WriteStream } from 'node:tty';
+import { slots } from '../../host/slots.ts';
+import type { Inventory, InventoryHost } from '../../inventory/inventory.ts';
+import type { LoadOptions } from '../../inventory/load.ts';
+import { selectHosts } from '../../inventory/pattern.ts';
+import type { Health, HostStatus, WatchedHost, WatchOptions } from '../../node/status/host.ts';
+import { type ExitCode, exitCode, Problem, Problems } from '../../problem.ts';
+import { Secret } from '../../secret/secret.ts';
+import { paintFor } from '../colour.ts';
+import { describeError } from '../describe-error.ts';
+import { interruption } from '../interrupt.ts';
+import { unlockOnTerminal } from '../secrets/unlock.ts';
+import { askPassword } from '../terminal.ts';
+import { statusJson, worstOf } from './json.ts';
+import { lastRuns } from './last-run.ts';
+import { type Shown, statusLines } from './lines.ts';
+import { parseStatusOptions, type StatusOptions, statusHelp } from './options.ts';
+import { openScreen } from './screen.ts';
+
+/** What the command is run with. */
+export interface StatusSurroundings<V> {
+  /** @throws Problem, Problems */
+  load(nameOrFile: string, options: Pick<LoadOptions, 'unlock'>): Promise<Inventory<V>>;
+  /** A host to look at. @throws Problem, Problems */
+  watch(host: InventoryHost<V>, hosts: readonly InventoryHost<V>[], options: WatchOptions): Promise<WatchedHost>;
+  /** The inventory used where none is named. */
+  readonly embedded: string;
+  /** Folder of run records. */
+  readonly runs: string;
+  readonly output: Pick<WriteStream, 'write' | 'isTTY' | 'columns' | 'rows'>;
+  complain(line: string): void;
+}
+
+const codes: Readonly<Record<Health, ExitCode>> = {
+  healthy: exitCode.converged,
+  unhealthy: exitCode.failed,
+  unreachable: exitCode.unreachable,
+};
+
+/** Runs the command. @param args what follows the script's name */
+export async function statusCommand<V>(args: readonly string[], around: StatusSurroundings<V>): Promise<ExitCode> {
+  try {
+    const options = parseStatusOptions(args);
+    if (options.help) {
+      around.output.write(statusHelp);
+      return exitCode.converged;
+    }
+    if (options.inventory === undefined) around.complain(`no --inventory given: using the embedded ${around.embedded}`);
+    const inventory = await around.load(options.inventory ?? around.embedded, {
+      unlock: unlockOnTerminal(options.identity),
+    });
+    const chosen = options.limit === undefined ? inventory.hosts : selectHosts(inventory, options.limit);
+    const becomePassword = options.askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
+    return await show(options, inventory, chosen, becomePassword, around);
+  } catch (error) {
+    around.complain(describeError(error));
+    if (error instanceof Problem) return error.code;
+    return error instanceof Problems ? exitCode.badInput : exitCode.failed;
+  }
+}
+
+async function show<V>(
+  options: StatusOptions,
+  inventory: Inventory<V>,
+  chosen: readonly InventoryHost<V>[],
+  becomePassword: Secret | undefined,
+  around: StatusSurroundings<V>,
+): Promise<ExitCode> {
+  const { signal: interrupt, release } = interruption();
+  const limits = { staleAfter: options.staleAfter, mostBehind: options.mostBehind };
+  const watchOptions = { limits, timeout: options.timeout, becomePassword, interrupt };
+  const hosts: WatchedHost[] = [];
+  try {
+    for (const host of chosen) hosts.push(await around.watch(host, inventory.hosts, watchOptions));
+    const latest = new Latest(inventory.name, hosts, options, around);
+    if (options.watch) {
+      await watch(latest, options, interrupt, around);
+      return exitCode.interrupted;
+    }
+    await latest.lookOnce();
+    if (interrupt.aborted) return exitCode.interrupted;
+    around.output.write(await latest.text());
+    return codes[worstOf(latest.seen())];
+  } finally {
+    await Promise.all(hosts.map((host) => host.close()));
+    release();
+  }
+}
+
+/** What was seen last of each host. */
+class Latest<V> {
+  readonly #inventory: string;
+  readonly #hosts: readonly WatchedHost[];
+  readonly #options: StatusOptions;
+  readonly #around: StatusSurroundings<V>;
+  readonly #seen = new Map<string, HostStatus>();
+  readonly #slot: ReturnType<typeof slots>;
+
+  constructor(inventory: string, hosts: readonly WatchedHost[], options: StatusOptions, around: StatusSurroundings<V>) {
+    this.#inventory = inventory;
+    this.#hosts = hosts;
+    this.#options = options;
+    this.#around = around;
+    this.#slot = slots(options.forks);
+  }
+
+  async lookOnce(): Promise<void> {
+    await Promise.all(this.#hosts.map((host) => this.#look(host)));
+  }
+
+  /** Each host at its own pace, so that none waits for a slow one. */
+  async lookUntil(interrupt: AbortSignal): Promise<void> {
+    await Promise.all(
+      this.#hosts.map(async (host) => {
+        while (!interrupt.aborted) {
+          await this.#look(host);
+          await pause(this.#options.every, interrupt);
+        }
+      }),
+    );
+  }
+
+  async #look(host: WatchedHost): Promise<void> {
+    this.#seen.set(host.name, await this.#slot(() => host.look()));
+  }
+
+  /** In the order of the inventory; what was not seen yet is left out. */
+  seen(): HostStatus[] {
+    return this.#hosts.flatMap(({ name }) => this.#seen.get(name) ?? []);
+  }
+
+  isComplete(): boolean {
+    return this.#seen.size === this.#hosts.length;
+  }
+
+  /** As it is printed to a pipe or a terminal, once. */
+  async text(): Promise<string> {
+    if (this.#options.json) return `${statusJson(this.#inventory, await this.#shown(), Date.now())}\n`;
+    return `${(await this.lines()).join('\n')}\n`;
+  }
+
+  /** @param room the lines of a terminal that it has to fit in, and their width */
+  async lines(room?: { readonly width: number; readonly height: number }): Promise<string[]> {
+    const paint = paintFor(this.#around.output, this.#options.color);
+    const [width, height] = [room?.width, room?.height];
+    const lines = statusLines(await this.#shown(), { paint, width, height, now: Date.now() });
+    const waiting = this.#hosts.length - this.#seen.size;
+    return waiting > 0 ? [...lines, `${waiting} not seen yet`] : lines;
+  }
+
+  async #shown(): Promise<Shown[]> {
+    const runs = await lastRuns(this.#around.runs, this.#inventory);
+    return this.seen().map((status) => ({ ...status, lastRun: runs.get(status.host) }));
+  }
+}
+
+/** Shows again and again what was seen last, until Ctrl-C. */
+async function watch<V>(
+  latest: Latest<V>,
+  options: StatusOptions,
+  interrupt: AbortSignal,
+  { output }: StatusSurroundings<V>,
+): Promise<void> {
+  const looking = latest.lookUntil(interrupt);
+  const screen = output.isTTY && !options.json ? openScreen(output) : undefined;
+  const title = () => `${new Date().toISOString().slice(0, 19)}Z, every ${options.every} s; Ctrl-C ends`;
+  try {
+    // A document without some hosts would mislead; people are told how many are missing, and see the others soon.
+    const patience = options.json ? Number.POSITIVE_INFINITY : options.every;
+    for (let waited = 0; waited < patience && !latest.isComplete() && !interrupt.aborted; waited += 0.1) {
+      await pause(0.1, interrupt);
+    }
+    while (!interrupt.aborted) {
+      if (screen) {
+        const room = { width: output.columns ?? 80, height: (output.rows ?? 24) - 2 };
+        screen.draw([title(), '', ...(await latest.lines(room))]);
+      } else if (options.json) {
+        output.write(await latest.text());
+      } else {
+        output.write(`${title()}\n\n${await latest.text()}\n`);
+      }
+      await pause(options.every, interrupt);
+    }
+  } finally {
+    screen?.close();
+  }
+  // What was seen last stays on the terminal.
+  if (screen && latest.seen().length > 0) output.write(await latest.text());
+  await looking;
+}
+
+/** Ends early on Ctrl-C. */
+async function pause(seconds: number, interrupt: AbortSignal): Promise<void> {
+  await sleep(seconds * 1000, undefined, { signal: interrupt }).catch(() => {});
+}

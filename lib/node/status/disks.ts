@@ -1,0 +1,33 @@
+import type { Reader } from '../../host/host.ts';
+import type { DiskUse } from './status.ts';
+
+/**
+ * The file systems of some paths and of Docker's root, each once, as the disk alert looks at them: what is not there yet fills the
+ * file system that it will be on. A stopped engine is not asked, for that would start it.
+ */
+export async function readDisks(host: Reader, paths: readonly string[]): Promise<DiskUse[]> {
+  const output = await host.$({ timeoutSeconds: 15 })`
+    root=$(systemctl is-active --quiet docker.service && docker info --format ${'{{.DockerRootDir}}'} 2>/dev/null)
+    for path in ${paths} "$root"; do
+      [ "$path" ] || continue
+      while [ ! -e "$path" ]; do path=$(dirname "$path"); done
+      df -P -k "$path" | tail -n 1
+    done`;
+  return diskUses(output.lines());
+}
+
+/** @param lines of `df -P -k`: device, KiB in all, used, available, use in per cent, mount point, which may hold spaces */
+export function diskUses(lines: readonly string[]): DiskUse[] {
+  const seen = new Set<string>();
+  return lines.flatMap((line) => {
+    const [, device = '', size, used, available, percent, mount = ''] =
+      /^(.+?)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)%\s+(\/.*)$/.exec(line) ?? [];
+    if (mount === '') return [];
+    // A disk may be mounted more than once: the engine mounts its own root onto itself.
+    const id = device.startsWith('/dev/') ? device : mount;
+    if (seen.has(id)) return [];
+    seen.add(id);
+    const bytes = (kibibytes: string | undefined) => Number(kibibytes) * 1024;
+    return [{ mount, size: bytes(size), used: bytes(used), available: bytes(available), usedPercent: Number(percent) }];
+  });
+}

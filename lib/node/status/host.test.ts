@@ -1,0 +1,44 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadDeployment } from '../inventory.ts';
+import { labDeployment } from '../testdata/lab-deployment.ts';
+import { watchedHost } from './host.ts';
+
+const limits = { staleAfter: 300, mostBehind: 20 };
+
+/** A server of the lab's inventory at an address where somebody listens and says nothing. */
+async function silentHost(timeout: number, interrupt = new AbortController().signal) {
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const inventory = await labDeployment([[['groups', 'rpc', 'rpc-1'], { address: '127.0.0.1', port }]]);
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const key = join(dirname(inventory), '../.lab/id_ed25519');
+  writeFileSync(key, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
+  const { hosts } = await loadDeployment(inventory);
+  const host = hosts.find(({ name }) => name === 'rpc-1');
+  if (!host) throw new Error('no rpc-1');
+  const options = { limits, timeout, becomePassword: undefined, interrupt };
+  return watchedHost({ host, vars: host.vars, hosts }, options);
+}
+
+test('a host that says nothing is unreachable after the time limit, and not later', async () => {
+  const host = await silentHost(0.3);
+  const status = await host.look();
+  await host.close();
+  expect(status).toMatchObject({ host: 'rpc-1', health: 'unreachable', seen: undefined, findings: [] });
+  expect(String(status.error)).toContain('no answer within 0.3 s');
+  expect(status.seconds).toBeGreaterThan(0.25);
+  expect(status.seconds).toBeLessThan(3);
+});
+
+test('Ctrl-C ends the wait for a host at once', async () => {
+  const controller = new AbortController();
+  const host = await silentHost(60, controller.signal);
+  setTimeout(() => controller.abort(), 50);
+  expect((await host.look()).seconds).toBeLessThan(3);
+});

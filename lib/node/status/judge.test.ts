@@ -1,0 +1,322 @@
+import { expect, test } from 'vitest';
+import { judge, standingOf } from './judge.ts';
+import type { ChainSeen, ContainerSeen, Expected, Finding, Seen } from './status.ts';
+
+const now = 1_700_000_000;
+const limits = { staleAfter: 300, mostBehind: 20 };
+const images = { node: 'registry/node:v3.1.0', prover: 'registry/prover:v6.0.2', database: 'postgres:15' };
+const service = (image: string) => ({ image, configHash: 'as-rendered' });
+
+const rpcExpected: Expected = {
+  services: {
+    'state-db': undefined,
+    'pool-db': service(images.database),
+    prover: service(images.prover),
+    sync: undefined,
+    'json-rpc': service(images.node),
+  },
+  diskWarnPercent: 85,
+};
+
+const databaseExpected: Expected = {
+  ...rpcExpected,
+  services: {
+    ...rpcExpected.services,
+    'state-db': service(images.database),
+    sync: service(images.node),
+    'json-rpc': undefined,
+  },
+};
+
+function container(image: string, changes: Partial<ContainerSeen> = {}): ContainerSeen {
+  return {
+    image,
+    status: 'running',
+    health: undefined,
+    exitCode: 0,
+    restarts: 0,
+    since: now - 3600,
+    configHash: 'as-rendered',
+    ...changes,
+  };
+}
+
+const hash = (number: number) => `0x${number.toString(16).padStart(64, '0')}`;
+const forked = `0x${'f'.repeat(64)}`;
+
+interface ChainCase {
+  readonly own?: number;
+  readonly trusted?: number;
+  /** Seconds ago. */
+  readonly ownMade?: number;
+  readonly written?: number;
+  readonly trustedMade?: number;
+  readonly missing?: number;
+  readonly there?: string;
+}
+
+/** A host at a block, and the trusted sequencer at another. */
+function chain(from: ChainSeen['from'], given: ChainCase = {}): ChainSeen {
+  const { own = 4252, trusted = 4252, ownMade = 2, written = 1, trustedMade = 1, missing, there } = given;
+  const height = Math.min(own, trusted);
+  return {
+    from,
+    own: {
+      ok: true,
+      value: {
+        block: { number: own, hash: hash(own), time: now - ownMade },
+        batch: 426,
+        written: from === 'state-db' ? now - written : undefined,
+      },
+    },
+    trusted: {
+      ok: true,
+      value: {
+        block: { number: trusted, hash: hash(trusted), time: now - trustedMade },
+        batch: 426,
+        written: undefined,
+      },
+    },
+    comparison: {
+      ok: true,
+      value: {
+        height,
+        here: hash(height),
+        there: there ?? hash(height),
+        missingSince: missing === undefined ? undefined : now - missing,
+      },
+    },
+  };
+}
+
+const clock = { offController: 0, offServer: 0.0001, server: '172.30.77.10', fault: undefined };
+const disk = { mount: '/', size: 1000, used: 400, available: 600, usedPercent: 40 };
+
+function rpc(changes: Partial<Seen> = {}): Seen {
+  return {
+    at: now,
+    docker: 'active',
+    containers: {
+      'state-db': undefined,
+      'pool-db': container(images.database),
+      prover: container(images.prover),
+      sync: undefined,
+      'json-rpc': container(images.node),
+    },
+    chain: chain('json-rpc'),
+    log: undefined,
+    disks: [disk],
+    clock,
+    ...changes,
+  };
+}
+
+function database(changes: Partial<Seen> = {}): Seen {
+  return rpc({
+    containers: {
+      'state-db': container(images.database),
+      'pool-db': container(images.database),
+      prover: container(images.prover),
+      sync: container(images.node),
+      'json-rpc': undefined,
+    },
+    chain: chain('state-db'),
+    log: { halted: undefined, lastError: undefined },
+    ...changes,
+  });
+}
+
+const jsonRpcIs = (changes: Partial<ContainerSeen>): Seen['containers'] => ({
+  ...rpc().containers,
+  'json-rpc': container(images.node, changes),
+});
+const refused = { ok: false, error: 'http://localhost:8123 does not answer: refused' } as const;
+const silent = { ok: false, error: 'http://172.30.77.10:8545 does not answer: refused' } as const;
+
+test('a host that is caught up is healthy, and nothing stands out', () => {
+  expect(judge(rpc(), rpcExpected, limits)).toEqual([]);
+  expect(judge(database(), databaseExpected, limits)).toEqual([]);
+});
+
+test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
+  ['a few blocks behind', { chain: chain('json-rpc', { own: 4240, missing: 24 }) }, []],
+  [
+    'many blocks behind',
+    { chain: chain('json-rpc', { own: 4120, missing: 264 }) },
+    [{ is: 'behind', about: 'json-rpc', behind: 132, block: 4120, of: 4252, stillFor: undefined }],
+  ],
+  [
+    'many blocks behind, and still',
+    { chain: chain('json-rpc', { own: 4000, missing: 504 }) },
+    [{ is: 'behind', behind: 252, stillFor: 504 }],
+  ],
+  [
+    'one block behind, for long',
+    { chain: chain('json-rpc', { own: 4251, missing: 301 }) },
+    [{ is: 'stale', about: 'json-rpc', block: 4251, stillFor: 301 }],
+  ],
+  [
+    'diverged, however far behind',
+    { chain: chain('json-rpc', { own: 4120, missing: 900, there: forked }) },
+    [{ is: 'diverged', about: 'json-rpc', height: 4120, here: hash(4120), there: forked }],
+  ],
+  [
+    'sequencer unreachable from the host, new blocks',
+    { chain: { ...chain('json-rpc'), trusted: silent, comparison: undefined } },
+    [{ is: 'no-answer', about: 'trusted sequencer', error: silent.error }],
+  ],
+  [
+    'sequencer unreachable from the host, old blocks',
+    { chain: { ...chain('json-rpc', { ownMade: 400 }), trusted: silent, comparison: undefined } },
+    [
+      { is: 'no-answer', about: 'trusted sequencer' },
+      { is: 'stale', about: 'json-rpc', stillFor: 400 },
+    ],
+  ],
+  [
+    'json-rpc does not answer',
+    { chain: { ...chain('json-rpc'), own: refused, comparison: undefined } },
+    [{ is: 'no-answer', about: 'json-rpc', error: refused.error }],
+  ],
+  [
+    'json-rpc is stopped: said once',
+    {
+      containers: jsonRpcIs({ status: 'exited', since: now - 90 }),
+      chain: { ...chain('json-rpc'), own: refused, comparison: undefined },
+    },
+    [{ is: 'stopped', about: 'json-rpc', status: 'exited', exitCode: 0, forSeconds: 90 }],
+  ],
+  [
+    'json-rpc is missing',
+    {
+      containers: { ...rpc().containers, 'json-rpc': undefined },
+      chain: { ...chain('json-rpc'), own: refused, comparison: undefined },
+    },
+    [{ is: 'missing', about: 'json-rpc' }],
+  ],
+  [
+    'a container is restarting',
+    { containers: jsonRpcIs({ status: 'restarting', restarts: 2, exitCode: 1 }) },
+    [{ is: 'restarting', about: 'json-rpc', restarts: 2 }],
+  ],
+  [
+    'a container runs between two starts of a loop',
+    { containers: jsonRpcIs({ restarts: 12, since: now - 4 }) },
+    [{ is: 'restarting', about: 'json-rpc', restarts: 12 }],
+  ],
+  ['a health check says no', { containers: jsonRpcIs({ health: 'unhealthy' }) }, [{ is: 'unhealthy' }]],
+  [
+    'a synchronizer where none belongs',
+    { containers: { ...rpc().containers, sync: container(images.node) } },
+    [{ is: 'out-of-place', about: 'sync' }],
+  ],
+  [
+    'a wrong image version',
+    { containers: jsonRpcIs({ image: 'registry/node:v1.2.3', configHash: 'another' }) },
+    [{ is: 'wrong-image', about: 'json-rpc', running: 'registry/node:v1.2.3', wanted: images.node }],
+  ],
+  [
+    'the engine is down: said once',
+    { docker: 'inactive', chain: { ...chain('json-rpc'), own: refused, comparison: undefined } },
+    [{ is: 'docker-down', about: 'docker', state: 'inactive' }],
+  ],
+  [
+    'a disk at the threshold',
+    {
+      disks: [
+        { ...disk, usedPercent: 84 },
+        { ...disk, mount: '/data', usedPercent: 85 },
+      ],
+    },
+    [{ is: 'full', about: 'disk', mount: '/data', usedPercent: 85, warnPercent: 85 }],
+  ],
+  [
+    'a clock that is off',
+    { clock: { ...clock, fault: 'the clock is 3.2 s off 172.30.77.10' } },
+    [{ is: 'not-synchronised', about: 'clock' }],
+  ],
+])('unhealthy or not, an RPC server: %s', (_, changes, expected) => {
+  const findings = judge(rpc(changes), rpcExpected, limits);
+  expect(findings).toMatchObject(expected.map((finding) => ({ fault: true, ...finding })));
+  expect(findings).toHaveLength(expected.length);
+});
+
+const halted = 'the state database and the trusted sequencer have diverged: block 4101';
+
+test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
+  [
+    'sync halted, while its container runs',
+    { log: { halted, lastError: undefined } },
+    [{ is: 'halted', about: 'sync', words: halted }],
+  ],
+  [
+    'catching up: behind, but blocks are written',
+    { chain: chain('state-db', { own: 4000, written: 1, ownMade: 90_000, missing: 89_998 }) },
+    [{ is: 'behind', about: 'sync', behind: 252, stillFor: undefined }],
+  ],
+  [
+    'stale: the next block is there for long, and none was written',
+    {
+      chain: chain('state-db', { own: 4250, written: 400, missing: 398 }),
+      log: { halted: undefined, lastError: 'no' },
+    },
+    [{ is: 'stale', about: 'sync', block: 4250, stillFor: 398, words: 'no' }],
+  ],
+  [
+    'a slow chain: the newest was written long ago, and the next has just been made',
+    { chain: chain('state-db', { own: 4251, written: 1200, ownMade: 1200, missing: 1 }) },
+    [],
+  ],
+  [
+    'the sequencer does not answer: what counts is when a block was written',
+    { chain: { ...chain('state-db', { ownMade: 90_000, written: 10 }), trusted: silent, comparison: undefined } },
+    [{ is: 'no-answer', about: 'trusted sequencer' }],
+  ],
+  [
+    'the state database does not answer',
+    { chain: { ...chain('state-db'), own: { ok: false, error: 'no such table' }, comparison: undefined } },
+    [{ is: 'no-answer', about: 'state-db', error: 'no such table' }],
+  ],
+])('unhealthy or not, the Database+Sync server: %s', (_, changes, expected) => {
+  const findings = judge(database(changes), databaseExpected, limits);
+  expect(findings).toMatchObject(expected.map((finding) => ({ fault: true, ...finding })));
+  expect(findings).toHaveLength(expected.length);
+});
+
+test.each<[string, Partial<Seen>, Partial<Finding>]>([
+  [
+    'the trusted sequencer itself makes no blocks',
+    { chain: chain('json-rpc', { ownMade: 720, trustedMade: 720 }) },
+    { is: 'still', about: 'trusted sequencer', block: 4252, stillFor: 720 },
+  ],
+  ['restarted once', { containers: jsonRpcIs({ restarts: 1, since: now - 5 }) }, { is: 'restarted', restarts: 1 }],
+  ['another configuration', { containers: jsonRpcIs({ configHash: 'older' }) }, { is: 'other-configuration' }],
+  [
+    'the controller has another time',
+    { clock: { ...clock, offController: -7 } },
+    { is: 'off-controller', seconds: -7 },
+  ],
+  ['more blocks than the sequencer', { chain: chain('json-rpc', { own: 4300 }) }, { is: 'ahead', ahead: 48 }],
+  [
+    'hashes could not be compared',
+    { chain: { ...chain('json-rpc'), comparison: { ok: false, error: 'no block 4252' } } },
+    { is: 'not-compared', error: 'no block 4252' },
+  ],
+])('worth knowing, and no fault of the host: %s', (_, changes, expected) => {
+  expect(judge(rpc(changes), rpcExpected, limits)).toMatchObject([{ fault: false, ...expected }]);
+});
+
+test('faults come first', () => {
+  const seen = rpc({ containers: jsonRpcIs({ configHash: 'older' }), disks: [{ ...disk, usedPercent: 99 }] });
+  expect(judge(seen, rpcExpected, limits).map(({ fault }) => fault)).toEqual([true, false]);
+});
+
+test.each<[ChainCase, string, number]>([
+  [{}, 'caught-up', 0],
+  [{ own: 4232 }, 'caught-up', 20],
+  [{ own: 4231 }, 'behind', 21],
+  [{ own: 4255 }, 'caught-up', -3],
+  [{ own: 4231, there: forked }, 'diverged', 21],
+])('%j stands %s, %i behind', (given, standing, behind) => {
+  expect(standingOf(chain('json-rpc', given), limits)).toEqual({ standing, behind });
+});

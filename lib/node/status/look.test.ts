@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import type { Reader, Shell, Word } from '../../host/host.ts';
+import { Output } from '../../host/output.ts';
+import { loadDeployment } from '../inventory.ts';
+import { labDeployment } from '../testdata/lab-deployment.ts';
+import { clockSeen, lookAt } from './look.ts';
+
+/** A host on which nothing answers, that tells what it was asked. */
+function bareHost(docker: string) {
+  const asked: string[] = [];
+  const answer = (pieces: TemplateStringsArray, ...words: readonly Word[]) => {
+    asked.push(String.raw({ raw: pieces }, ...words));
+    const clock = asked.at(-1)?.startsWith('date');
+    return Promise.resolve(new Output(clock ? 0 : 127, Buffer.from(clock ? `${Date.now() / 1000}` : ''), ''));
+  };
+  const $ = ((first: TemplateStringsArray | object, ...words: readonly Word[]) =>
+    Array.isArray(first) ? answer(first as unknown as TemplateStringsArray, ...words) : answer) as Shell;
+  const note = (what: string) => async (about: unknown) => void asked.push(`${what} ${JSON.stringify(about)}`);
+  const reader = {
+    name: 'h',
+    $,
+    container: note('container'),
+    unit: async () => ({ active: docker }),
+    sql: async () => {
+      asked.push('sql');
+      return { ok: false, error: 'no container' };
+    },
+  } as unknown as Reader;
+  return { reader, asked };
+}
+
+test.each(['database', 'rpc'])('a stopped Docker engine is not asked, for that would start it: %s', async (group) => {
+  const { hosts } = await loadDeployment(await labDeployment());
+  const host = hosts.find(({ groups }) => groups.includes(group));
+  if (!host) throw new Error(`no host in ${group}`);
+  const stopped = bareHost('inactive');
+  const seen = await lookAt(stopped.reader, host);
+  expect(seen).toMatchObject({ docker: 'inactive', disks: [], log: undefined, chain: { own: { ok: false } } });
+  // Docker's root is asked for by a command that looks first.
+  const asked = stopped.asked.filter((text) => !text.includes('systemctl is-active --quiet docker.service'));
+  expect(asked.filter((text) => /docker|container|sql/.test(text))).toEqual([]);
+
+  const running = bareHost('active');
+  await lookAt(running.reader, host);
+  expect(running.asked.filter((text) => /^container/.test(text))).toHaveLength(5);
+});
+
+test.each([
+  ['AC1E4D0A,172.30.77.10,11,1.5,0.000012,0,0,0,0,0,0,1,64,Normal', 0, { offServer: 0.000012, fault: undefined }],
+  [
+    'AC1E4D0A,172.30.77.10,11,1.5,-3.2,0,0,0,0,0,0,1,64,Normal',
+    0,
+    { offServer: -3.2, fault: expect.stringContaining('off') },
+  ],
+  ['00000000,,0,0,0,0,0,0,0,0,0,1,0,Not synchronised', 0, { server: undefined, fault: expect.any(String) }],
+  ['', 127, { fault: 'chrony is not installed' }],
+  ['', 1, { fault: 'chronyd does not answer' }],
+])('a clock is as chrony has it: %s', (text, exitCode, expected) => {
+  expect(clockSeen(0, new Output(exitCode, Buffer.from(text), ''))).toMatchObject(expected);
+});
