@@ -76,7 +76,8 @@ async function listsAreFresh(host: Writer, names: readonly string[]): Promise<bo
     host.$`find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' -print -quit`,
     host.$`find /var/lib/apt/lists -maxdepth 0 -mmin ${`-${listsAge}`}`,
     host.$`find /etc/apt/sources.list /etc/apt/sources.list.d -newer /var/lib/apt/lists -print -quit`,
-    host.$`apt-cache policy ${names}`,
+    // Without its caches, which it would write: this only looks.
+    host.$`apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= policy ${names}`,
   ]);
   const candidates = policy.lines().filter((line) => /^\s+Candidate: (?!\(none\))/.test(line));
   return lists.text() !== '' && young.text() !== '' && newerSources.text() === '' && candidates.length === names.length;

@@ -25,6 +25,7 @@ import { drift, ok, type Resource, type Verdict } from '../../lib/resource/resou
 import { schedule } from '../../lib/resource/schedule.ts';
 import { service } from '../../lib/resource/service.ts';
 import { timezone } from '../../lib/resource/timezone.ts';
+import { previewOf } from '../../lib/run/preview.ts';
 import { changesBetween, listing } from './listing.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -88,6 +89,8 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
 let host: Writer;
 let all: readonly Resource[];
 let container: string;
+/** What the last look could tell commands for. */
+let foretold: readonly string[] = [];
 
 beforeAll(async () => {
   const scratch = await scratchHost();
@@ -101,10 +104,13 @@ beforeAll(async () => {
   return scratch.remove;
 });
 
-/** Looks at everything twice: all at once as a run does, and one by one. */
+/** Looks at everything twice, all at once as a run does and one by one, and foretells what changing it would run. */
 async function lookAtAll(): Promise<Verdict[]> {
   const verdicts = await Promise.all(all.map((resource) => resource.check(host)));
   for (const resource of all) await resource.check(host);
+  const due = all.filter((resource, at) => verdicts[at]?.is === 'drift' && resource.expects === undefined);
+  const previews = await Promise.all(due.map((resource) => previewOf(resource, host)));
+  foretold = due.flatMap(({ name }, at) => (previews[at]?.length ? [name] : []));
   return verdicts;
 }
 
@@ -142,6 +148,7 @@ test('on a bare host every check ends with a verdict and changes nothing', async
     until: 'cron.service is installed',
   });
   expect(verdictOf('packages cron, hello')).toMatchObject({ is: 'drift' });
+  expect(foretold).toEqual(expect.arrayContaining(['packages cron, hello', `file ${base}/secret`, 'a job']));
 });
 
 test('on a converged host every check says so and changes nothing', async () => {
