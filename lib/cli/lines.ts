@@ -2,11 +2,11 @@ import { printable } from '../printable.ts';
 import { diffLines } from '../resource/diff.ts';
 import type { Difference } from '../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
+import { seconds } from '../units.ts';
 import type { Paint } from './colour.ts';
 import { describeError } from './describe-error.ts';
 import type { Busy } from './live/busy.ts';
 import type { DiffShown } from './options.ts';
-import { seconds } from './units.ts';
 
 /** How lines are made. */
 export interface Style {

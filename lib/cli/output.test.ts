@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { Problem, Problems } from '../problem.ts';
 import type { HostSummary, RunEvent } from '../run/events.ts';
+import { exitCodeOf } from '../run/exit-code.ts';
 import { Secret } from '../secret/secret.ts';
 import { describeError } from './describe-error.ts';
-import { exitCodeOf } from './exit-code.ts';
 import { linesOf, summaryLines } from './lines.ts';
 import { BusyHosts, busyText } from './live/busy.ts';
 import { plainOutput } from './plain.ts';

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatOf } from '../template/format.ts';
+import type { Source } from '../template/source.ts';
 import { syntaxProblem } from '../template/syntax.ts';
-import type { Source } from '../template/template.ts';
 import { generations } from './generation.ts';
 import type { Variables } from './variables.ts';
 

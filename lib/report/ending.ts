@@ -1,6 +1,6 @@
-import { exitCodeOf } from '../cli/exit-code.ts';
 import { exitCode } from '../problem.ts';
 import type { HostSummary } from '../run/events.ts';
+import { exitCodeOf } from '../run/exit-code.ts';
 import type { Recorded, RecordedEvent } from './recorded-event.ts';
 
 /** How a run ended. `open`: no end is recorded. */

@@ -1,5 +1,5 @@
-import { progressText } from '../cli/units.ts';
 import { textDiff } from '../resource/diff.ts';
+import { progressText } from '../units.ts';
 import type { Recorded, RecordedEvent } from './recorded-event.ts';
 import type { TextTable } from './text-table.ts';
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { seconds } from '../cli/units.ts';
+import { seconds } from '../units.ts';
 import { duration } from './page/words.mjs';
 import { reportHtml } from './report-html.ts';
 import { failedRun, hostileRun } from './testdata/runs.ts';

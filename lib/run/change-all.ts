@@ -5,7 +5,7 @@ import type { HostRun, Item } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import type { Play, Playbook } from './playbook.ts';
 import { playHosts } from './prepare.ts';
-import type { RunOptions } from './run.ts';
+import type { RunOptions } from './run-options.ts';
 
 /** Changes in order, play by play; the hosts of a play at the same time. */
 export async function changeAll<V>(

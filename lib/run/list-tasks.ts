@@ -3,7 +3,7 @@ import type { Step } from './events.ts';
 import { mapWithForks } from './limit.ts';
 import type { Playbook } from './playbook.ts';
 import { itemsFor } from './prepare.ts';
-import type { RunOptions } from './run.ts';
+import type { RunOptions } from './run-options.ts';
 import type { Session } from './session.ts';
 
 /** The tasks of one host in order, or why it could not be asked for its facts, on which they depend. */

@@ -9,7 +9,8 @@ import { drift, expectation, ok, type Resource, task, unknownUntil } from '../re
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
 import { play, playbook } from './playbook.ts';
-import { type RunOptions, run } from './run.ts';
+import { run } from './run.ts';
+import type { RunOptions } from './run-options.ts';
 
 /** These resources look at a set in memory, so the connection is never used. */
 const session = {

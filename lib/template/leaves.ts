@@ -1,6 +1,6 @@
 import { Problem } from '../problem.ts';
 import { placeOf } from './place.ts';
-import type { Source } from './template.ts';
+import type { Source } from './source.ts';
 
 /** What kind of value stands in a template. A duration is text with a unit, as Go reads it. */
 export type Kind = 'boolean' | 'whole number' | 'number' | 'duration' | 'text' | 'list';

@@ -3,7 +3,8 @@ import { Problem, Problems } from '../problem.ts';
 import type { Content } from '../resource/content.ts';
 import { formats } from './format.ts';
 import { type Outline, outlineOf } from './leaves.ts';
-import { plainTree, renderTemplate, type Source, type Value, type Values } from './template.ts';
+import type { Source } from './source.ts';
+import { plainTree, renderTemplate, type Value, type Values } from './template.ts';
 
 /** A single value that a file may hold. */
 export type Scalar = string | number | boolean;

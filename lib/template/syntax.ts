@@ -2,7 +2,7 @@ import { parseDocument } from 'yaml';
 import { Problem } from '../problem.ts';
 import { type FormatName, formats } from './format.ts';
 import { placeOf } from './place.ts';
-import type { Source } from './template.ts';
+import type { Source } from './source.ts';
 
 /**
  * What is wrong with a template as a file of its format, whatever its names stand for; undefined where nothing is. No value is put

@@ -7,17 +7,12 @@ import { Secret } from '../secret/secret.ts';
 import { type FormatName, formatOf, formats } from './format.ts';
 import { maskedContent } from './mask.ts';
 import { placeOf } from './place.ts';
+import type { Source } from './source.ts';
 import { syntaxProblem } from './syntax.ts';
 
 /** Text stands between quotes, a whole number may also stand bare. */
 export type Value = string | number | Secret;
 export type Values = Readonly<Record<string, Value>>;
-
-/** Which template it is: for places in problems, and for the rules of its format. */
-export interface Source {
-  readonly file: string;
-  readonly format: FormatName;
-}
 
 /**
  * Renders a template file; its name tells its format: .toml, .json, .sql, .yml (Compose).

@@ -1,6 +1,6 @@
 import { quote } from '../../host/quote.ts';
 import type { OptionSpec } from '../command-line.ts';
-import type { Completed, Completions } from './command.ts';
+import type { Completed, Completions } from './completions.ts';
 
 /** A script for bash 4 and later, with or without bash-completion. */
 export function bashCompletions({ root, commands, run, variables }: Completions): string {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { didYouMean } from '../../inventory/suggest.ts';
 import { type ExitCode, exitCode, Problem } from '../../problem.ts';
-import { type HelpPage, helpText, type OptionTable, parseCommandLine } from '../command-line.ts';
+import { type HelpPage, helpText, parseCommandLine } from '../command-line.ts';
 import { describeError } from '../describe-error.ts';
 import { runOptions } from '../options.ts';
 import { renderOptions } from '../render/command.ts';
@@ -10,26 +10,8 @@ import { secretsOptions, verbs } from '../secrets/options.ts';
 import { shared } from '../shared-options.ts';
 import { statusOptions } from '../status/options.ts';
 import { bashCompletions } from './bash.ts';
+import type { Completed, Completions } from './completions.ts';
 import { zshCompletions } from './zsh.ts';
-
-/** What may follow a playbook on the command line. */
-export interface Completed {
-  readonly options: OptionTable;
-  /** What may stand without dashes. */
-  readonly words?: readonly string[] | 'file';
-}
-
-/** What the scripts are made of. */
-export interface Completions {
-  /** Where the project is. */
-  readonly root: string;
-  /** Playbooks by name that are no runs. */
-  readonly commands: Readonly<Record<string, Completed>>;
-  /** All other playbooks. */
-  readonly run: Completed;
-  /** Names of variables, for `--set`: `ports.rpc_http`. */
-  readonly variables: readonly string[];
-}
 
 const shells = { bash: bashCompletions, zsh: zshCompletions } as const;
 const completionsOptions = { help: shared.help } as const;

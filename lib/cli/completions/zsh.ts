@@ -1,6 +1,6 @@
 import { quote } from '../../host/quote.ts';
 import type { OptionSpec } from '../command-line.ts';
-import type { Completed, Completions } from './command.ts';
+import type { Completed, Completions } from './completions.ts';
 
 /** A script for zsh, to be sourced or to stand in a folder of $fpath. */
 export function zshCompletions({ root, commands, run, variables }: Completions): string {

@@ -2,7 +2,7 @@ import type { Progress } from '../../host/host.ts';
 import { printable } from '../../printable.ts';
 import type { RunEvent } from '../../run/events.ts';
 import { redact } from '../../secret/secret.ts';
-import { type Pace, progressText, seconds } from '../units.ts';
+import { type Pace, progressText, seconds } from '../../units.ts';
 import { Pacer } from './pace.ts';
 
 /** What one host is doing right now. Its texts are one line each, with no secret in them and nothing that steers a terminal. */

@@ -1,5 +1,5 @@
+import { bar, clock, measures } from '../../units.ts';
 import type { Paint } from '../colour.ts';
-import { bar, clock, measures } from '../units.ts';
 import type { Busy } from './busy.ts';
 import type { HostCounts } from './standing.ts';
 import { cut, fitted, widthOf } from './text-width.ts';

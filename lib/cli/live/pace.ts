@@ -1,4 +1,4 @@
-import type { Pace } from '../units.ts';
+import type { Pace } from '../../units.ts';
 
 /** How far back the pace is measured: long enough to be steady, short enough to show that work got slower. Seconds. */
 const span = 30;

@@ -2,9 +2,9 @@ import type { HostStatus } from '../../node/status/host.ts';
 import type { ContainerSeen, Head } from '../../node/status/status.ts';
 import { printable } from '../../printable.ts';
 import { redact } from '../../secret/secret.ts';
+import { bytes, seconds } from '../../units.ts';
 import type { Paint } from '../colour.ts';
 import { describeError } from '../describe-error.ts';
-import { bytes, seconds } from '../units.ts';
 import type { LastRun } from './last-run.ts';
 import { containerWords, count, findingWords, offset } from './words.ts';
 

@@ -1,5 +1,5 @@
 import type { ContainerSeen, Finding } from '../../node/status/status.ts';
-import { seconds } from '../units.ts';
+import { seconds } from '../../units.ts';
 
 /** A finding in words, after the name of what it is about: `json-rpc: 132 blocks behind (block 4,120 of 4,252)`. */
 export function findingWords(finding: Finding): string {

@@ -1,5 +1,5 @@
 import { type ExitCode, exitCode } from '../problem.ts';
-import type { RunResult } from '../run/run.ts';
+import type { RunResult } from './run-options.ts';
 
 /** The exit code of a run. What failed outweighs what could not be reached, and both outweigh pending changes. */
 export function exitCodeOf({

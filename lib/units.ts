@@ -1,4 +1,4 @@
-import type { Progress } from '../host/host.ts';
+import type { Progress } from './host/host.ts';
 
 /** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 05 min`. */
 export function seconds(value: number): string {
