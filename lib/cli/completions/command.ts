@@ -10,7 +10,7 @@ import { secretsOptions, verbs } from '../secrets/options.ts';
 import { shared } from '../shared-options.ts';
 import { statusOptions } from '../status/options.ts';
 import { bashCompletions } from './bash.ts';
-import type { Completed, Completions } from './completions.ts';
+import type { Completions } from './completions.ts';
 import { zshCompletions } from './zsh.ts';
 
 const shells = { bash: bashCompletions, zsh: zshCompletions } as const;
