@@ -182,10 +182,17 @@ test('hosts that refuse the connection: exit 4, each named, no stack', async () 
 test('--set is checked as an inventory is, with its own words as the place', async () => {
   const wrong = await deploy(good, '--set', 'ports.rpc_http=many');
   expect(wrong.exitCode, wrong.output).toBe(3);
-  expect(wrong.output).toContain('--set ports.rpc_http=many: ports.rpc_http must be a whole number, not text');
+  expect(wrong.output).toContain('--set ports.rpc_http: ports.rpc_http must be a whole number, not text');
   const unknown = await deploy(good, '--set', 'ports.rcp_http=80');
   expect(unknown.exitCode, unknown.output).toBe(3);
-  expect(unknown.output).toMatch(/--set ports\.rcp_http=80: unknown key ports\.rcp_http\n {2}did you mean rpc_http\?/);
+  expect(unknown.output).toMatch(/--set ports\.rcp_http: unknown key ports\.rcp_http\n {2}did you mean rpc_http\?/);
+});
+
+test('--set never repeats a value: it might be a password', async () => {
+  const run = await deploy(good, '--set', 'credentials.state.password=hunter2');
+  expect(run.exitCode, run.output).toBe(3);
+  expect(run.output).toContain('--set credentials.state.password: ');
+  expect(run.output).not.toContain('hunter2');
 });
 
 test('--list-hosts names the chosen hosts with no connection to any', async () => {

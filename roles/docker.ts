@@ -63,6 +63,10 @@ function composeAnswers(): Resource {
       host.$`docker-compose version`,
     ]);
     if (!docker.ok) return unknownUntil('docker is installed');
-    return plugin.ok || program.ok ? ok : drift('neither docker compose nor docker-compose can be run');
+    if (plugin.ok || program.ok) return ok;
+    // 127 is the shell's for a program that is not there; docker itself does not know the word without its plugin.
+    return program.exitCode === 127
+      ? unknownUntil('docker compose is installed')
+      : drift('neither docker compose nor docker-compose can be run');
   });
 }

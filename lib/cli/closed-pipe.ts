@@ -17,3 +17,8 @@ export function outliveOutput(out: Output = process.stdout, err: Output = proces
   // There is nowhere left to tell it.
   err.on('error', () => {});
 }
+
+/** Ends the process with its output: for a command that is at work for nothing else, again and again. */
+export function endWithOutput(out: Output = process.stdout): void {
+  out.on('error', () => process.exit());
+}

@@ -12,6 +12,7 @@ import { run } from '../run/run.ts';
 import type { RunOptions } from '../run/run-options.ts';
 import { allowedBy, loadPlan, makePlan, refuseStale, type SavedPlan, savePlan } from '../run/saved-plan.ts';
 import type { Session } from '../run/session.ts';
+import { privateTarget } from '../secret/private-output.ts';
 import { Secret } from '../secret/secret.ts';
 import { outliveOutput } from './closed-pipe.ts';
 import { paintFor } from './colour.ts';
@@ -82,6 +83,8 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
   if (options.step && !terminal)
     throw new Problem('--step asks before each change, and there is no terminal to ask on');
 
+  // Before anything is begun: what comes of a run must not be lost for want of a place.
+  for (const file of [options.out, options.report]) if (file !== undefined) privateTarget(file);
   const { inventory, hosts } = await chooseHosts(
     options,
     plan?.hosts.map(({ host }) => host),
@@ -142,8 +145,14 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
       },
     );
     if (options.out !== undefined) {
+      const unseen = result.hosts.filter(({ unreachable, stopped }) => unreachable || stopped).map(({ host }) => host);
+      if (result.interrupted || unseen.length > 0) {
+        const why = result.interrupted ? 'interrupted' : `${unseen.join(', ')} could not be looked at`;
+        say(`no plan was saved: ${why}`);
+        return exitCodeOf(result);
+      }
       const origin = { playbook: playbook.name, inventory, chosen: narrowing(options) };
-      await savePlan(makePlan(result.plans, origin, Date.now()), options.out);
+      savePlan(makePlan(result.plans, origin, Date.now()), options.out);
       say(`the plan is in ${options.out}; to follow it: npx zx playbooks/${playbook.name}.mjs --plan ${options.out}`);
     }
     if (result.declined && !options.step) say('nothing was changed');
@@ -171,8 +180,8 @@ async function chooseHosts<V>(options: Options, planned: readonly string[] | und
   const unlock = unlockOnTerminal(options.identity);
   const load = async () => {
     const inventory = await around.load(name, { over, unlock });
-    const pattern = planned?.join(',') ?? options.limit;
-    const hosts = pattern === undefined ? inventory.hosts : selectHosts(inventory, pattern);
+    if (planned) return { inventory, hosts: planned.map((host) => namedHost(inventory, host)) };
+    const hosts = options.limit === undefined ? inventory.hosts : selectHosts(inventory, options.limit);
     return { inventory, hosts };
   };
   if (options.inventory === undefined) say(`no --inventory given: using the embedded ${around.embedded}`);
@@ -183,6 +192,12 @@ async function chooseHosts<V>(options: Options, planned: readonly string[] | und
   if (options.listHosts && !(before instanceof Error)) return before as Awaited<ReturnType<typeof load>>;
   await around.prepareEmbedded(say);
   return load();
+}
+
+function namedHost<V>(inventory: Inventory<V>, name: string): InventoryHost<V> {
+  const host = inventory.hosts.find((each) => each.name === name);
+  if (host) return host;
+  throw new Problem(`the plan has a host ${name}, which ${inventory.name} has not`);
 }
 
 /** What narrows a run down, as a plan keeps it. */
@@ -208,7 +223,7 @@ function asPlanned(said: Options, plan: SavedPlan, playbook: string, roleNames: 
 
 function variableOver({ path, value, said }: SetVariable): VariablesOver {
   const values = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
-  return { values: values as Readonly<Record<string, unknown>>, from: said };
+  return { values: values as Readonly<Record<string, unknown>>, from: said.replace(/=[\s\S]*/, '') };
 }
 
 function selection({ roles, skippedRoles }: Options): (role: string) => boolean {

@@ -64,7 +64,10 @@ test.each([
   [['-q', '-v'], '--quiet and --verbose do not go together', undefined],
   [['--set', 'ports'], '--set ports: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
   [['--set', 'a..b=1'], '--set a..b=1: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
-  [['--set', 'a={'], '--set a={: the value is no YAML', `put it in quotes: --set key='"text"'`],
+  [['--set', 'x=&a [*a,*a]'], '--set x=&a [*a,*a]: the value is no plain YAML', expect.anything()],
+  [['--set', 'x=!!js/function y'], '--set x=!!js/function y: the value is no plain YAML', expect.anything()],
+  [['--set', `${'a.'.repeat(20000)}b=1`], '--set: a key of 20001 parts is none', undefined],
+  [['--set', 'a={'], '--set a={: the value is no plain YAML', `put it in quotes: --set key='"text"'`],
 ])('%j is refused: %s', (args, words, hint) => {
   expect(() => parseOptions(args, roles)).toThrow(
     expect.objectContaining({ message: expect.stringContaining(words), hint }),

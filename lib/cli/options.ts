@@ -1,4 +1,4 @@
-import { parse as parseYaml } from 'yaml';
+import { parseDocument } from 'yaml';
 import { didYouMean } from '../inventory/suggest.ts';
 import { Problem } from '../problem.ts';
 import { parseCommandLine, wholeNumber } from './command-line.ts';
@@ -107,6 +107,12 @@ const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOpt
   ['json', 'step'],
   ['yes', 'step'],
   ['list-hosts', 'list-tasks'],
+  ['list-hosts', 'json'],
+  ['list-tasks', 'json'],
+  ['list-hosts', 'report'],
+  ['list-tasks', 'report'],
+  ['list-hosts', 'out'],
+  ['list-tasks', 'out'],
 ];
 
 /**
@@ -168,6 +174,9 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
   };
 }
 
+/** No variable lies deeper. */
+const deepest = 20;
+
 /** The value is read as YAML, as in an inventory: the schema then says whether it is of the right type. */
 function parseSet(text: string): SetVariable {
   const said = `--set ${text}`;
@@ -176,9 +185,12 @@ function parseSet(text: string): SetVariable {
   if (path.some((part) => part === '')) {
     throw new Problem(`${said}: must be KEY=VALUE`, { hint: 'such as --set ports.rpc_http=18123' });
   }
+  if (path.length > deepest) throw new Problem(`--set: a key of ${path.length} parts is none`);
   try {
-    return { path, value: parseYaml(value) as unknown, said };
+    const document = parseDocument(value);
+    if (document.errors.length > 0 || document.warnings.length > 0) throw new Error('no plain YAML');
+    return { path, value: document.toJS({ maxAliasCount: 0 }) as unknown, said };
   } catch {
-    throw new Problem(`${said}: the value is no YAML`, { hint: 'put it in quotes: --set key=\'"text"\'' });
+    throw new Problem(`${said}: the value is no plain YAML`, { hint: 'put it in quotes: --set key=\'"text"\'' });
   }
 }

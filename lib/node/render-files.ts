@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import { Problem } from '../problem.ts';
+import { writePrivateFile } from '../secret/private-output.ts';
 import { type RenderedFile, renderHost } from './render.ts';
 import type { Variables } from './variables.ts';
 
@@ -32,7 +32,7 @@ export async function renderFiles(
       const path = join(folder, name);
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 });
-        await writePrivate(path, content.text);
+        writePrivateFile(path, content.text);
       } catch (error) {
         if (error instanceof Problem) throw error;
         throw new Problem(`cannot write ${path} (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
@@ -49,18 +49,4 @@ export async function filesOf(
   hosts: readonly InventoryHost<Variables>[],
 ): Promise<readonly RenderedFile[]> {
   return (await renderHost({ host, vars: host.vars, hosts })).files;
-}
-
-/** By a new file and a rename: an older one that others may read never holds a secret. */
-async function writePrivate(path: string, text: string): Promise<void> {
-  const there = await stat(path).catch(() => undefined);
-  if (there && !there.isFile()) throw new Problem(`${path} is there and is no file`);
-  const fresh = `${path}.${randomUUID()}`;
-  try {
-    await writeFile(fresh, text, { mode: 0o600, flag: 'wx' });
-    await rename(fresh, path);
-  } catch (error) {
-    await rm(fresh, { force: true });
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { Problem } from '../problem.ts';
+import { writePrivateFile } from '../secret/private-output.ts';
 import { readRecord } from './record.ts';
 import { reportHtml } from './report-html.ts';
 
@@ -14,19 +14,8 @@ import { reportHtml } from './report-html.ts';
  */
 export function writeReport(record: string, out: string): void {
   const html = reportHtml(readRecord(record));
-  const beside = `${out}.${randomUUID()}`;
-  try {
-    if (statSync(out, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new Problem(`${out} is a folder`, { hint: 'name a file: --out report.html' });
-    }
-    mkdirSync(dirname(out), { recursive: true });
-    writeFileSync(beside, html, { flag: 'wx', mode: 0o600 });
-    renameSync(beside, out);
-  } catch (error) {
-    rmSync(beside, { force: true });
-    if (error instanceof Problem) throw error;
-    throw new Problem(`the report cannot be written: ${(error as Error).message}`, {
-      hint: 'write it elsewhere: --out FILE',
-    });
-  }
+  if (resolve(record) === resolve(out))
+    throw new Problem(`${out} is the record itself`, { hint: 'name another: --out FILE' });
+  if (!/^\/(proc|sys|dev)\//.test(resolve(out))) mkdirSync(dirname(resolve(out)), { recursive: true });
+  writePrivateFile(out, html);
 }

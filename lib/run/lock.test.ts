@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Writer } from '../host/host.ts';
@@ -86,6 +86,28 @@ test('one that is just being taken is not broken, one that was left half taken i
   utimesSync(join(folder, 'lock'), old, old);
   await breakLock(host, undefined, folder);
   expect(await takeLock(host, holder(), folder)).toMatchObject({ taken: true });
+});
+
+test.each([
+  ['empty', ''],
+  ['binary', '\0\x01\xff'],
+  ['cut off', '{"token":"x"'],
+  ['huge', 'x'.repeat(5_000_000)],
+])('a holder that cannot be read (%s) is broken once it is old', async (_, text) => {
+  const { host, folder } = await here();
+  mkdirSync(join(folder, 'lock'));
+  writeFileSync(join(folder, 'lock/holder'), text);
+  expect(await takeLock(host, holder(), folder)).toMatchObject({ taken: false, holder: undefined });
+  const old = Date.now() / 1000 - 60;
+  utimesSync(join(folder, 'lock'), old, old);
+  await breakLock(host, undefined, folder);
+  expect(await takeLock(host, holder(), folder)).toMatchObject({ taken: true });
+});
+
+test('a folder that cannot be written is told, and no lock is made elsewhere', async () => {
+  const { host } = await here();
+  await expect(takeLock(host, holder(), '/proc/no-such-folder')).rejects.toThrow(/no-such-folder/);
+  expect(existsSync('/lock')).toBe(false);
 });
 
 test('what is no holder is none', () => {

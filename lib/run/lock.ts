@@ -29,16 +29,19 @@ export async function takeLock(host: Writer, own: LockHolder, folder = usualFold
 async function ask(host: Writer, own: LockHolder, folder: string): Promise<LockAnswer> {
   const output = await host.run({ stdin: JSON.stringify(own) })`
     umask 077
-    mkdir -p ${folder}
-    cd ${folder}
+    mkdir -p ${folder} && cd ${folder} || exit 1
     if mkdir lock 2>/dev/null; then
-      cat > lock/holder
+      # Without its holder nobody could ever give it back.
+      cat > lock/holder && [ -s lock/holder ] || { rm -rf lock; echo "$PWD cannot be written" >&2; exit 1; }
       echo taken
       stat -c %Y last 2>/dev/null || echo 0
-    else
+    elif [ -d lock ]; then
       echo held
       echo $(( $(date +%s) - $(stat -c %Y lock/holder 2>/dev/null || date +%s) ))
-      cat lock/holder 2>/dev/null || :
+      [ ! -f lock/holder ] || head -c 4096 lock/holder
+    else
+      mkdir lock
+      exit 1
     fi`;
   const [state, number = '0', ...rest] = output.stdout.split('\n');
   if (state === 'taken') return { taken: true, lastEnd: Number(number) };
@@ -49,10 +52,10 @@ async function ask(host: Writer, own: LockHolder, folder: string): Promise<LockA
 export async function breakLock(host: Writer, holder: LockHolder | undefined, folder = usualFolder): Promise<void> {
   await host.run`
     cd ${folder} || exit 0
-    if [ -e lock/holder ]; then
-      grep -qF ${holder?.token ?? 'nobody'} lock/holder || exit 0
+    if [ ${holder?.token ?? ''} ]; then
+      grep -qF ${holder?.token ?? ''} lock/holder || exit 0
     else
-      # One that is just being taken has no holder yet.
+      # One that is just being taken has no holder yet. One that nobody can read is nobody's.
       [ $(( $(date +%s) - $(stat -c %Y lock || date +%s) )) -gt 10 ] || exit 0
     fi
     mv lock "broken-$$" 2>/dev/null && rm -rf "broken-$$" || :`;

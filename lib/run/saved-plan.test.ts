@@ -39,7 +39,7 @@ test('a plan is saved for its owner only, with no secret in it, and read back as
   const file = join(temporaryDirectory(), 'plan.json');
   const secret = new Secret('swordfish-of-plans');
   const plan = saved(task('a', { note: `was ${secret.reveal()}` }), task('b', { outcome: 'ok' }));
-  await savePlan(plan, file);
+  savePlan(plan, file);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const text = await readFile(file, 'utf8');
   expect(text).not.toMatch(/swordfish|correct-horse/);
@@ -52,7 +52,7 @@ test('a plan is saved for its owner only, with no secret in it, and read back as
 
 test('a file that is no plan is told', async () => {
   const file = join(temporaryDirectory(), 'plan.json');
-  await expect(loadPlan(file)).rejects.toThrow(`the plan ${file} does not exist`);
+  await expect(loadPlan(file)).rejects.toThrow(`the plan "${file}" does not exist`);
   for (const text of ['', '{}', '[1', '{"format":2}']) {
     await writeFile(file, text);
     await expect(loadPlan(file)).rejects.toThrow(`${file} is no plan of this version`);
@@ -73,11 +73,21 @@ test.each<[string, Planned[], string]>([
     [task('a', { differences: [{ what: 'mode', was: '0666', wanted: '0600' }] })],
     'h: r: a: differs in another way since the plan was made',
   ],
+  ['a failure meanwhile', [task('a'), task('m', { outcome: 'failed' })], 'h: r: m: it fails now'],
+  [
+    'other commands',
+    [task('a', { commands: ['chmod 666 f'] })],
+    'h: r: a: differs in another way since the plan was made',
+  ],
   ['known meanwhile', [task('a', { outcome: 'unknown' })], 'h: r: a: differs in another way since the plan was made'],
 ])('%s: refused, by name', (_, now, expected) => {
   expect(refusal(saved(task('a')), plansOf(...now))).toBe(
     `${expected}\nnothing was changed\n  make a new plan: --check --out FILE`,
   );
+});
+
+test('a host of the plan that cannot be reached is no reason to do the rest', () => {
+  expect(refusal(saved(task('a')), [])).toContain('h: it is in the plan, and cannot be reached now');
 });
 
 test('an inventory that has changed is refused, a password that has changed too', () => {

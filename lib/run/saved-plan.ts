@@ -1,9 +1,10 @@
-import { randomBytes, randomUUID, scryptSync } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { randomBytes, scryptSync } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Inventory } from '../inventory/inventory.ts';
 import { Problem, Problems } from '../problem.ts';
+import { writePrivateFile } from '../secret/private-output.ts';
 import { redact, Secret } from '../secret/secret.ts';
 import type { Step } from './events.ts';
 import type { HostPlan, Planned } from './plan.ts';
@@ -76,31 +77,23 @@ function fingerprint(inventory: Inventory<unknown>, salt: string): string {
 }
 
 /** Writes a plan, mode 0600, secrets blanked. @throws Problem where the file cannot be written */
-export async function savePlan(plan: SavedPlan, file: string): Promise<void> {
+export function savePlan(plan: SavedPlan, file: string): void {
   const text = JSON.stringify(plan, (_, value) => (typeof value === 'string' ? redact(value) : value), 2);
-  const fresh = `${file}.${randomUUID()}`;
-  try {
-    await writeFile(fresh, `${text}\n`, { mode: 0o600, flag: 'wx' });
-    await rename(fresh, file);
-  } catch (error) {
-    await rm(fresh, { force: true });
-    throw new Problem(
-      `the plan cannot be written to ${file} (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
-    );
-  }
+  writePrivateFile(file, `${text}\n`);
 }
 
 /** Reads a plan. @throws Problem where it is missing or is no plan */
 export async function loadPlan(file: string): Promise<SavedPlan> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Problem(
-      `the plan ${file} ${error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`}`,
+      `the plan "${file}" ${error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`}`,
       {
         hint: 'make one: --check --out FILE',
       },
     );
   });
   const parsed = schema.safeParse(parseJson(text));
+  if (parsed.success && parsed.data.hosts.length === 0) throw new Problem(`${file} is a plan of no host`);
   if (parsed.success) return parsed.data;
   throw new Problem(`${file} is no plan of this version`, { hint: 'make it anew: --check --out FILE' });
 }
@@ -134,16 +127,21 @@ export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now:
       hint: 'make a new plan: --check --out FILE',
     });
   }
+  const missing = plan.hosts
+    .filter(({ host }) => !now.some((each) => each.host === host))
+    .map(({ host }) => new Problem(`${host}: it is in the plan, and cannot be reached now`));
+  const failing = now.flatMap(({ tasks }) =>
+    tasks
+      .filter(({ outcome }) => outcome === 'failed')
+      .map(({ step }) => new Problem(`${step.host}: ${step.role}: ${step.resource}: it fails now`)),
+  );
   const problems = now.flatMap(({ host, tasks }) => {
     const before = seenTasks(plan.hosts.find((each) => each.host === host)?.tasks ?? []);
     return moves(host, before, seenTasks(tasks.flatMap(savedTask)));
   });
-  if (problems.length > 0) {
-    throw new Problems([
-      ...problems,
-      new Problem('nothing was changed', { hint: 'make a new plan: --check --out FILE' }),
-    ]);
-  }
+  const all = [...missing, ...failing, ...problems];
+  if (all.length === 0) return;
+  throw new Problems([...all, new Problem('nothing was changed', { hint: 'make a new plan: --check --out FILE' })]);
 }
 
 /** Predictions are no sight. */
@@ -161,7 +159,10 @@ function moves(host: string, before: readonly SavedTask[], after: readonly Saved
     const name = `${host}: ${task.role}: ${task.resource}`;
     if (!was) return [new Problem(`${name}: drifted ${since}`)];
     const { outcome, differences, note } = task;
-    const same = isDeepStrictEqual([was.outcome, was.differences, was.note], [outcome, differences, note]);
+    const same = isDeepStrictEqual(
+      [was.outcome, was.differences, was.note, was.commands],
+      [outcome, differences, note, task.commands],
+    );
     return same ? [] : [new Problem(`${name}: differs in another way ${since}`)];
   });
   return [...gone, ...others];

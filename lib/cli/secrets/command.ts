@@ -82,7 +82,8 @@ async function edit<P extends WantedPassword>(task: Task<P>): Promise<void> {
   const lock = await lockFor(held, task.keys, around.terminal);
   for (let text = held.text; ; ) {
     text = await around.edit(text, `${task.name}.secrets.yaml`);
-    if (text === held.text) return around.say('nothing changed');
+    // As git does: an editor that is left with nothing is one that was left.
+    if (text === held.text || text.trim() === '') return around.say('nothing changed');
     try {
       parseSecretValues(text, file, task.allowed);
       await put(task, held, text, lock);

@@ -42,9 +42,10 @@ export async function editPrivately(text: string, name: string, environment = pr
     // As git does: the command may have options in it.
     editor = spawn('/bin/sh', ['-c', `${command} "$1"`, 'sh', file], { stdio: 'inherit', env: withoutKeys });
     await ended(editor, command);
-    return await readFile(file, 'utf8');
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
   } catch (error) {
     if (error instanceof Problem) throw error;
+    if (error instanceof TypeError) throw new Problem('what was saved is not UTF-8 text: nothing was changed');
     const { code } = error as NodeJS.ErrnoException;
     throw new Problem(`the text cannot be edited (${code ?? 'unknown error'}): nothing was changed`);
   } finally {
