@@ -231,5 +231,5 @@ test('a question that nobody can answer is refused', async () => {
 test('a plan that is missing or no plan is refused', async () => {
   const run = await deploy(good, '--plan', join(folder, 'nowhere.json'));
   expect(run.exitCode, run.output).toBe(3);
-  expect(run.output).toMatch(/nowhere\.json does not exist\n {2}make one: --check --out FILE/);
+  expect(run.output).toMatch(/nowhere\.json" does not exist\n {2}make one: --check --out FILE/);
 });
