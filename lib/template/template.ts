@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { didYouMean } from '../inventory/suggest.ts';
 import { type Place, Problem, Problems } from '../problem.ts';
 import type { Content } from '../resource/content.ts';
 import { Secret } from '../secret/secret.ts';
-import { type FormatName, formatOf, formats } from './format.ts';
+import { type FormatName, formats } from './format.ts';
 import { maskedContent } from './mask.ts';
 import { placeOf } from './place.ts';
 import type { Source } from './source.ts';
@@ -13,16 +12,6 @@ import { syntaxProblem } from './syntax.ts';
 /** Text stands between quotes, a whole number may also stand bare. */
 export type Value = string | number | Secret;
 export type Values = Readonly<Record<string, Value>>;
-
-/**
- * Renders a template file; its name tells its format: .toml, .json, .sql, .yml (Compose).
- *
- * @param shownAs how the file is called in problems
- * @throws Problem or Problems as `renderTemplate`
- */
-export async function renderTemplateFile(file: string, values: Values, shownAs = file): Promise<Content> {
-  return renderTemplate(await readFile(file, 'utf8'), values, { file: shownAs, format: formatOf(file) });
-}
 
 /**
  * Puts values where `{{ name }}` stands. Each value is escaped for the template's format; then the whole is parsed by the format's
