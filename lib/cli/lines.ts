@@ -94,7 +94,11 @@ function commandLines(commands: readonly string[], { diff }: Style): string[] {
   return commands.flatMap((command) => {
     const [first = '', ...rest] = printable(command).split('\n');
     if (diff === 'whole') return [`$ ${first}`, ...rest.map((line) => `  ${line}`)];
-    return [rest.length > 0 ? `$ ${first} … (${rest.length} more ${rest.length === 1 ? 'line' : 'lines'}: --diff)` : `$ ${first}`];
+    return [
+      rest.length > 0
+        ? `$ ${first} … (${rest.length} more ${rest.length === 1 ? 'line' : 'lines'}: --diff)`
+        : `$ ${first}`,
+    ];
   });
 }
 

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { $ } from 'zx';
 import { onHost } from './lab-host.ts';
 
 /** The lab's passwords: canaries, for wherever one of them turns up, a secret has got out. */
@@ -63,4 +65,13 @@ export async function filesWithPasswords(host: string, passwords: readonly strin
      for log in $(docker ps -aq); do docker logs "$log" 2>&1 | grep -qF ${patterns} && docker inspect --format 'log of {{.Name}}' "$log"; done || true`,
   );
   return found.split('\n').filter((line) => line !== '');
+}
+
+/** Files of this machine that hold a password, beside those that the lab keeps them in: temporary ones, and what runs leave. */
+export async function filesHereWithPasswords(passwords: readonly string[]): Promise<string[]> {
+  const patterns = passwords.flatMap((password) => ['-e', password]);
+  const skipped = ['.lab', 'node_modules', '.git'].map((name) => `--exclude-dir=${name}`);
+  const places = [tmpdir(), '/dev/shm', '/run/rpc-playbooks', '.runs'];
+  const found = await $({ quiet: true, nothrow: true })`grep -rlF --devices=skip ${skipped} ${patterns} ${places}`;
+  return found.lines();
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checksums } from '../../lab/outside.mjs';
 import { resetHosts } from '../../lab/reset.mjs';
 import { labUp } from '../../lab/up.mjs';
-import { filesWithPasswords, labPasswords, watchProcesses } from './canary.ts';
+import { filesHereWithPasswords, filesWithPasswords, labPasswords, watchProcesses } from './canary.ts';
 import {
   blockNumber,
   files,
@@ -67,6 +67,7 @@ test('the first run takes bare hosts to a serving node of the older generation, 
     for (const password of passwords) expect(text).not.toContain(password);
   }
   for (const host of hosts) expect(await filesWithPasswords(host, passwords), host).toEqual([]);
+  expect(await filesHereWithPasswords(passwords)).toEqual([]);
 });
 
 test('a task that fails shows no password either', async () => {
