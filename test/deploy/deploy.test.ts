@@ -19,6 +19,8 @@ import { named, runPlaybook, summaryOf } from './playbook.ts';
 beforeAll(async () => {
   await labUp({ log: console.error });
   await resetHosts([...labHosts]);
+  // sshd answers before the boot is over, and what a boot still does is no change of ours.
+  for (const host of labHosts) await onHost(host, 'systemctl is-system-running --wait || true');
 });
 
 afterAll(async () => {
