@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { type FoundRecord, recordsIn } from '../../report/record.ts';
+import { safeName } from '../../report/record-name.ts';
 
 /** How the last run that could change a host went there. */
 export interface LastRun {
@@ -23,12 +24,20 @@ const mostRead = 20;
  */
 export async function lastRuns(directory: string, inventory: string): Promise<ReadonlyMap<string, LastRun>> {
   const found = new Map<string, LastRun>();
-  const names = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith(`-${inventory}.ndjson`));
-  for (const name of names.sort().reverse().slice(0, mostRead)) {
-    const text = await readFile(join(directory, name), 'utf8').catch(() => '');
+  const records = foundIn(directory).filter((record) => record.inventory === safeName(inventory));
+  for (const { path } of records.slice(0, mostRead)) {
+    const text = await readFile(path, 'utf8').catch(() => '');
     for (const [host, run] of runOf(text, inventory)) if (!found.has(host)) found.set(host, run);
   }
   return found;
+}
+
+function foundIn(directory: string): readonly FoundRecord[] {
+  try {
+    return recordsIn(directory);
+  } catch {
+    return [];
+  }
 }
 
 interface Event {
