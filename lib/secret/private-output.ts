@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, lstatSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Problem } from '../problem.ts';
 
 /**
@@ -30,13 +30,22 @@ export function privateTarget(path: string): string {
  */
 export function writePrivateFile(path: string, text: string): void {
   const target = privateTarget(path);
-  const fresh = `${target}.${randomUUID()}`;
   try {
-    writeFileSync(fresh, text, { mode: 0o600, flag: 'wx' });
+    putInPlace(target, text);
+  } catch (error) {
+    throw cannotWrite(path, error);
+  }
+}
+
+/** All of it or nothing, mode 0600: by a temporary name and a rename. @throws what the file system throws; nothing is left then */
+export function putInPlace(target: string, content: string | Uint8Array): void {
+  const fresh = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
+  try {
+    writeFileSync(fresh, content, { mode: 0o600, flag: 'wx', flush: true });
     renameSync(fresh, target);
   } catch (error) {
     rmSync(fresh, { force: true });
-    throw cannotWrite(path, error);
+    throw error;
   }
 }
 

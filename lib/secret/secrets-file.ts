@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto';
-import { open, readFile, realpath, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { readFile, realpath } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { Problem } from '../problem.ts';
 import { type AgeFile, type AgeIdentity, DoesNotOpen, decrypt, encrypt, NotSound, readAgeFile } from './age-file.ts';
 import { passphraseIdentity, passphraseRecipient } from './age-passphrase.ts';
 import { askUntilRight } from './ask.ts';
 import { findIdentities, identityVariable, type Keys, passphraseVariable } from './identities.ts';
+import { putInPlace } from './private-output.ts';
 import { parseRecipients } from './recipients.ts';
 
 /** A whole file of secrets is a few hundred bytes. */
@@ -170,21 +170,7 @@ export async function replaceSecretsFile(
     throw new Problem(`${file} was changed by somebody else meanwhile: nothing was written`, { hint: 'begin again' });
   }
   try {
-    const target = now ? await realpath(file) : file;
-    const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}`);
-    try {
-      const handle = await open(temporary, 'wx', 0o600);
-      try {
-        await handle.writeFile(bytes);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await rename(temporary, target);
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
-    }
+    putInPlace(now ? await realpath(file) : file, bytes);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new Problem(`cannot write ${file} (${code ?? 'unknown error'})`, {
