@@ -52,6 +52,12 @@ export class Problems extends Error {
   }
 }
 
+/** The exit code that an error leads to: what is no operator's mistake is a failure. */
+export function exitCodeOfError(error: unknown): ExitCode {
+  if (error instanceof Problem) return error.code;
+  return error instanceof Problems ? exitCode.badInput : exitCode.failed;
+}
+
 /** `file:line:column` as editors and terminals turn into a link. */
 export function describePlace(place: Place): string {
   return [place.file, place.line, place.column].filter((part) => part !== undefined).join(':');

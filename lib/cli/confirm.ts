@@ -42,7 +42,7 @@ export async function confirmPlan(
   return /^y(es)?$/.test(await ask(`make these changes on ${busy.map(({ host }) => host).join(', ')}? [y/N] `));
 }
 
-function doneEvent({ step, outcome, differences, note, error, commands }: Planned): RunEvent {
+function doneEvent({ step, outcome, differences, note, error, commands }: Omit<Planned, 'predicted'>): RunEvent {
   return { type: 'resource-done', step, outcome, differences, note, error, commands, seconds: 0 };
 }
 
@@ -52,17 +52,8 @@ export function confirmEachOn(style: Style, say: (line: string) => void, ask: As
   return async (step, seen) => {
     if (all) return true;
     const { differences, note } = seen;
-    const event: RunEvent = {
-      type: 'resource-done',
-      step,
-      outcome: 'pending',
-      differences,
-      note,
-      error: undefined,
-      commands: [],
-      seconds: 0,
-    };
-    for (const line of linesOf(event, { ...style, check: true })) say(line);
+    const task = { step, outcome: 'pending', differences, note, error: undefined, commands: [] } as const;
+    for (const line of linesOf(doneEvent(task), { ...style, check: true })) say(line);
     const answer = await ask('change it? [y]es, [N]o and stop here, [a]ll the rest ');
     all = /^a(ll)?$/.test(answer);
     return all || /^y(es)?$/.test(answer);

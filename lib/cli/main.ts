@@ -1,8 +1,7 @@
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import type { LoadOptions, VariablesOver } from '../inventory/load.ts';
 import { selectHosts } from '../inventory/pattern.ts';
-import { type ExitCode, exitCode, Problem, Problems } from '../problem.ts';
-import { writeReport } from '../report/write-report.ts';
+import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../problem.ts';
 import type { Listener } from '../run/events.ts';
 import { exitCodeOf } from '../run/exit-code.ts';
 import { listTasks } from '../run/list-tasks.ts';
@@ -24,7 +23,7 @@ import { interruption } from './interrupt.ts';
 import type { Style } from './lines.ts';
 import { hostLines, taskLines } from './listing.ts';
 import { liveOutput } from './live/live.ts';
-import { type Options, parseOptions, type SetVariable } from './options.ts';
+import { type Options, parseOptions, parseSet, refuseUnknownRoles, type SetVariable } from './options.ts';
 import { plainOutput } from './plain.ts';
 import { recordFolder, runRecord } from './run-record.ts';
 import { unlockOnTerminal } from './secrets/unlock.ts';
@@ -65,8 +64,7 @@ export async function main<V>(playbook: Playbook<V>, args: readonly string[], ar
     process.exitCode = await perform(playbook, args, around);
   } catch (error) {
     say(describeError(error, verbose));
-    process.exitCode =
-      error instanceof Problem ? error.code : error instanceof Problems ? exitCode.badInput : exitCode.failed;
+    process.exitCode = exitCodeOfError(error);
   }
 }
 
@@ -159,13 +157,15 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
     return exitCodeOf(result);
   } finally {
     release();
-    if (options.report !== undefined && record.path) report(record.path, options.report);
+    if (options.report !== undefined && record.path) await report(record.path, options.report);
   }
 }
 
 /** How a run ended outweighs that its report cannot be written. */
-function report(record: string, file: string): void {
+async function report(record: string, file: string): Promise<void> {
   try {
+    // Loaded only where it is asked for: a run does not wait for it.
+    const { writeReport } = await import('../report/write-report.ts');
     writeReport(record, file);
     say(`the report is in ${file}`);
   } catch (error) {
@@ -210,20 +210,15 @@ function narrowing({ roles, skippedRoles, startAt, set }: Options): SavedPlan['c
 function asPlanned(said: Options, plan: SavedPlan, playbook: string, roleNames: readonly string[]): Options {
   if (plan.playbook !== playbook) throw new Problem(`this is a plan of the playbook ${plan.playbook}`);
   const { roles, skippedRoles, startAt, set } = plan.chosen;
-  const again = parseOptions(
-    [
-      ...roles.map((name) => `--role=${name}`),
-      ...skippedRoles.map((name) => `--skip-role=${name}`),
-      ...set.flatMap((one) => ['--set', one.replace(/^--set /, '')]),
-    ],
-    roleNames,
-  );
-  return { ...said, inventory: said.inventory ?? plan.inventory.file, roles, skippedRoles, startAt, set: again.set };
+  refuseUnknownRoles([...roles, ...skippedRoles], roleNames);
+  const inventory = said.inventory ?? plan.inventory.file;
+  return { ...said, inventory, roles, skippedRoles, startAt, set: set.map(parseSet) };
 }
 
-function variableOver({ path, value, said }: SetVariable): VariablesOver {
+function variableOver({ path, value }: SetVariable): VariablesOver {
   const values = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
-  return { values: values as Readonly<Record<string, unknown>>, from: said.replace(/=[\s\S]*/, '') };
+  // Without the value: it might be a password in the wrong place.
+  return { values: values as Readonly<Record<string, unknown>>, from: `--set ${path.join('.')}` };
 }
 
 function selection({ roles, skippedRoles }: Options): (role: string) => boolean {

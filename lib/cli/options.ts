@@ -50,7 +50,7 @@ export interface Options {
 export interface SetVariable {
   readonly path: readonly string[];
   readonly value: unknown;
-  /** As it was given, for problems. */
+  /** `KEY=VALUE`, as it was given. */
   readonly said: string;
 }
 
@@ -141,10 +141,7 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
       throw new Problem(`--plan and --${fixed} do not go together`, { hint: 'a plan is followed as it was made' });
     }
   }
-  for (const role of [...given.role, ...given['skip-role']]) {
-    if (roleNames.includes(role)) continue;
-    throw new Problem(`unknown role "${role}"`, { hint: didYouMean(role, roleNames) });
-  }
+  refuseUnknownRoles([...given.role, ...given['skip-role']], roleNames);
   return {
     inventory: given.inventory,
     check: given.check,
@@ -177,13 +174,22 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
 /** No variable lies deeper. */
 const deepest = 20;
 
-/** The value is read as YAML, as in an inventory: the schema then says whether it is of the right type. */
-function parseSet(text: string): SetVariable {
-  const said = `--set ${text}`;
-  const [, key = '', value = ''] = /^([^=]*)=([\s\S]*)$/.exec(text) ?? [];
+/** @throws Problem for a role that the playbook has not */
+export function refuseUnknownRoles(roles: readonly string[], known: readonly string[]): void {
+  const role = roles.find((each) => !known.includes(each));
+  if (role !== undefined) throw new Problem(`unknown role "${role}"`, { hint: didYouMean(role, known) });
+}
+
+/**
+ * Reads a `KEY=VALUE`. The value is YAML, as in an inventory: the schema then says whether it is of the right type.
+ *
+ * @throws Problem where it is none
+ */
+export function parseSet(said: string): SetVariable {
+  const [, key = '', value = ''] = /^([^=]*)=([\s\S]*)$/.exec(said) ?? [];
   const path = key.split('.');
   if (path.some((part) => part === '')) {
-    throw new Problem(`${said}: must be KEY=VALUE`, { hint: 'such as --set ports.rpc_http=18123' });
+    throw new Problem(`--set ${said}: must be KEY=VALUE`, { hint: 'such as --set ports.rpc_http=18123' });
   }
   if (path.length > deepest) throw new Problem(`--set: a key of ${path.length} parts is none`);
   try {
@@ -191,6 +197,6 @@ function parseSet(text: string): SetVariable {
     if (document.errors.length > 0 || document.warnings.length > 0) throw new Error('no plain YAML');
     return { path, value: document.toJS({ maxAliasCount: 0 }) as unknown, said };
   } catch {
-    throw new Problem(`${said}: the value is no plain YAML`, { hint: 'put it in quotes: --set key=\'"text"\'' });
+    throw new Problem(`--set ${said}: the value is no plain YAML`, { hint: 'put it in quotes: --set key=\'"text"\'' });
   }
 }

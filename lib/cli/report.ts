@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { didYouMean } from '../inventory/suggest.ts';
-import { type ExitCode, exitCode, Problem, Problems } from '../problem.ts';
+import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../problem.ts';
 import { endingOf, eventOf } from '../report/ending.ts';
 import { type FoundRecord, readRecord, recordsIn } from '../report/record.ts';
 import { reportBeside, safeName } from '../report/record-name.ts';
@@ -58,8 +58,7 @@ export function reportCommand(args: readonly string[], around: ReportSurrounding
     return exitCode.converged;
   } catch (error) {
     around.complain(describeError(error));
-    if (error instanceof Problem) return error.code;
-    return error instanceof Problems ? exitCode.badInput : exitCode.failed;
+    return exitCodeOfError(error);
   }
 }
 

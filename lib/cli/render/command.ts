@@ -3,7 +3,7 @@ import type { LoadOptions } from '../../inventory/load.ts';
 import { selectHosts } from '../../inventory/pattern.ts';
 import { suggest } from '../../inventory/suggest.ts';
 import { printable } from '../../printable.ts';
-import { type ExitCode, exitCode, Problem, Problems } from '../../problem.ts';
+import { type ExitCode, exitCode, exitCodeOfError, Problem, Problems } from '../../problem.ts';
 import { redact } from '../../secret/secret.ts';
 import type { Paint } from '../colour.ts';
 import { type HelpPage, helpText, parseCommandLine } from '../command-line.ts';
@@ -108,8 +108,7 @@ export async function renderCommand<V>(args: readonly string[], bare: RenderSurr
     );
   } catch (error) {
     bare.complain(describeError(error));
-    if (error instanceof Problem) return error.code;
-    return error instanceof Problems ? exitCode.badInput : exitCode.failed;
+    return exitCodeOfError(error);
   }
 }
 

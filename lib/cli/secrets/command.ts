@@ -1,4 +1,4 @@
-import { type ExitCode, exitCode, Problem, Problems } from '../../problem.ts';
+import { type ExitCode, exitCode, exitCodeOfError, Problem, Problems } from '../../problem.ts';
 import { newPassword } from '../../secret/password.ts';
 import { changeSecretValues, parseSecretValues } from '../../secret/secret-values.ts';
 import { secretsFileOf } from '../../secret/secrets-file.ts';
@@ -42,8 +42,7 @@ export async function secretsCommandLine<P extends WantedPassword>(
     return exitCode.converged;
   } catch (error) {
     around.complain(describeError(error));
-    if (error instanceof Problem) return error.code;
-    return error instanceof Problems ? exitCode.badInput : exitCode.failed;
+    return exitCodeOfError(error);
   }
 }
 

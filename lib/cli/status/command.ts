@@ -5,7 +5,7 @@ import type { Inventory, InventoryHost } from '../../inventory/inventory.ts';
 import type { LoadOptions } from '../../inventory/load.ts';
 import { selectHosts } from '../../inventory/pattern.ts';
 import type { Health, HostStatus, WatchedHost, WatchOptions } from '../../node/status/host.ts';
-import { type ExitCode, exitCode, Problem, Problems } from '../../problem.ts';
+import { type ExitCode, exitCode, exitCodeOfError, Problem, Problems } from '../../problem.ts';
 import { Secret } from '../../secret/secret.ts';
 import { paintFor } from '../colour.ts';
 import { describeError } from '../describe-error.ts';
@@ -55,8 +55,7 @@ export async function statusCommand<V>(args: readonly string[], around: StatusSu
     return await show(options, inventory, chosen, becomePassword, around);
   } catch (error) {
     around.complain(describeError(error));
-    if (error instanceof Problem) return error.code;
-    return error instanceof Problems ? exitCode.badInput : exitCode.failed;
+    return exitCodeOfError(error);
   }
 }
 
