@@ -1,7 +1,6 @@
-import type { Progress, Reader } from '../host/host.ts';
 import { job } from '../resource/job.ts';
-import { sqlLiteral } from '../resource/postgres.ts';
 import { drift, expectation, ok, type Resource } from '../resource/resource.ts';
+import { restoreProgress } from './restore-progress.ts';
 import { restoreScript } from './restore-script.ts';
 import type { RestoreTool } from './restore-tool.ts';
 import { lookAtStores, type Store, verdictOf } from './restored.ts';
@@ -49,21 +48,6 @@ export function snapshotIsRestored({
       log: `${snapshotDirectory(vars)}/restore.log`,
     }),
     done: async (host) => verdictOf(await lookAtStores(host, { state, prover }, snapshot.replace_existing)),
-    progress: (host) => progressOf(host, { state, prover }),
+    progress: (host) => restoreProgress(host, [state, prover]),
   });
-}
-
-/** What is being copied or indexed, and how large both databases have become. Their final size is not known. */
-async function progressOf(host: Reader, { state, prover }: Stores): Promise<Progress | undefined> {
-  const databases = [state, prover].map(({ target }) => sqlLiteral(target.database)).join(', ');
-  const result = await host.sql(
-    state.target,
-    `select (select sum(pg_database_size(datname)) from pg_database where datname in (${databases})),
-            (select datname from pg_stat_progress_copy where datname in (${databases}) and command = 'COPY FROM' limit 1),
-            (select datname || ': ' || phase from pg_stat_progress_create_index where datname in (${databases}) limit 1)`,
-  );
-  const [size, copied, indexed] = (result.ok && result.rows[0]) || [];
-  if (!size) return undefined;
-  const what = indexed ? `restoring, ${indexed}` : copied ? `restoring, filling ${copied}` : 'restoring';
-  return { what, done: Number(size), unit: 'bytes' };
 }
