@@ -14,10 +14,19 @@ export interface Ended {
 
 /** A playbook run as an operator runs it, in a process of its own, with no terminal. */
 export function startPlaybook(name: string, ...args: readonly string[]) {
+  return startPlaybookIn({}, name, ...args);
+}
+
+/** The same with more in its environment. */
+export function startPlaybookIn(
+  environment: Readonly<Record<string, string>>,
+  name: string,
+  ...args: readonly string[]
+) {
   const child = spawn(process.execPath, ['node_modules/zx/build/cli.js', `playbooks/${name}.mjs`, ...args], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1' },
+    env: { ...process.env, NO_COLOR: '1', ...environment },
   });
   let stdout = '';
   let stderr = '';
@@ -40,6 +49,15 @@ export function startPlaybook(name: string, ...args: readonly string[]) {
 /** Runs a playbook to its end. */
 export function runPlaybook(name: string, ...args: readonly string[]): Promise<Ended> {
   return startPlaybook(name, ...args).ended;
+}
+
+/** The same with more in its environment. */
+export function runPlaybookIn(
+  environment: Readonly<Record<string, string>>,
+  name: string,
+  ...args: readonly string[]
+): Promise<Ended> {
+  return startPlaybookIn(environment, name, ...args).ended;
 }
 
 /** The rows of the summary table: what it says of each host. */

@@ -5,7 +5,7 @@ import type { Inventory, InventoryHost } from '../../inventory/inventory.ts';
 import type { LoadOptions } from '../../inventory/load.ts';
 import { selectHosts } from '../../inventory/pattern.ts';
 import type { Health, HostStatus, WatchedHost, WatchOptions } from '../../node/status/host.ts';
-import { type ExitCode, exitCode, exitCodeOfError, Problems } from '../../problem.ts';
+import { type ExitCode, exitCode, exitCodeOfError } from '../../problem.ts';
 import { Secret } from '../../secret/secret.ts';
 import { paintFor } from '../colour.ts';
 import { describeError } from '../describe-error.ts';

@@ -1,0 +1,56 @@
+// Loaded into a playbook's process before everything else (node --import): ends it by SIGKILL at the first boundary of a change at
+// which no run before it was ended. There are three of each change: before it, in its midst, after it.
+//
+// KILLED: a file that holds the boundaries so far, one JSON a line; this run's is added to it.
+// APPLY_SECONDS: JSON, how long each change took in a run that nobody killed. KILL_SEED: any text.
+import { createHash } from 'node:crypto';
+import { appendFileSync, readFileSync } from 'node:fs';
+
+const { KILLED: file = '', APPLY_SECONDS = '{}', KILL_SEED = '' } = process.env;
+/** @type {Record<string, number>} */
+const applySeconds = JSON.parse(APPLY_SECONDS);
+const killed = new Set(readFileSync(file, 'utf8').split('\n').filter(Boolean));
+/** @type {Map<string, NodeJS.Timeout>} */
+const waiting = new Map();
+
+/** @param {string} boundary @param {string} change */
+const keyOf = (boundary, change) => JSON.stringify([boundary, change]);
+
+/** @param {string} boundary @param {string} change */
+function killAt(boundary, change) {
+  const key = keyOf(boundary, change);
+  if (killed.has(key)) return;
+  appendFileSync(file, `${key}\n`);
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** From 0 to 1, the same for the same seed. @param {string} change */
+function part(change) {
+  return createHash('sha256').update(`${KILL_SEED} ${change}`).digest().readUInt32BE() / 2 ** 32;
+}
+
+/** @param {{ type: string, host: string, role: string, resource: string, outcome?: string }} event */
+function see({ type, host, role, resource, outcome }) {
+  const change = `${host} ${role}: ${resource}`;
+  if (type === 'resource-started') {
+    killAt('before', change);
+    if (killed.has(keyOf('amid', change))) return;
+    waiting.set(
+      change,
+      setTimeout(() => killAt('amid', change), part(change) * (applySeconds[change] ?? 1) * 1000),
+    );
+  } else if (type === 'resource-done' && waiting.has(change)) {
+    // It was over sooner than thought: this boundary is as good as the one after it.
+    clearTimeout(waiting.get(change));
+    waiting.delete(change);
+    killAt('amid', change);
+  } else if (type === 'resource-done' && outcome === 'changed') killAt('after', change);
+}
+
+const write = process.stdout.write.bind(process.stdout);
+/** @type {typeof process.stdout.write} */
+process.stdout.write = (/** @type {any} */ chunk, /** @type {any[]} */ ...rest) => {
+  const done = write(chunk, ...rest);
+  for (const line of String(chunk).split('\n')) if (line.startsWith('{')) see(JSON.parse(line));
+  return done;
+};

@@ -1,0 +1,74 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { resetHosts } from '../../../lab/reset.mjs';
+import { labUp } from '../../../lab/up.mjs';
+import { labHosts } from '../../deploy/lab-host.ts';
+import { changedLabInventory, folderForTest } from '../../deploy/lab-inventory.ts';
+import { runPlaybook, runPlaybookIn } from '../../deploy/playbook.ts';
+import { measured } from '../measured.ts';
+import { seed } from '../seed.ts';
+import { type Fingerprint, fingerprint } from './fingerprint.ts';
+
+const killer = fileURLToPath(new URL('./kill-at-boundary.mjs', import.meta.url));
+
+/** Of the deployment that nobody disturbed. */
+let undisturbed: Fingerprint;
+let applySeconds: Record<string, number>;
+
+beforeAll(async () => {
+  await labUp({ log: console.error });
+  await resetHosts([...labHosts]);
+  // One host at a time, as in the runs that are killed: what a host's change finds on the others is then the same.
+  const run = await runPlaybook('deploy', '-i', 'lab', '--forks', '1', '--json');
+  expect(run.exitCode, run.output).toBe(0);
+  applySeconds = secondsOfChanges(run.stdout);
+  undisturbed = await fingerprint();
+  await resetHosts([...labHosts]);
+});
+
+afterAll(() => resetHosts([...labHosts]));
+
+describe('the controller is killed (SIGKILL)', () => {
+  test('before, amid and after every change of a deployment from bare hosts: the next run goes on, and the end is the same', async ({
+    task,
+  }) => {
+    const folder = await folderForTest();
+    const inventory = await changedLabInventory({});
+    const file = join(folder, 'killed');
+    writeFileSync(file, '');
+    const environment = {
+      NODE_OPTIONS: `--import ${killer}`,
+      KILLED: file,
+      APPLY_SECONDS: JSON.stringify(applySeconds),
+      KILL_SEED: String(seed),
+    };
+    for (;;) {
+      const before = readFileSync(file, 'utf8');
+      const run = await runPlaybookIn(environment, 'deploy', '-i', inventory, '--forks', '1', '--json');
+      if (run.exitCode === 0) break;
+      // Killed, and nothing else: a run that fails by itself was not able to go on from where the one before it was killed.
+      expect(run.exitCode, `after ${before.trim().split('\n').at(-1)}:\n${run.output}`).toBe(null);
+    }
+    const boundaries = readFileSync(file, 'utf8').trim().split('\n');
+    const changes = Object.keys(applySeconds);
+    for (const change of changes) expect(boundaries.join('\n')).toContain(JSON.stringify(change));
+    measured(task, `${boundaries.length} runs killed at ${changes.length} changes`);
+    const again = await runPlaybook('deploy', '-i', inventory, '--check');
+    expect(again.exitCode, again.output).toBe(0);
+    expect(await fingerprint()).toEqual(undisturbed);
+  }, 3_600_000);
+});
+
+/** @param stdout a run's events, one a line @returns how long each change took, by `HOST ROLE: RESOURCE` */
+function secondsOfChanges(stdout: string): Record<string, number> {
+  const events = stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, string | number>);
+  const changed = events.filter(({ type, outcome }) => type === 'resource-done' && outcome === 'changed');
+  return Object.fromEntries(
+    changed.map(({ host, role, resource, seconds }) => [`${host} ${role}: ${resource}`, Number(seconds)]),
+  );
+}
