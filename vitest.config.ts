@@ -26,7 +26,18 @@ export default defineConfig({
         test: {
           name: 'lab',
           include: ['test/**/*.test.ts'],
+          exclude: ['test/faults/lab/**'],
           // One lab, one machine: its tests change hosts and must not meet.
+          fileParallelism: false,
+          testTimeout: 900_000,
+          hookTimeout: 1_200_000,
+        },
+      },
+      // Whole deployments under every fault there is: more than an hour (npm run faults).
+      {
+        test: {
+          name: 'faults',
+          include: ['test/faults/lab/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

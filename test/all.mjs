@@ -15,7 +15,8 @@ if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
 
 const lint = await show`npx biome check`;
 const types = await show`npx tsc -p .`;
-const tests = await show`npx vitest run --reporter=default --reporter=json --outputFile=${report}`;
+const tests =
+  await show`npx vitest run --project unit --project playbooks --project lab --reporter=default --reporter=json --outputFile=${report}`;
 
 /** @type {{ numPassedTests: number, numFailedTests: number, numTotalTestSuites: number, numFailedTestSuites: number }} */
 const counts = JSON.parse(await readFile(report, 'utf8'));
