@@ -171,7 +171,15 @@ test('frames that do not fit, or that found no room, are asked for again with ca
   };
   expect(await ask(tooLong)).toEqual({ text: 'hi', careful: [false, true] });
   expect(await ask(noRoom)).toEqual({ text: 'hi', careful: [false, true] });
-  expect(await ask(noRoom, noRoom)).toEqual({ text: expect.stringMatching(/fake: .*no room/), careful: [false, true] });
+  expect(await ask(noRoom, noRoom)).toEqual({
+    text: 'Error: fake: the host could not run a batch of reads (75): no room',
+    careful: [false, true],
+  });
+  expect((await ask(tooLong, tooLong)).text).toBe(
+    'Error: fake: the reply to a batch of reads cannot be taken apart: 42 bytes were announced and 55 came',
+  );
+  const noEnd = { ...fine, stdout: Buffer.from('6 codes\n2 o1\n0 e1\n8 total\n0 0 0\nhi') };
+  expect((await ask(noEnd)).text).toBe('Error: fake: the host did not say how a command ended: echo hi');
 });
 
 test('a failed exec fails every read of that tick, and no later one', async () => {

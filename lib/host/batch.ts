@@ -142,7 +142,10 @@ async function send(connection: Connection, commands: readonly Waiting[], way: '
   } catch (error) {
     // Some command left something running that writes on.
     if (error instanceof FramesDoNotFit && way === 'quick') return send(connection, commands, 'careful');
-    throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`${connection.name}: the reply to a batch of reads cannot be taken apart: ${why}`, {
+      cause: error,
+    });
   }
   for (const [index, waiting] of commands.entries()) {
     const output = outputs[index];

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { describeProblem } from '../problem.ts';
 import { Secret } from '../secret/secret.ts';
 import { findBecome } from './become.ts';
 import { Unreachable } from './failures.ts';
@@ -40,25 +41,51 @@ test('another name for root, sudo without a password, sudo with one', async () =
 });
 
 test.each([
-  ['a password is missing', [{ stderr: 'sudo: a password is required' }], undefined, /me wants|wants a password of me/],
+  [
+    'a password is missing',
+    [{ stderr: 'sudo: a password is required' }],
+    undefined,
+    /sudo wants a password of me\n {2}give become_password for this host in the inventory/,
+  ],
   [
     'a password is wrong',
     [{ stderr: 'sudo: a password is required' }, { stderr: 'Sorry, try again.\nsudo: no password was provided' }],
     password,
-    /did not take the password of me$/,
+    /sudo did not take the password of me\n {2}check become_password in the inventory/,
   ],
-  ['a terminal is wanted', [{ stderr: 'sudo: sorry, you must have a tty to run sudo' }], undefined, /wants a terminal/],
+  [
+    'a terminal is wanted',
+    [{ stderr: 'sudo: sorry, you must have a tty to run sudo' }],
+    undefined,
+    /sudo wants a terminal for me, and none is used here\n {2}put this into .*: Defaults:me !requiretty/,
+  ],
   [
     'the user may not',
     [{ stderr: 'sudo: a password is required' }, { stderr: 'me is not in the sudoers file.' }],
     password,
-    /may not become root/,
+    /me may not become root with sudo\n {2}allow it there, or log in as a user who may/,
   ],
-  ['there is no sudo', [{ stderr: 'sh: 1: sudo: not found' }], undefined, /sudo is not installed/],
-  ['the shell runs nothing', [{ stdout: 'Not available.\n' }], undefined, /did not run a command.*Not available/],
+  [
+    'there is no sudo',
+    [{ stderr: 'sh: 1: sudo: not found' }],
+    undefined,
+    /me is not root, and sudo is not installed\n {2}install sudo there, or log in as root/,
+  ],
+  [
+    'sudo itself is broken',
+    [{ stderr: 'sudo: /usr/bin/sudo must be owned by uid 0 and have the setuid bit set' }],
+    undefined,
+    /me could not become root: sudo: .* setuid bit set\n {2}try `sudo -n true` there by hand/,
+  ],
+  [
+    'the shell runs nothing',
+    [{ stdout: 'Not available.\n' }],
+    undefined,
+    /the login shell did not run a command \(it ended with 1\): Not available\.\n {2}the account needs a login shell that runs/,
+  ],
 ])('%s', async (_, answers, given, wanted) => {
   const failed = await findBecome('db-1', host(...answers).transport, 'me', given).catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(Unreachable);
-  expect((failed as Unreachable).message).toMatch(wanted);
+  expect(describeProblem(failed as Unreachable)).toMatch(wanted);
   expect((failed as Unreachable).message).toMatch(/^db-1: /);
 });

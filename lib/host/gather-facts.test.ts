@@ -5,7 +5,7 @@ import { parseCpu } from './cpu.ts';
 import { gatherFacts, leastOffset, parseRelease } from './gather-facts.ts';
 import { parseMounts } from './mounts.ts';
 import { createReader } from './reader.ts';
-import { connectLocally } from './testing.ts';
+import { connectLocally, standInFor } from './testing.ts';
 
 test('the facts of this machine, in one trip', async () => {
   const connection = await connectLocally();
@@ -20,6 +20,12 @@ test('the facts of this machine, in one trip', async () => {
     expect(mount.type).not.toMatch(/^(proc|sysfs|tmpfs|overlay)$/);
     expect(mount.size).toBeGreaterThanOrEqual(mount.available);
   }
+});
+
+test('a host that does not say what it is cannot be worked on', async () => {
+  standInFor('uname', 'echo "uname: broken" >&2; exit 1');
+  const reader = createReader(await connectLocally(), 'here');
+  await expect(gatherFacts(reader)).rejects.toThrow('here: uname gave no answer: uname: broken');
 });
 
 test('os-release with and without quotes', () => {

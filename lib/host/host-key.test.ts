@@ -29,14 +29,21 @@ test('a pinned key outranks known_hosts, which can still revoke it', async () =>
   const pinned = await checkHostKey('db-1', config, { hostKeys: [ed25519], knownHostsFile: known(`db-1 ${other}`) });
   expect([pinned.accept(blobOf(ed25519)), pinned.refusal()]).toEqual([true, undefined]);
   expect(pinned.accept(blobOf(other))).toBe(false);
-  expect(pinned.refusal()?.message).toMatch(/IS NOT THE ONE THAT IS KNOWN/);
+  const changed = pinned.refusal();
+  expect(changed?.message).toMatch(
+    /^db-1: THE HOST KEY OF db-1 IS NOT THE ONE THAT IS KNOWN\. .*\n {2}shown: .*\n {2}known: /,
+  );
+  expect(changed?.hint).toMatch(
+    /^nothing was sent to it\. .* replace the old one \(host_key in the inventory\) with\n/,
+  );
 
   const revoked = await checkHostKey('db-1', config, {
     hostKeys: [ed25519],
     knownHostsFile: known(`@revoked * ${ed25519}`),
   });
   expect(revoked.accept(blobOf(ed25519))).toBe(false);
-  expect(revoked.refusal()?.message).toMatch(/REVOKED/);
+  expect(revoked.refusal()?.message).toMatch(/^db-1: THE HOST KEY OF db-1 IS REVOKED: ssh-ed25519 SHA256:/);
+  expect(revoked.refusal()?.hint).toMatch(/marks this key @revoked; the host needs a new one$/);
 });
 
 test('several pinned keys, and one that is none', async () => {
@@ -56,5 +63,8 @@ test('a host key alias is looked up without a port', async () => {
 test('a known_hosts file that is not there knows nobody', async () => {
   const check = await checkHostKey('db-1', config, { hostKeys: [], knownHostsFile: '/nowhere/known_hosts' });
   expect(check.accept(blobOf(ed25519))).toBe(false);
+  expect(check.refusal()?.message).toMatch(
+    /^db-1: the host key of db-1 is not known, so it could be anybody's: ssh-ed25519 SHA256:/,
+  );
   expect(check.refusal()?.hint).toMatch(/ssh-keyscan -t ed25519 db-1 >> \/nowhere\/known_hosts/);
 });

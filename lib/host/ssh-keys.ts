@@ -40,6 +40,8 @@ export async function gatherLogin(name: string, config: SshConfig, identityFile:
   return { methods: [...byFile(named), ...byAgent, ...byFile(usual)], notes };
 }
 
+const lockedKey = 'is locked with a passphrase';
+
 /** A private key's file. `key` is missing where it cannot be used without a passphrase; `why` says so. */
 interface KeyFile {
   readonly path: string;
@@ -63,9 +65,11 @@ async function readNamedKey(name: string, path: string, agent: Agent | undefined
   throw new Unreachable(
     name,
     `the key file ${path} ${file.why}`,
-    agent
-      ? `add it to the agent: ssh-add ${path}`
-      : `start an agent and add it: eval "$(ssh-agent)" && ssh-add ${path}`,
+    file.why !== lockedKey
+      ? 'give another in the inventory: identity_file'
+      : agent
+        ? `add it to the agent: ssh-add ${path}`
+        : `start an agent and add it: eval "$(ssh-agent)" && ssh-add ${path}`,
   );
 }
 
@@ -76,7 +80,7 @@ async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   if (!(parsed instanceof Error)) {
     return { path, key: text, publicKey: Buffer.from(firstOf(parsed).getPublicSSH()), why: undefined };
   }
-  const why = /passphrase/i.test(parsed.message) ? 'is locked with a passphrase' : `cannot be used: ${parsed.message}`;
+  const why = /passphrase/i.test(parsed.message) ? lockedKey : `cannot be used: ${parsed.message}`;
   return { path, key: undefined, publicKey: await readPublicKey(`${path}.pub`), why };
 }
 

@@ -132,7 +132,12 @@ function explain(name: string, config: SshConfig, login: Login, error: SshError,
     case 'ENETUNREACH':
       return new TryAgain(name, `there is no route to ${where}`, 'check the address in the inventory', error);
     case 'EAI_AGAIN':
-      return new TryAgain(name, `the name server did not answer for ${config.host}`, undefined, error);
+      return new TryAgain(
+        name,
+        `the name server did not answer for ${config.host}`,
+        'check the network, or give an IP address in the inventory',
+        error,
+      );
   }
   // The library's words for a connection that the host ended, however soon that was.
   if (error.message === 'No response from server') {
@@ -146,18 +151,20 @@ function explain(name: string, config: SshConfig, login: Login, error: SshError,
   if (error.level === 'client-socket' || /^Connection lost before handshake/.test(error.message)) {
     return new TryAgain(name, `the connection to ${where} broke off: ${error.message}`, undefined, error);
   }
-  return new Unreachable(name, `no SSH connection to ${where}: ${error.message}`, undefined, error);
+  return new Unreachable(name, `no SSH connection to ${where}: ${error.message}`, byHand(config), error);
 }
 
 function notLetIn(name: string, config: SshConfig, login: Login, error: SshError): Unreachable {
   return new Unreachable(
     name,
     `${config.user} was not let in at ${config.host}: none of ${login.methods.length} ways to log in was accepted`,
-    [`try: ssh -v ${config.user}@${config.host}${config.port === 22 ? '' : ` -p ${config.port}`}`, ...login.notes].join(
-      '; ',
-    ),
+    [byHand(config), ...login.notes].join('; '),
     error,
   );
+}
+
+function byHand({ user, host, port }: SshConfig): string {
+  return `try: ssh -v ${user}@${host}${port === 22 ? '' : ` -p ${port}`}`;
 }
 
 function noKey(name: string, config: SshConfig, login: Login): Unreachable {

@@ -93,7 +93,8 @@ async function forward(name: string, label: string, jump: LoggedIn, { host, port
     return await jump.ssh.forwardOut('127.0.0.1', 0, host, port);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new TryAgain(name, `jump host ${label} could not reach ${host} port ${port}: ${why}`, undefined, error);
+    const hint = "is the host up, and does the jump host's firewall let it through?";
+    throw new TryAgain(name, `jump host ${label} could not reach ${host} port ${port}: ${why}`, hint, error);
   }
 }
 

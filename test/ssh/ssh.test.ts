@@ -103,7 +103,7 @@ test('a key that is not the known one is refused loudly, pinned or from known_ho
 
 test('a revoked key is refused even where it is known', async () => {
   const error = await refusal(knownHosts(`${hostPart()} ${sshd.hostKey}\n@revoked * ${sshd.hostKey}\n`));
-  expect(error.message).toMatch(/REVOKED/);
+  expect(error.message).toMatch(/THE HOST KEY OF .* IS REVOKED/);
 });
 
 test('a refused connection, a refused login and a locked key say so and name the host', async () => {
@@ -161,6 +161,19 @@ test('ten scripts at once get along with three channels', async () => {
   const atOnce = spans.map(([start = 0]) => spans.filter(([from = 0, to = 0]) => from <= start && start <= to).length);
   expect(Math.max(...atOnce)).toBeLessThanOrEqual(3);
   expect(connection.execs - before).toBe(10);
+});
+
+test('a host that takes no command at all says which setting is too low', async () => {
+  const own = await startSshd('MaxSessions 0');
+  try {
+    const connection = await open({ port: own.port, hostKeys: [own.hostKey], identityFile: own.clientKey });
+    await expect(connection.exec('true')).rejects.toMatchObject({
+      message: 'db-1: the host refuses to run more commands at once on one connection',
+      hint: 'its sshd_config should allow at least 3 (MaxSessions)',
+    });
+  } finally {
+    await own.stop();
+  }
 });
 
 test('reads of one tick are one exec, whatever they are', async () => {

@@ -74,6 +74,11 @@ test('a look that fails for another reason than absence is an error, not an abse
   expect(absent).toEqual({ status: 'fulfilled', value: undefined });
 });
 
+test('a host on which files cannot be looked at says so, and not that there are none', async () => {
+  standInFor('sha256sum', 'echo "libcrypto.so.3: cannot open" >&2; exit 127');
+  await expect((await open()).host.sha256('/etc/passwd')).rejects.toThrow('sha256sum: libcrypto.so.3: cannot open');
+});
+
 test('sha256 and read: content of files, through links; nothing of what is none', async () => {
   const { connection, host } = await open();
   const root = temporaryDirectory();
@@ -307,4 +312,6 @@ test('sql: a container or a server that is not there fails every query with the 
     { ok: false, error: 'Error: No such container: state-db' },
     { ok: false, error: 'Error: No such container: state-db' },
   ]);
+  standInFor('docker', 'cat >/dev/null; exit 1');
+  expect(await (await open()).host.sql(target, 'SELECT 1')).toEqual({ ok: false, error: 'psql gave no answer' });
 });
