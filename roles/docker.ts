@@ -56,17 +56,23 @@ function engine(facts: Facts): Resource {
 }
 
 function composeAnswers(): Resource {
-  return expectation('docker compose answers', async (host) => {
-    const [docker, plugin, program] = await Promise.all([
-      host.$`command -v docker`,
-      host.$`docker compose version`,
-      host.$`docker-compose version`,
-    ]);
-    if (!docker.ok) return unknownUntil('docker is installed');
-    if (plugin.ok || program.ok) return ok;
-    // 127 is the shell's for a program that is not there; docker itself does not know the word without its plugin.
-    return program.exitCode === 127
-      ? unknownUntil('docker compose is installed')
-      : drift('neither docker compose nor docker-compose can be run');
-  });
+  return expectation(
+    'docker compose answers',
+    async (host) => {
+      const [docker, plugin, program] = await Promise.all([
+        host.$`command -v docker`,
+        host.$`docker compose version`,
+        host.$`docker-compose version`,
+      ]);
+      if (!docker.ok) return unknownUntil('docker is installed');
+      if (plugin.ok || program.ok) return ok;
+      // 127 is the shell's for a program that is not there; docker itself does not know the word without its plugin.
+      return program.exitCode === 127
+        ? unknownUntil('docker compose is installed')
+        : drift('neither docker compose nor docker-compose can be run');
+    },
+    {
+      hint: 'try docker compose version on the host; its package is docker-compose-v2, docker-compose or docker-compose-plugin',
+    },
+  );
 }

@@ -20,7 +20,7 @@ export default role<Variables>('preflight', async (context) => [
   ...hardware(context),
   ...ports(context),
   ...roles(context),
-  await databasesAgree(context),
+  ...(await databasesAgree(context)),
   ...addresses(context),
 ]);
 
@@ -38,11 +38,14 @@ function system({ facts }: Deployment): Resource[] {
     known(
       'distribution is Debian 12 or 13, or Ubuntu 22.04 or 24.04',
       distributions.includes(`${id} ${version}`) ? ok : drift(`it is ${title || 'unknown'}`),
+      { hint: 'install one of these on the host' },
     ),
     known('processor is x86_64', facts.architecture === 'x86_64' ? ok : drift(`it is ${facts.architecture}`), {
       hint: 'the images of the node and the prover are made for x86_64 alone',
     }),
-    known('systemd is the first process', facts.systemd ? ok : drift('it is not')),
+    known('systemd is the first process', facts.systemd ? ok : drift('it is not'), {
+      hint: 'units of systemd run the node: use a host that boots with it',
+    }),
     ...requiredCpuFlags.map((flag) =>
       known(
         `processor has ${flag}`,
@@ -79,11 +82,11 @@ function ports({ host }: Deployment): Resource[] {
 }
 
 function roles({ host, hosts, vars }: Deployment): Resource[] {
-  const databases = hosts.filter(({ groups }) => groups.includes('database')).map(({ name }) => name);
+  const databases = databasesOf(hosts);
   const one = known(
     'there is exactly one Database+Sync server',
     databases.length === 1 ? ok : drift(databases.length === 0 ? 'there is none' : `there are ${databases.join(', ')}`),
-    { hint: 'two synchronizers on one database corrupt it' },
+    { hint: 'name one in group database: two synchronizers on one database corrupt it' },
   );
   if (host.groups.includes('database')) return [one, ...region(vars)];
   const noSync = expectation(
@@ -94,12 +97,20 @@ function roles({ host, hosts, vars }: Deployment): Resource[] {
   return [one, noSync];
 }
 
+function databasesOf(hosts: Deployment['hosts']): string[] {
+  return hosts.filter(({ groups }) => groups.includes('database')).map(({ name }) => name);
+}
+
 /** The network's own rule for its synchronizer. Only the main network has one that binds. */
 function region({ network, region: own }: Variables): Resource[] {
   const main = network.kind === 'main';
   if (network.region === undefined) {
     return main
-      ? [known('the region of the Database+Sync server is prescribed', drift('network.region is not set'))]
+      ? [
+          known('the region of the Database+Sync server is prescribed', drift('network.region is not set'), {
+            hint: 'say in the inventory which region the network prescribes: network: { region: … }',
+          }),
+        ]
       : [];
   }
   const same = own?.toLowerCase() === network.region.toLowerCase();
@@ -112,7 +123,8 @@ function region({ network, region: own }: Variables): Resource[] {
   ];
 }
 
-async function databasesAgree({ host, vars, hosts }: Deployment): Promise<Resource> {
+async function databasesAgree({ host, vars, hosts }: Deployment): Promise<Resource[]> {
+  if (databasesOf(hosts).length !== 1) return [];
   const server = databaseHost(hosts);
   const read = async (of: typeof host) => {
     const { files } = await renderHost({ host: of, vars: of.vars, hosts });
@@ -123,11 +135,13 @@ async function databasesAgree({ host, vars, hosts }: Deployment): Promise<Resour
   const published = [`${server.reach.address}:${port}`, `[${server.reach.address}]:${port}`] as const;
   const local = host.name === server.name ? ([`state-db:5432`, `127.0.0.1:${port}`] as const) : [];
   const found = disagreements(own, its, [...published, ...local]);
-  return known(
-    'database host, user and password are the same in all files',
-    found.length === 0 ? ok : drift(found.join('; ')),
-    { hint: 'see templates/' },
-  );
+  return [
+    known(
+      'database host, user and password are the same in all files',
+      found.length === 0 ? ok : drift(found.join('; ')),
+      { hint: 'put the names back that stood there in templates/: git diff templates/' },
+    ),
+  ];
 }
 
 /** Every address outside that this host needs. What it has fetched already, it does not need again. */
@@ -138,21 +152,28 @@ function addresses({ host, vars }: Deployment): Resource[] {
     return isDone ? ok : reached;
   };
   const common = [
-    expectation('trusted sequencer answers', (reader) =>
-      answersJsonRpc(reader, trusted_sequencer_url, 'eth_blockNumber'),
+    expectation(
+      'trusted sequencer answers',
+      (reader) => answersJsonRpc(reader, trusted_sequencer_url, 'eth_blockNumber'),
+      { hint: 'check network.trusted_sequencer_url in the inventory, and the firewall of this host' },
     ),
     expectation('layer 1 answers', (reader) => answersJsonRpc(reader, l1_rpc_url, 'eth_blockNumber'), {
-      hint: 'the node ends at its start when it does not',
+      hint: 'check network.l1_rpc_url in the inventory: the node ends at its start when layer 1 does not answer',
     }),
-    expectation('genesis file can be downloaded', (reader) =>
-      unless(
-        reader.sha256(genesisPath(vars)).then((sha256) => sha256 === genesis.sha256),
-        downloads(reader, genesis.url),
-      ),
+    expectation(
+      'genesis file can be downloaded',
+      (reader) =>
+        unless(
+          reader.sha256(genesisPath(vars)).then((sha256) => sha256 === genesis.sha256),
+          downloads(reader, genesis.url),
+        ),
+      { hint: 'check network.genesis.url in the inventory' },
     ),
     ...registries(vars).map(({ name, url, images }) =>
-      expectation(`image registry ${name} answers`, (reader) =>
-        unless(imagesAreThere(reader, images), registryAnswers(reader, url)),
+      expectation(
+        `image registry ${name} answers`,
+        (reader) => unless(imagesAreThere(reader, images), registryAnswers(reader, url)),
+        { hint: 'check images and registry in the inventory' },
       ),
     ),
   ];
@@ -167,12 +188,16 @@ function snapshotAddresses(vars: Variables, unless: Unless): Resource[] {
     (await readHolding(reader, { archive: archives.state, target: stateDatabase(vars) })).is === 'restored';
   const { restore_with, source } = vars.snapshot;
   const fetched = ([archives.state, archives.prover] as const).map(({ store, url }) =>
-    expectation(`${store} snapshot can be downloaded`, (reader) => unless(isRestored(reader), downloads(reader, url))),
+    expectation(`${store} snapshot can be downloaded`, (reader) => unless(isRestored(reader), downloads(reader, url)), {
+      hint: `check snapshot.${store}.url in the inventory`,
+    }),
   );
   const repository = restore_with === 'source' ? source?.repository : undefined;
   if (repository === undefined) return fetched;
-  const built = expectation('source repository of the node answers', (reader) =>
-    unless(isRestored(reader), downloads(reader, gitAddress(repository))),
+  const built = expectation(
+    'source repository of the node answers',
+    (reader) => unless(isRestored(reader), downloads(reader, gitAddress(repository))),
+    { hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image' },
   );
   return [...fetched, built];
 }

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { drift, ok } from '../resource/resource.ts';
-import { chronySources, trackingVerdict, withoutServers } from './chrony.ts';
+import { toldHost } from '../resource/told-host.ts';
+import { chronySources, clockIsSynchronised, trackingVerdict, withoutServers } from './chrony.ts';
 
 test('each time server gets a line of its own', () => {
   expect(chronySources(['192.0.2.1', 'time.example'])).toBe('server 192.0.2.1 iburst\nserver time.example iburst\n');
@@ -28,4 +29,20 @@ test('no chosen server, or a clock far off it, do not', () => {
   expect(trackingVerdict(tracking('0.0', 'Not synchronised'))).toEqual(drift('chrony has not chosen a time server'));
   expect(trackingVerdict(tracking('-3.5', 'Normal'))).toEqual(drift('the clock is -3.5 s off 172.30.77.10'));
   expect(trackingVerdict('')).toMatchObject({ is: 'drift' });
+});
+
+test('a clock that no server sets is told with what chrony knows of them', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const host = toldHost(
+    [
+      [/tracking$/, tracking('0.0', 'Not synchronised')],
+      [/sources$/, '^? 192.0.2.1   0   6   0   -     +0ns[   +0ns] +/-    0ns\n'],
+    ],
+    { sleep: async (seconds) => void vi.advanceTimersByTime(seconds * 1000) },
+  );
+  await expect(clockIsSynchronised().apply(host)).rejects.toMatchObject({
+    message: expect.stringMatching(/^no time server was chosen within \d+ s\n\^\? 192\.0\.2\.1/),
+    hint: 'check time_servers in the inventory, and that UDP port 123 is open to them',
+  });
 });

@@ -1,4 +1,5 @@
 import type { Reader } from '../host/host.ts';
+import { exitCode, Problem } from '../problem.ts';
 import { pause } from '../resource/pause.ts';
 import { drift, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { editableText, rewrite } from '../resource/rewrite.ts';
@@ -53,7 +54,10 @@ export function clockIsSynchronised(): Resource {
         if (verdict.is === 'ok') return;
         if (waited >= synchronisationLimit) {
           const sources = await host.$`chronyc -n sources`;
-          throw new Error(`no time server was chosen within ${synchronisationLimit} s\n${sources.text()}`.trim());
+          throw new Problem(`no time server was chosen within ${synchronisationLimit} s\n${sources.text()}`.trim(), {
+            hint: 'check time_servers in the inventory, and that UDP port 123 is open to them',
+            code: exitCode.failed,
+          });
         }
         host.progress({
           what: 'waiting for a time server',

@@ -13,11 +13,11 @@ export interface Component {
   readonly service: Resource;
 }
 
-/** @throws Error when the component does not belong on that host */
+/** @throws TypeError when the component does not belong on that host */
 export async function component(context: Context<Variables>, name: ComponentName): Promise<Component> {
   const { services } = await renderHost(context);
   const service = services[name];
-  if (!service) throw new Error(`${context.host.name} (${context.host.groups.join(', ')}) runs no ${name}`);
+  if (!service) throw new TypeError(`${context.host.name} (${context.host.groups.join(', ')}) runs no ${name}`);
   const directory = context.vars.paths.deployment;
   return {
     image: dockerImage(service.image),

@@ -38,6 +38,11 @@ test('every shorter beginning is read without an error', () => {
 test.each([
   [Buffer.alloc(0), 'empty'],
   [gzipSync('x'), 'a gzip file (a real .tar.gz)'],
+  [Buffer.from('PK\x03\x04'), 'a zip file'],
+  [Buffer.from('28b52ffd', 'hex'), 'a zstd file'],
+  [Buffer.from('fd377a585a00', 'hex'), 'an xz file'],
+  [Buffer.concat([Buffer.alloc(257, 'a'), Buffer.from('ustar')]), 'a tar file'],
+  [Buffer.from('PGDMP\x01\x0e\x00\x04\x08\x03'), 'a PostgreSQL dump in another than the custom format'],
   [Buffer.from('\n<!DOCTYPE html><html>not found</html>'), 'a web page (HTML)'],
   [Buffer.from('<?xml version="1.0"?><Error>'), 'an XML document (often an error of the file store)'],
   [Buffer.from('{"error":"gone"}'), 'JSON'],

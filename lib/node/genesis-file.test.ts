@@ -64,6 +64,13 @@ test('another file than the inventory means, or one with faults, is never put wh
   );
   expect(faulty.there.has(inPlace)).toBe(false);
 
+  const wrong = JSON.stringify({ ...JSON.parse(sound()), genesis: Array.from({ length: 30 }, () => ({})) });
+  const hopeless = await setUp(wrong, { [downloaded]: wrong });
+  await expect(hopeless.resource.apply(hopeless.host)).rejects.toMatchObject({
+    message: expect.stringMatching(/is refused:\n {2}genesis\[0\]\.balance is missing\n[\s\S]*\n {2}and \d+ more$/),
+    hint: 'it has to be one for chain id 55555 and the current generation of the node; see network.genesis in the inventory',
+  });
+
   const missing = await setUp(sound(), {});
   await expect(missing.resource.apply(missing.host)).rejects.toThrow(`${downloaded} is not there`);
 });

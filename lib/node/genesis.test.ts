@@ -118,6 +118,12 @@ test.each<[string[], (genesis: Genesis) => void]>([
     ['genesis[1].contractName is missing, and so is accountName'],
     (g) => Reflect.deleteProperty(g.genesis[1] ?? {}, 'accountName'),
   ],
+  [['l1Config must be an object'], (g) => Object.assign(g, { l1Config: 7 })],
+  [['genesis[0].storage must be an object'], (g) => Object.assign(g.genesis[0] ?? {}, { storage: 'x' })],
+  [
+    ['genesis[0].storage.slot: this key must be a number of up to 32 bytes in hex, 0x…'],
+    (g) => Object.assign(g.genesis[0] ?? {}, { storage: { slot: '0x1' } }),
+  ],
   [['genesis[0].storage.0x0 must be text'], (g) => Object.assign(g.genesis[0] ?? {}, { storage: { '0x0': 1 } })],
   [['genesis[1].address is that of genesis[0]'], (g) => Object.assign(g.genesis[1] ?? {}, { address: address('A') })],
 ])('%s', (expected, spoil) => {

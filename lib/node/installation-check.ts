@@ -65,6 +65,11 @@ async function judge<T>(host: Reader, asked: Promise<Answer<T>>, verdict: (value
 /** The server did not give what was asked for; it may yet. */
 class NotYet extends Error {}
 
+/** The server did not give what was asked for, however often it was asked. */
+class NoAnswer extends Error {
+  readonly hint = 'see docker logs json-rpc';
+}
+
 /** Asks again and again. @throws the last error, with json-rpc's last words where it does not even run */
 async function persistently<T>(
   host: Writer,
@@ -89,6 +94,6 @@ async function persistently<T>(
     },
   ).catch((error: unknown) => {
     if (!(error instanceof NotYet)) throw error;
-    throw new Error(`${error.message} (asked ${attempts} times, every ${pause_seconds} s)`);
+    throw new NoAnswer(`${error.message} (asked ${attempts} times, every ${pause_seconds} s)`);
   });
 }

@@ -91,7 +91,29 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'one database for two',
     [[['vars', 'credentials', 'prover', 'database'], 'state_db']],
-    /credentials\.prover\.database is the state database/,
+    /credentials\.prover\.database is the state database: the prover needs one of its own/,
+  ],
+  ['no port', [[['vars', 'ports'], { pool_db: 0 }]], /ports\.pool_db must be at least 1$/m],
+  [
+    'words for a number',
+    [[['vars', 'verify'], { pause_seconds: 'two' }]],
+    /verify\.pause_seconds must be a number, not text/,
+  ],
+  ['half a port', [[['vars', 'ports'], { pool_db: 1.5 }]], /ports\.pool_db must be a whole number, not a number/],
+  [
+    'a list with nothing in it',
+    [[['groups', 'rpc', 'rpc-1', 'host_key'], []]],
+    /groups\.rpc\.rpc-1\.host_key must have at least 1 in it/,
+  ],
+  [
+    'one user for two',
+    [[['vars', 'credentials', 'prover', 'user'], 'state_user']],
+    /credentials\.prover\.user is the state database's user: the init script creates another/,
+  ],
+  [
+    'an alert that would never end',
+    [[['vars', 'disk_alert'], { warn_percent: 80, clear_percent: 80 }]],
+    /disk_alert\.clear_percent must be below disk_alert\.warn_percent/,
   ],
   [
     'formatting what is not named',

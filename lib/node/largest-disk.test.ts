@@ -87,15 +87,34 @@ test('disks of the same size are as good as each other', () => {
 
 test('no disk at all is said in words', () => {
   expect(() => choose([mounted('/', 50, { type: 'overlay', source: 'overlay' })])).toThrow(
-    /no mounted, writable, local disk/,
+    expect.objectContaining({
+      message: 'no mounted, writable, local disk was found for the data of Docker',
+      hint: 'mount one, or name it in the inventory: docker_root: { disk: … }',
+    }),
   );
 });
 
 test('a disk can be named by its mount point, whatever its size', () => {
   expect(choose([mounted('/', 500), mounted('/srv', 20)], '/srv').root).toBe('/srv/docker');
-  expect(() => choose([mounted('/', 500)], '/srv')).toThrow(/nothing is mounted at \/srv/);
-  expect(() => choose([mounted('/', 500), mounted('/srv', 20, { options: ['ro'] })], '/srv')).toThrow(/read-only/);
-  expect(() => choose([mounted('/', 500), mounted('/srv', 20, { type: 'nfs4' })], '/srv')).toThrow(/nfs4/);
+  expect(() => choose([mounted('/', 500)], '/srv')).toThrow(
+    expect.objectContaining({
+      message: 'nothing is mounted at /srv, which the inventory names as the disk for the data of Docker',
+      hint: 'mount it, or name a block device (/dev/…) or one of: /',
+    }),
+  );
+  expect(() => choose([mounted('/', 500), mounted('/srv', 20, { options: ['ro'] })], '/srv')).toThrow(
+    expect.objectContaining({
+      message: '/srv, which the inventory names as the disk for the data of Docker, is mounted read-only',
+      hint: 'mount it so that it can be written to, or name another: docker_root: { disk: … }',
+    }),
+  );
+  expect(() => choose([mounted('/', 500), mounted('/srv', 20, { type: 'nfs4' })], '/srv')).toThrow(
+    expect.objectContaining({
+      message:
+        '/srv, which the inventory names as the disk for the data of Docker, is a nfs4 file system; Docker needs one of ext4, xfs, btrfs, ext3',
+      hint: 'name another: docker_root: { disk: … }',
+    }),
+  );
 });
 
 test('a disk can be named by its block device', () => {
@@ -148,6 +167,9 @@ test('whatever is mounted, the choice is the largest usable one and independent 
 test('a named disk is not made ready for a folder where another one is mounted', () => {
   const mounts = [mounted('/', 50), mounted('/data', 100)];
   expect(() => choose(mounts, '/dev/blank', [device('/dev/blank')])).toThrow(
-    '/dev/blank cannot be mounted at /data: /dev/disk-data is mounted there already',
+    expect.objectContaining({
+      message: '/dev/blank cannot be mounted at /data: /dev/disk-data is mounted there already',
+      hint: 'give it a folder of its own in the inventory (paths: { data: … }), or name the disk that is there (docker_root: { disk: /data })',
+    }),
   );
 });

@@ -89,13 +89,22 @@ function namedDisk(
 }
 
 function usableMount(mount: Mount, mounts: readonly Mount[]): DockerDisk {
-  const refuse = (why: string) =>
+  const refuse = (why: string, hint: string) =>
     new Problem(`${mount.target}, which the inventory names as the disk for the data of Docker, ${why}`, {
+      hint,
       code: exitCode.failed,
     });
-  if (!isWritable(mount)) throw refuse('is mounted read-only');
+  if (!isWritable(mount)) {
+    throw refuse(
+      'is mounted read-only',
+      'mount it so that it can be written to, or name another: docker_root: { disk: … }',
+    );
+  }
   if (!suitable.includes(mount.type))
-    throw refuse(`is a ${mount.type} file system; Docker needs one of ${suitable.join(', ')}`);
+    throw refuse(
+      `is a ${mount.type} file system; Docker needs one of ${suitable.join(', ')}`,
+      'name another: docker_root: { disk: … }',
+    );
   return { ...on(mount.target, mounts), equals: [] };
 }
 

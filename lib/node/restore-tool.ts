@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 import type { Reader } from '../host/host.ts';
 import { quote } from '../host/quote.ts';
-import { Problem } from '../problem.ts';
 import { dockerImage } from '../resource/docker-image.ts';
 import { job } from '../resource/job.ts';
 import { meansTo } from '../resource/means-to.ts';
@@ -29,7 +28,7 @@ export interface RestoreTool {
  * client too.
  *
  * @param configuration path of snapshot_restore.toml
- * @throws Problem where the inventory asks for a build and names no source
+ * @throws TypeError where a build is asked for and no source is named: an inventory is not loaded then
  */
 export function restoreTool(vars: Variables, configuration: string): RestoreTool {
   return vars.snapshot.restore_with === 'image' ? fromImage(vars, configuration) : fromSource(vars);
@@ -49,9 +48,7 @@ function fromImage(vars: Variables, configuration: string): RestoreTool {
 function fromSource(vars: Variables): RestoreTool {
   const { source } = vars.snapshot;
   if (!source) {
-    throw new Problem('snapshot.source is not set, and the restore tool is to be built from source', {
-      hint: 'name repository and ref under snapshot.source, or set snapshot.restore_with: image',
-    });
+    throw new TypeError('snapshot.source is not set, and the restore tool is to be built from source');
   }
   const binary = basename(vars.node_binary);
   const path = `${snapshotDirectory(vars)}/tool/${source.ref.replaceAll('/', '_')}/${binary}`;

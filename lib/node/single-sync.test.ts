@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isInNetworkOf } from './single-sync.ts';
+import { runningContainer, toldHost } from '../resource/told-host.ts';
+import { isInNetworkOf, noForeignSynchronizer } from './single-sync.ts';
 
 const container = {
   raw: { NetworkSettings: { Networks: { rpc_node: { IPAddress: '172.18.0.2', IPPrefixLen: 16 } } } },
@@ -17,4 +18,17 @@ test.each([
 
 test('without a container nothing is in its network', () => {
   expect(isInNetworkOf(undefined, '172.18.0.2')).toBe(false);
+});
+
+test('a stranger at the state database is named, with what to do', async () => {
+  const host = toldHost([[/^getent/, '']], {
+    container: async () => ({ ...runningContainer, ...container }),
+    sql: async () => ({ ok: true, rows: [['203.0.113.4'], ['10.0.0.1'], ['172.18.0.5']] }),
+  });
+  const alone = noForeignSynchronizer({ container: 'state-db', user: 'u', database: 'd' }, ['10.0.0.1']);
+  await expect(alone.apply(host)).rejects.toMatchObject({
+    message:
+      'no other synchronizer uses the state database: a node on 203.0.113.4 is connected to it, and that is no host of this inventory',
+    hint: 'stop the node there: two synchronizers on one state database corrupt it',
+  });
 });

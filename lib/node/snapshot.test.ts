@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest';
+import { drift } from '../resource/resource.ts';
+import { rootsFile, toldHost } from '../resource/told-host.ts';
 import type { DumpHeader } from './dump.ts';
-import { archiveProblems, archivesOf, bytesNeeded, contentLength } from './snapshot.ts';
+import {
+  archiveProblems,
+  archivesHoldTheirTables,
+  archivesOf,
+  bytesNeeded,
+  contentLength,
+  roomForSnapshot,
+} from './snapshot.ts';
 
 const archive = (name: string) => ({ url: `http://snapshots/${name}`, sha256: 'a'.repeat(64) });
 const snapshot = { state: archive('state'), prover: archive('prover'), date: '2024-05-01' };
@@ -81,4 +90,45 @@ test('the size is that of the last answer, after redirects', () => {
 test('room is needed for what is still to come and for the database', () => {
   expect(bytesNeeded({ total: 100, here: 0 })).toBe(400);
   expect(bytesNeeded({ total: 100, here: 100 })).toBe(300);
+});
+
+test('too little room is told in numbers, and an archive that cannot be asked for by its address', async () => {
+  const room = roomForSnapshot(archives, '/data');
+  const small = toldHost([
+    [/^df/, '  1000000000\n'],
+    [/curl/, 'HTTP/1.1 200\r\ncontent-length: 1000000000\r\n'],
+  ]);
+  await expect(room.apply(small)).rejects.toMatchObject({
+    message: 'there is room for the snapshot: 8.0 GB needed in /data, 1.0 GB free',
+    hint: 'make room, or put paths.data on a larger disk',
+  });
+  const silent = toldHost([
+    [/^df/, '1\n'],
+    [/curl.*snapshots\/state/s, { exitCode: 22, stderr: 'curl: (22) The requested URL returned error: 404' }],
+    [/curl/, 'HTTP/1.1 200\r\n'],
+  ]);
+  expect(await room.check(silent)).toEqual(
+    drift(
+      'http://snapshots/state: The requested URL returned error: 404; http://snapshots/prover does not tell its size',
+    ),
+  );
+});
+
+test('fetched archives that pg_restore cannot read, or that hold something else, are told', async () => {
+  const host = toldHost(
+    [
+      [/^command -v/, ''],
+      [
+        /testnet_state_db/,
+        { exitCode: 1, stderr: 'pg_restore: error: input file does not appear to be a valid archive' },
+      ],
+      [/^pg_restore/, '215; 1259 16390 TABLE state l2block u\n'],
+    ],
+    { stat: async () => rootsFile },
+  );
+  await expect(archivesHoldTheirTables(archives).apply(host)).rejects.toMatchObject({
+    message:
+      'snapshot archives hold what their names say: /data/snapshot/testnet_state_db.sql.tar.gz: pg_restore: error: input file does not appear to be a valid archive; /data/snapshot/testnet_prover_db.sql.tar.gz holds no table state.nodes',
+    hint: 'put right snapshot.state, snapshot.prover and snapshot.date in the inventory',
+  });
 });

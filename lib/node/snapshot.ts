@@ -65,9 +65,11 @@ export function archivesFit({ state, prover }: Archives, date: string): Resource
         ),
       );
     },
-    { hint: 'put right snapshot.state, snapshot.prover and snapshot.date in the inventory' },
+    { hint: whichArchives },
   );
 }
+
+const whichArchives = 'put right snapshot.state, snapshot.prover and snapshot.date in the inventory';
 
 function asHeader(answer: Buffer | string): DumpHeader | NotADump {
   return readDumpHeader(Buffer.from(answer));
@@ -136,16 +138,20 @@ function dayProblems(state: string, prover: string, date: string): string[] {
 
 /** What pg_restore itself lists as the fetched archives' contents has to be what their names say. */
 export function archivesHoldTheirTables({ state, prover }: Archives): Resource {
-  return expectation('snapshot archives hold what their names say', async (host) => {
-    const [client, ...contents] = await Promise.all([
-      host.$`command -v pg_restore`,
-      readContents(host, state),
-      readContents(host, prover),
-    ]);
-    if (!client.ok) return unknownUntil('the PostgreSQL client is installed');
-    if (contents.includes('absent')) return unknownUntil('the archives are downloaded');
-    return judge(contents.filter((problem) => problem !== 'fine'));
-  });
+  return expectation(
+    'snapshot archives hold what their names say',
+    async (host) => {
+      const [client, ...contents] = await Promise.all([
+        host.$`command -v pg_restore`,
+        readContents(host, state),
+        readContents(host, prover),
+      ]);
+      if (!client.ok) return unknownUntil('the PostgreSQL client is installed');
+      if (contents.includes('absent')) return unknownUntil('the archives are downloaded');
+      return judge(contents.filter((problem) => problem !== 'fine'));
+    },
+    { hint: whichArchives },
+  );
 }
 
 /** @returns `fine`, `absent`, or what is wrong, in words */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Problem } from '../problem.ts';
 import { formatOf } from '../template/format.ts';
 import type { Source } from '../template/source.ts';
 import { syntaxProblem } from '../template/syntax.ts';
@@ -19,7 +20,7 @@ const read = new Map<string, Template>();
 /**
  * The template of a generation; what a generation does not have of its own, it shares with the current one.
  *
- * @throws Problem where it is no valid file of its format
+ * @throws Problem where it is not there, or no valid file of its format
  */
 export function templateOf(generation: Variables['generation'], name: string): Template {
   const key = join(generation, name);
@@ -31,7 +32,10 @@ export function templateOf(generation: Variables['generation'], name: string): T
 function readTemplate(generation: Variables['generation'], name: string): Template {
   const candidates = generations[generation].templates.map((each) => join(folder, each, name));
   const file = candidates.find((candidate) => existsSync(candidate));
-  if (file === undefined) throw new Error(`no template ${name} in ${candidates.join(' or ')}`);
+  if (file === undefined) {
+    const missing = join('templates', generations[generation].templates[0] ?? '', name);
+    throw new Problem(`the template ${missing} does not exist`, { hint: 'put it back: git checkout templates/' });
+  }
   const shown = join('templates', relative(folder, file));
   const template = { text: readFileSync(file, 'utf8'), source: { file: shown, format: formatOf(file) } };
   const broken = syntaxProblem(template.text, template.source);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type ChainSource, compare } from './chain.ts';
+import { toldHost } from '../../resource/told-host.ts';
+import { type ChainSource, compare, jsonRpcChain, stateChain } from './chain.ts';
 import type { Block, Head } from './status.ts';
 
 /** A chain up to a block that tells of what it was asked. */
@@ -54,5 +55,28 @@ test('where a block is not to be had, that is said', async () => {
   expect(await compare(own.head, own.source, trusted.head, trusted.source)).toEqual({
     ok: false,
     error: 'the trusted sequencer has no block 7',
+  });
+});
+
+test('a host that lacks the block itself says so', async () => {
+  const [own, trusted] = [chainUpTo(12), chainUpTo(10)];
+  const without = { ...own.source, blockAt: async () => ({ ok: true, value: undefined }) as const };
+  expect(await compare(own.head, without, trusted.head, trusted.source)).toEqual({
+    ok: false,
+    error: 'this host has no block 10',
+  });
+});
+
+test('a chain that cannot be asked, or has nothing, says why', async () => {
+  const url = 'http://localhost:8123';
+  const bare = toldHost([[/^curl/, { exitCode: 127, stderr: 'sh: 1: curl: not found' }]]);
+  expect(await jsonRpcChain(bare, url).head()).toEqual({ ok: false, error: 'cannot be asked without curl' });
+  const empty = toldHost([[/^curl/, '{"jsonrpc":"2.0","id":1,"result":null}']], {
+    sql: async () => ({ ok: true, rows: [] }),
+  });
+  expect(await jsonRpcChain(empty, url).head()).toEqual({ ok: false, error: `${url} has no block` });
+  expect(await stateChain(empty, { container: 'state-db', user: 'u', database: 'd' }).head()).toEqual({
+    ok: false,
+    error: 'state.l2block is empty',
   });
 });

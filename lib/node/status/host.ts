@@ -74,7 +74,7 @@ export async function watchedHost(
     const connection = reused ?? (await connect(host.name, reach, { signal }));
     if (signal.aborted) {
       await drop(connection);
-      throw new Error('too late');
+      signal.throwIfAborted();
     }
     kept = connection;
     try {

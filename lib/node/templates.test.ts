@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { templateOf } from './templates.ts';
+
+test('a template that somebody has removed is named, with how to get it back', () => {
+  expect(() => templateOf('current', 'gone.toml')).toThrow(
+    expect.objectContaining({
+      message: 'the template templates/current/gone.toml does not exist',
+      hint: 'put it back: git checkout templates/',
+    }),
+  );
+});

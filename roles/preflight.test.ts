@@ -1,0 +1,211 @@
+import { expect, test } from 'vitest';
+import type { Facts } from '../lib/host/facts.ts';
+import type { Writer } from '../lib/host/host.ts';
+import { loadDeployment } from '../lib/node/inventory.ts';
+import { type Changes, labDeployment } from '../lib/node/testdata/lab-deployment.ts';
+import type { Variables } from '../lib/node/variables.ts';
+import type { Resource } from '../lib/resource/resource.ts';
+import type { Context } from '../lib/resource/role.ts';
+import { runningContainer, toldHost } from '../lib/resource/told-host.ts';
+import databaseReachable from './database-reachable.ts';
+import docker from './docker.ts';
+import preflight from './preflight.ts';
+
+const sound: Facts = {
+  distribution: { id: 'debian', version: '12', codename: 'bookworm', title: 'Debian GNU/Linux 12 (bookworm)' },
+  architecture: 'x86_64',
+  kernel: '6.1',
+  cpu: { count: 64, mhz: 3400, model: 'AMD EPYC', flags: ['avx2', 'bmi2', 'adx'] },
+  memory: 512e9,
+  mounts: [],
+  blockDevices: [],
+  systemd: true,
+  container: undefined,
+  clockOffset: 0,
+  hostname: 'h',
+};
+
+interface Given {
+  readonly changes?: Changes;
+  readonly facts?: Partial<Facts>;
+  readonly group?: 'database' | 'rpc';
+  readonly hosts?: (hosts: Context<Variables>['hosts']) => Context<Variables>['hosts'];
+}
+
+async function contextOf({ changes = [], facts = {}, group = 'database', hosts = (all) => all }: Given) {
+  const inventory = await loadDeployment(await labDeployment(changes));
+  const host = inventory.hosts.find(({ groups }) => groups.includes(group));
+  if (!host) throw new Error(`no host in ${group}`);
+  return { host, vars: host.vars, facts: { ...sound, ...facts }, hosts: hosts(inventory.hosts) };
+}
+
+/** What an operator reads of a requirement that is not met. */
+async function refusal(resources: readonly Resource[], name: string, host: Writer = toldHost([])) {
+  const resource = resources.find((each) => each.name === name);
+  const failed: unknown = await resource?.apply(host).then(
+    () => 'it is met',
+    (error: unknown) => error,
+  );
+  const { message, hint } = failed as { message: string; hint: string | undefined };
+  return [message, hint];
+}
+
+const kind = (network: 'main' | 'test', region?: string): Changes => [
+  [['vars', 'network', 'kind'], network],
+  [['vars', 'network', 'region'], region],
+];
+
+test.each<[given: Given, name: string, words: string, hint: string]>([
+  [
+    { facts: { distribution: { id: 'fedora', version: '40', codename: '', title: 'Fedora Linux 40' } } },
+    'distribution is Debian 12 or 13, or Ubuntu 22.04 or 24.04',
+    'it is Fedora Linux 40',
+    'install one of these on the host',
+  ],
+  [
+    { facts: { architecture: 'aarch64' } },
+    'processor is x86_64',
+    'it is aarch64',
+    'the images of the node and the prover are made for x86_64 alone',
+  ],
+  [
+    { facts: { systemd: false } },
+    'systemd is the first process',
+    'it is not',
+    'units of systemd run the node: use a host that boots with it',
+  ],
+  [
+    { facts: { cpu: { ...sound.cpu, flags: ['avx2', 'bmi2'] } } },
+    'processor has adx',
+    'AMD EPYC has no adx',
+    'the prover ends at once without it; on a virtual machine, have its processor passed through',
+  ],
+  [
+    { hosts: (all) => all.filter(({ groups }) => !groups.includes('database')) },
+    'there is exactly one Database+Sync server',
+    'there is none',
+    'name one in group database: two synchronizers on one database corrupt it',
+  ],
+  [
+    { hosts: (all) => all.map((host) => ({ ...host, groups: ['database'] })) },
+    'there is exactly one Database+Sync server',
+    'there are db-1, rpc-1, rpc-2',
+    'name one in group database: two synchronizers on one database corrupt it',
+  ],
+  [
+    { changes: kind('main') },
+    'the region of the Database+Sync server is prescribed',
+    'network.region is not set',
+    'say in the inventory which region the network prescribes: network: { region: … }',
+  ],
+  [
+    { changes: [...kind('main', 'eu-1'), [['groups', 'database', 'db-1', 'vars', 'region'], 'us-2']] },
+    'Database+Sync server stands in region eu-1',
+    'it stands in us-2',
+    'say where it stands in the inventory: region',
+  ],
+  [
+    {
+      changes: [
+        ...kind('main', 'eu-1'),
+        [['groups', 'database', 'db-1', 'region'], undefined],
+        [['vars', 'region'], undefined],
+      ],
+    },
+    'Database+Sync server stands in region eu-1',
+    'the inventory does not say where it stands',
+    'say where it stands in the inventory: region',
+  ],
+])('what facts and inventory do not fulfil is told with what to do: %#', async (given, name, words, hint) => {
+  const resources = await preflight.resources(await contextOf(given));
+  expect(await refusal(resources, name)).toEqual([`${name}: ${words}`, hint]);
+});
+
+test('a server that is too small is told by what is wanted and what it has', async () => {
+  const resources = await preflight.resources(await contextOf({ facts: { memory: 8e9 } }));
+  const memory = resources.find(({ name }) => /^server has .*memory/i.test(name));
+  expect(await refusal(resources, memory?.name ?? '')).toEqual([
+    expect.stringMatching(/^server has \d+ .*: it has 8/),
+    'to deploy all the same, say hardware: advisory in the inventory',
+  ]);
+});
+
+test('a synchronizer on an RPC server is told with the command that ends it', async () => {
+  const resources = await preflight.resources(await contextOf({ group: 'rpc' }));
+  const host = toldHost([], { container: async () => runningContainer });
+  expect(await refusal(resources, 'no synchronizer runs on an RPC server', host)).toEqual([
+    'no synchronizer runs on an RPC server: the container sync is running',
+    'two synchronizers on one database corrupt it: docker rm -f sync',
+  ]);
+});
+
+test('a port that somebody else holds is told with how to find who', async () => {
+  const resources = await preflight.resources(await contextOf({ group: 'rpc' }));
+  const nginx = 'LISTEN 0 511 0.0.0.0:8123 0.0.0.0:* users:(("nginx",pid=813,fd=6))\n';
+  const host = toldHost([
+    [/docker ps/, ''],
+    [/ss -/, nginx],
+  ]);
+  expect(await refusal(resources, 'port 8123 is free for json-rpc', host)).toEqual([
+    'port 8123 is free for json-rpc: port 8123 is held by nginx (process 813)',
+    'stop what holds it (ss -lntp "sport = :8123"), or choose another port in the inventory',
+  ]);
+});
+
+test('addresses outside that do not answer are told with the variable that names them', async () => {
+  const source = { repository: 'git@git.example:node.git', ref: 'v1' };
+  const changes: Changes = [
+    [['vars', 'snapshot', 'restore_with'], 'source'],
+    [['vars', 'snapshot', 'source'], source],
+  ];
+  const resources = await preflight.resources(await contextOf({ changes }));
+  const hints = {
+    'trusted sequencer answers':
+      /^check network\.trusted_sequencer_url in the inventory, and the firewall of this host$/,
+    'layer 1 answers': /^check network\.l1_rpc_url in the inventory: the node ends at its start when layer 1 does not/,
+    'genesis file can be downloaded': /^check network\.genesis\.url in the inventory$/,
+    'state snapshot can be downloaded': /^check snapshot\.state\.url in the inventory$/,
+    'prover snapshot can be downloaded': /^check snapshot\.prover\.url in the inventory$/,
+    'source repository of the node answers':
+      /^check snapshot\.source\.repository .*, or set snapshot\.restore_with: image$/,
+  };
+  for (const [name, hint] of Object.entries(hints)) {
+    expect(await refusal(resources, name)).toEqual([expect.stringMatching(`^${name}: .`), expect.stringMatching(hint)]);
+  }
+  const registry = resources.find(({ name }) => /^image registry .* answers$/.test(name));
+  expect(await refusal(resources, registry?.name ?? '')).toEqual([
+    expect.stringMatching(/^image registry \S+ answers: ./),
+    'check images and registry in the inventory',
+  ]);
+});
+
+test('a Compose that is installed and does not run is told', async () => {
+  const host = toldHost([
+    [/^command -v docker/, ''],
+    [/^docker-compose version/, { exitCode: 1, stderr: 'ImportError' }],
+  ]);
+  expect(await refusal(await docker.resources(await contextOf({})), 'docker compose answers', host)).toEqual([
+    'docker compose answers: neither docker compose nor docker-compose can be run',
+    expect.stringMatching(
+      /^try docker compose version on the host; its package is docker-compose-v2, docker-compose or/,
+    ),
+  ]);
+});
+
+test('a state database that is starting, or cannot be reached, is told with where to look', async () => {
+  const resources = await databaseReachable.resources(await contextOf({ group: 'rpc' }));
+  const answers = (exitCode: number) => toldHost([[/^pg_isready/, { exitCode }]]);
+  const hint = 'see docker ps on db-1, and firewalls between the two servers';
+  expect(await refusal(resources, 'state database on db-1 answers', answers(1))).toEqual([
+    expect.stringMatching(
+      /^state database on db-1 answers: \S+:5432 refuses connections, as a server does that is starting$/,
+    ),
+    hint,
+  ]);
+  expect(await refusal(resources, 'state database on db-1 answers', answers(2))).toEqual([
+    expect.stringMatching(
+      /^state database on db-1 answers: unknown until state-db is running on db-1 and port 5432 of \S+ can be reached from/,
+    ),
+    hint,
+  ]);
+});
