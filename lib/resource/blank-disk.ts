@@ -67,7 +67,11 @@ function refusalOf(
   seen: Seen | undefined,
   format: boolean,
 ): { what: string; hint: string } | undefined {
-  if (seen === undefined) return { what: `there is no block device ${device}`, hint: 'see lsblk' };
+  if (seen === undefined)
+    return {
+      what: `there is no block device ${device}`,
+      hint: 'see lsblk there, and name the disk in the inventory: docker_root: { disk: … }',
+    };
   const found = [...new Set(seen.found)];
   if (found.length > 0) {
     return {
@@ -78,6 +82,6 @@ function refusalOf(
   if (format) return undefined;
   return {
     what: `${device} is blank, and the inventory does not say that it may be formatted`,
-    hint: 'docker_root: { format: true }',
+    hint: 'say so in the inventory: docker_root: { format: true }',
   };
 }

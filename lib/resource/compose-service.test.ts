@@ -53,3 +53,10 @@ test('a container that was started before a file changed may have read what was 
   expect(startDifferences({ ...state, status: 'exited' }, files)).toEqual([]);
   expect(startDifferences(undefined, files)).toEqual([]);
 });
+
+test('a container that was killed, or is gone, is told with its last words', () => {
+  expect(new ContainerEnded('prover', { status: 'exited', exitCode: 137 }, 'Killed').message).toBe(
+    'container prover is exited, exit code 137 (killed, most often for want of memory)\nKilled',
+  );
+  expect(new ContainerEnded('sync', undefined, '').message).toBe('container sync is gone');
+});

@@ -1,4 +1,5 @@
 import type { FileAttributes, Reader } from '../host/host.ts';
+import { quote } from '../host/quote.ts';
 import { exitCode, Problem } from '../problem.ts';
 import { attributeDifferences, describeAttributes, setAttributes } from './attributes.ts';
 import { drift, ok, type Resource } from './resource.ts';
@@ -45,7 +46,7 @@ function make(path: string, wanted: FileAttributes): DirectoryResource {
       const { inside, itself } = await look(host);
       if (itself && !inside) {
         throw new Problem(`${path} is a ${itself.type}, and a directory has to be there`, {
-          hint: `look at what it is for, and move it away: mv ${path} ${path}.old`,
+          hint: `look at what it is for, and move it away: mv ${quote(path)} ${quote(`${path}.old`)}`,
           code: exitCode.failed,
         });
       }

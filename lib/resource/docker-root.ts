@@ -96,7 +96,11 @@ async function begin(host: Writer, root: string): Promise<void> {
     host.$`[ "$(cat ${`${state}/copy`})" = "$(stat -c '%i %W' ${root})" ]`,
     host.$`find ${root} -mindepth 1 -maxdepth 1 -print -quit`,
   ]);
-  if (!now.ok) throw new Problem('the docker engine does not answer', { code: exitCode.failed });
+  if (!now.ok)
+    throw new Problem('the docker engine does not answer', {
+      hint: 'see systemctl status docker and journalctl -u docker',
+      code: exitCode.failed,
+    });
   // A copy that was begun and given up is gone on with.
   if (inside.text() !== '' && !ours.ok) {
     throw new Problem(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { Writer } from '../host/host.ts';
 import { eventually } from './eventually.ts';
-import { drift, ok, type Verdict } from './resource.ts';
+import { drift, ok, unknownUntil, type Verdict } from './resource.ts';
 
 const host = {
   progress: vi.fn(),
@@ -34,4 +34,15 @@ test('it gives up at once where waiting is pointless', async () => {
   };
   const resource = eventually('it is up', async () => drift('no answer'), { seconds: 60, giveUp });
   await expect(resource.apply(host)).rejects.toThrow('it has ended');
+});
+
+test('an interrupted wait says that it was interrupted, and does not look again and again', async () => {
+  const cut = { ...host, sleep: async () => {} } as unknown as Writer;
+  const resource = eventually('it is up', async () => drift('no answer'), { seconds: 60 });
+  await expect(resource.apply(cut)).rejects.toThrow('interrupted while waiting');
+});
+
+test('what cannot be told yet is told so in the end', async () => {
+  const resource = eventually('it is up', async () => unknownUntil('docker runs'), { seconds: 0 });
+  await expect(resource.apply(host)).rejects.toThrow('it is up: not within 0 s: unknown until docker runs');
 });

@@ -1,4 +1,5 @@
 import type { FileAttributes, Reader, Stat } from '../host/host.ts';
+import { quote } from '../host/quote.ts';
 import { exitCode, Problem } from '../problem.ts';
 import { attributeDifferences, describeAttributes, setAttributes } from './attributes.ts';
 import { changesOfFile } from './change.ts';
@@ -65,7 +66,7 @@ function make(path: string, wanted: Wanted): FileResource {
       const { stat, same } = await look(host);
       if (stat?.type === 'directory' || stat?.type === 'other') {
         throw new Problem(`${path} is ${kindOf(stat)}, and a file has to be there`, {
-          hint: `look at what it is for, and move it away: mv ${path} ${path}.old`,
+          hint: `look at what it is for, and move it away: mv ${quote(path)} ${quote(`${path}.old`)}`,
           code: exitCode.failed,
         });
       }

@@ -93,7 +93,8 @@ test('an empty file is an empty object', async () => {
 });
 
 test.each([
-  ['{"password": "hunter2",\n "a": }', 'is not valid JSON'],
+  ['{"password": "hunter2",\n "a": }', 'is not valid JSON; '],
+  ['{"password": "hunter2",\n "a" 7}', 'is not valid JSON (line 2, column 6); '],
   ['["hunter2"]', 'holds JSON, but not an object'],
   ['null', 'holds JSON, but not an object'],
   ['\u0000{}', 'not UTF-8 text'],

@@ -16,6 +16,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { line, withLine } from './line.ts';
 import { ok } from './resource.ts';
 import { thisMachine } from './this-machine.ts';
+import { rootsFile, toldHost } from './told-host.ts';
 
 const host = await thisMachine();
 const directory = mkdtempSync(join(tmpdir(), 'line-test-'));
@@ -47,7 +48,12 @@ test('where it stands already, nothing changes', () => {
 });
 
 test('where several match it is not guessed which one is meant', () => {
-  expect(() => withLine('/etc/f', 'x=1\na\nx=2\n', 'x=3', /^x=/)).toThrow('2 lines of /etc/f match');
+  expect(() => withLine('/etc/f', 'x=1\na\nx=2\n', 'x=3', /^x=/)).toThrow(
+    expect.objectContaining({
+      message: '2 lines of /etc/f match /^x=/; it is not clear which one to replace',
+      hint: 'leave one of lines 1, 3',
+    }),
+  );
   expect(() => withLine('/etc/f', 'x=3\nx=2\n', 'x=3', /^x=/)).toThrow('2 lines of /etc/f match');
 });
 
@@ -87,8 +93,17 @@ test('in a real file: mode and owner stay, and of a link the target changes', as
 test('a missing file cannot be told, and is not made', async () => {
   const wanted = line(path, 'x');
   expect(await wanted.check(host)).toEqual({ is: 'unknown', until: `${path} is there` });
-  await expect(wanted.apply(host)).rejects.toThrow('is not there');
+  await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
   expect(existsSync(path)).toBe(false);
+});
+
+test('a directory in place of the file is told', async () => {
+  const there = { ...rootsFile, type: 'directory' } as const;
+  const odd = toldHost([[/.*/, '/etc/hosts\n']], { read: async () => Buffer.from('a\n'), stat: async () => there });
+  await expect(line('/etc/hosts', 'x').apply(odd)).rejects.toMatchObject({
+    message: '/etc/hosts is no file that could be changed',
+    hint: 'look at what it is: ls -ld /etc/hosts',
+  });
 });
 
 test('a file that is no text is left as it is', async () => {

@@ -12,7 +12,7 @@ export interface LineResource extends Resource {
 
 /** A line in a file: appended where no line matches, in place of the one that does. Every other line stays as it is. */
 export function line(path: string, text: string): LineResource {
-  if (text.includes('\n')) throw new Error(`line for ${path}: more than one line given`);
+  if (text.includes('\n')) throw new TypeError(`line for ${path}: more than one line given`);
   return make(path, text, undefined);
 }
 
@@ -28,7 +28,7 @@ function make(path: string, text: string, pattern: RegExp | undefined): LineReso
     matching(wanted) {
       // A pattern with a memory (g, y) would answer differently each time.
       const plain = new RegExp(wanted.source, wanted.flags.replace(/[gy]/g, ''));
-      if (!plain.test(text)) throw new Error(`line for ${path}: ${plain} does not match the line itself`);
+      if (!plain.test(text)) throw new TypeError(`line for ${path}: ${plain} does not match the line itself`);
       return make(path, text, plain);
     },
 
@@ -41,7 +41,11 @@ function make(path: string, text: string, pattern: RegExp | undefined): LineReso
 
     async apply(host) {
       const was = await look(host);
-      if (was === undefined) throw new Problem(`${path} is not there`, { code: exitCode.failed });
+      if (was === undefined)
+        throw new Problem(`${path} is not there`, {
+          hint: 'it belongs to every distribution: find out who removed it',
+          code: exitCode.failed,
+        });
       await rewrite(host, path, withLine(path, was, text, pattern));
     },
   };

@@ -62,6 +62,7 @@ async function install(host: Writer, names: readonly string[]): Promise<void> {
     // A broken foreign repository is no reason to stop, unless nothing can be installed for it.
     if (updateFailure && error instanceof CommandFailed) {
       throw new Problem(`${error.message}\nthe package lists could not be fetched either: ${updateFailure.message}`, {
+        hint: 'see that the mirrors in /etc/apt/sources.list and sources.list.d can be reached from there: apt-get update',
         code: exitCode.failed,
         cause: error,
       });

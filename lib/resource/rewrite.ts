@@ -7,7 +7,10 @@ export async function rewrite(host: Writer, path: string, text: string): Promise
   const real = (await host.run`readlink -e ${path}`).text();
   const stat = await host.stat(real);
   if (stat?.type !== 'file') {
-    throw new Problem(`${path} is no file that could be changed`, { code: exitCode.failed });
+    throw new Problem(`${path} is no file that could be changed`, {
+      hint: `look at what it is: ls -ld ${path}`,
+      code: exitCode.failed,
+    });
   }
   // A file that is a mount point of its own, as a container's /etc/hosts is, cannot be replaced by rename.
   if ((await host.$`mountpoint -q ${real}`).ok) {
@@ -25,5 +28,8 @@ export async function rewrite(host: Writer, path: string, text: string): Promise
 export function editableText(path: string, bytes: Buffer): string {
   const text = asText(bytes);
   if (text !== undefined) return text;
-  throw new Problem(`${path} is not UTF-8 text; it is left as it is`, { code: exitCode.failed });
+  throw new Problem(`${path} is not UTF-8 text; it is left as it is`, {
+    hint: 'save it as UTF-8 there, then run again',
+    code: exitCode.failed,
+  });
 }

@@ -22,7 +22,7 @@ const units = '/etc/systemd/system';
 
 /** @param name of both units: NAME.service does the work, NAME.timer starts it */
 export function schedule(name: string): ScheduleResource {
-  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name)) throw new Error(`schedule "${name}": not a name for a unit`);
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name)) throw new TypeError(`schedule "${name}": not a name for a unit`);
   return make(name, { seconds: 3600, command: 'true', description: name });
 }
 
@@ -89,7 +89,7 @@ WantedBy=timers.target
 
 /** A shell line as one word of ExecStart, where systemd itself would read `\`, `"`, `%` and `$`. */
 export function quoteForUnit(command: string): string {
-  if (/[\n\0]/.test(command)) throw new Error('a scheduled command has to be one line');
+  if (/[\n\0]/.test(command)) throw new TypeError('a scheduled command has to be one line');
   return `"${command.replace(/[\\"]/g, '\\$&').replace(/[%$]/g, '$&$&')}"`;
 }
 

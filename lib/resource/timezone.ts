@@ -9,7 +9,7 @@ const nameFile = '/etc/timezone';
 
 /** The host's time zone. @param zone a name of the time zone database: `Etc/UTC` */
 export function timezone(zone: string): Resource {
-  if (!/^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/.test(zone)) throw new Error(`"${zone}" is no name of a time zone`);
+  if (!/^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/.test(zone)) throw new TypeError(`"${zone}" is no name of a time zone`);
   const look = async (host: Reader) => {
     // The link is what counts. timedatectl would only read it, through a daemon that a minimal host has not.
     const [at, name, known, installed] = await Promise.all([
@@ -33,7 +33,12 @@ export function timezone(zone: string): Resource {
 
     async apply(host) {
       const { differences, known } = await look(host);
-      if (!known) throw new Problem(`the time zone database of this host knows no ${zone}`, { code: exitCode.failed });
+      if (!known) {
+        throw new Problem(`the time zone database of this host knows no ${zone}`, {
+          hint: 'install or mend the package tzdata there',
+          code: exitCode.failed,
+        });
+      }
       if (differences.some(({ what }) => what === link)) {
         await host.run`ln -s ${`${database}/${zone}`} ${`${link}.new`} && mv -T ${`${link}.new`} ${link}`;
       }

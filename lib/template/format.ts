@@ -50,11 +50,11 @@ export const formats: Readonly<Record<FormatName, Format>> = {
   },
 };
 
-/** The format of a template, by its name. @throws Error for a name that no format knows */
+/** The format of a template, by its name. @throws TypeError for a name that no format knows */
 export function formatOf(file: string): FormatName {
   if (file.endsWith('.toml')) return 'toml';
   if (file.endsWith('.json')) return 'json';
   if (file.endsWith('.sql')) return 'sql';
   if (/\.ya?ml$/.test(file)) return 'compose';
-  throw new Error(`no format is known for ${file}`);
+  throw new TypeError(`no format is known for ${file}`);
 }

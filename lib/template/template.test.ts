@@ -306,3 +306,20 @@ test.each([
   const { mask } = renderTemplate('{}', {}, { file: 't', format: 'json' });
   expect(mask(`{\n  ${line}\n}`)).toBe(`{\n  ${expected}\n}`);
 });
+
+test.each([
+  ['\uD800', 'is not well-formed text'],
+  ['\uE000', 'has a character of the private use area'],
+])('a value that no file can hold is refused: %j', (value, words) => {
+  expect(refusal('a = "{{ x }}"', { x: value }, 'toml')).toBe(`t:1:6: the value of x ${words}`);
+});
+
+test.each([
+  ['SELECT 1; /* all */', 'block comments and dollar quotes are not used in these scripts'],
+  ["SELECT 'a", 'a quote that does not end'],
+])('SQL that cannot be proved is no template: %s', (text, hint) => {
+  expect(syntaxProblem(text, { file: 't', format: 'sql' })).toMatchObject({
+    message: 'this is not a valid sql file',
+    hint,
+  });
+});
