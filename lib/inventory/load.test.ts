@@ -210,6 +210,19 @@ test.each<[string, string | Buffer, string[]]>([
     ['a.yaml:4:3: this key stands here a second time\n  keep one of the two'],
   ],
   ['a tab', good.replace('  network', '\tnetwork'), ['a.yaml:2:1: a tab may not indent YAML\n  indent with spaces']],
+  [
+    'what is no YAML',
+    good.replace('vars:', 'vars: ]'),
+    [
+      'a.yaml:1:7: not valid YAML: Unexpected flow-seq-end token in YAML stream\n  when in doubt, put the value in single quotes',
+    ],
+  ],
+  ['a key that is a list', `? [a]\n: b\n${good}`, ['a.yaml:1:3: a key must be a plain word']],
+  [
+    'a merge of what is no mapping',
+    `<<: [a]\n${good}`,
+    ['a.yaml:1:6: << merges a mapping only\n  name a mapping that has an anchor: <<: *NAME'],
+  ],
   ['empty', '', ['a.yaml:1:1: this file is empty']],
   ['comments only', '# nothing\n', ['a.yaml:1:1: this file is empty']],
   ['a list at the top', '- a\n', ['a.yaml:1:1: the top of this file must be a mapping (key: value)']],

@@ -1,5 +1,5 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeProblem, type Problem } from '../problem.ts';
@@ -53,10 +53,21 @@ test('what is missing, empty or open to others is refused with its place', async
   expect(await refusal(await put('wide', 'good-1', 0o640))).toBe(
     `${at}: wide has mode 0640; a secret must be 0600 or stricter\n  chmod 600 wide`,
   );
+  const foreign = await put('foreign', 'good-1');
+  await chown(join(folder, 'foreign'), 12, 12);
+  expect(await refusal(foreign)).toBe(
+    `${at}: foreign belongs to user id 12; it must be yours\n  chown ${userInfo().username} foreign`,
+  );
   await mkdir(join(folder, 'dir'), { mode: 0o700 });
   expect(await refusal('file:dir')).toBe(`${at}: dir is not a file`);
-  expect(await refusal(await put('large', 'x'.repeat(5000)))).toContain('5000 bytes long');
+  expect(await refusal(await put('large', 'x'.repeat(5000)))).toBe(
+    `${at}: large is 5000 bytes long: that is no secret`,
+  );
   expect(await refusal('hunter2')).toContain('a password never stands in an inventory');
+  const anyText = { name: question.name, where: question.where };
+  await expect(readSecret(await put('lines', 'hunter2\nhunter2\n'), anyText)).rejects.toThrow(
+    /has a character that is not allowed: it is one line of text$/,
+  );
 });
 
 test('a secret of the encrypted file is looked up by its name, and the file is opened only for such a reference', async () => {

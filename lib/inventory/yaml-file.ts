@@ -13,7 +13,7 @@ const largest = 1024 * 1024;
  * Reads a YAML 1.2 file whose top is a mapping; every value knows its line and column.
  *
  * @param file path, also as it is shown in problems
- * @throws Problem, Problems with all syntax errors and duplicate keys, each with its place
+ * @throws Problem, Problems with the syntax errors that no other one led to, and duplicate keys, each with its place
  * @throws what the file system throws where the file cannot be read
  */
 export async function readYamlFile(file: string): Promise<PlacedMap> {
@@ -60,9 +60,12 @@ export function parseYaml(text: string, file: string): PlacedMap {
   const errors = documents.flatMap((document) => [...document.errors, ...document.warnings]);
   const overflow = errors.find(({ message }) => message.includes('call stack'));
   if (overflow) throw new Problem(tooDeep, { where: place(overflow.pos[0]) });
-  if (errors.length > 0) {
+  // One bracket too many, and nothing that follows is what the parser expects.
+  const first = errors.find(({ code }) => code === 'UNEXPECTED_TOKEN');
+  const telling = errors.filter((error) => error.code !== 'UNEXPECTED_TOKEN' || error === first);
+  if (telling.length > 0) {
     throw new Problems(
-      errors.map(
+      telling.map(
         ({ code, message, pos }) => new Problem(inWords(code, message), { where: place(pos[0]), hint: hintFor(code) }),
       ),
     );
@@ -114,7 +117,7 @@ export function parseYaml(text: string, file: string): PlacedMap {
     }
     if (isSeq(node)) return { kind: 'list', at: here, items: node.items.map((item) => convert(item, here, depth + 1)) };
     if (isMap(node)) return { kind: 'map', at: here, entries: entriesOf(node.items, here, depth) };
-    throw new Problem('this is not a value', { where: here });
+    throw new TypeError('the parser knows nodes that are neither scalar, list, mapping nor alias');
   };
   const entriesOf = (
     pairs: readonly { key: unknown; value: unknown }[],
@@ -148,7 +151,12 @@ export function parseYaml(text: string, file: string): PlacedMap {
     const source = convert(value, at, depth + 1);
     const maps = source.kind === 'list' ? source.items : [source];
     return maps.flatMap((map) => {
-      if (map.kind !== 'map') throw new Problem('<< merges a mapping only', { where: map.at });
+      if (map.kind !== 'map') {
+        throw new Problem('<< merges a mapping only', {
+          where: map.at,
+          hint: 'name a mapping that has an anchor: <<: *NAME',
+        });
+      }
       return [...map.entries];
     });
   };
@@ -171,15 +179,16 @@ function inWords(code: string, message: string): string {
     case 'TAB_AS_INDENT':
       return 'a tab may not indent YAML';
     default:
-      return `not valid YAML: ${message}`;
+      // What it met is the file's own text, which might be a password.
+      return `not valid YAML: ${message.replace(/:? "[\s\S]*$/, '')}`;
   }
 }
 
-function hintFor(code: string): string | undefined {
+function hintFor(code: string): string {
   switch (code) {
     case 'TAB_AS_INDENT':
       return 'indent with spaces';
     default:
-      return undefined;
+      return 'when in doubt, put the value in single quotes';
   }
 }

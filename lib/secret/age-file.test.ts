@@ -120,6 +120,9 @@ test('an identity file is refused with its line, and never quoted', async () => 
   expect(await refused('-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2=\n-----END OPENSSH PRIVATE KEY-----\n')).toBe(
     ' FILE is damaged',
   );
+  expect(await refused('-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----\n')).toBe(
+    ' FILE is no private key that can be read',
+  );
   expect(await refused(readFileSync(sshKey(folder, 'ecdsa').path, 'utf8'))).toBe(
     ' FILE is of the type ecdsa-sha2-nistp256: only ssh-ed25519 and ssh-rsa can be used',
   );
@@ -136,6 +139,8 @@ test('recipients are refused with line and column, all at once', async () => {
     'anna',
     'AGE-SECRET-KEY-1HUNTER2',
     weak,
+    // Its one field is too short for a key.
+    `ssh-ed25519 ${Buffer.from('\0\0\0\x0bssh-ed25519\0\0\0\x01a').toString('base64')}`,
   ];
   const error = await parseRecipients(lines.join('\n'), 'r').then(
     () => expect.fail('was read'),
@@ -144,10 +149,11 @@ test('recipients are refused with line and column, all at once', async () => {
   expect(error.message.split('\n').filter((line: string) => line.startsWith('r:'))).toEqual([
     'r:2:3: this recipient of age is misspelt',
     'r:3:1: this key is of the type ecdsa-sha2-nistp256: only ssh-ed25519 and ssh-rsa can be used',
-    expect.stringContaining('r:4:1: this key is'),
+    'r:4:1: this key is cut off',
     'r:5:1: this is no recipient',
     'r:6:1: this is a private key: whoever reads this file can decrypt',
     'r:7:1: this key has 1024 bits, and at least 2048 are needed',
+    'r:8:1: this key is no public key of SSH, or a damaged one',
   ]);
   expect(error.message).not.toContain('HUNTER2');
   await expect(parseRecipients('# nobody\n', 'r')).rejects.toThrow('no recipient stands in this file');

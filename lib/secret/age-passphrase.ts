@@ -30,7 +30,7 @@ export function passphraseIdentity(passphrase: string): Identity {
       if (!stanza || type !== 'scrypt') return null;
       const cost = /^[1-9]\d?$/.test(work) ? Number(work) : 0;
       // The format forbids other stanzas beside it: they could be somebody else's.
-      if (others.length > 0 || cost === 0 || cost > mostWork) throw new Error('this scrypt stanza is not allowed');
+      if (others.length > 0 || cost === 0 || cost > mostWork) throw new RangeError('this scrypt stanza is not allowed');
       return unwrap(stanza.body, await stretch(passphrase, Buffer.from(salt, 'base64'), cost));
     },
   };

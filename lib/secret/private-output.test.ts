@@ -46,7 +46,9 @@ test('what is no file is never replaced, and a link is followed', () => {
 });
 
 test('where nothing can be written is told before', () => {
-  expect(() => privateTarget('')).toThrow('is empty');
+  expect(() => privateTarget('')).toThrow(
+    expect.objectContaining({ message: 'the name of the file to write is empty', hint: 'name a file: --out FILE' }),
+  );
   expect(() => privateTarget('/no/such/folder/f')).toThrow(
     'cannot write /no/such/folder/f (its folder does not exist)',
   );

@@ -10,7 +10,7 @@ import { Problem } from '../problem.ts';
  * @throws Problem with what is wrong
  */
 export function privateTarget(path: string): string {
-  if (path === '') throw new Problem('the name of the file to write is empty');
+  if (path === '') throw new Problem('the name of the file to write is empty', { hint: 'name a file: --out FILE' });
   try {
     const there = lstatSync(path, { throwIfNoEntry: false });
     const target = there?.isSymbolicLink() ? realpathSync(path) : path;

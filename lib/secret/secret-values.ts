@@ -131,6 +131,7 @@ const wordsFor: Readonly<Record<string, string>> = {
   BAD_INDENT: 'this is not indented as the lines around it',
   BAD_SCALAR_START: 'a value that begins so has to stand in quotes',
   BAD_DQ_ESCAPE: 'double quotes take no such escape',
+  BLOCK_AS_IMPLICIT_KEY: 'this value needs quotes, or the line below it another indent',
   MISSING_CHAR: 'a quote, a colon, a space or a bracket is missing here',
   MULTILINE_IMPLICIT_KEY: 'a colon is missing here',
   MULTIPLE_DOCS: 'there may be only one document, without ---',

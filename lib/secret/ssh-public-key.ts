@@ -38,7 +38,9 @@ export function sshPublicKey(blob: Buffer): SshPublicKey {
     if (bits < leastRsa) throw new Error(`has ${bits} bits, and at least ${leastRsa} are needed`);
     return { type: name, blob };
   }
-  if (/^[a-z][\w@.-]+$/.test(name)) throw new Error(`is of the type ${name}: only ssh-ed25519 and ssh-rsa can be used`);
+  const other = !['ssh-ed25519', 'ssh-rsa'].includes(name);
+  if (other && /^[a-z][\w@.-]+$/.test(name))
+    throw new Error(`is of the type ${name}: only ssh-ed25519 and ssh-rsa can be used`);
   throw new Error('is no public key of SSH, or a damaged one');
 }
 
