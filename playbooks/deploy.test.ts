@@ -2,6 +2,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makePlan, savePlan } from '../lib/run/saved-plan.ts';
 import { runPlaybook } from '../test/deploy/playbook.ts';
 
 let folder: string;
@@ -232,4 +233,22 @@ test('a plan that is missing or no plan is refused', async () => {
   const run = await deploy(good, '--plan', join(folder, 'nowhere.json'));
   expect(run.exitCode, run.output).toBe(3);
   expect(run.output).toMatch(/nowhere\.json" does not exist\n {2}make one: --check --out FILE/);
+});
+
+test('a plan of another playbook, or with a host that the inventory has not, is refused', async () => {
+  const inventory = { name: 'x', file: join(folder, 'x.yaml'), hosts: [] };
+  const file = join(folder, 'plan.json');
+  const plan = async (playbook: string) => {
+    const chosen = { roles: [], skippedRoles: [], set: [] };
+    savePlan(makePlan([{ host: 'gone-1', tasks: [] }], { playbook, inventory, chosen }, 0), file);
+    return deploy(good, '--plan', file);
+  };
+  const other = await plan('snapshot');
+  expect(other.exitCode, other.output).toBe(3);
+  expect(other.output).toContain(
+    'this is a plan of the playbook snapshot\n  follow it with that one: npx zx playbooks/snapshot.mjs --plan FILE',
+  );
+  const gone = await plan('deploy');
+  expect(gone.exitCode, gone.output).toBe(3);
+  expect(gone.output).toMatch(/the plan has a host gone-1, which \S+ has not\n {2}make a new plan: --check --out FILE/);
 });

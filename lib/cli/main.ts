@@ -197,7 +197,9 @@ async function chooseHosts<V>(options: Options, planned: readonly string[] | und
 function namedHost<V>(inventory: Inventory<V>, name: string): InventoryHost<V> {
   const host = inventory.hosts.find((each) => each.name === name);
   if (host) return host;
-  throw new Problem(`the plan has a host ${name}, which ${inventory.name} has not`);
+  throw new Problem(`the plan has a host ${name}, which ${inventory.name} has not`, {
+    hint: 'make a new plan: --check --out FILE',
+  });
 }
 
 /** What narrows a run down, as a plan keeps it. */
@@ -208,7 +210,11 @@ function narrowing({ roles, skippedRoles, startAt, set }: Options): SavedPlan['c
 
 /** A plan is followed on its inventory, narrowed down as it was. @throws Problem where it is another playbook's or inventory's */
 function asPlanned(said: Options, plan: SavedPlan, playbook: string, roleNames: readonly string[]): Options {
-  if (plan.playbook !== playbook) throw new Problem(`this is a plan of the playbook ${plan.playbook}`);
+  if (plan.playbook !== playbook) {
+    throw new Problem(`this is a plan of the playbook ${plan.playbook}`, {
+      hint: `follow it with that one: npx zx playbooks/${plan.playbook}.mjs --plan FILE`,
+    });
+  }
   const { roles, skippedRoles, startAt, set } = plan.chosen;
   refuseUnknownRoles([...roles, ...skippedRoles], roleNames);
   const inventory = said.inventory ?? plan.inventory.file;

@@ -73,6 +73,16 @@ test('records are listed newest first, one that cannot be read among them', () =
   });
 });
 
+test('a report never takes the place of its record', () => {
+  const folder = records();
+  const record = join(folder, '20241121T164235Z-lab.ndjson');
+  expect(run(folder, record, '--out', record)).toEqual({
+    code: 3,
+    said: [],
+    complained: [`${record} is the record itself\n  name another: --out FILE`],
+  });
+});
+
 test('bad input ends with 3, in one clear message, and writes nothing', () => {
   const folder = records();
   const bad = join(folder, 'bad.ndjson');

@@ -5,8 +5,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Writer } from '../host/host.ts';
 import { connectLocally, temporaryDirectory } from '../host/testing.ts';
 import { createWriter } from '../host/writer.ts';
+import { describeProblem } from '../problem.ts';
 import { beatLock, breakLock, releaseLock, takeLock } from './lock.ts';
 import { isDead, type LockHolder, parseHolder, thisHolder } from './lock-holder.ts';
+import { lockedBy } from './locks.ts';
 
 async function here(): Promise<{ host: Writer; folder: string }> {
   const connection = await connectLocally();
@@ -112,4 +114,15 @@ test('a folder that cannot be written is told, and no lock is made elsewhere', a
 
 test('what is no holder is none', () => {
   expect(['', '{}', '{"token":1}', 'x'].map(parseHolder)).toEqual([undefined, undefined, undefined, undefined]);
+});
+
+test('who holds a lock is told, and what to do about it', () => {
+  const who = elsewhere();
+  const text = (answer: Parameters<typeof lockedBy>[1]) => describeProblem(lockedBy('db-1', answer));
+  expect(text({ taken: false, holder: undefined, silent: 0 })).toBe(
+    'db-1 is locked by another run that is just beginning\n  wait for it to end; --check and status need no lock',
+  );
+  expect(text({ taken: false, holder: who, silent: 3600 })).toBe(
+    `db-1 is locked by ${who.who} (process 1), which runs deploy on lab since ${who.since}, with no sign of life for 3600 s\n  if that run is dead, take the lock from it: --break-lock`,
+  );
 });

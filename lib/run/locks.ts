@@ -74,7 +74,8 @@ export async function lockHosts(
   return { endedSince: (time) => ends.some((end) => end >= Math.floor(time) - 1), release };
 }
 
-function lockedBy(host: string, { holder, silent }: LockAnswer & { taken: false }): Problem {
+/** Why a host's lock cannot be had. */
+export function lockedBy(host: string, { holder, silent }: LockAnswer & { taken: false }): Problem {
   const whose = holder
     ? `${holder.who} (process ${holder.process.pid}), which runs ${holder.playbook} on ${holder.inventory} since ${holder.since}`
     : 'another run that is just beginning';

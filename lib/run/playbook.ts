@@ -24,12 +24,13 @@ export function play<V>(
   return { name, hosts: options.hosts, roles: options.roles, needs: options.needs ?? [] };
 }
 
-/** @throws Error when a play needs one that does not come before it */
+/** @throws TypeError when a play needs one that does not come before it */
 export function playbook<V>(name: string, purpose: string, plays: readonly Play<V>[]): Playbook<V> {
   for (const [at, { name: playName, needs }] of plays.entries()) {
     const earlier = plays.slice(0, at).map((p) => p.name);
     for (const need of needs) {
-      if (!earlier.includes(need)) throw new Error(`play "${playName}" needs "${need}", which does not come before it`);
+      if (!earlier.includes(need))
+        throw new TypeError(`play "${playName}" needs "${need}", which does not come before it`);
     }
   }
   return { name, purpose, plays };

@@ -3,13 +3,13 @@ import type { Facts } from '../host/facts.ts';
 import type { Reader, Writer } from '../host/host.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing.ts';
-import { exitCode, Problem } from '../problem.ts';
+import { describeProblem, exitCode, Problem } from '../problem.ts';
 import { pause } from '../resource/pause.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
 import { play, playbook } from './playbook.ts';
-import { run } from './run.ts';
+import { lockLost, run } from './run.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** These resources look at a set in memory, so the connection is never used. */
@@ -113,7 +113,20 @@ test('what was applied and still drifts is a failure with both looks', async () 
   );
   expect(outcomes).toEqual(['h1 stubborn failed']);
   const failed = events.find((e) => e.type === 'resource-done');
-  expect(String(failed?.error)).toMatch(/did not converge[\s\S]*still bent[\s\S]*still bent/);
+  expect(String(failed?.error)).toMatch(
+    /applied but did not converge\n {2}before: still bent\n {2}after: {2}still bent/,
+  );
+});
+
+test('what does not come about during the run is a failure that says what was missing', async () => {
+  const { events } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(new Set(), 'c', 'the moon is full')])] })],
+    inventoryOf({ one: ['h1'] }),
+  );
+  expect(events.find((e) => e.type === 'resource-done')).toMatchObject({
+    outcome: 'failed',
+    error: { message: 'it cannot be told until the moon is full, and that has not come about' },
+  });
 });
 
 test('a host that fails stops there, others go on, and a play that needs it is skipped with the reason', async () => {
@@ -134,8 +147,14 @@ test('a host that fails stops there, others go on, and a play that needs it is s
   );
   expect(outcomes.sort()).toEqual(['h1 brittle failed', 'h2 after h2 changed', 'h2 brittle changed']);
   const skipped = events.find((e) => e.type === 'play-skipped');
-  expect(skipped).toMatchObject({ play: 'two', why: expect.stringContaining('h1: brittle failed') });
+  expect(skipped).toMatchObject({ play: 'two', why: 'it needs "one" (h1: brittle failed)' });
   expect(result.hosts.map((h) => h.stopped)).toEqual(['brittle failed', expect.stringContaining('skipped')]);
+});
+
+test('a lock that another run has taken is told, and that this one stopped', () => {
+  expect(describeProblem(lockLost(['db-1', 'rpc-1']))).toBe(
+    'another run has taken the lock of db-1, rpc-1 away (--break-lock)\n  this run stopped after the changes under way; see what the other does, then run again',
+  );
 });
 
 test('an unreachable host is named, others go on', async () => {

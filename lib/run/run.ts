@@ -135,7 +135,8 @@ function report(host: HostRun, tasks: readonly Planned[]): void {
   }
 }
 
-function lockLost(hosts: readonly string[]): Problem {
+/** Why a run ended whose locks are gone. */
+export function lockLost(hosts: readonly string[]): Problem {
   return new Problem(`another run has taken the lock of ${hosts.join(', ')} away (--break-lock)`, {
     code: exitCode.locked,
     hint: 'this run stopped after the changes under way; see what the other does, then run again',

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../host/testing.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing.ts';
+import { describeProblem, type Problem } from '../problem.ts';
 import { Secret } from '../secret/secret.ts';
 import type { HostPlan, Planned } from './plan.ts';
 import { allowedBy, loadPlan, makePlan, refuseStale, savePlan } from './saved-plan.ts';
@@ -100,4 +101,18 @@ test('only what is in the plan may be changed', () => {
   const allows = allowedBy(saved(task('a'), task('b', { outcome: 'unknown' }), task('c', { outcome: 'ok' })));
   const step = (resource: string, host = 'h') => ({ host, play: 'p', role: 'r', resource });
   expect([step('a'), step('b'), step('c'), step('a', 'other')].map(allows)).toEqual([true, true, false, false]);
+});
+
+test('a file that is no plan, or has no host in it, is refused with how to make one', async () => {
+  const file = join(temporaryDirectory(), 'plan.json');
+  const refused = () =>
+    loadPlan(file).then(
+      () => 'accepted',
+      (error: Problem) => describeProblem(error),
+    );
+  const anew = 'make it anew: --check --out FILE';
+  await writeFile(file, '{"format":0}');
+  expect(await refused()).toBe(`${file} is no plan of this version\n  ${anew}`);
+  savePlan(makePlan([], origin, 0), file);
+  expect(await refused()).toBe(`${file} is a plan of no host\n  ${anew}`);
 });

@@ -93,9 +93,10 @@ export async function loadPlan(file: string): Promise<SavedPlan> {
     );
   });
   const parsed = schema.safeParse(parseJson(text));
-  if (parsed.success && parsed.data.hosts.length === 0) throw new Problem(`${file} is a plan of no host`);
+  const hint = 'make it anew: --check --out FILE';
+  if (parsed.success && parsed.data.hosts.length === 0) throw new Problem(`${file} is a plan of no host`, { hint });
   if (parsed.success) return parsed.data;
-  throw new Problem(`${file} is no plan of this version`, { hint: 'make it anew: --check --out FILE' });
+  throw new Problem(`${file} is no plan of this version`, { hint });
 }
 
 function parseJson(text: string): unknown {

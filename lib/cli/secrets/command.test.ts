@@ -7,8 +7,10 @@ import { howToChange } from '../../node/password-change.ts';
 import { type Changes, labDeployment } from '../../node/testdata/lab-deployment.ts';
 import { littleWork, sshKey } from '../../secret/testing.ts';
 import { unlocker } from '../../secret/unlock.ts';
+import { describeError } from '../describe-error.ts';
 import type { Terminal } from '../terminal.ts';
 import { secretsCommandLine } from './command.ts';
+import { parseSecretsOptions } from './options.ts';
 
 const passphrase = 'five random words in a row';
 const references: Changes = ['state', 'pool', 'prover'].map((store) => [
@@ -291,4 +293,29 @@ test('bad input ends with 3 and changes nothing', async () => {
   expect(readFileSync(secrets)).toEqual(before);
   writeFileSync(secrets, changed.subarray(0, 100));
   await refused('edit', 'lab.secrets.age is cut off');
+});
+
+test.each([
+  ['', 'what to do is not said\n  one of generate, edit, show, rotate, rekey; see --help'],
+  ['show', 'no --inventory given\n  --inventory NAME, of inventory/NAME.yaml, or a file'],
+  ['-i x generate a', 'unexpected word "a"\n  generate takes no names'],
+  ['-i x generate --reveal', '--reveal does not go with generate\n  it goes with show'],
+  ['-i x show --done', '--done does not go with show\n  it goes with rotate'],
+])('a command line that says too little or too much is refused: %s', (line, words) => {
+  const said = (() => {
+    try {
+      return parseSecretsOptions(line.split(' ').filter((word) => word !== ''));
+    } catch (error) {
+      return describeError(error);
+    }
+  })();
+  expect(said).toBe(words);
+});
+
+test('rotate needs a password of a database', async () => {
+  const { run } = await command();
+  await run('edit', { edit: () => 'sudo: of-nobodys-database' });
+  expect((await run('rotate')).complained).toMatch(
+    /^lab\.secrets\.age has no password of a database\n {2}npx zx playbooks\/secrets\.mjs --inventory \S+ generate$/,
+  );
 });

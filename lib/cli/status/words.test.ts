@@ -28,6 +28,31 @@ test.each<[Finding, string]>([
     { is: 'restarting', about: 'sync', fault: true, restarts: 12, forSeconds: 4 },
     'sync: keeps restarting (12 times so far)',
   ],
+  [{ is: 'docker-down', about: 'docker', fault: true, state: 'failed' }, 'docker: the engine does not run (failed)'],
+  [{ is: 'missing', about: 'prover', fault: true }, 'prover: there is no such container, and this host should run it'],
+  [
+    { is: 'out-of-place', about: 'sync', fault: true },
+    'sync: runs here, and should not: two synchronizers on one database corrupt it',
+  ],
+  [{ is: 'out-of-place', about: 'json-rpc', fault: true }, 'json-rpc: runs here, and should not'],
+  [
+    { is: 'restarted', about: 'sync', fault: false, restarts: 1, forSeconds: 90 },
+    'sync: was restarted once by Docker, and has run for 90 s',
+  ],
+  [{ is: 'unhealthy', about: 'prover', fault: true }, 'prover: runs, and its own health check says unhealthy'],
+  [
+    { is: 'wrong-image', about: 'prover', fault: true, running: 'prover:v5', wanted: 'prover:v6' },
+    'prover: runs prover:v5, and the inventory says prover:v6',
+  ],
+  [
+    { is: 'other-configuration', about: 'prover', fault: true },
+    "prover: runs with a configuration that is not the inventory's: deploy.mjs --check shows what differs",
+  ],
+  [{ is: 'ahead', about: 'json-rpc', fault: true, ahead: 2 }, 'json-rpc: 2 blocks ahead of the trusted sequencer'],
+  [
+    { is: 'not-compared', about: 'json-rpc', fault: true, error: 'no answer' },
+    'json-rpc: block hashes could not be compared with the trusted sequencer: no answer',
+  ],
   [
     { is: 'full', about: 'disk', fault: true, mount: '/data', usedPercent: 91, warnPercent: 85 },
     'disk: /data is 91% full (alert from 85%)',

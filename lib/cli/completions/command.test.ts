@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { completionsCommand } from './command.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+test.each([
+  [[], 'no shell is named\n  one of bash, zsh'],
+  [['bsh'], 'unexpected word "bsh"\n  did you mean bash?'],
+  [['toString'], 'unexpected word "toString"\n  known: bash, zsh'],
+])('%j is refused', (args, words) => {
+  const complained: string[] = [];
+  expect(completionsCommand(args, { root, say: () => expect.fail(), complain: (text) => complained.push(text) })).toBe(
+    3,
+  );
+  expect(complained).toEqual([words]);
+});
