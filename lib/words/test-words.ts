@@ -1,0 +1,103 @@
+import ts from 'typescript';
+import type { Words } from './error-words.ts';
+
+/** A text in a test, in pieces: between two stands what the test puts in, or what a pattern leaves open. */
+export interface TestWords {
+  readonly file: string;
+  readonly pieces: readonly string[];
+  readonly whole: string;
+}
+
+/** Fewer letters do not tell one message from another. */
+const distinctive = 12;
+
+/** Every text and pattern in a test, but its imports and the titles of tests: they assert nothing. */
+export function testWords(file: string, text: string): TestWords[] {
+  const found: TestWords[] = [];
+  const add = (pieces: readonly string[]): void => {
+    const said = pieces.map(even).filter((piece) => piece !== '');
+    found.push({ file, pieces: said, whole: said.join('\0') });
+  };
+  const see = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) return;
+    if (ts.isStringLiteralLike(node)) add([node.text]);
+    else if (ts.isRegularExpressionLiteral(node)) add(piecesOf(node.text));
+    else if (ts.isTemplateExpression(node)) {
+      add([node.head.text, ...node.templateSpans.map((span) => span.literal.text)]);
+      for (const span of node.templateSpans) see(span.expression);
+    } else {
+      const title = isTest(node) ? node.arguments[0] : undefined;
+      ts.forEachChild(node, (child) => {
+        if (child !== title) see(child);
+      });
+    }
+  };
+  see(ts.createSourceFile(file, text, ts.ScriptTarget.ES2023));
+  return found;
+}
+
+function isTest(node: ts.Node): node is ts.CallExpression {
+  if (!ts.isCallExpression(node)) return false;
+  let callee: ts.Expression = node.expression;
+  // The table of test.each(table)(title, …) is no title.
+  if (ts.isPropertyAccessExpression(callee) && callee.name.text === 'each') return false;
+  while (ts.isCallExpression(callee) || ts.isPropertyAccessExpression(callee)) callee = callee.expression;
+  return ts.isIdentifier(callee) && ['test', 'it', 'describe'].includes(callee.text);
+}
+
+/** What a pattern says as it stands. */
+function piecesOf(pattern: string): string[] {
+  return pattern
+    .slice(1, pattern.lastIndexOf('/'))
+    .split(/(?<!\\)(?:\.[*+]\??|\\[dDwWsSbn][*+]?|[|()^$[\]{}*+?])/)
+    .map((piece) => piece.replace(/\\(.)/g, '$1'));
+}
+
+/**
+ * Whether a test says these words: all of them, their longest piece, or so much of a piece that no other message is meant. What is
+ * too short for that counts only in a test of the same place.
+ */
+export function isSaid({ file, pieces }: Words, tests: readonly TestWords[]): boolean {
+  const own = pieces.map(even).filter((piece) => /[a-z]{2}/i.test(piece));
+  const longest = own.reduce((best, piece) => (piece.length > best.length ? piece : best), '');
+  if (longest.length >= distinctive) {
+    return (
+      tests.some(({ whole }) => whole.includes(longest)) ||
+      tests.some((test) => test.pieces.some((part) => own.some((piece) => isTelling(shared(part, piece)))))
+    );
+  }
+  const inOrder = new RegExp(own.map((piece) => piece.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('[\\s\\S]{0,80}?'));
+  return tests.some((test) => isNear(test.file, file) && inOrder.test(test.whole));
+}
+
+/** In the same folder, or named after the file or one of its folders. */
+function isNear(test: string, file: string): boolean {
+  const folder = (path: string) => path.slice(0, path.lastIndexOf('/'));
+  const name = /([^/]+)\.test\.\w+$/.exec(test)?.[1] ?? '';
+  return (
+    folder(test) === folder(file) ||
+    file
+      .replace(/\.\w+$/, '')
+      .split('/')
+      .includes(name)
+  );
+}
+
+/** What two texts have in common where they can be pieces of one: one within the other, or one goes on where the other ends. */
+function shared(a: string, b: string): string {
+  if (a.includes(b)) return b;
+  if (b.includes(a)) return a;
+  for (let length = Math.min(a.length, b.length) - 1; length >= distinctive; length -= 1) {
+    if (a.endsWith(b.slice(0, length))) return b.slice(0, length);
+    if (b.endsWith(a.slice(0, length))) return a.slice(0, length);
+  }
+  return '';
+}
+
+function isTelling(text: string): boolean {
+  return text.length >= distinctive && text.trim().includes(' ');
+}
+
+function even(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
