@@ -60,8 +60,16 @@ test.each<[string, Changes, string | RegExp]>([
     [[['groups', 'database', 'db-2'], { address: '10.9.9.9' }]],
     /^lab\.yaml:\d+:3: group database has 2 hosts \(db-1, db-2\): there may be only one\n {2}two synchronizers/,
   ],
-  ['no database group', [[['groups', 'database'], undefined]], /^lab\.yaml:\d+:1: group database has no host/],
-  ['an empty rpc group', [[['groups', 'rpc'], {}]], /^lab\.yaml:\d+:3: group rpc has no host/],
+  [
+    'no database group',
+    [[['groups', 'database'], undefined]],
+    /^lab\.yaml:\d+:1: group database has no host\n {2}name the one server that holds the state/,
+  ],
+  [
+    'an empty rpc group',
+    [[['groups', 'rpc'], {}]],
+    /^lab\.yaml:\d+:3: group rpc has no host\n {2}name one or more servers that serve JSON-RPC/,
+  ],
   [
     'a misspelt group',
     [[['groups', 'rcp'], { 'rpc-9': { address: '10.9.9.9' } }]],
@@ -85,7 +93,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'too small a server',
     [[['vars', 'state_db', 'max_connections'], 180]],
-    /state_db\.max_connections is 180, but the provers of 3 hosts open 180 at start/,
+    /state_db\.max_connections is 180, but the provers of 3 hosts open 180 at start\n {2}raise it, or lower prover\.pool_connections/,
   ],
   ['a port twice', [[['vars', 'ports'], { pool_db: 5432 }]], /ports\.pool_db is 5432, as ports\.state_db is/],
   [
@@ -207,7 +215,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'another PostgreSQL',
     [[['vars', 'images', 'database'], 'a.b:5000/postgres:16-alpine']],
-    /images\.database has the tag 16-alpine, and PostgreSQL has to be of major version 15\n/,
+    /images\.database has the tag 16-alpine, and PostgreSQL has to be of major version 15\n {2}without a tag \S+ is taken; a tag of your own/,
   ],
   [
     'a PostgreSQL that is another every year',

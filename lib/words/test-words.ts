@@ -87,6 +87,8 @@ function isNear(test: string, file: string): boolean {
 function shared(a: string, b: string): string {
   if (a.includes(b)) return b;
   if (b.includes(a)) return a;
+  // Nearly all have not even so much in common.
+  if (!a.includes(b.slice(0, distinctive)) && !b.includes(a.slice(0, distinctive))) return '';
   for (let length = Math.min(a.length, b.length) - 1; length >= distinctive; length -= 1) {
     if (a.endsWith(b.slice(0, length))) return b.slice(0, length);
     if (b.endsWith(a.slice(0, length))) return a.slice(0, length);
