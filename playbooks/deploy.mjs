@@ -7,7 +7,15 @@ await runPlaybook(
     play('preflight', { hosts: 'all', roles: await roles('preflight') }),
     play('prepare servers', {
       hosts: 'all',
-      roles: await roles('client-tools', 'time-sync', 'docker', 'docker-root', 'disk-alert', 'configuration'),
+      roles: await roles(
+        'client-tools',
+        'time-sync',
+        'docker',
+        'docker-root',
+        'firewall',
+        'disk-alert',
+        'configuration',
+      ),
     }),
     play('Database+Sync server', {
       hosts: 'database',

@@ -23,7 +23,9 @@ export default role<Variables>('database-reachable', ({ hosts }) => {
           `state-db is running on ${name} and port ${port} of ${reach.address} can be reached from here`,
         );
       },
-      { hint: `see docker ps on ${name}, and firewalls between the two servers` },
+      {
+        hint: `see docker ps on ${name}, and firewalls between the two servers; ${name} lets in whom its role firewall knows (--role firewall), under the inventory's address or firewall.connects_from`,
+      },
     ),
   ];
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { addressSchema } from '../inventory/schema.ts';
 import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from '../inventory/secret-reference.ts';
+import { parseIpNetwork } from '../resource/ip-network.ts';
 import type { Secret } from '../secret/secret.ts';
 
 /** RFC 3986: an address goes into files and command lines as it stands, and has to mean the same to every program. */
@@ -47,6 +48,10 @@ const ownFolder = folder.refine(
   (path) => !systemFolders.test(path),
   "must be a folder of its own, not one of the system's",
 );
+const ipNetwork = z
+  .string()
+  .refine((text) => parseIpNetwork(text) !== undefined, 'must be an IP address, or a network such as 10.0.0.0/8')
+  .meta({ title: 'IP address or network' });
 /** PostgreSQL cuts longer names off. */
 const longestName = 63;
 const credential = z
@@ -165,12 +170,8 @@ export const variablesSchema = z.strictObject({
         .default(5432)
         .describe('State database, on the Database+Sync server; the RPC servers connect to it'),
       pool_db: port.default(5433).describe('Pool database, on every server'),
-      prover_hash_db: port
-        .default(50061)
-        .describe('Hash database of the prover (gRPC), on every server; keep it behind a firewall'),
-      prover_executor: port
-        .default(50071)
-        .describe('Executor of the prover (gRPC), on every server; keep it behind a firewall'),
+      prover_hash_db: port.default(50061).describe('Hash database of the prover (gRPC), on every server'),
+      prover_executor: port.default(50071).describe('Executor of the prover (gRPC), on every server'),
       sync_metrics: port.default(9091).describe('Metrics of the synchronizer, on the Database+Sync server'),
       rpc_http: port.default(8123).describe('JSON-RPC over HTTP, on the RPC servers'),
       rpc_websocket: port.default(8133).describe('JSON-RPC over WebSocket, on the RPC servers'),
@@ -305,6 +306,36 @@ export const variablesSchema = z.strictObject({
   prover_config: overrides.describe(
     'Keys of prover.config.json that are to differ; a key that the template does not have is written +key',
   ),
+  firewall: z
+    .strictObject({
+      json_rpc: z
+        .array(ipNetwork)
+        .default(['0.0.0.0/0', '::/0'])
+        .describe(
+          "Who may reach JSON-RPC (HTTP and WebSocket) besides the deployment's own hosts: addresses and networks; default: everybody",
+        ),
+      metrics: z
+        .array(ipNetwork)
+        .default([])
+        .describe(
+          "Who may read metrics besides the deployment's own hosts, such as a monitoring server: addresses and networks",
+        ),
+      internal: z
+        .array(ipNetwork)
+        .default([])
+        .describe(
+          "Who may reach databases, provers and all else that is published besides the deployment's own hosts: addresses and networks",
+        ),
+      connects_from: z
+        .array(ipNetwork)
+        .min(1)
+        .optional()
+        .describe(
+          'Addresses that the other hosts see this host come from, where that is not its `address`: said for one host',
+        ),
+    })
+    .prefault({})
+    .describe('Who may reach the published ports from outside their host'),
   container_mtu: z
     .int()
     .min(576)

@@ -1,0 +1,50 @@
+import { isIP } from 'node:net';
+
+/** An address or a network of them, in the one way of writing it that the kernel's tools print: `10.0.0.0/8`, `fd00::1/128`. */
+export interface IpNetwork {
+  readonly family: 4 | 6;
+  readonly text: string;
+  /** Whether it is every address of its family. */
+  readonly everything: boolean;
+}
+
+/**
+ * @param text an IPv4 or IPv6 address, or a network with its prefix: `10.0.0.5/8` is the network that 10.0.0.5 is in
+ * @returns undefined where it is neither; an address with a zone (`fe80::1%eth0`) means nothing on another host, and is neither
+ */
+export function parseIpNetwork(text: string): IpNetwork | undefined {
+  const [, address = '', given] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  if (family !== 4 && family !== 6) return undefined;
+  const bits = family === 4 ? 32 : 128;
+  const prefix = given === undefined ? bits : Number(given);
+  if (prefix > bits) return undefined;
+  const host = BigInt(bits - prefix);
+  const first = (numberOf(address, family) >> host) << host;
+  return { family, text: `${family === 4 ? dotted(first) : colons(first)}/${prefix}`, everything: prefix === 0 };
+}
+
+function numberOf(address: string, family: 4 | 6): bigint {
+  if (family === 4) return joined(address.split('.').map(Number), 8n);
+  // The platform knows every way of writing one; what is left out here is only the longest run of zeros.
+  const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);
+  const [head = [], tail = []] = short.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  const zeros = short.includes('::') ? Array.from({ length: 8 - head.length - tail.length }, () => '0') : [];
+  return joined(
+    [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16)),
+    16n,
+  );
+}
+
+function joined(groups: readonly number[], width: bigint): bigint {
+  return groups.reduce((sum, group) => (sum << width) + BigInt(group), 0n);
+}
+
+function dotted(address: bigint): string {
+  return [24n, 16n, 8n, 0n].map((shift) => (address >> shift) & 255n).join('.');
+}
+
+function colons(address: bigint): string {
+  const groups = Array.from({ length: 8 }, (_, at) => ((address >> BigInt(112 - 16 * at)) & 0xffffn).toString(16));
+  return new URL(`http://[${groups.join(':')}]/`).hostname.slice(1, -1);
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { parseIpNetwork } from './ip-network.ts';
+import { type PortGroup, packetFilterChains, packetFilterDifferences, restoreLines } from './packet-filter-rules.ts';
+
+const networks = (...texts: string[]) => texts.flatMap((text) => parseIpNetwork(text) ?? []);
+const postgres = { protocol: 'tcp', published: '5433', target: '5432' } as const;
+const web = { protocol: 'tcp', published: '8123', target: '8123' } as const;
+
+const groups: readonly PortGroup[] = [
+  { name: 'INTERNAL', ports: [postgres], sources: networks('10.0.0.2', 'fd00::2', '10.0.0.1', '10.0.0.2') },
+  { name: 'JSON-RPC', ports: [web], sources: networks('0.0.0.0/0', '10.0.0.1') },
+];
+const chains = (family: 4 | 6) => packetFilterChains('OURS', groups, family);
+
+test('the rules of IPv4: sources sorted and named once, a port that is open to all not named', () => {
+  expect(restoreLines(chains(4))).toBe(`:OURS - [0:0]
+:OURS-INPUT - [0:0]
+:OURS-INTERNAL - [0:0]
+:OURS-JSON-RPC - [0:0]
+-A OURS -p tcp -m conntrack --ctstate DNAT --ctorigdstport 5433 --ctdir ORIGINAL -j OURS-INTERNAL
+-A OURS ! -i br-+ -o br-+ -p tcp -m conntrack ! --ctstate DNAT --ctorigdstport 5432 --ctdir ORIGINAL -j OURS-INTERNAL
+-A OURS-INPUT -i lo -j RETURN
+-A OURS-INPUT -i docker0 -j RETURN
+-A OURS-INPUT -i br-+ -j RETURN
+-A OURS-INPUT -p tcp -m conntrack --ctorigdstport 5433 --ctdir ORIGINAL -j OURS-INTERNAL
+-A OURS-INTERNAL -s 10.0.0.1/32 -j RETURN
+-A OURS-INTERNAL -s 10.0.0.2/32 -j RETURN
+-A OURS-INTERNAL -j DROP
+`);
+});
+
+test('what is open to all of IPv4 is closed over IPv6, and no bridge is trusted there', () => {
+  const [, input, internal, web6] = chains(6);
+  expect(input?.rules).toEqual([
+    '-i lo -j RETURN',
+    '-p tcp -m conntrack --ctorigdstport 5433 --ctdir ORIGINAL -j OURS-INTERNAL',
+    '-p tcp -m conntrack --ctorigdstport 8123 --ctdir ORIGINAL -j OURS-JSON-RPC',
+  ]);
+  expect(internal?.rules).toEqual(['-s fd00::2/128 -j RETURN', '-j DROP']);
+  expect(web6?.rules).toEqual(['-j DROP']);
+});
+
+test('a port that nobody may reach is closed', () => {
+  const [, , nobody] = packetFilterChains('OURS', [{ name: 'NOBODY', ports: [web], sources: [] }], 4);
+  expect(nobody?.rules).toEqual(['-j DROP']);
+});
+
+/** What iptables -S prints, with the ways that lead to the chains. */
+function listing(ways: readonly string[] = [], text = restoreLines(chains(4))): string {
+  return `-P INPUT ACCEPT
+-P FORWARD DROP
+-P OUTPUT ACCEPT
+-N DOCKER-USER
+${text.replace(/^:(\S+) .*$/gm, '-N $1')}${ways.join('\n')}
+-A FORWARD -j DOCKER-USER
+-A DOCKER-USER -j OURS
+-A DOCKER-USER -j RETURN
+-A INPUT -j OURS-INPUT
+`;
+}
+const differ = (text: string) => packetFilterDifferences('iptables', text, 'OURS', chains(4));
+
+describe('what is there is compared with what is wanted', () => {
+  test('nothing differs', () => {
+    expect(differ(listing())).toEqual([]);
+  });
+
+  test('nor does another way of printing the same', () => {
+    const other = listing()
+      .replaceAll('-p tcp -m conntrack', '-p 6 -m tcp -m conntrack')
+      .replaceAll('! -i br-+ -o br-+', '-o br-+ ! -i br-+')
+      .replaceAll('--ctorigdstport 5433 --ctdir ORIGINAL', '--ctdir ORIGINAL --ctorigdstport 5433');
+    expect(other).not.toBe(listing());
+    expect(differ(other)).toEqual([]);
+  });
+
+  test.each([
+    ['another state', '! --ctstate DNAT', '--ctstate DNAT'],
+    ['another port', '--ctorigdstport 5433', '--ctorigdstport 5434'],
+    ['another protocol', '-p tcp', '-p udp'],
+    ['another interface', '-i docker0', '-i eth0'],
+    ['another source', '10.0.0.2/32', '10.0.0.0/24'],
+    ['one rule less', '-A OURS-INTERNAL -j DROP\n', ''],
+    ['one rule more', '-A OURS-INTERNAL -j DROP\n', '-A OURS-INTERNAL -j DROP\n-A OURS-INTERNAL -j DROP\n'],
+    [
+      'another order',
+      '-A OURS-INPUT -i lo -j RETURN\n-A OURS-INPUT -i docker0 -j RETURN',
+      '-A OURS-INPUT -i docker0 -j RETURN\n-A OURS-INPUT -i lo -j RETURN',
+    ],
+    ['no jump from FORWARD', '-A FORWARD -j DOCKER-USER\n', ''],
+    ['a jump on a condition', '-A DOCKER-USER -j OURS', '-A DOCKER-USER -i eth0 -j OURS'],
+    ['a goto', '-A INPUT -j OURS-INPUT', '-A INPUT -g OURS-INPUT'],
+  ])('%s is one difference', (_, now, then) => {
+    expect(listing()).toContain(now);
+    expect(differ(listing().replace(now, then))).toHaveLength(1);
+  });
+
+  test('a host without any of it', () => {
+    expect(differ('-P INPUT ACCEPT\n-P FORWARD ACCEPT\n').map(({ what, was }) => [what, was])).toEqual([
+      ['iptables chain OURS', 'absent'],
+      ['iptables chain OURS-INPUT', 'absent'],
+      ['iptables chain OURS-INTERNAL', 'absent'],
+      ['iptables chain OURS-JSON-RPC', 'absent'],
+      ['iptables chain FORWARD', 'does not lead to DOCKER-USER'],
+      ['iptables chain DOCKER-USER', 'does not lead to OURS'],
+      ['iptables chain INPUT', 'does not lead to OURS-INPUT'],
+    ]);
+  });
+});
+
+describe('what stands before the jump', () => {
+  const refuses = ['-N f2b', '-A f2b -s 1.2.3.4/32 -j REJECT --reject-with icmp-port-unreachable', '-A f2b -j RETURN'];
+
+  test.each([
+    [['-A DOCKER-USER -s 1.2.3.4/32 -j DROP']],
+    [['-A FORWARD -j LOG --log-prefix "all -j ACCEPT "']],
+    [['-A INPUT -p tcp -m comment --comment "counts only"']],
+    [[...refuses, '-A INPUT -p tcp -m multiport --dports 22 -j f2b']],
+  ])('may refuse: %j', (ways) => {
+    expect(differ(listing(ways))).toEqual([]);
+  });
+
+  test.each([
+    [['-A DOCKER-USER -s 1.2.3.4/32 -j ACCEPT']],
+    [['-A DOCKER-USER -s 1.2.3.4/32 -j RETURN']],
+    [['-A DOCKER-USER -m comment --comment "not -j DROP" -j ACCEPT']],
+    [[...refuses, '-A f2b -s 5.6.7.8/32 -j ACCEPT', '-A INPUT -j f2b']],
+    [[...refuses, '-A INPUT -g f2b']],
+    [['-A FORWARD -j NFQUEUE --queue-num 1']],
+    [['-A FORWARD -j UNHEARD-OF']],
+  ])('may not let through: %j', (ways) => {
+    const rule = ways.at(-1)?.replace(/^-A \S+ /, '');
+    expect(differ(listing(ways))).toMatchObject([{ was: `leads there only after: ${rule}` }]);
+  });
+});

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import type { Reader, Writer } from '../host/host.ts';
+import { exitCode, Problem } from '../problem.ts';
+import { file } from './file.ts';
+import { type IpNetwork, parseIpNetwork } from './ip-network.ts';
+import {
+  type PublishedPort,
+  packetFilterChains,
+  packetFilterDifferences,
+  restoreLines,
+} from './packet-filter-rules.ts';
+import { drift, ok, type Resource, unknownUntil } from './resource.ts';
+
+const script = readFileSync(new URL('../../templates/host/firewall.sh', import.meta.url));
+const program = '/usr/local/lib/rpc-node/firewall';
+const rules = '/etc/rpc-node/firewall';
+const dropIn = '/etc/systemd/system/docker.service.d/rpc-node-firewall.conf';
+
+/** Ports that the same sources may reach: addresses, networks, or names that the host itself looks up. */
+export interface Access {
+  /** Ends the name of its chain: `METRICS`. */
+  readonly name: string;
+  readonly ports: readonly PublishedPort[];
+  readonly sources: readonly string[];
+}
+
+/** Whether one family's rules can be had there, and its commands. */
+const families = [
+  { family: 4, tool: 'iptables', file: `${rules}.v4` },
+  { family: 6, tool: 'ip6tables', file: `${rules}.v6` },
+] as const;
+
+/**
+ * Ports that containers publish are reached by their sources alone, over IPv4 and IPv6. The Docker engine publishes past the chain
+ * INPUT and what guards it, so the rules are in chains of their own, to which DOCKER-USER leads. They are put in place before each
+ * start of the engine, and the engine is not started without them. No other port of the host is concerned.
+ *
+ * @param prefix begins the names of the chains
+ * @param hint what to do about a source's name that the host cannot look up
+ */
+export function packetFilter(prefix: string, accesses: readonly Access[], hint: string): Resource {
+  const staticFiles = [
+    file(program).content(script).mode(0o755),
+    file(dropIn).content(`[Service]\nExecStartPre=${program} ${rules} ${prefix}\n`),
+  ];
+  const chainsOf = (known: Known, family: 4 | 6) =>
+    packetFilterChains(
+      prefix,
+      accesses.map(({ sources, ...rest }) => ({
+        ...rest,
+        sources: sources.flatMap((source) => known.get(source) ?? []),
+      })),
+      family,
+    );
+  const ruleFiles = (known: Known) =>
+    families.map(({ family, file: path }) => file(path).content(restoreLines(chainsOf(known, family))));
+  const named = accesses.flatMap(({ sources }) => sources);
+
+  return {
+    name: 'published ports are open to those who need them alone',
+
+    async check(host) {
+      const [known, listings, statics, hasV6, read] = await Promise.all([
+        lookUp(host, named),
+        Promise.all(families.map(({ tool }) => host.$`${tool} --wait=60 -S`)),
+        Promise.all(staticFiles.map((part) => part.check(host))),
+        host.$`[ -e /proc/net/if_inet6 ]`,
+        dropInIsRead(host),
+      ]);
+      if (listings[0]?.exitCode === 127) return unknownUntil('iptables is installed');
+      if (known.missing.length > 0) return drift(notFound(known.missing));
+      const verdicts = [...statics, ...(await Promise.all(ruleFiles(known.found).map((part) => part.check(host))))];
+      const differences = [
+        ...verdicts.flatMap((verdict) => (verdict.is === 'drift' ? verdict.differences : [])),
+        ...(read ? [] : [{ what: 'docker.service', was: `systemd has not read ${dropIn}`, wanted: 'read' }]),
+        ...families
+          .filter(({ family }) => family === 4 || hasV6.ok)
+          .flatMap(({ family, tool }, at) =>
+            packetFilterDifferences(tool, listings[at]?.stdout ?? '', prefix, chainsOf(known.found, family)),
+          ),
+      ];
+      return differences.length === 0 ? ok : drift(differences);
+    },
+
+    async apply(host) {
+      const known = await lookUp(host, named);
+      if (known.missing.length > 0) throw new Problem(notFound(known.missing), { hint, code: exitCode.failed });
+      for (const part of [...staticFiles, ...ruleFiles(known.found)]) await bringTo(host, part);
+      await host.run`systemctl daemon-reload`;
+      await host.run`${program} ${rules} ${prefix}`;
+    },
+  };
+}
+
+async function bringTo(host: Writer, part: Resource): Promise<void> {
+  if ((await part.check(host)).is !== 'ok') await part.apply(host);
+}
+
+/** Where there is no engine yet, it comes with its unit, and systemd reads both. */
+async function dropInIsRead(host: Reader): Promise<boolean> {
+  const shown =
+    await host.$`systemctl show --property=LoadState --property=DropInPaths --property=NeedDaemonReload docker.service`;
+  const lines = shown.lines();
+  if (lines.includes('LoadState=not-found')) return true;
+  const paths = lines
+    .find((line) => line.startsWith('DropInPaths='))
+    ?.replace('DropInPaths=', '')
+    .split(' ');
+  return paths?.includes(dropIn) === true && lines.includes('NeedDaemonReload=no');
+}
+
+type Known = ReadonlyMap<string, readonly IpNetwork[]>;
+
+/** The rules hold addresses: at boot, when they are needed, no name can be looked up yet. */
+async function lookUp(
+  host: Reader,
+  sources: readonly string[],
+): Promise<{ readonly found: Known; readonly missing: readonly string[] }> {
+  const found = new Map<string, readonly IpNetwork[]>();
+  const names: string[] = [];
+  for (const source of new Set(sources)) {
+    const network = parseIpNetwork(source);
+    if (network) found.set(source, [network]);
+    else names.push(source);
+  }
+  const answers = await Promise.all(names.map((name) => host.$`getent ahosts ${name}`));
+  const missing = names.filter((name, at) => {
+    const networks = addressesIn(answers[at]?.lines() ?? []);
+    found.set(name, networks);
+    return networks.length === 0;
+  });
+  return { found, missing };
+}
+
+/** @param lines such as `10.0.0.1  STREAM rpc-1`. What only the host itself has (loopback, link-local) is nobody else's address. */
+function addressesIn(lines: readonly string[]): IpNetwork[] {
+  return lines.flatMap((line) => {
+    const network = parseIpNetwork(line.split(/\s/)[0] ?? '');
+    return network === undefined || /^(127\.|::1\/|fe[89ab])/.test(network.text) ? [] : [network];
+  });
+}
+
+function notFound(names: readonly string[]): string {
+  return `no address is found here for ${names.join(', ')}`;
+}

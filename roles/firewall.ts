@@ -1,0 +1,20 @@
+import { accesses } from '../lib/node/firewall.ts';
+import type { Variables } from '../lib/node/variables.ts';
+import { directory } from '../lib/resource/directory.ts';
+import { packetFilter } from '../lib/resource/packet-filter.ts';
+import { role } from '../lib/resource/role.ts';
+
+/**
+ * Databases, provers and metrics are reached by the deployment's own hosts alone, JSON-RPC by whom the inventory names. It concerns
+ * published ports only: SSH stays as it is.
+ */
+export default role<Variables>('firewall', async (context) => [
+  directory('/usr/local/lib/rpc-node'),
+  directory('/etc/rpc-node'),
+  directory('/etc/systemd/system/docker.service.d'),
+  packetFilter(
+    'RPC-PLAYBOOKS',
+    await accesses(context),
+    'let the name be known on this host, or say firewall.connects_from, with addresses, for the host that it is of',
+  ),
+]);

@@ -1,0 +1,245 @@
+import { execPath } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { quote } from '../../lib/host/quote.ts';
+import { parseIpNetwork } from '../../lib/resource/ip-network.ts';
+import {
+  type PortGroup,
+  packetFilterChains,
+  packetFilterDifferences,
+  restoreLines,
+} from '../../lib/resource/packet-filter-rules.ts';
+import { type Namespaces, namespaces } from './namespaces.ts';
+
+// Real packets through the real rules, with no Docker engine and no lab: a host in the middle of namespaces, with the rules that an
+// engine makes for published ports. 5432 is published for a container's 5432, 9092 for 9091, 8123 for 8123.
+
+const script = fileURLToPath(new URL('../../templates/host/firewall.sh', import.meta.url));
+const tcp = (published: number, target: number) =>
+  ({ protocol: 'tcp', published: String(published), target: String(target) }) as const;
+const from = (...texts: string[]) => texts.flatMap((text) => parseIpNetwork(text) ?? []);
+
+const friend = { name: 'friend', v4: '10.9.1.2', v6: 'fd09:1::2', gateway: '10.9.1.1', gateway6: 'fd09:1::1' };
+const stranger = { name: 'stranger', v4: '10.9.2.2', v6: 'fd09:2::2', gateway: '10.9.2.1', gateway6: 'fd09:2::1' };
+const container = { name: 'container', v4: '172.18.0.2' };
+const bridge = 'br-0123456789ab';
+
+const groups: readonly PortGroup[] = [
+  { name: 'INTERNAL', ports: [tcp(5432, 5432)], sources: from('10.9.1.2', 'fd09:1::/32') },
+  { name: 'METRICS', ports: [tcp(9092, 9091)], sources: from('10.9.1.2', '10.9.2.0/24') },
+  { name: 'JSON-RPC', ports: [tcp(8123, 8123)], sources: from('0.0.0.0/0', '::/0') },
+];
+
+/** What each of the two programs behind `iptables` is called on Debian. */
+describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
+  let net: Namespaces;
+
+  beforeAll(async () => {
+    net = await namespaces();
+    if (variant === 'legacy') await net.run('mount --bind /usr/sbin/xtables-legacy-multi /usr/sbin/xtables-nft-multi');
+    await net.run(`echo 1 > /proc/sys/net/ipv4/ip_forward; ip link add ${bridge} type bridge`);
+    await net.run(`ip addr add 172.18.0.1/16 dev ${bridge} && ip link set ${bridge} up`);
+    for (const { name, v4, v6, gateway, gateway6 } of [friend, stranger]) {
+      await net.run(`ip netns add ${name}
+        ip link add ${name} type veth peer name eth0 netns ${name}
+        ip addr add ${gateway}/24 dev ${name}; ip -6 addr add ${gateway6}/64 dev ${name} nodad; ip link set ${name} up`);
+      await net.run(
+        `ip link set lo up; ip addr add ${v4}/24 dev eth0; ip -6 addr add ${v6}/64 dev eth0 nodad; ip link set eth0 up
+        ip route add default via ${gateway}`,
+        name,
+      );
+    }
+    await net.run(`ip netns add container; ip link add inside type veth peer name eth0 netns container
+      ip link set inside master ${bridge} up`);
+    await net.run(
+      `ip link set lo up; ip addr add ${container.v4}/16 dev eth0; ip link set eth0 up; ip route add default via 172.18.0.1`,
+      'container',
+    );
+    await listen([5432, 9091, 8123], 'container');
+    // As docker-proxy does, and an SSH server.
+    await listen([5432, 9092, 8123, 22]);
+    // The friend is itself a server.
+    await listen([5432], 'friend');
+    await dockersRules();
+    await load(groups);
+  }, 60_000);
+  afterAll(() => net?.remove());
+
+  /** Echoes what it is sent. */
+  async function listen(ports: readonly number[], name?: string) {
+    const program = `for (const port of ${JSON.stringify(ports)})
+      require('net').createServer((socket) => { socket.on('error', () => {}); socket.pipe(socket); }).listen(port, '::')`;
+    await net.run(
+      `${execPath} -e ${quote(program)} > /dev/null 2>&1 &
+      for i in 1 2 3 4 5 6 7 8 9; do sleep 0.3; ss -Hlnt | grep -q ':${ports.at(-1)} ' && exit; done; exit 1`,
+      name,
+    );
+  }
+
+  async function dockersRules() {
+    const published = [tcp(5432, 5432), tcp(9092, 9091), tcp(8123, 8123)];
+    await net.run(`iptables -P FORWARD DROP
+      iptables -N DOCKER; iptables -N DOCKER-USER; iptables -A DOCKER-USER -j RETURN
+      iptables -A FORWARD -j DOCKER-USER
+      iptables -A FORWARD -o ${bridge} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+      iptables -A FORWARD -o ${bridge} -j DOCKER
+      iptables -A FORWARD -i ${bridge} -j ACCEPT
+      iptables -t nat -N DOCKER
+      iptables -t nat -A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER
+      iptables -t nat -A OUTPUT ! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j DOCKER
+      iptables -t nat -A POSTROUTING -s 172.18.0.0/16 ! -o ${bridge} -j MASQUERADE
+      ${published
+        .map(
+          ({ published: port, target }) => `
+      iptables -t nat -A DOCKER ! -i ${bridge} -p tcp --dport ${port} -j DNAT --to-destination ${container.v4}:${target}
+      iptables -A DOCKER -d ${container.v4} ! -i ${bridge} -o ${bridge} -p tcp --dport ${target} -j ACCEPT`,
+        )
+        .join('')}`);
+  }
+
+  async function load(wanted: readonly PortGroup[]) {
+    const text = (family: 4 | 6) => quote(restoreLines(packetFilterChains('RPC-PLAYBOOKS', wanted, family)));
+    await net.run(`printf %s ${text(4)} > /run/rules.v4; printf %s ${text(6)} > /run/rules.v6
+      sh ${script} /run/rules RPC-PLAYBOOKS`);
+  }
+
+  async function differences() {
+    const look = async (tool: string, family: 4 | 6) =>
+      packetFilterDifferences(
+        tool,
+        await net.run(`${tool} -S`),
+        'RPC-PLAYBOOKS',
+        packetFilterChains('RPC-PLAYBOOKS', groups, family),
+      );
+    return [...(await look('iptables', 4)), ...(await look('ip6tables', 6))];
+  }
+
+  /** Whether a connection is made and answers. */
+  async function reaches(address: string, port: number, name?: string): Promise<boolean> {
+    const program = `exec 3<>/dev/tcp/${address}/${port} && echo hello >&3 && read -r line <&3 && [ "$line" = hello ]`;
+    return net.run(`timeout 1 bash -c ${quote(program)} 2>/dev/null`, name).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  test('what was loaded is what is wanted, and loading it again changes nothing', async () => {
+    expect(await differences()).toEqual([]);
+    const before = await net.run('iptables -S; ip6tables -S');
+    await net.run(`sh ${script} /run/rules RPC-PLAYBOOKS`);
+    expect(await net.run('iptables -S; ip6tables -S')).toBe(before);
+  });
+
+  test('a published port is open to its sources alone', async () => {
+    expect(await reaches(friend.gateway, 5432, 'friend')).toBe(true);
+    expect(await reaches(stranger.gateway, 5432, 'stranger')).toBe(false);
+    expect(await reaches(friend.gateway, 5432, 'stranger')).toBe(false);
+    expect(await reaches(stranger.gateway, 9092, 'stranger')).toBe(true);
+    expect(await reaches(stranger.gateway, 8123, 'stranger')).toBe(true);
+  });
+
+  test('so it is over IPv6, where no packet is forwarded', async () => {
+    expect(await reaches(friend.gateway6, 5432, 'friend')).toBe(true);
+    expect(await reaches(stranger.gateway6, 5432, 'stranger')).toBe(false);
+    expect(await reaches(stranger.gateway6, 9092, 'stranger')).toBe(false);
+    expect(await reaches(stranger.gateway6, 8123, 'stranger')).toBe(true);
+  });
+
+  test("a container's own address is no way past it", async () => {
+    expect(await reaches(container.v4, 5432, 'friend')).toBe(true);
+    expect(await reaches(container.v4, 5432, 'stranger')).toBe(false);
+    expect(await reaches(container.v4, 8123, 'stranger')).toBe(true);
+  });
+
+  test("without the engine's own rules what listens on the host is guarded as well", async () => {
+    await net.run('iptables -t nat -F');
+    try {
+      expect(await reaches(friend.gateway, 5432, 'friend')).toBe(true);
+      expect(await reaches(stranger.gateway, 5432, 'stranger')).toBe(false);
+    } finally {
+      await net.run('iptables -P FORWARD ACCEPT; iptables -F; iptables -X; iptables -t nat -X');
+      await dockersRules();
+      await load(groups);
+    }
+  });
+
+  test('the host itself, its containers and what they connect to are not concerned, nor is SSH', async () => {
+    expect(await reaches('127.0.0.1', 5432)).toBe(true);
+    expect(await reaches('::1', 5432)).toBe(true);
+    expect(await reaches(stranger.gateway, 5432)).toBe(true);
+    expect(await reaches(stranger.gateway6, 5432)).toBe(true);
+    expect(await reaches(stranger.gateway, 5432, 'container')).toBe(true);
+    expect(await reaches(friend.v4, 5432, 'container')).toBe(true);
+    expect(await reaches(friend.v4, 5432)).toBe(true);
+    expect(await reaches(stranger.gateway, 22, 'stranger')).toBe(true);
+  });
+
+  test('a source that is taken away is cut off in mid-connection', async () => {
+    const program = `exec 3<>/dev/tcp/${friend.gateway}/5432
+      while echo hello >&3 && read -r -t 1 line <&3; do echo "$line" >> /run/said; sleep 0.2; done; : > /run/cut`;
+    await net.run(`timeout 20 bash -c ${quote(program)} > /dev/null 2>&1 & sleep 1`, 'friend');
+    expect(await net.run('[ ! -e /run/cut ] && head -n 1 /run/said')).toBe('hello\n');
+    await load(groups.map((group) => (group.name === 'INTERNAL' ? { ...group, sources: [] } : group)));
+    try {
+      await net.run('for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; [ ! -e /run/cut ] || exit 0; done; exit 1');
+    } finally {
+      await load(groups);
+    }
+  });
+
+  test("an operator's own rules stay, and none that opens a port comes before ours", async () => {
+    await net.run(`iptables -I DOCKER-USER -s ${stranger.v4} -j ACCEPT; iptables -I DOCKER-USER -s 192.0.2.1 -j DROP
+      iptables -N f2b; iptables -A f2b -s 192.0.2.2 -j REJECT; iptables -A f2b -j RETURN; iptables -I INPUT -p tcp -j f2b`);
+    expect(await differences()).toEqual([
+      {
+        what: 'iptables chain DOCKER-USER',
+        was: `leads there only after: -s ${stranger.v4}/32 -j ACCEPT`,
+        wanted: 'leads to RPC-PLAYBOOKS first',
+      },
+    ]);
+    await load(groups);
+    expect(await differences()).toEqual([]);
+    expect(await reaches(stranger.gateway, 5432, 'stranger')).toBe(false);
+    expect(await net.run('iptables -S DOCKER-USER')).toBe(`-N DOCKER-USER
+-A DOCKER-USER -j RPC-PLAYBOOKS
+-A DOCKER-USER -s 192.0.2.1/32 -j DROP
+-A DOCKER-USER -s ${stranger.v4}/32 -j ACCEPT
+-A DOCKER-USER -j RETURN
+`);
+  });
+
+  test('rules that were changed, taken away or flushed are told exactly, and put back', async () => {
+    await net.run(
+      'iptables -I RPC-PLAYBOOKS-INTERNAL -s 10.9.2.2 -j RETURN; ip6tables -F INPUT; iptables -F RPC-PLAYBOOKS-METRICS',
+    );
+    expect(await differences()).toEqual([
+      {
+        what: 'iptables chain RPC-PLAYBOOKS-INTERNAL',
+        was: '-s 10.9.2.2/32 -j RETURN\n-s 10.9.1.2/32 -j RETURN\n-j DROP',
+        wanted: '-s 10.9.1.2/32 -j RETURN\n-j DROP',
+      },
+      {
+        what: 'iptables chain RPC-PLAYBOOKS-METRICS',
+        was: 'empty',
+        wanted: '-s 10.9.1.2/32 -j RETURN\n-s 10.9.2.0/24 -j RETURN\n-j DROP',
+      },
+      {
+        what: 'ip6tables chain INPUT',
+        was: 'does not lead to RPC-PLAYBOOKS-INPUT',
+        wanted: 'leads to RPC-PLAYBOOKS-INPUT first',
+      },
+    ]);
+    await load(groups);
+    expect(await differences()).toEqual([]);
+  });
+
+  test('rules that cannot be loaded leave those that are there, and say so', async () => {
+    const before = await net.run('iptables -S');
+    await net.run('cp /run/rules.v4 /run/good.v4; echo "-A NOWHERE -j DROP" >> /run/rules.v4');
+    await expect(net.run(`sh ${script} /run/rules RPC-PLAYBOOKS`)).rejects.toThrow('iptables-restore');
+    await net.run('rm /run/rules.v4');
+    await expect(net.run(`sh ${script} /run/rules RPC-PLAYBOOKS`)).rejects.toThrow('rules.v4');
+    await net.run('mv /run/good.v4 /run/rules.v4');
+    expect(await net.run('iptables -S')).toBe(before);
+  });
+});
