@@ -1,6 +1,5 @@
 import { accesses } from '../lib/node/firewall.ts';
 import type { Variables } from '../lib/node/variables.ts';
-import { directory } from '../lib/resource/directory.ts';
 import { packetFilter } from '../lib/resource/packet-filter.ts';
 import { role } from '../lib/resource/role.ts';
 
@@ -9,9 +8,6 @@ import { role } from '../lib/resource/role.ts';
  * published ports only: SSH stays as it is.
  */
 export default role<Variables>('firewall', async (context) => [
-  directory('/usr/local/lib/rpc-node'),
-  directory('/etc/rpc-node'),
-  directory('/etc/systemd/system/docker.service.d'),
   packetFilter(
     'RPC-PLAYBOOKS',
     await accesses(context),

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Reader, Writer } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { directory } from './directory.ts';
 import { file } from './file.ts';
 import { type IpNetwork, parseIpNetwork } from './ip-network.ts';
 import {
@@ -9,7 +11,7 @@ import {
   packetFilterDifferences,
   restoreLines,
 } from './packet-filter-rules.ts';
-import { drift, ok, type Resource, unknownUntil } from './resource.ts';
+import { type Difference, drift, ok, type Resource, unknownUntil } from './resource.ts';
 
 const script = readFileSync(new URL('../../templates/host/firewall.sh', import.meta.url));
 const program = '/usr/local/lib/rpc-node/firewall';
@@ -24,10 +26,9 @@ export interface Access {
   readonly sources: readonly string[];
 }
 
-/** Whether one family's rules can be had there, and its commands. */
 const families = [
-  { family: 4, tool: 'iptables', file: `${rules}.v4` },
-  { family: 6, tool: 'ip6tables', file: `${rules}.v6` },
+  { family: 4, tool: 'iptables', path: `${rules}.v4` },
+  { family: 6, tool: 'ip6tables', path: `${rules}.v6` },
 ] as const;
 
 /**
@@ -39,10 +40,14 @@ const families = [
  * @param hint what to do about a source's name that the host cannot look up
  */
 export function packetFilter(prefix: string, accesses: readonly Access[], hint: string): Resource {
-  const staticFiles = [
-    file(program).content(script).mode(0o755),
-    file(dropIn).content(`[Service]\nExecStartPre=${program} ${rules} ${prefix}\n`),
+  const loader: readonly Part[] = [
+    ...[program, rules, dropIn].map(dirname).map((path) => ({ path, resource: directory(path) })),
+    { path: program, resource: file(program).content(script).mode(0o755) },
   ];
+  const atStart: Part = {
+    path: dropIn,
+    resource: file(dropIn).content(`[Service]\nExecStartPre=${program} ${rules} ${prefix}\n`),
+  };
   const chainsOf = (known: Known, family: 4 | 6) =>
     packetFilterChains(
       prefix,
@@ -52,26 +57,29 @@ export function packetFilter(prefix: string, accesses: readonly Access[], hint: 
       })),
       family,
     );
-  const ruleFiles = (known: Known) =>
-    families.map(({ family, file: path }) => file(path).content(restoreLines(chainsOf(known, family))));
+  const ruleFiles = (known: Known): readonly Part[] =>
+    families.map(({ family, path }) => ({
+      path,
+      resource: file(path).content(restoreLines(chainsOf(known, family))),
+    }));
   const named = accesses.flatMap(({ sources }) => sources);
 
   return {
     name: 'published ports are open to those who need them alone',
 
     async check(host) {
-      const [known, listings, statics, hasV6, read] = await Promise.all([
-        lookUp(host, named),
+      const looking = lookUp(host, named);
+      const [known, listings, files, hasV6, read] = await Promise.all([
+        looking,
         Promise.all(families.map(({ tool }) => host.$`${tool} --wait=60 -S`)),
-        Promise.all(staticFiles.map((part) => part.check(host))),
+        looking.then(({ found }) => differencesOf(host, [...loader, ...ruleFiles(found), atStart])),
         host.$`[ -e /proc/net/if_inet6 ]`,
         dropInIsRead(host),
       ]);
       if (listings[0]?.exitCode === 127) return unknownUntil('iptables is installed');
       if (known.missing.length > 0) return drift(notFound(known.missing));
-      const verdicts = [...statics, ...(await Promise.all(ruleFiles(known.found).map((part) => part.check(host))))];
       const differences = [
-        ...verdicts.flatMap((verdict) => (verdict.is === 'drift' ? verdict.differences : [])),
+        ...files,
         ...(read ? [] : [{ what: 'docker.service', was: `systemd has not read ${dropIn}`, wanted: 'read' }]),
         ...families
           .filter(({ family }) => family === 4 || hasV6.ok)
@@ -85,15 +93,34 @@ export function packetFilter(prefix: string, accesses: readonly Access[], hint: 
     async apply(host) {
       const known = await lookUp(host, named);
       if (known.missing.length > 0) throw new Problem(notFound(known.missing), { hint, code: exitCode.failed });
-      for (const part of [...staticFiles, ...ruleFiles(known.found)]) await bringTo(host, part);
-      await host.run`systemctl daemon-reload`;
+      for (const part of [...loader, ...ruleFiles(known.found)]) await bringTo(host, part);
       await host.run`${program} ${rules} ${prefix}`;
+      // Last: the engine would not start with rules that cannot be loaded.
+      await bringTo(host, atStart);
+      await host.run`systemctl daemon-reload`;
     },
   };
 }
 
-async function bringTo(host: Writer, part: Resource): Promise<void> {
-  if ((await part.check(host)).is !== 'ok') await part.apply(host);
+/** What lies on the host. */
+interface Part {
+  readonly path: string;
+  readonly resource: Resource;
+}
+
+async function bringTo(host: Writer, { resource }: Part): Promise<void> {
+  if ((await resource.check(host)).is !== 'ok') await resource.apply(host);
+}
+
+async function differencesOf(host: Reader, parts: readonly Part[]): Promise<Difference[]> {
+  const found = await Promise.all(
+    parts.map(async ({ path, resource }) => {
+      const verdict = await resource.check(host);
+      const differences = verdict.is === 'drift' ? verdict.differences : [];
+      return differences.map((difference) => ({ ...difference, what: `${path} ${difference.what}` }));
+    }),
+  );
+  return found.flat();
 }
 
 /** Where there is no engine yet, it comes with its unit, and systemd reads both. */
@@ -123,7 +150,7 @@ async function lookUp(
     if (network) found.set(source, [network]);
     else names.push(source);
   }
-  const answers = await Promise.all(names.map((name) => host.$`getent ahosts ${name}`));
+  const answers = await Promise.all(names.map((name) => host.$({ timeoutSeconds: 10 })`getent ahosts ${name}`));
   const missing = names.filter((name, at) => {
     const networks = addressesIn(answers[at]?.lines() ?? []);
     found.set(name, networks);

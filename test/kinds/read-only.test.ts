@@ -20,6 +20,7 @@ import { line } from '../../lib/resource/line.ts';
 import { containerListens } from '../../lib/resource/listening.ts';
 import { mount } from '../../lib/resource/mount.ts';
 import { packages } from '../../lib/resource/packages.ts';
+import { packetFilter } from '../../lib/resource/packet-filter.ts';
 import { postgresIndex } from '../../lib/resource/postgres.ts';
 import { drift, ok, type Resource, type Verdict } from '../../lib/resource/resource.ts';
 import { schedule } from '../../lib/resource/schedule.ts';
@@ -62,6 +63,19 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   ],
   'docker-image.ts': [dockerImage('172.30.77.10:5000/postgres:15')],
   'docker-root.ts': [dockerRoot({ root: '/data/docker', mountPoint: '/data' }), unfinishedMove(), oldCopyIsRemoved()],
+  'packet-filter.ts': [
+    packetFilter(
+      'READ-ONLY',
+      [
+        {
+          name: 'INTERNAL',
+          ports: [{ protocol: 'tcp', published: '5432', target: '5432' }],
+          sources: ['10.9.1.2', 'fd09::/16'],
+        },
+      ],
+      '',
+    ),
+  ],
   'cpu-shares.ts': [cpuShares('state-db', 4096)],
   'blank-disk.ts': [formattedDisk(device, { format: true })],
   'listening.ts': [containerListens('state-db', [5432], 1)],

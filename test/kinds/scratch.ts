@@ -1,10 +1,10 @@
-import { labContainers } from '../../lab/docker.mjs';
+import { docker, labContainers } from '../../lab/docker.mjs';
 import { createHosts, removeContainers } from '../../lab/hosts.mjs';
 import { ensureClientKey, identityFile, knownHostsFile } from '../../lab/keys.mjs';
 import { withLock } from '../../lab/lock.mjs';
 import { waitForHost } from '../../lab/reach.mjs';
 import { labUp } from '../../lab/up.mjs';
-import { connect } from '../../lib/host/connection.ts';
+import { type Connection, connect } from '../../lib/host/connection.ts';
 import type { Writer } from '../../lib/host/host.ts';
 import { createWriter } from '../../lib/host/writer.ts';
 
@@ -21,6 +21,9 @@ export interface ScratchHost {
   readonly host: Writer;
   /** Its container, to look past the connection. */
   readonly container: string;
+  readonly address: string;
+  /** Switches it off and on again. @returns a new connection: the old one is of no use any more */
+  reboot(): Promise<Writer>;
   remove(): Promise<void>;
 }
 
@@ -35,7 +38,28 @@ export async function scratchHost(): Promise<ScratchHost> {
     return place;
   });
   await waitForHost(scratch);
-  const connection = await connect(scratch.name, {
+  let connection = await openHost(scratch);
+  const writer = () => createWriter(connection, scratch.name, { onProgress: quietly });
+  return {
+    host: writer(),
+    container: scratch.container,
+    address: scratch.address,
+    async reboot() {
+      await connection.close();
+      await docker(['restart', '--time', '60', scratch.container]);
+      await waitForHost(scratch);
+      connection = await openHost(scratch);
+      return writer();
+    },
+    async remove() {
+      await connection.close();
+      await removeContainers([scratch.container]);
+    },
+  };
+}
+
+function openHost(scratch: (typeof places)[number]): Promise<Connection> {
+  return connect(scratch.name, {
     type: 'ssh',
     address: scratch.address,
     port: undefined,
@@ -46,13 +70,4 @@ export async function scratchHost(): Promise<ScratchHost> {
     jump: [],
     becomePassword: undefined,
   });
-  const host = createWriter(connection, scratch.name, { onProgress: quietly });
-  return {
-    host,
-    container: scratch.container,
-    async remove() {
-      await connection.close();
-      await removeContainers([scratch.container]);
-    },
-  };
 }

@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, test } from 'vitest';
+import { quietly } from '../../lab/docker.mjs';
+import { network, outside } from '../../lab/layout.mjs';
+import { answers } from '../../lab/reach.mjs';
+import type { Writer } from '../../lib/host/host.ts';
+import { jsonFile } from '../../lib/resource/json-file.ts';
+import { packages } from '../../lib/resource/packages.ts';
+import { packetFilter } from '../../lib/resource/packet-filter.ts';
+import { converge } from './converge.ts';
+import { type ScratchHost, scratchHost } from './scratch.ts';
+
+// With a real engine: what it does to the rules when it starts, when the host boots, and when networks come and go. What the rules
+// do to packets is in packet-filter.test.ts.
+
+const image = `${outside.address}:5000/postgres:15`;
+const ports = (published: string) => [{ protocol: 'tcp', published, target: '5432' }] as const;
+const wanted = (internal: readonly string[] = [outside.address]) =>
+  packetFilter(
+    'RPC-PLAYBOOKS',
+    [
+      { name: 'INTERNAL', ports: ports('5432'), sources: internal },
+      { name: 'JSON-RPC', ports: ports('8123'), sources: ['0.0.0.0/0', '::/0'] },
+    ],
+    'a hint',
+  );
+
+let scratch: ScratchHost;
+let host: Writer;
+
+beforeAll(async () => {
+  scratch = await scratchHost();
+  host = scratch.host;
+  for (const part of [
+    packages('docker.io', 'iptables'),
+    jsonFile('/etc/docker/daemon.json').merge({ 'insecure-registries': [`${outside.address}:5000`] }),
+  ]) {
+    if ((await part.check(host)).is !== 'ok') await part.apply(host);
+  }
+  await host.run`systemctl restart docker && docker pull --quiet ${image}`;
+  await host.run`docker network create rpc-node`;
+  await run('database', '5432');
+  await run('public', '8123');
+  expect(await eventually(() => strangerReaches(5432))).toBe(true);
+  return scratch.remove;
+});
+
+const run = (name: string, port: string) =>
+  host.run`docker run -d --name ${name} --restart unless-stopped --network rpc-node -e POSTGRES_PASSWORD=any -p ${`${port}:5432`} ${image}`;
+
+/** This machine, which the rules do not know. A port that is closed shows by no answer at all. */
+function strangerReaches(port: number): Promise<boolean> {
+  return answers(scratch.address, port, 1000);
+}
+
+/** The lab's outside, which they do. */
+async function friendReaches(port: number): Promise<boolean> {
+  return (await quietly`docker exec ${outside.container} timeout 2 bash -c ${knock(scratch.address, port)}`).ok;
+}
+
+const knock = (address: string, port = 5432) => `exec 3<>/dev/tcp/${address}/${port}`;
+
+async function eventually(question: () => Promise<boolean>, seconds = 60): Promise<boolean> {
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(300)) if (await question()) return true;
+  return false;
+}
+
+/** Knocks all the while. @returns how often it was let in, of how many tries */
+async function strangerDuring(work: () => Promise<unknown>): Promise<{ tries: number; reached: number }> {
+  let over = false;
+  const count = { tries: 0, reached: 0 };
+  const knocking = (async () => {
+    while (!over) {
+      count.tries += 1;
+      if (await answers(scratch.address, 5432, 150)) count.reached += 1;
+      await sleep(10);
+    }
+  })();
+  await work().finally(() => {
+    over = true;
+  });
+  await knocking;
+  return count;
+}
+
+/** However often it was started lately. */
+const restartEngine = () =>
+  host.$({ timeoutSeconds: 120 })`systemctl reset-failed docker.service; systemctl restart docker.service`;
+
+const chain = async (name: string) => (await host.run`iptables -S ${name}`).lines().slice(1);
+
+test('an engine with containers that run already: the rules come over it, and only the port that is meant is closed', async () => {
+  expect(await strangerReaches(8123)).toBe(true);
+  await host.run`iptables -I DOCKER-USER -s 192.0.2.1 -j DROP`;
+  await converge(host, wanted());
+  expect(await friendReaches(5432)).toBe(true);
+  expect(await strangerReaches(5432)).toBe(false);
+  expect(await strangerReaches(8123)).toBe(true);
+  expect(await strangerReaches(22)).toBe(true);
+  for (const address of ['127.0.0.1', scratch.address]) {
+    expect((await host.$`timeout 2 bash -c ${knock(address)}`).ok, address).toBe(true);
+  }
+  for (const address of ['database', scratch.address]) {
+    expect((await host.$`docker exec public timeout 2 bash -c ${knock(address)}`).ok, address).toBe(true);
+  }
+  expect(await chain('DOCKER-USER')).toEqual([
+    '-A DOCKER-USER -j RPC-PLAYBOOKS',
+    '-A DOCKER-USER -s 192.0.2.1/32 -j DROP',
+    '-A DOCKER-USER -j RETURN',
+  ]);
+});
+
+test('applying it again changes no rule', async () => {
+  const before = (await host.run`iptables -S; ip6tables -S`).stdout;
+  await wanted().apply(host);
+  expect((await host.run`iptables -S; ip6tables -S`).stdout).toBe(before);
+});
+
+test('a network and a container that come later find the rules before theirs', async () => {
+  await host.run`docker network create later && docker run -d --name later --network later -e POSTGRES_PASSWORD=any -p 5440:5432 ${image}`;
+  expect(await wanted().check(host)).toEqual({ is: 'ok' });
+  // It is nobody's whose ports are guarded.
+  expect(await eventually(() => strangerReaches(5440))).toBe(true);
+  await host.run`docker rm -f later && docker network rm later`;
+  expect(await wanted().check(host)).toEqual({ is: 'ok' });
+});
+
+test('the engine restarts: nobody gets in meanwhile', async () => {
+  const { tries, reached } = await strangerDuring(async () => {
+    expect((await restartEngine()).ok).toBe(true);
+    expect(await eventually(() => friendReaches(5432))).toBe(true);
+  });
+  expect(tries).toBeGreaterThan(5);
+  expect(reached).toBe(0);
+  expect(await wanted().check(host)).toEqual({ is: 'ok' });
+});
+
+test('all rules are flushed: they are told as missing, and come back with the engine', async () => {
+  await host.run`iptables -F FORWARD && iptables -F DOCKER-USER && iptables -F RPC-PLAYBOOKS && ip6tables -F`;
+  expect(await wanted().check(host)).toMatchObject({ is: 'drift' });
+  expect((await restartEngine()).ok).toBe(true);
+  expect(await eventually(() => friendReaches(5432))).toBe(true);
+  expect(await strangerReaches(5432)).toBe(false);
+  expect(await wanted().check(host)).toEqual({ is: 'ok' });
+});
+
+test('the host boots: the rules are there before the containers', async () => {
+  const { tries, reached } = await strangerDuring(async () => {
+    host = await scratch.reboot();
+    expect(await eventually(() => friendReaches(5432))).toBe(true);
+  });
+  expect(tries).toBeGreaterThan(5);
+  expect(reached).toBe(0);
+  expect(await strangerReaches(8123)).toBe(true);
+  expect(await wanted().check(host)).toEqual({ is: 'ok' });
+});
+
+test('without its rules the engine does not start, and says why', async () => {
+  await host.run`mv /etc/rpc-node/firewall.v4 /etc/rpc-node/away`;
+  try {
+    expect((await restartEngine()).ok).toBe(false);
+    expect(await strangerReaches(5432)).toBe(false);
+    expect((await host.$`journalctl -u docker -o cat -n 50`).stdout).toContain('/etc/rpc-node/firewall.v4');
+  } finally {
+    await host.run`mv /etc/rpc-node/away /etc/rpc-node/firewall.v4; systemctl reset-failed docker.service docker.socket; systemctl start docker.socket docker.service`;
+  }
+  expect(await eventually(() => friendReaches(5432))).toBe(true);
+});
+
+test('a source is added and taken away', async () => {
+  expect(await converge(host, wanted([outside.address, network.gateway]))).toContainEqual({
+    what: 'iptables chain RPC-PLAYBOOKS-INTERNAL',
+    was: `-s ${outside.address}/32 -j RETURN\n-j DROP`,
+    wanted: `-s ${network.gateway}/32 -j RETURN\n-s ${outside.address}/32 -j RETURN\n-j DROP`,
+  });
+  expect(await strangerReaches(5432)).toBe(true);
+  await converge(host, wanted());
+  expect(await strangerReaches(5432)).toBe(false);
+});
+
+test('a name is looked up on the host, and one that it does not know is refused with what to do', async () => {
+  await host.run`echo ${`${network.gateway} stranger.example`} >> /etc/hosts`;
+  await converge(host, wanted(['stranger.example']));
+  expect(await strangerReaches(5432)).toBe(true);
+  expect(await friendReaches(5432)).toBe(false);
+  const unknown = wanted(['nowhere.invalid']);
+  expect(await unknown.check(host)).toMatchObject({ note: 'no address is found here for nowhere.invalid' });
+  await expect(unknown.apply(host)).rejects.toMatchObject({ hint: 'a hint' });
+  expect(await strangerReaches(5432)).toBe(true);
+});
