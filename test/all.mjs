@@ -12,6 +12,8 @@ const report = join(tmpdir(), `rpc-playbooks-tests-${process.pid}.json`);
 
 // Another program that reads what ours encrypts: tests compare the two where it is there.
 if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
+// Tests of the firewall send packets between network namespaces.
+if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
 
 const lint = await show`npx biome check`;
 const types = await show`npx tsc -p .`;
