@@ -1,6 +1,6 @@
 import { parse as parseYaml } from 'yaml';
 import { Problem } from '../problem.ts';
-import type { PublishedPort } from '../resource/packet-filter-rules.ts';
+import type { GuardedPort } from '../resource/packet-filter-rules.ts';
 
 /** Host address, port on the host, port in the container, protocol, as Compose's short form has them. */
 const shortForm =
@@ -17,14 +17,14 @@ interface LongForm {
  *
  * @throws Problem where one is left to chance: what is not known beforehand cannot be guarded
  */
-export function composePorts(compose: string): PublishedPort[] {
+export function composePorts(compose: string): GuardedPort[] {
   const { services } = parseYaml(compose, { version: '1.1' }) as {
     readonly services: Readonly<Record<string, { readonly ports?: readonly (string | number | LongForm)[] }>>;
   };
   return Object.entries(services).flatMap(([service, { ports = [] }]) => ports.map((port) => portOf(service, port)));
 }
 
-function portOf(service: string, port: string | number | LongForm): PublishedPort {
+function portOf(service: string, port: string | number | LongForm): GuardedPort {
   const text =
     typeof port === 'object'
       ? `${port.published ?? ''}:${port.target ?? ''}${port.protocol === undefined ? '' : `/${port.protocol}`}`

@@ -1,6 +1,6 @@
 import type { InventoryHost } from '../inventory/inventory.ts';
 import type { Access } from '../resource/packet-filter.ts';
-import type { PublishedPort } from '../resource/packet-filter-rules.ts';
+import type { GuardedPort } from '../resource/packet-filter-rules.ts';
 import { composePorts } from './compose-ports.ts';
 import { type RenderContext, renderHost } from './render.ts';
 import type { Variables } from './variables.ts';
@@ -37,8 +37,7 @@ function purposes({ groups, vars: { ports } }: Pick<InventoryHost<Variables>, 'g
     known.set(String(ports.rpc_http), 'JSON-RPC');
     known.set(String(ports.rpc_websocket), 'JSON-RPC');
   }
-  return ({ protocol, published }: PublishedPort): Purpose =>
-    (protocol === 'tcp' && known.get(published)) || 'INTERNAL';
+  return ({ protocol, published }: GuardedPort): Purpose => (protocol === 'tcp' && known.get(published)) || 'INTERNAL';
 }
 
 /** Where a host's connections to the others come from. */

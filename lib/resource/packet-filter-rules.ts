@@ -1,8 +1,8 @@
 import type { IpNetwork } from './ip-network.ts';
 import type { Difference } from './resource.ts';
 
-/** A port that a container publishes. Numbers as iptables takes them: `5432`, or a range `8000:8010`. */
-export interface PublishedPort {
+/** A port that a container publishes and that not everybody may reach. Numbers as iptables takes them: `5432`, or a range `8000:8010`. */
+export interface GuardedPort {
   readonly protocol: 'tcp' | 'udp';
   /** On the host. */
   readonly published: string;
@@ -14,7 +14,7 @@ export interface PublishedPort {
 export interface PortGroup {
   /** Ends the name of its chain: `METRICS`. */
   readonly name: string;
-  readonly ports: readonly PublishedPort[];
+  readonly ports: readonly GuardedPort[];
   readonly sources: readonly IpNetwork[];
 }
 
@@ -34,14 +34,15 @@ const bridges = 'br-+';
  * Chains that let the sources of each group reach its ports, and nobody else. All other packets pass through them: they decide
  * nothing about other ports, and what they let through still meets the rules that follow.
  *
- * No rule lets established connections through: each packet of one is looked at, so a source that is taken away is cut off.
+ * No rule lets established connections through: each packet of one is looked at. So a source that is taken away is cut off, and so
+ * is whoever slips in while the engine takes its jump to DOCKER-USER away and puts it first again, as it does for each new network.
  *
  * @param prefix name of the first chain, which begins the others' names as well
  */
 export function packetFilterChains(prefix: string, groups: readonly PortGroup[], family: 4 | 6): readonly Chain[] {
   const isOpen = ({ sources }: PortGroup) => sources.some((from) => from.family === family && from.everything);
   const closed = groups.filter((group) => group.ports.length > 0 && !isOpen(group));
-  const perPort = (rule: (port: PublishedPort, to: string) => string) =>
+  const perPort = (rule: (port: GuardedPort, to: string) => string) =>
     unique(closed.flatMap(({ name, ports }) => ports.map((port) => rule(port, `${prefix}-${name}`))));
   return [
     {

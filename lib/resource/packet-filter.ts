@@ -5,12 +5,7 @@ import { exitCode, Problem } from '../problem.ts';
 import { directory } from './directory.ts';
 import { file } from './file.ts';
 import { type IpNetwork, parseIpNetwork } from './ip-network.ts';
-import {
-  type PublishedPort,
-  packetFilterChains,
-  packetFilterDifferences,
-  restoreLines,
-} from './packet-filter-rules.ts';
+import { type GuardedPort, packetFilterChains, packetFilterDifferences, restoreLines } from './packet-filter-rules.ts';
 import { type Difference, drift, ok, type Resource, unknownUntil } from './resource.ts';
 
 const script = readFileSync(new URL('../../templates/host/firewall.sh', import.meta.url));
@@ -22,7 +17,7 @@ const dropIn = '/etc/systemd/system/docker.service.d/rpc-node-firewall.conf';
 export interface Access {
   /** Ends the name of its chain: `METRICS`. */
   readonly name: string;
-  readonly ports: readonly PublishedPort[];
+  readonly ports: readonly GuardedPort[];
   readonly sources: readonly string[];
 }
 
