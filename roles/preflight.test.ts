@@ -195,7 +195,8 @@ test('a Compose that is installed and does not run is told', async () => {
 test('a state database that is starting, or cannot be reached, is told with where to look', async () => {
   const resources = await databaseReachable.resources(await contextOf({ group: 'rpc' }));
   const answers = (exitCode: number) => toldHost([[/^pg_isready/, { exitCode }]]);
-  const hint = 'see docker ps on db-1, and firewalls between the two servers';
+  const hint =
+    "see docker ps on db-1, and firewalls between the two servers; db-1 lets in whom its role firewall knows (--role firewall), under the inventory's address or firewall.connects_from";
   expect(await refusal(resources, 'state database on db-1 answers', answers(1))).toEqual([
     expect.stringMatching(
       /^state database on db-1 answers: \S+:5432 refuses connections, as a server does that is starting$/,
