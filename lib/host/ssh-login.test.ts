@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import ssh2 from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
+import { newKeyPair } from '../secret/testing.ts';
 import { connect } from './connection.ts';
 import { temporaryDirectory } from './testing.ts';
 
@@ -11,7 +11,7 @@ async function refusal(answer: (socket: Socket) => void): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  const key = ssh2.utils.generateKeyPairSync('ed25519');
+  const key = newKeyPair('ed25519');
   const identityFile = join(temporaryDirectory(), 'key');
   writeFileSync(identityFile, key.private, { mode: 0o600 });
   const { port } = server.address() as AddressInfo;

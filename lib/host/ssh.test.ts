@@ -5,11 +5,12 @@ import ssh2, { type Connection as Client } from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Reach } from '../inventory/inventory.ts';
 import { describeProblem } from '../problem.ts';
+import { newKeyPair } from '../secret/testing.ts';
 import { connect } from './connection.ts';
 import { Unreachable } from './failures.ts';
 import { standInFor, temporaryDirectory } from './testing.ts';
 
-const hostKey = ssh2.utils.generateKeyPairSync('ed25519');
+const hostKey = newKeyPair('ed25519');
 
 /** A server of SSH in this process, that lets everybody in unless `serve` says otherwise. @returns its port */
 async function sshServer(serve: (client: Client) => void, algorithms: ssh2.Algorithms = {}): Promise<number> {
@@ -24,7 +25,7 @@ async function sshServer(serve: (client: Client) => void, algorithms: ssh2.Algor
 
 const welcome = (client: Client) => client.on('authentication', (context) => context.accept());
 
-function keyFile(content = ssh2.utils.generateKeyPairSync('ed25519').private): string {
+function keyFile(content = newKeyPair('ed25519').private): string {
   const path = join(temporaryDirectory(), 'key');
   writeFileSync(path, content, { mode: 0o600 });
   return path;
@@ -91,7 +92,7 @@ test('keys that cannot be used are told before anything is sent', async () => {
     `h: the key file ${damaged} cannot be used: Unsupported key format\n  give another in the inventory: identity_file`,
   );
   const passphrase = { passphrase: 'x', cipher: 'aes256-ctr', rounds: 1 };
-  const locked = keyFile(ssh2.utils.generateKeyPairSync('ed25519', passphrase).private);
+  const locked = keyFile(newKeyPair('ed25519', passphrase).private);
   expect(await refusal({ identityFile: locked })).toBe(
     `h: the key file ${locked} is locked with a passphrase\n  start an agent and add it: eval "$(ssh-agent)" && ssh-add ${locked}`,
   );
