@@ -90,7 +90,7 @@ const restartEngine = () =>
 const chain = async (name: string) => (await host.run`iptables -S ${name}`).lines().slice(1);
 
 test('an engine with containers that run already: the rules come over it, and only the port that is meant is closed', async () => {
-  expect(await strangerReaches(8123)).toBe(true);
+  expect(await eventually(() => strangerReaches(8123))).toBe(true);
   await host.run`iptables -I DOCKER-USER -s 192.0.2.1 -j DROP`;
   await converge(host, wanted());
   expect(await friendReaches(5432)).toBe(true);
