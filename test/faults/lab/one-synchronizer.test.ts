@@ -50,6 +50,10 @@ describe('there is one synchronizer', () => {
   });
 
   test('a node elsewhere uses the state database: refused, no synchronizer is started beside it', async () => {
+    // Otherwise it would not get as far as the database.
+    const inventory = await labInventoryWith({ 'vars.firewall.internal': ['172.30.77.100'] });
+    const opened = await runPlaybook('deploy', '-i', inventory, '--role', 'firewall');
+    expect(opened.exitCode, opened.output).toBe(0);
     await withoutSync();
     const password = readFileSync(join(stateDirectory, 'secrets/state_db_password'), 'utf8').trim();
     // As the node does: by TCP, as its user, with no name of an application.
