@@ -4,7 +4,7 @@ import { asText } from './content.ts';
 
 /** Puts new text into a file that is there: mode, owner and group stay, and of a link it is the target that changes. */
 export async function rewrite(host: Writer, path: string, text: string): Promise<void> {
-  const real = (await host.run`readlink -e ${path}`).text();
+  const real = (await host.run`readlink -f ${path}`).text();
   const stat = await host.stat(real);
   if (stat?.type !== 'file') {
     throw new Problem(`${path} is no file that could be changed`, {
