@@ -1,3 +1,4 @@
+import { exitCode, Problem } from '../problem.ts';
 import { type BatchCommand, batchScript, noRoom } from './batch-script.ts';
 import type { Connection } from './connection.ts';
 import { FramesDoNotFit, readFrames } from './frame.ts';
@@ -131,6 +132,12 @@ function gather<K, V>(kind: Kind<K, V>): AskedOf<K, V> {
 async function send(connection: Connection, commands: readonly Waiting[], way: 'quick' | 'careful'): Promise<void> {
   const { code, stdout, stderr } = await connection.exec(batchScript(commands, way));
   if (code === noRoom && way === 'quick') return send(connection, commands, 'careful');
+  if (code === noRoom) {
+    throw new Problem(`${connection.name}: ${stderr.toString().trim() || 'no room for temporary files'}`, {
+      hint: 'make room on one of these file systems, in memory or on disk: what commands print is kept there for a moment',
+      code: exitCode.failed,
+    });
+  }
   if (code !== 0) {
     throw new Error(
       `${connection.name}: the host could not run a batch of reads (${code}): ${stderr.toString().trim()}`,
