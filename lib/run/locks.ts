@@ -1,5 +1,6 @@
 import { ConnectionLost } from '../host/failures.ts';
 import type { Writer } from '../host/host.ts';
+import { CommandFailed } from '../host/output.ts';
 import { exitCode, Problem } from '../problem.ts';
 import { beat, beatLock, breakLock, type LockAnswer, releaseLock, silence, takeLock } from './lock.ts';
 import type { LockHolder } from './lock-holder.ts';
@@ -20,28 +21,38 @@ export interface Locks {
 }
 
 /**
- * Takes the locks of all hosts, or none: the first host's first, so that of two runs on the same hosts one gets all.
+ * Takes the locks of all hosts, or none: the first host's first, so that of two runs on the same hosts one gets all. A host that
+ * cannot keep a lock is left out.
  *
- * @param options `breaks`: take a lock from whoever holds it; `lost` is called when one has been taken from us
+ * @param options `breaks`: take a lock from whoever holds it; `lost` is called when one has been taken from us; `without` is
+ *   called with why a host has none: nothing may be changed there
  * @throws Problem (exit code 5) with who holds a lock, since when, from where, doing what
  */
 export async function lockHosts(
   hosts: readonly LockedHost[],
   own: LockHolder,
-  options: { readonly breaks: boolean; readonly lost: (host: string) => void },
+  options: {
+    readonly breaks: boolean;
+    readonly lost: (host: string) => void;
+    readonly without: (host: string, why: string) => void;
+  },
 ): Promise<Locks> {
   const held: LockedHost[] = [];
   const ends: number[] = [];
+  const ask = async ({ writer }: LockedHost): Promise<LockAnswer> => {
+    const answer = await takeLock(writer, own);
+    if (answer.taken || !options.breaks) return answer;
+    await breakLock(writer, answer.holder);
+    return takeLock(writer, own);
+  };
   const take = async (host: LockedHost): Promise<void> => {
-    let answer = await takeLock(host.writer, own).catch((error: unknown) => {
-      // Nothing will be changed there.
-      if (error instanceof ConnectionLost) return undefined;
-      throw error;
-    });
-    if (!answer) return;
-    if (!answer.taken && options.breaks) {
-      await breakLock(host.writer, answer.holder);
-      answer = await takeLock(host.writer, own);
+    let answer: LockAnswer;
+    try {
+      answer = await ask(host);
+    } catch (error) {
+      // What is lost shows at its first change.
+      if (!(error instanceof ConnectionLost)) options.without(host.name, cannotLock(error));
+      return;
     }
     if (!answer.taken) throw lockedBy(host.name, answer);
     held.push(host);
@@ -72,6 +83,11 @@ export async function lockHosts(
     throw error;
   }
   return { endedSince: (time) => ends.some((end) => end >= Math.floor(time) - 1), release };
+}
+
+function cannotLock(error: unknown): string {
+  const said = error instanceof CommandFailed ? error.output.stderr.trim().split('\n').at(-1) : undefined;
+  return `its lock cannot be taken: ${said || (error instanceof Error ? error.message : String(error))}`;
 }
 
 /** Why a host's lock cannot be had. */

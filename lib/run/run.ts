@@ -81,7 +81,14 @@ export async function run<V>(
       locks = await lockHosts(
         reachable.map((host) => host.forLock()),
         options.lock.holder,
-        { breaks: options.lock.breaks, lost: (host) => lost.add(host) },
+        {
+          breaks: options.lock.breaks,
+          lost: (host) => lost.add(host),
+          without: (name, why) => {
+            const host = hosts.get(name);
+            host?.stop(host.items[0]?.step.play ?? '', why);
+          },
+        },
       );
       if (locks.endedSince(startedAt)) await Promise.all(reachable.map((host) => host.look(host.items)));
     }
