@@ -32,7 +32,8 @@ function known(name: string, verdict: Verdict, options: Parameters<typeof expect
   return expectation(name, async () => verdict, options);
 }
 
-function system({ facts }: Deployment): Resource[] {
+function system(context: Deployment): Resource[] {
+  const { facts } = context;
   const { id, version, title } = facts.distribution;
   return [
     known(
@@ -46,6 +47,7 @@ function system({ facts }: Deployment): Resource[] {
     known('systemd is the first process', facts.systemd ? ok : drift('it is not'), {
       hint: 'units of systemd run the node: use a host that boots with it',
     }),
+    clock(context),
     ...requiredCpuFlags.map((flag) =>
       known(
         `processor has ${flag}`,
@@ -56,6 +58,17 @@ function system({ facts }: Deployment): Resource[] {
       ),
     ),
   ];
+}
+
+/** Small differences time-sync mends; by hours, packages and certificates are not valid yet, or no more. Seconds. */
+const mostOff = 3600;
+
+function clock({ facts: { clockOffset }, host }: Deployment): Resource {
+  const hours = (Math.abs(clockOffset) / 3600).toFixed(1);
+  const seen = `it is ${hours} h ${clockOffset < 0 ? 'behind' : 'ahead of'} this machine's`;
+  return known('clock is right to the hour', Math.abs(clockOffset) <= mostOff ? ok : drift(seen), {
+    hint: `set it once, time-sync keeps it: ssh ${host.reach.address} sudo date -u -s @$(date +%s)`,
+  });
 }
 
 /** Required on the main network and advice on the test network, unless the inventory says otherwise. */
