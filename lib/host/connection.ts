@@ -75,7 +75,7 @@ export function connectionOver(name: string, transport: Transport, become: Becom
       const nonce = randomBytes(12).toString('hex');
       const body = timeoutSeconds === undefined ? script : supervise(script, timeoutSeconds, nonce);
       const { command, input } = deliver(`${prelude(nonce)}\n${body}`, become, asBuffer(stdin));
-      const { code, stdout, stderr } = await transport.run(command, input, afterMark(nonce, onStdout));
+      const { code, stdout, stderr } = await transport.run(command, input, afterMark(nonce, onStdout), nonce);
       const out = cutAfter(stdout, nonce);
       const err = cutAfter(stderr, nonce);
       // Without the mark the script never began, whatever the code says.

@@ -33,3 +33,12 @@ export function didNotStart(name: string, code: number, stdout: Buffer, stderr: 
     'the account needs a login shell that runs commands, and base64 (coreutils) has to be there',
   );
 }
+
+/** The login shell neither ran what it was given nor ended. */
+export function didNotBegin(name: string, seconds: number): Unreachable {
+  return new Unreachable(
+    name,
+    `the login shell did not begin a command within ${seconds} s`,
+    'see what it waits for: a start-up file (~/.bashrc, ~/.profile), a home on a dead file system, sudo; or allow more: --timeout',
+  );
+}

@@ -1,16 +1,42 @@
 /** Runs no more than so many pieces of work at once; the others wait for their turn, in order. */
-export function slots(count: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = count;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+export class Slots {
+  #limit: number;
+  #busy = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#limit = count;
+  }
+
+  /** Pieces of work under way. */
+  get busy(): number {
+    return this.#busy;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      this.#admit();
+    });
     try {
       return await work();
     } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
+      this.#busy -= 1;
+      this.#admit();
     }
-  };
+  }
+
+  /** From now on one fewer than are under way, and never none. */
+  lower(): void {
+    this.#limit = Math.max(1, this.#busy - 1);
+  }
+
+  #admit(): void {
+    while (this.#busy < this.#limit) {
+      const next = this.#waiting.shift();
+      if (!next) return;
+      this.#busy += 1;
+      next();
+    }
+  }
 }

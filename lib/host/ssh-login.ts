@@ -24,6 +24,9 @@ export interface LoggedIn {
 /** The network failed, and may do better at the next try. */
 export class TryAgain extends Unreachable {}
 
+/** The host is there, and took no more logins at that moment. */
+export class TurnedAway extends TryAgain {}
+
 /** How long to wait for a host. */
 export interface Waiting {
   readonly signal: AbortSignal | undefined;
@@ -139,16 +142,16 @@ function explain(name: string, config: SshConfig, login: Login, error: SshError,
         error,
       );
   }
-  // The library's words for a connection that the host ended, however soon that was.
-  if (error.message === 'No response from server') {
+  // The library's words for a connection that the host ended, before its first packet or after.
+  if (error.message === 'No response from server' || /^Connection lost before handshake/.test(error.message)) {
     const hint = 'its sshd may be turning connections away (MaxStartups, PerSourcePenalties); its log says why';
-    return new TryAgain(name, `${where} ended the connection before the login`, hint, error);
+    return new TurnedAway(name, `${where} ended the connection before the login`, hint, error);
   }
   if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {
     const hint = 'is the host up, and does a firewall let us through?';
     return new TryAgain(name, `no answer from ${where} within ${seconds} s`, hint, error);
   }
-  if (error.level === 'client-socket' || /^Connection lost before handshake/.test(error.message)) {
+  if (error.level === 'client-socket') {
     return new TryAgain(name, `the connection to ${where} broke off: ${error.message}`, undefined, error);
   }
   return new Unreachable(name, `no SSH connection to ${where}: ${error.message}`, byHand(config), error);

@@ -1,15 +1,12 @@
-import { constants } from 'node:os';
-import { type Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import pRetry from 'p-retry';
 import type { Reach } from '../inventory/inventory.ts';
-import { ConnectionLost, Unreachable } from './failures.ts';
-import { slots } from './slots.ts';
+import { Unreachable } from './failures.ts';
+import { Slots } from './slots.ts';
 import { resolveSshConfig, type SshConfig } from './ssh-config.ts';
-import { type LoggedIn, logIn, TryAgain, trySeconds, type Waiting } from './ssh-login.ts';
+import { type LoggedIn, logIn, TryAgain, TurnedAway, trySeconds, type Waiting } from './ssh-login.ts';
+import { transportOver } from './ssh-transport.ts';
 import type { ConnectOptions, Transport } from './transport.ts';
-
-/** sshd allows ten channels, frees those of ended commands late, and others may share the account. */
-const channels = 3;
 
 /**
  * Connects by SSH, through jump hosts where there are some. Tries again where the network is at fault, never after a refused
@@ -31,17 +28,21 @@ export async function openSsh(
       'name the jump host instead: ProxyJump in ssh_config, or jump in the inventory',
     );
   }
-  const chain = await pRetry(() => connectChain(name, config, hops, reach, { signal, timeout }), {
+  let queues = false;
+  const chain = await pRetry(() => connectChain(name, config, hops, reach, { signal, timeout }, queues), {
     retries,
     minTimeout: 1000,
-    shouldRetry: ({ error }) => error instanceof TryAgain,
+    shouldRetry({ error }) {
+      queues ||= error instanceof TurnedAway;
+      return error instanceof TryAgain;
+    },
     ...(signal ? { signal } : {}),
   }).catch((error: unknown) => {
     throw error instanceof Unreachable
       ? error
       : new Unreachable(name, 'interrupted while connecting', undefined, error);
   });
-  return { transport: transportOver(name, chain), user: config.user };
+  return { transport: transportOver(name, chain, () => closeChain(chain), timeout), user: config.user };
 }
 
 interface Hop {
@@ -62,6 +63,17 @@ async function resolveHops(name: string, jump: readonly string[]): Promise<Hop[]
   );
 }
 
+/** Logins at once to a jump host that turned some away when all hosts behind it were reached for together (MaxStartups). */
+const queuedLogins = 2;
+const queuesOfJumps = new Map<string, Slots>();
+
+/** Waits in line at a jump host. */
+function inLine<T>(label: string, login: () => Promise<T>): Promise<T> {
+  const queue = queuesOfJumps.get(label) ?? new Slots(queuedLogins);
+  queuesOfJumps.set(label, queue);
+  return queue.run(login);
+}
+
 /** From hop to hop, the host itself last. Each one's key is verified by us, not by the hop before it. */
 async function connectChain(
   name: string,
@@ -69,6 +81,7 @@ async function connectChain(
   hops: readonly Hop[],
   reach: Reach,
   waiting: Waiting,
+  queues: boolean,
 ): Promise<LoggedIn[]> {
   const chain: LoggedIn[] = [];
   try {
@@ -76,7 +89,8 @@ async function connectChain(
     for (const [index, { label, config: hop }] of hops.entries()) {
       // A pinned key is the host's own. The key file and known_hosts of the inventory are for jump hosts, too.
       const own = { hostKeys: [], knownHostsFile: reach.knownHostsFile, identityFile: reach.identityFile };
-      const jump = await logIn(`${name} (jump host ${label})`, hop, own, via, waiting);
+      const login = () => logIn(`${name} (jump host ${label})`, hop, own, via, waiting);
+      const jump = await (queues ? inLine(label, login) : login());
       chain.push(jump);
       via = await forward(name, label, jump, hops[index + 1]?.config ?? config);
     }
@@ -101,61 +115,4 @@ async function forward(name: string, label: string, jump: LoggedIn, { host, port
 /** The host first, then the jump hosts that carry it. */
 async function closeChain(chain: readonly LoggedIn[]): Promise<void> {
   for (const one of [...chain].reverse()) await one.close();
-}
-
-function transportOver(name: string, chain: readonly LoggedIn[]): Transport {
-  const last = chain.at(-1);
-  if (!last) throw new RangeError('an empty chain');
-  const slot = slots(channels);
-  const lost = (cause?: unknown) => {
-    const why = chain.map((one) => one.ended()).find((ended) => ended !== undefined) ?? 'the host closed it';
-    return new ConnectionLost(name, why, cause);
-  };
-  return {
-    close: () => closeChain(chain),
-    run: (command, input, onStdout) =>
-      slot(async () => {
-        // latin1 keeps every byte as it is; the library decodes chunk by chunk, which breaks anything else.
-        const exec = () =>
-          last.ssh.execCommand(command, {
-            encoding: 'latin1',
-            noTrim: true,
-            onStdout,
-            ...(input ? { stdin: Readable.from([input]) } : {}),
-          });
-        const result = await pRetry(exec, {
-          retries: 5,
-          minTimeout: 100,
-          shouldRetry: ({ error }) => refusedChannel(error),
-        }).catch((error: unknown) => {
-          if (error instanceof Error && refusedChannel(error)) throw tooFewSessions(name, error);
-          throw lost(error);
-        });
-        const code = result.code ?? signalCode(result.signal);
-        // No code and no signal: nobody knows how the command ended.
-        if (code === undefined) throw lost();
-        return {
-          code,
-          stdout: Buffer.from(result.stdout, 'latin1'),
-          stderr: Buffer.from(result.stderr, 'latin1'),
-        };
-      }),
-  };
-}
-
-/** The host said no to one more channel, which it does while ended ones are not freed yet. Nothing was run. */
-function refusedChannel(error: Error): boolean {
-  return 'reason' in error && /Channel open failure/.test(error.message);
-}
-
-function tooFewSessions(name: string, cause: Error): Unreachable {
-  const hint = `its sshd_config should allow at least ${channels} (MaxSessions)`;
-  return new Unreachable(name, 'the host refuses to run more commands at once on one connection', hint, cause);
-}
-
-/** As a shell has it: 128 and the signal's number. */
-function signalCode(signal: string | null): number | undefined {
-  if (signal === null) return undefined;
-  const number = Object.entries(constants.signals).find(([name]) => name === `SIG${signal.replace(/^SIG/, '')}`)?.[1];
-  return 128 + (number ?? 127);
 }

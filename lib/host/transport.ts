@@ -1,9 +1,14 @@
 /** What carries a command line to a login shell and its output back. */
 export interface Transport {
+  /**
+   * @param mark what the command prints as soon as it has begun, so that one which does not begin is given up. Without it the
+   *   command itself has to end as soon
+   */
   run(
     command: string,
     input: Buffer | undefined,
     onStdout: (chunk: Buffer) => void,
+    mark?: string,
   ): Promise<{ readonly code: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
   close(): Promise<void>;
 }

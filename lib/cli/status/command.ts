@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WriteStream } from 'node:tty';
-import { slots } from '../../host/slots.ts';
+import { Slots } from '../../host/slots.ts';
 import type { Inventory, InventoryHost } from '../../inventory/inventory.ts';
 import type { LoadOptions } from '../../inventory/load.ts';
 import { selectHosts } from '../../inventory/pattern.ts';
@@ -94,14 +94,14 @@ class Latest<V> {
   readonly #options: StatusOptions;
   readonly #around: StatusSurroundings<V>;
   readonly #seen = new Map<string, HostStatus>();
-  readonly #slot: ReturnType<typeof slots>;
+  readonly #slots: Slots;
 
   constructor(inventory: string, hosts: readonly WatchedHost[], options: StatusOptions, around: StatusSurroundings<V>) {
     this.#inventory = inventory;
     this.#hosts = hosts;
     this.#options = options;
     this.#around = around;
-    this.#slot = slots(options.forks);
+    this.#slots = new Slots(options.forks);
   }
 
   async lookOnce(): Promise<void> {
@@ -121,7 +121,7 @@ class Latest<V> {
   }
 
   async #look(host: WatchedHost): Promise<void> {
-    this.#seen.set(host.name, await this.#slot(() => host.look()));
+    this.#seen.set(host.name, await this.#slots.run(() => host.look()));
   }
 
   /** In the order of the inventory; what was not seen yet is left out. */
