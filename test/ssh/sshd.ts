@@ -42,7 +42,9 @@ export async function startSshd(extra = ''): Promise<Sshd> {
   const config = join(directory, 'config');
   writeFileSync(
     config,
-    `ListenAddress 127.0.0.1
+    // The first of several values counts.
+    `${extra}
+ListenAddress 127.0.0.1
 Port ${port}
 HostKey ${directory}/host
 AuthorizedKeysFile ${directory}/client.pub
@@ -53,7 +55,6 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 UsePAM no
 MaxStartups 100
-${extra}
 `,
   );
   execFileSync('chmod', ['-R', 'go+rX', directory]);

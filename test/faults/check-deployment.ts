@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Ended, runPlaybook } from '../deploy/playbook.ts';
+import type { LightHost } from './light-host.ts';
+
+/** Where nobody listens. */
+const nowhere = 'http://127.0.0.1:9';
+
+/** What the real deploy would do on a light host: check mode, which tells beforehand what keeps a server from being deployed to. */
+export async function checkDeployment({ address, hostKey, clientKey }: LightHost): Promise<Ended> {
+  const directory = mkdtempSync(join(tmpdir(), 'light-deploy-'));
+  const inventory = join(directory, 'light.yaml');
+  writeFileSync(join(directory, 'password'), 'distinctly-light', { mode: 0o600 });
+  writeFileSync(inventory, inventoryOf({ address, host_key: hostKey, identity_file: clientKey }));
+  try {
+    return await runPlaybook('deploy', '--inventory', inventory, '--check', '--limit', 'rpc-1', '--role', 'preflight');
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/** Nothing outside answers: whatever else is found, the cause that is looked for has to be named among it. */
+function inventoryOf(rpc: object): string {
+  const credentials = (store: string) => ({
+    user: `${store}_user`,
+    database: `${store}_db`,
+    password: 'file:password',
+  });
+  const archive = (store: string) => ({ url: `${nowhere}/${store}.sql.tar.gz`, sha256: 'a'.repeat(64) });
+  return JSON.stringify({
+    ssh: { user: 'root' },
+    groups: { database: { 'db-1': { address: '192.0.2.1', region: 'lab-1' } }, rpc: { 'rpc-1': rpc } },
+    vars: {
+      network: {
+        kind: 'test',
+        region: 'lab-1',
+        chain_id: 55555,
+        trusted_sequencer_url: nowhere,
+        l1_rpc_url: nowhere,
+        genesis: { url: `${nowhere}/genesis.json`, sha256: 'a'.repeat(64) },
+      },
+      images: { node: 'node', prover: 'prover', database: 'postgres:15' },
+      credentials: { state: credentials('state'), pool: credentials('pool'), prover: credentials('prover') },
+      snapshot: {
+        state: archive('state'),
+        prover: archive('prover'),
+        date: '2026-01-01',
+        restore_with: 'source',
+        source: { repository: `${nowhere}/node.git` },
+      },
+      disk_alert: { webhook: nowhere },
+      hardware: 'advisory',
+    },
+  });
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env zx
+// A playbook for light hosts: a few files, and one task that takes as long as the inventory says to look at and to do.
+import { writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { argumentsOf } from '../../lib/typescript.mjs';
+
+const { main } = await import('../../lib/cli/main.ts');
+const { loadInventory } = await import('../../lib/inventory/load.ts');
+const { directory } = await import('../../lib/resource/directory.ts');
+const { file } = await import('../../lib/resource/file.ts');
+const { line } = await import('../../lib/resource/line.ts');
+const { drift, ok, task } = await import('../../lib/resource/resource.ts');
+const { role } = await import('../../lib/resource/role.ts');
+const { openSession } = await import('../../lib/run/open-session.ts');
+const { play, playbook } = await import('../../lib/run/playbook.ts');
+
+const variables = z.strictObject({
+  look_seconds: z.number().default(0),
+  work_seconds: z.number().default(0),
+  large_file_bytes: z.int().default(0),
+});
+
+/** @typedef {z.output<typeof variables>} Variables */
+
+const files = role(
+  'files',
+  /** @param {import('../../lib/resource/role.ts').Context<Variables>} context */ ({ vars }) => [
+    directory('/etc/light/node').mode(0o750),
+    file('/etc/light/node/grüße.conf').content('Gruß = "schön"\n'),
+    line('/etc/list', 'two'),
+    ...(vars.large_file_bytes > 0 ? [file('/etc/light/large').content('x'.repeat(vars.large_file_bytes))] : []),
+  ],
+);
+
+const work = role(
+  'work',
+  /** @param {import('../../lib/resource/role.ts').Context<Variables>} context */ ({ vars }) => [
+    task('work is done', {
+      check: async (host) => {
+        if (vars.look_seconds > 0) await host.$`sleep ${vars.look_seconds}`;
+        return (await host.stat('/etc/light/done')) ? ok : drift('not yet');
+      },
+      apply: async (host) => {
+        await host.run`echo begun >>/etc/light/begun`;
+        if (vars.work_seconds > 0) await host.run`sleep ${vars.work_seconds}`;
+        await host.run`touch /etc/light/done`;
+      },
+    }),
+    file('/etc/light/after').content('after the work\n'),
+  ],
+);
+
+const peakFile = process.env.LIGHT_PEAK_FILE;
+// Kilobytes, as getrusage(2) has them.
+if (peakFile) process.once('exit', () => writeFileSync(peakFile, String(process.resourceUsage().maxRSS)));
+
+await main(
+  playbook('light', 'puts a few files on light hosts.', [
+    play('files', { hosts: 'all', roles: [files] }),
+    play('work', { hosts: 'all', roles: [work] }),
+  ]),
+  argumentsOf('light.mjs'),
+  {
+    load: (nameOrFile, options) => loadInventory(nameOrFile, variables, options),
+    open: openSession,
+    embedded: 'lab',
+    prepareEmbedded: async () => {},
+  },
+);
