@@ -32,9 +32,9 @@ export async function openSsh(
   const chain = await pRetry(() => connectChain(name, config, hops, reach, { signal, timeout }, queues), {
     retries,
     minTimeout: 1000,
-    shouldRetry({ error }) {
-      queues ||= error instanceof TurnedAway;
-      return error instanceof TryAgain;
+    shouldRetry(failed) {
+      queues ||= turnedAway(failed);
+      return failed.error instanceof TryAgain;
     },
     ...(signal ? { signal } : {}),
   }).catch((error: unknown) => {
@@ -63,15 +63,21 @@ async function resolveHops(name: string, jump: readonly string[]): Promise<Hop[]
   );
 }
 
-/** Logins at once to a jump host that turned some away when all hosts behind it were reached for together (MaxStartups). */
-const queuedLogins = 2;
-const queuesOfJumps = new Map<string, Slots>();
+const linesAtJumps = new Map<string, Slots>();
 
-/** Waits in line at a jump host. */
+/**
+ * At a jump host that turned somebody away when all hosts behind it were reached for together (MaxStartups), logins go one after
+ * another. It may need a moment to see that the one before is over.
+ */
 function inLine<T>(label: string, login: () => Promise<T>): Promise<T> {
-  const queue = queuesOfJumps.get(label) ?? new Slots(queuedLogins);
-  queuesOfJumps.set(label, queue);
-  return queue.run(login);
+  const line = linesAtJumps.get(label) ?? new Slots(1);
+  linesAtJumps.set(label, line);
+  const again = { retries: 5, minTimeout: 200, factor: 1, shouldRetry: turnedAway };
+  return line.run(() => pRetry(login, again));
+}
+
+function turnedAway({ error }: { readonly error: Error }): boolean {
+  return error instanceof TurnedAway;
 }
 
 /** From hop to hop, the host itself last. Each one's key is verified by us, not by the hop before it. */
@@ -90,7 +96,7 @@ async function connectChain(
       // A pinned key is the host's own. The key file and known_hosts of the inventory are for jump hosts, too.
       const own = { hostKeys: [], knownHostsFile: reach.knownHostsFile, identityFile: reach.identityFile };
       const login = () => logIn(`${name} (jump host ${label})`, hop, own, via, waiting);
-      const jump = await (queues ? inLine(label, login) : login());
+      const jump = await (queues && !via ? inLine(label, login) : login());
       chain.push(jump);
       via = await forward(name, label, jump, hops[index + 1]?.config ?? config);
     }

@@ -63,6 +63,37 @@ function lost(run: LightRun, name: string, cause: RegExp): void {
 }
 
 describe('Connection cut', () => {
+  // These two wait for a minute, the others meanwhile.
+  test.concurrent('network down for longer than the keepalive limit: told within it, next run converges', async ({
+    task,
+  }) => {
+    const host = await started('away');
+    let since = 0;
+    const run = await runBesideAnother({ host, inventory: working }, async () => {
+      await host.untilRuns(isWorking);
+      host.cable('down');
+      since = performance.now();
+    });
+    const noticed = (performance.now() - since) / 1000;
+    expect(noticed).toBeLessThan(keepaliveLimit + slack);
+    measured(task, `given up after ${noticed.toFixed(0)} s`);
+    lost(run, 'away', /the connection was lost: .*[Kk]eepalive/);
+    host.cable('up');
+    await nextRunConverges(host);
+  });
+
+  test.concurrent('host gone without a farewell in mid-check: told within the keepalive limit, others go on', async () => {
+    const host = await started('gone');
+    let since = 0;
+    const run = await runBesideAnother({ host, inventory: looking }, async () => {
+      await host.untilRuns(isLooking);
+      host.cable('down');
+      since = performance.now();
+    });
+    expect((performance.now() - since) / 1000).toBeLessThan(keepaliveLimit + slack);
+    lost(run, 'gone', /the connection was lost: .*[Kk]eepalive/);
+  });
+
   test.concurrent('session killed in mid-check: told, others go on, next run converges', async () => {
     const host = await started('checked');
     const run = await runBesideAnother({ host, inventory: looking }, async () => {
@@ -133,36 +164,6 @@ describe('Connection cut', () => {
     expect(run.errorsOf('away-shortly')).toBe('');
     expect(run.exitCode).toBe(exitCode.converged);
     await nextRunConverges(host);
-  });
-
-  test.concurrent('network down for longer than the keepalive limit: told within it, next run converges', async ({
-    task,
-  }) => {
-    const host = await started('away');
-    let since = 0;
-    const run = await runBesideAnother({ host, inventory: working }, async () => {
-      await host.untilRuns(isWorking);
-      host.cable('down');
-      since = performance.now();
-    });
-    const noticed = (performance.now() - since) / 1000;
-    expect(noticed).toBeLessThan(keepaliveLimit + slack);
-    measured(task, `given up after ${noticed.toFixed(0)} s`);
-    lost(run, 'away', /the connection was lost: .*[Kk]eepalive/);
-    host.cable('up');
-    await nextRunConverges(host);
-  });
-
-  test.concurrent('host gone without a farewell in mid-check: told within the keepalive limit, others go on', async () => {
-    const host = await started('gone');
-    let since = 0;
-    const run = await runBesideAnother({ host, inventory: looking }, async () => {
-      await host.untilRuns(isLooking);
-      host.cable('down');
-      since = performance.now();
-    });
-    expect((performance.now() - since) / 1000).toBeLessThan(keepaliveLimit + slack);
-    lost(run, 'gone', /the connection was lost: .*[Kk]eepalive/);
   });
 
   test.concurrent('host does not answer from the start: told within three times --timeout, others go on', async () => {

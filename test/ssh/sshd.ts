@@ -42,9 +42,7 @@ export async function startSshd(extra = ''): Promise<Sshd> {
   const config = join(directory, 'config');
   writeFileSync(
     config,
-    // The first of several values counts.
-    `${extra}
-ListenAddress 127.0.0.1
+    `ListenAddress 127.0.0.1
 Port ${port}
 HostKey ${directory}/host
 AuthorizedKeysFile ${directory}/client.pub
@@ -55,6 +53,7 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 UsePAM no
 MaxStartups 100
+${extra}
 `,
   );
   execFileSync('chmod', ['-R', 'go+rX', directory]);
