@@ -41,6 +41,8 @@ export interface Resource {
   apply(host: Writer): Promise<void>;
   /** Set on an expectation: the tool cannot mend it. Drift of `must` fails the host, drift of `should` is a warning. */
   readonly expects?: 'must' | 'should';
+  /** What the operator can do about an unmet expectation. */
+  readonly hint?: string;
   /** What becomes different on the host when these differences are mended, in words that `follows` of others name. */
   changes?(differences: readonly Difference[]): readonly string[];
   /** Changes of others after which this has to be done or looked at again: check mode tells it beforehand. */
@@ -75,6 +77,7 @@ export function expectation(
     name,
     check,
     expects: options.severity ?? 'must',
+    ...(options.hint === undefined ? {} : { hint: options.hint }),
     apply: async (host) => {
       const verdict = await check(host);
       if (verdict.is !== 'ok') throw new ExpectationFailed(name, verdict, options.hint);
@@ -106,6 +109,11 @@ export function describeVerdict(verdict: Verdict): string {
         verdict.differences.map((d) => `${d.what}: ${oneLine(d.was)} -> ${oneLine(d.wanted)}`).join('; ')
       );
   }
+}
+
+/** Why an expectation is unmet, and on a line of its own what to do about it. */
+export function describeUnmet({ hint }: Resource, verdict: Verdict): string {
+  return [describeVerdict(verdict), ...(hint === undefined ? [] : [hint])].join('\n');
 }
 
 function oneLine(text: string): string {

@@ -1,5 +1,5 @@
 import { Interrupted } from '../resource/pause.ts';
-import { describeVerdict, type Verdict } from '../resource/resource.ts';
+import { describeUnmet, describeVerdict, type Verdict } from '../resource/resource.ts';
 import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 
@@ -75,7 +75,7 @@ async function convergeItem(
       return failure;
     case 'drift':
       if (resource.expects === 'should') {
-        host.done(step, 'warning', { note: describeVerdict(seen) });
+        host.done(step, 'warning', { note: describeUnmet(resource, seen) });
         return undefined;
       }
       if (!resource.expects && ask.allows && !ask.allows(step)) {

@@ -1,5 +1,5 @@
 import type { Difference } from '../resource/resource.ts';
-import { describeVerdict } from '../resource/resource.ts';
+import { describeUnmet } from '../resource/resource.ts';
 import type { Outcome, Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 
@@ -57,8 +57,8 @@ function plannedOf({ step, resource, seen }: Item): Planned {
   if (!seen || seen.is === 'error') return { ...nothing, outcome: 'failed', error: seen?.error };
   if (seen.is === 'ok') return { ...nothing, outcome: 'ok' };
   if (seen.is === 'unknown') return { ...nothing, outcome: 'unknown', note: `until ${seen.until}` };
-  if (resource.expects === 'should') return { ...nothing, outcome: 'warning', note: describeVerdict(seen) };
-  if (resource.expects === 'must') return { ...nothing, outcome: 'failed', note: describeVerdict(seen) };
+  if (resource.expects === 'should') return { ...nothing, outcome: 'warning', note: describeUnmet(resource, seen) };
+  if (resource.expects === 'must') return { ...nothing, outcome: 'failed', note: describeUnmet(resource, seen) };
   return { ...nothing, outcome: 'pending', differences: seen.differences, note: seen.note };
 }
 

@@ -187,6 +187,17 @@ test('an unmet must fails the host, an unmet should only warns', async () => {
   expect(made.size).toBe(0);
 });
 
+test('check mode says what to do about what is unmet, and so does a warning', async () => {
+  const must = expectation('enough memory', async () => drift('2 GB'), { hint: 'add memory' });
+  const should = expectation('fast disk', async () => drift('slow'), { hint: 'use NVMe', severity: 'should' });
+  const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [should, must])] })];
+  const notesOf = (events: readonly RunEvent[]) => events.flatMap((e) => (e.type === 'resource-done' ? [e.note] : []));
+  const checked = await runWith(plays, inventoryOf({ a: ['h1'] }), { check: true });
+  expect(notesOf(checked.events)).toEqual(['slow\nuse NVMe', '2 GB\nadd memory']);
+  const ran = await runWith(plays, inventoryOf({ a: ['h1'] }));
+  expect(notesOf(ran.events)[0]).toBe('slow\nuse NVMe');
+});
+
 test('what an earlier play changed is seen by a later one, also on another host', async () => {
   const made = new Set<string>();
   const { outcomes } = await runWith(
