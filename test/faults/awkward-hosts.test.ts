@@ -279,7 +279,7 @@ describe('Awkward hosts: sshd', () => {
       const ports = Array.from({ length: 10 }, (_, at) => 2200 + at);
       const sshd = ['AddressFamily inet', ...ports.map((port) => `Port ${port}`)].join('\n');
       const four = await Promise.all([1, 2, 3, 4].map(() => started({ sshd })));
-      appendFileSync(`${jump.clientKey}.pub`, readFileSync(`${four[0]?.clientKey}.pub`));
+      for (const { clientKey } of four) appendFileSync(`${jump.clientKey}.pub`, readFileSync(`${clientKey}.pub`));
       const known = join(jump.directory, 'known');
       writeFileSync(known, `[127.0.0.1]:${jump.port} ${jump.hostKey}\n`);
       const inventory = { jump: `root@127.0.0.1:${jump.port}`, known_hosts: known };

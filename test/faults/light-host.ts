@@ -118,9 +118,9 @@ exec chroot root sh -c 'while :; do $(command -v /usr/sbin/sshd) -D -e -f /etc/s
 /** @param name what it calls itself, too */
 export async function startLightHost(name: string, options: LightHostOptions = {}): Promise<LightHost> {
   const directory = mkdtempSync(join(tmpdir(), 'light-host-'));
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', join(directory, 'host')]);
-  const clientKey = sharedKey();
-  writeFileSync(join(directory, 'client.pub'), readFileSync(`${clientKey}.pub`));
+  for (const key of ['host', 'client']) {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', join(directory, key)]);
+  }
   writeFileSync(join(directory, 'set-up'), options.setUp ?? '');
   writeFileSync(join(directory, 'config'), sshdConfig(options.sshd));
   const { wire, address } = layCable();
@@ -157,7 +157,7 @@ export async function startLightHost(name: string, options: LightHostOptions = {
     name,
     address,
     hostKey: readFileSync(join(directory, 'host.pub'), 'utf8').trim(),
-    clientKey,
+    clientKey: join(directory, 'client'),
     run: inside,
     processes,
     async untilRuns(pattern) {
@@ -225,18 +225,6 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 UsePAM no
 `;
-}
-
-let keyOfAll: string | undefined;
-
-/** One key for all light hosts of a process: making one costs more than it tells. */
-function sharedKey(): string {
-  if (keyOfAll) return keyOfAll;
-  const directory = mkdtempSync(join(tmpdir(), 'light-key-'));
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-  keyOfAll = join(directory, 'client');
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', keyOfAll]);
-  return keyOfAll;
 }
 
 /** A network namespace and a cable to it. The addresses are of the block that is kept for tests of networks (RFC 2544). */
