@@ -1,3 +1,6 @@
+/** Nobody reads on in a longer line. Characters. */
+const widest = 2000;
+
 /** Control characters, and characters that turn the direction of text around. Line breaks and tabs are text. */
 const steering = /(?![\t\n])[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
 
@@ -7,4 +10,10 @@ export function printable(text: string): string {
     const code = character.charCodeAt(0).toString(16);
     return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
   });
+}
+
+/** As printable, with the rest of very long lines left out: for words that a host or a file may have made up. */
+export function readable(text: string): string {
+  const lines = printable(text).split('\n');
+  return lines.map((line) => (line.length > widest ? `${line.slice(0, widest)}…` : line)).join('\n');
 }

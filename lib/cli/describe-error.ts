@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { readable } from '../printable.ts';
 import { describeProblem, Problem, Problems } from '../problem.ts';
 import { redact } from '../secret/secret.ts';
 
@@ -11,7 +11,7 @@ const mostShown = 100;
  * @param verbose adds the stack of what is no operator's mistake
  */
 export function describeError(error: unknown, verbose = false): string {
-  return printable(redact(inWords(error, verbose)));
+  return readable(redact(inWords(error, verbose)));
 }
 
 function inWords(error: unknown, verbose: boolean): string {

@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { printable, readable } from '../printable.ts';
 import { diffLines } from '../resource/diff.ts';
 import type { Difference } from '../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
@@ -38,7 +38,7 @@ export function linesOf(event: RunEvent, style: Style): string[] {
     case 'run-started': {
       if (style.quiet) return [];
       const mode = event.check ? ' (check mode: nothing is changed)' : '';
-      return [paint('bold', `${event.playbook} on ${event.inventory}: ${event.hosts.join(', ')}${mode}`)];
+      return [paint('bold', `${event.playbook} on ${printable(event.inventory)}: ${event.hosts.join(', ')}${mode}`)];
     }
     case 'host-connected':
       return style.verbose ? onHost(event.host, style, [`connected in ${seconds(event.seconds)}`]) : [];
@@ -48,9 +48,9 @@ export function linesOf(event: RunEvent, style: Style): string[] {
       if (style.quiet) return [];
       return ['', paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)];
     case 'play-skipped':
-      return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${printable(event.why)}`)];
+      return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${readable(event.why)}`)];
     case 'host-stopped':
-      return onHost(event.host, style, [paint('red', `stopped: ${printable(event.why)}${whatIsLeft(event)}`)]);
+      return onHost(event.host, style, [paint('red', `stopped: ${readable(event.why)}${whatIsLeft(event)}`)]);
     case 'stopping':
       return ['stopping after the changes under way; press Ctrl-C again to stop at once'];
     case 'resource-done':
@@ -69,7 +69,7 @@ function resourceLines(event: Extract<RunEvent, { type: 'resource-done' }>, styl
   const { outcome, step } = event;
   if (outcome === 'ok' && !style.verbose) return [];
   if (style.quiet && outcome !== 'failed' && outcome !== 'warning') return [];
-  const notes = event.note ? printable(event.note).split('\n') : [];
+  const notes = event.note ? readable(event.note).split('\n') : [];
   const differences = differencesOf(event.differences, style);
   const beside = notes.length === 1 && differences.length === 0 ? paint('dim', `  (${notes[0]})`) : '';
   const took = event.seconds >= 0.1 ? paint('dim', `  ${seconds(event.seconds)}`) : '';
@@ -176,7 +176,7 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
     style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
     ...hosts
       .filter((h) => h.stopped && !h.unreachable)
-      .map((h) => style.paint('red', `${h.host}: ${printable(h.stopped ?? '')}${whatIsLeft(h)}`)),
+      .map((h) => style.paint('red', `${h.host}: ${readable(h.stopped ?? '')}${whatIsLeft(h)}`)),
     ...(hosts.some((h) => h.stopped?.startsWith('interrupted'))
       ? ['interrupted: the next run goes on from there']
       : []),

@@ -1,6 +1,6 @@
-import { parseDocument } from 'yaml';
 import { didYouMean } from '../inventory/suggest.ts';
 import { Problem } from '../problem.ts';
+import { yamlDocuments } from '../yaml-documents.mjs';
 import { parseCommandLine, wholeNumber } from './command-line.ts';
 import { shared } from './shared-options.ts';
 
@@ -193,8 +193,8 @@ export function parseSet(said: string): SetVariable {
   }
   if (path.length > deepest) throw new Problem(`--set: a key of ${path.length} parts is none`);
   try {
-    const document = parseDocument(value);
-    if (document.errors.length > 0 || document.warnings.length > 0) throw new Error('no plain YAML');
+    const [document, second] = yamlDocuments(value, {});
+    if (second || document.errors.length > 0 || document.warnings.length > 0) throw new Error('no plain YAML');
     return { path, value: document.toJS({ maxAliasCount: 0 }) as unknown, said };
   } catch {
     throw new Problem(`--set ${said}: the value is no plain YAML`, { hint: 'put it in quotes: --set key=\'"text"\'' });

@@ -130,7 +130,9 @@ function gather<K, V>(kind: Kind<K, V>): AskedOf<K, V> {
 
 /** Looking once more changes nothing on the host, so what went wrong for an outer reason is done again with care. */
 async function send(connection: Connection, commands: readonly Waiting[], way: 'quick' | 'careful'): Promise<void> {
-  const { code, stdout, stderr } = await connection.exec(batchScript(commands, way));
+  const { code, stdout, stderr } = await connection.exec(batchScript(commands, way), {
+    answerSeconds: commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0),
+  });
   if (code === noRoom && way === 'quick') return send(connection, commands, 'careful');
   if (code === noRoom) {
     throw new Problem(`${connection.name}: ${stderr.toString().trim() || 'no room for temporary files'}`, {

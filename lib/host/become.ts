@@ -8,6 +8,9 @@ export interface Become {
   readonly password: Secret | undefined;
 }
 
+/** For a login shell's start-up files, and for sudo's own wait after a wrong password. Seconds. */
+const answerLimit = 30;
+
 /** The login already has root's rights. */
 export const asLogin: Become = { prefix: '', password: undefined };
 const sudo: Become = { prefix: 'sudo -n ', password: undefined };
@@ -30,7 +33,12 @@ export async function findBecome(
 ): Promise<Become> {
   if (user === 'root') return asLogin;
   const run = (command: string, input?: string) =>
-    transport.run(`env LC_ALL=C sh -c '${command}'`, input === undefined ? undefined : Buffer.from(input), () => {});
+    transport.run(
+      `env LC_ALL=C sh -c '${command}'`,
+      input === undefined ? undefined : Buffer.from(input),
+      () => {},
+      { seconds: answerLimit },
+    );
 
   const first = await run('echo "uid $(id -u)";[ "$(id -u)" = 0 ]||sudo -k -n sh -c "echo becomes root"');
   const said = first.stdout.toString();

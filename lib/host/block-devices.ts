@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { BlockDevice } from './facts.ts';
 
 /**
@@ -22,34 +23,41 @@ exit 0`;
 /** What is told of a device that could not be looked at: never blank. */
 const notLookedAt = 'unknown';
 
-/** lsblk's own form; older ones give numbers and truth values as text. */
-interface Listed {
-  readonly kname?: string | null;
-  readonly path?: string | null;
-  readonly size?: string | number | null;
-  readonly type?: string | null;
-  readonly rota?: string | boolean | null;
-  readonly tran?: string | null;
-  readonly fstype?: string | null;
-  readonly mountpoint?: string | null;
-  readonly pkname?: string | null;
-  readonly children?: readonly Listed[];
-}
+const text = z.string().nullish().catch(undefined);
+
+/** lsblk's own form; older ones give numbers and truth values as text. What is of another form counts as not said. */
+const listed = z.object({
+  kname: text,
+  path: text,
+  size: z.union([z.number(), z.string()]).nullish().catch(undefined),
+  type: text,
+  rota: z.union([z.boolean(), z.string()]).nullish().catch(undefined),
+  tran: text,
+  fstype: text,
+  mountpoint: text,
+  pkname: text,
+  children: z.array(z.unknown()).optional().catch(undefined),
+});
+type Listed = z.output<typeof listed>;
+
+/** Partitions on volumes on arrays on partitions: no device has so many below one another. */
+const deepest = 16;
 
 /** @param text what the command printed. A device with several parents (RAID) is listed once. */
 export function parseBlockDevices(text: string): BlockDevice[] {
   const gap = text.indexOf('\n\n');
   const probed = parseProbed(gap < 0 ? '' : text.slice(gap));
-  const listed = parseListed(gap < 0 ? text : text.slice(0, gap));
+  const all = flatten(parseListed(gap < 0 ? text : text.slice(0, gap)));
   const devices = new Map<string, BlockDevice>();
-  const paths = new Map(flatten(listed).map((device) => [device.kname, pathOf(device)]));
-  for (const device of flatten(listed)) {
+  const paths = new Map(all.map((device) => [device.kname, pathOf(device)]));
+  for (const device of all) {
     const path = pathOf(device);
+    const size = Number(device.size ?? 0);
     // An unused loop or compressed-memory device has no size.
-    if (devices.has(path) || Number(device.size ?? 0) === 0) continue;
+    if (devices.has(path) || !(size > 0)) continue;
     devices.set(path, {
       path,
-      size: Number(device.size ?? 0),
+      size,
       type: device.type ?? '',
       rotational: device.rota === true || device.rota === '1',
       transport: device.tran ?? '',
@@ -61,17 +69,20 @@ export function parseBlockDevices(text: string): BlockDevice[] {
   return [...devices.values()];
 }
 
-function flatten(devices: readonly Listed[]): Listed[] {
-  return devices.flatMap((device) => [device, ...flatten(device.children ?? [])]);
+function flatten(devices: readonly unknown[], depth = 0): Listed[] {
+  return devices.flatMap((each) => {
+    const { data } = listed.safeParse(each);
+    return data ? [data, ...(depth < deepest ? flatten(data.children ?? [], depth + 1) : [])] : [];
+  });
 }
 
 function pathOf({ path, kname }: Listed): string {
   return path ?? `/dev/${kname ?? ''}`;
 }
 
-function parseListed(text: string): readonly Listed[] {
+function parseListed(text: string): readonly unknown[] {
   try {
-    return (JSON.parse(text) as { blockdevices?: readonly Listed[] }).blockdevices ?? [];
+    return z.object({ blockdevices: z.array(z.unknown()) }).parse(JSON.parse(text)).blockdevices;
   } catch {
     return [];
   }

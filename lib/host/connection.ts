@@ -13,6 +13,8 @@ export interface ExecOptions {
   readonly stdin?: string | Buffer | Secret | undefined;
   /** The script and all that it started are ended on the host after so long. Without it there is no limit. */
   readonly timeoutSeconds?: number | undefined;
+  /** How long it may take where the script keeps time limits of its own: then the host is given up. */
+  readonly answerSeconds?: number | undefined;
   /** Told what the script prints while it runs. */
   readonly onStdout?: ((chunk: Buffer) => void) | undefined;
 }
@@ -50,7 +52,7 @@ export async function connect(name: string, reach: Reach, options: ConnectOption
   // Loaded only where it is used: the SSH library costs a tenth of a second.
   const { transport, user } =
     reach.type === 'local'
-      ? await import('./local.ts').then(({ openLocal }) => openLocal())
+      ? await import('./local.ts').then(({ openLocal }) => openLocal(name))
       : await import('./ssh.ts').then(({ openSsh }) => openSsh(name, reach, options));
   try {
     const become = await findBecome(name, transport, user, reach.becomePassword);
@@ -70,12 +72,13 @@ export function connectionOver(name: string, transport: Transport, become: Becom
       return execs;
     },
     close: () => transport.close(),
-    async exec(script, { stdin, timeoutSeconds, onStdout } = {}) {
+    async exec(script, { stdin, timeoutSeconds, answerSeconds = timeoutSeconds, onStdout } = {}) {
       execs += 1;
       const nonce = randomBytes(12).toString('hex');
       const body = timeoutSeconds === undefined ? script : supervise(script, timeoutSeconds, nonce);
       const { command, input } = deliver(`${prelude(nonce)}\n${body}`, become, asBuffer(stdin));
-      const { code, stdout, stderr } = await transport.run(command, input, afterMark(nonce, onStdout), nonce);
+      const limits = { mark: nonce, seconds: answerSeconds };
+      const { code, stdout, stderr } = await transport.run(command, input, afterMark(nonce, onStdout), limits);
       const out = cutAfter(stdout, nonce);
       const err = cutAfter(stderr, nonce);
       // Without the mark the script never began, whatever the code says.

@@ -1,9 +1,11 @@
 import { userInfo } from 'node:os';
 import { $ } from 'zx';
+import { ConnectionLost } from './failures.ts';
 import type { Transport } from './transport.ts';
+import { watch } from './watch.ts';
 
-/** The machine itself. */
-export function openLocal(): { readonly transport: Transport; readonly user: string } {
+/** The machine itself. @param name what errors call it */
+export function openLocal(name: string): { readonly transport: Transport; readonly user: string } {
   const shell = $({
     nothrow: true,
     quiet: true,
@@ -21,19 +23,27 @@ export function openLocal(): { readonly transport: Transport; readonly user: str
   return {
     user: userInfo().username,
     transport: {
-      async run(command, input, onStdout) {
+      async run(command, input, onStdout, { seconds } = {}) {
         const running = shell`${command}`;
+        const watched = watch(seconds, (why) => {
+          running.kill('SIGKILL').catch(() => {});
+          return new ConnectionLost(name, why);
+        });
         const stdout: Buffer[] = [];
         const stderr: Buffer[] = [];
         running.stdout.on('data', (chunk: Buffer) => {
+          watched.count(chunk);
           stdout.push(chunk);
           onStdout(chunk);
         });
-        running.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+        running.stderr.on('data', (chunk: Buffer) => {
+          watched.count(chunk);
+          stderr.push(chunk);
+        });
         // A command need not read all that it is given.
         running.stdin.on('error', () => {});
         running.stdin.end(input);
-        const { exitCode } = await running;
+        const { exitCode } = await watched.over(running);
         return { code: exitCode ?? 255, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) };
       },
       async close() {},

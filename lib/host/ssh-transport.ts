@@ -5,7 +5,8 @@ import pRetry from 'p-retry';
 import { ConnectionLost, didNotBegin, Unreachable } from './failures.ts';
 import { Slots } from './slots.ts';
 import type { LoggedIn } from './ssh-login.ts';
-import type { Transport } from './transport.ts';
+import type { Limits, Transport } from './transport.ts';
+import { type Watch, watch } from './watch.ts';
 
 /** sshd allows ten channels, frees those of ended commands late, and others may share the account. */
 const channels = 3;
@@ -32,21 +33,28 @@ export function transportOver(
   if (!last) throw new RangeError('an empty chain');
   const slots = new Slots(channels);
   let patience = firstAnswer;
+  let givenUp: string | undefined;
   const lost = (cause?: unknown) => {
-    const why = chain.map((one) => one.ended()).find((ended) => ended !== undefined) ?? 'the host closed it';
+    const why = givenUp ?? chain.map((one) => one.ended()).find((ended) => ended !== undefined) ?? 'the host closed it';
     return new ConnectionLost(name, why, cause);
   };
 
   /** @returns undefined where the host allows fewer channels than are open already */
-  const tryRun = async (...command: CommandOf<Transport>): Promise<SSHExecCommandResponse | undefined> => {
+  const tryRun = async (command: Command, limits: Limits): Promise<SSHExecCommandResponse | undefined> => {
+    const watched = watch(limits.seconds, (why) => {
+      givenUp ??= why;
+      close().catch(() => {});
+      return lost();
+    });
+    const running = pRetry(() => exec(name, last, command, { ...limits, patience, watched }), {
+      retries: 5,
+      minTimeout: 100,
+      shouldRetry: ({ error }) => refusedChannel(error) && slots.busy === 1,
+    });
     try {
-      return await pRetry(() => exec(name, last, patience, ...command), {
-        retries: 5,
-        minTimeout: 100,
-        shouldRetry: ({ error }) => refusedChannel(error) && slots.busy === 1,
-      });
+      return await watched.over(running);
     } catch (error) {
-      if (error instanceof Unreachable) throw error;
+      if (error instanceof Unreachable || error instanceof ConnectionLost) throw error;
       if (!(error instanceof Error && refusedChannel(error))) throw lost(error);
       if (slots.busy === 1) throw noSessions(name, error);
       slots.lower();
@@ -56,9 +64,9 @@ export function transportOver(
 
   return {
     close,
-    async run(...command) {
+    async run(line, input, onStdout, limits = {}) {
       let result: SSHExecCommandResponse | undefined;
-      while (!result) result = await slots.run(() => tryRun(...command));
+      while (!result) result = await slots.run(() => tryRun({ line, input, onStdout }, limits));
       const code = result.code ?? signalCode(result.signal);
       // No code and no signal: nobody knows how the command ended.
       if (code === undefined) throw lost();
@@ -68,14 +76,18 @@ export function transportOver(
   };
 }
 
-type CommandOf<T extends Transport> = Parameters<T['run']>;
+interface Command {
+  readonly line: string;
+  readonly input: Buffer | undefined;
+  readonly onStdout: (chunk: Buffer) => void;
+}
 
 /** Runs a command on a channel of its own. @throws Unreachable where it does not begin */
 function exec(
   name: string,
   { ssh }: LoggedIn,
-  patience: number,
-  ...[command, input, onStdout, mark]: CommandOf<Transport>
+  { line, input, onStdout }: Command,
+  { mark, patience, watched }: Limits & { readonly patience: number; readonly watched: Watch },
 ): Promise<SSHExecCommandResponse> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
@@ -88,7 +100,7 @@ function exec(
       timer = undefined;
     };
     ssh
-      .execCommand(command, {
+      .execCommand(line, {
         // latin1 keeps every byte as it is; the library decodes chunk by chunk, which breaks anything else.
         encoding: 'latin1',
         noTrim: true,
@@ -99,9 +111,11 @@ function exec(
           }, patience * 1000);
         },
         onStdout(chunk) {
+          watched.count(chunk);
           begins(chunk);
           onStdout(chunk);
         },
+        onStderr: watched.count,
         ...(input ? { stdin: Readable.from([input]) } : {}),
       })
       .then(resolve, reject)

@@ -393,12 +393,10 @@ function asProblems(error: unknown): readonly Problem[] {
 /** Values left open first, then the rest in the order of files and lines; nothing twice, and nothing else about an open value. */
 function throwAny(open: readonly Problem[], others: readonly Problem[]): void {
   const key = ({ where }: Problem): string => `${where?.file}:${where?.line}:${where?.column}`;
-  const isOpen = new Set(open.map(key));
+  const isOpen = new Set<string>();
   const seen = new Set<string>();
   const all = [
-    ...sorted(open).filter(
-      ({ where }, i, list) => i === list.findIndex((other) => key(other) === key({ where } as Problem)),
-    ),
+    ...sorted(open).filter((problem) => !isOpen.has(key(problem)) && isOpen.add(key(problem))),
     ...sorted(others.filter((problem) => !isOpen.has(key(problem)))),
   ].filter((problem) => {
     const id = `${key(problem)} ${problem.message}`;

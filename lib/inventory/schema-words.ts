@@ -137,7 +137,7 @@ function kindOf(value: Placed): string {
 function schemaAt(schema: Schema | undefined, path: Path): Schema | undefined {
   return path.reduce<Schema | undefined>((at, step) => {
     const { def } = core(at) ?? {};
-    if (def?.type === 'object') return def.shape[String(step)];
+    if (def?.type === 'object') return Object.hasOwn(def.shape, step) ? def.shape[String(step)] : undefined;
     if (def?.type === 'record') return def.valueType;
     if (def?.type === 'array') return def.element;
     return undefined;

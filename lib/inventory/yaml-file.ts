@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml';
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node } from 'yaml';
 import { type Place, Problem, Problems } from '../problem.ts';
+import { deepest, NestedTooDeeply, yamlDocuments } from '../yaml-documents.mjs';
 import type { Placed, PlacedEntry, PlacedMap } from './placed.ts';
 
-const deepest = 64;
 const tooDeep = 'this is nested too deeply or repeats itself through its anchors';
 const most = 50_000;
 /** An inventory of a thousand hosts has a tenth of this; a file that is larger is some other file. Bytes. */
@@ -43,23 +43,14 @@ function firstDifference(a: Buffer, b: Buffer): number {
 /** As readYamlFile, of a text that has been read. A byte order mark at its start is skipped. */
 export function parseYaml(text: string, file: string): PlacedMap {
   const lines = new LineCounter();
-  const documents = parseAllDocuments(text.replace(/^\uFEFF/, ''), {
-    lineCounter: lines,
-    prettyErrors: false,
-    // Looked for below: the parser compares each key with all others.
-    uniqueKeys: false,
-    version: '1.2',
-  });
   const place = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const empty = new Problem('this file is empty', { where: { file, line: 1, column: 1 } });
-  if (!Array.isArray(documents)) throw empty;
+  const documents = readDocuments(text.replace(/^\uFEFF/, ''), lines, place);
 
   const errors = documents.flatMap((document) => [...document.errors, ...document.warnings]);
-  const overflow = errors.find(({ message }) => message.includes('call stack'));
-  if (overflow) throw new Problem(tooDeep, { where: place(overflow.pos[0]) });
   // One bracket too many, and nothing that follows is what the parser expects.
   const first = errors.find(({ code }) => code === 'UNEXPECTED_TOKEN');
   const telling = errors.filter((error) => error.code !== 'UNEXPECTED_TOKEN' || error === first);
@@ -164,6 +155,22 @@ export function parseYaml(text: string, file: string): PlacedMap {
   if (duplicates.length > 0) throw new Problems(duplicates);
   if (placed.kind !== 'map') throw empty;
   return placed;
+}
+
+/** @throws Problem where it is nested too deeply */
+function readDocuments(text: string, lineCounter: LineCounter, place: (offset: number) => Place) {
+  try {
+    return yamlDocuments(text, {
+      lineCounter,
+      prettyErrors: false,
+      // Looked for by ourselves: the parser compares each key with all others.
+      uniqueKeys: false,
+      version: '1.2',
+    });
+  } catch (error) {
+    if (error instanceof NestedTooDeeply) throw new Problem(tooDeep, { where: place(error.offset) });
+    throw error;
+  }
 }
 
 /** Undefined for what only a tag makes, such as `!!timestamp`. */

@@ -32,7 +32,16 @@ async function askQuantity(host: Reader, url: string, method: string, what = 'nu
   if (!answer.ok) return answer;
   const number = quantity(answer.result);
   if (number !== undefined) return { ok: true, value: number };
-  return { ok: false, error: `${method} gives no ${what}: ${JSON.stringify(answer.result)}` };
+  return { ok: false, error: `${method} gives no ${what}: ${beginningOf(answer.result)}` };
+}
+
+/** The beginning of what was answered, whatever that is. */
+function beginningOf(answer: unknown): string {
+  try {
+    return (JSON.stringify(answer) ?? 'nothing').slice(0, 80);
+  } catch {
+    return 'an answer nested too deeply';
+  }
 }
 
 /** A block by its number, with its hash and when it was made (seconds since 1970); undefined where there is none. */
@@ -48,7 +57,7 @@ export async function blockAt(
   const { number, hash, timestamp } = Object(answer.result) as Record<string, unknown>;
   const [block, time] = [quantity(number), quantity(timestamp)];
   if (block === undefined || time === undefined || typeof hash !== 'string') {
-    return { ok: false, error: `eth_getBlockByNumber gives no block: ${JSON.stringify(answer.result).slice(0, 80)}` };
+    return { ok: false, error: `eth_getBlockByNumber gives no block: ${beginningOf(answer.result)}` };
   }
   return { ok: true, value: { number: block, hash, time } };
 }

@@ -85,9 +85,11 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 function twice(addresses: readonly string[]): string[] {
+  const places = new Map<string, number>();
   return addresses.flatMap((address, i) => {
-    const first = addresses.indexOf(address);
-    return first < i ? [`genesis[${i}].address is that of genesis[${first}]`] : [];
+    const first = places.get(address);
+    if (first === undefined) places.set(address, i);
+    return first === undefined ? [] : [`genesis[${i}].address is that of genesis[${first}]`];
   });
 }
 

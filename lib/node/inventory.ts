@@ -60,7 +60,7 @@ function groupProblems(inventory: LoadedInventory<RawVariables>): Problem[] {
   const problems: Problem[] = [];
   const used = new Set(inventory.hosts.flatMap((host) => host.groups));
   for (const group of used) {
-    if (group in groups) continue;
+    if (Object.hasOwn(groups, group)) continue;
     problems.push(
       new Problem(`unknown group ${group}`, {
         where: inventory.placeOfGroup(group),

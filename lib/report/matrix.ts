@@ -140,7 +140,7 @@ const begun: Cell = {
 };
 
 function doneCell(event: Recorded<'resource-done'>, differences: Differences): Cell {
-  const known = event.outcome in cellSign ? cellSign[event.outcome as keyof typeof cellSign] : undefined;
+  const known = Object.hasOwn(cellSign, event.outcome) ? cellSign[event.outcome as keyof typeof cellSign] : undefined;
   const prefix = `${event.host}: `;
   return {
     sign: known ?? cellSign.other,

@@ -115,6 +115,8 @@ fi
 
 headers=$(curl --silent --fail --location --head --connect-timeout 30 --max-time 60 -- "$url" | tr -d '\\r')
 total=$(printf '%s\\n' "$headers" | awk 'toupper($1) ~ /^HTTP\\// { n = "" } tolower($1) == "content-length:" { n = $2 } END { print n }')
+# A shell may run commands that stand where it computes with a number.
+case $total in *[!0-9]* | ????????????????*) fail "$url tells no size that could be one: $total" ;; esac
 version=$(printf '%s\\n' "$headers" | awk 'tolower($1) ~ /^(content-length|etag|last-modified):$/ { printf "%s;", $0 }')
 printf '%s\\n' "$url $version" >"$part.of.new"
 cmp -s "$part.of.new" "$part.of" || rm -f "$part"

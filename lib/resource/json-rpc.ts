@@ -43,5 +43,5 @@ export function readAnswer(output: Pick<Output, 'ok' | 'stdout' | 'stderr'>, url
 function describeError(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   const { code, message } = error as { code?: unknown; message?: unknown };
-  return [code, message].filter((part) => part !== undefined).join(' ');
+  return [code, message].filter((part) => typeof part === 'number' || typeof part === 'string').join(' ');
 }

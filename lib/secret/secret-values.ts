@@ -1,5 +1,6 @@
-import { type Document, isMap, isScalar, LineCounter, type Pair, parseDocument, type YAMLMap } from 'yaml';
+import { type Document, isMap, isScalar, LineCounter, type Pair, type YAMLMap } from 'yaml';
 import { type Place, Problem, Problems } from '../problem.ts';
+import { NestedTooDeeply, yamlDocuments } from '../yaml-documents.mjs';
 
 /** What may be the name of a secret. */
 export const secretNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
@@ -34,9 +35,15 @@ export function parseSecretValues(text: string, file: string, allowed: AllowedIn
 
   const read = (from: YAMLMap, at: string): Map<string, string> => {
     const values = new Map<string, string>();
+    const met = new Set<string>();
     for (const { key, value } of from.items as Pair[]) {
       const where = place(rangeOf(key));
       const name = isScalar(key) ? key.value : undefined;
+      if (typeof name === 'string' && met.has(name)) {
+        problems.push(new Problem('this name stands here a second time', { where }));
+        continue;
+      }
+      met.add(String(name));
       if (typeof name !== 'string' || !secretNamePattern.test(name)) {
         problems.push(
           new Problem('a name must start with a letter or digit and hold only letters, digits, _ . -', { where }),
@@ -106,8 +113,14 @@ function parsed(
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   try {
-    const source = text.replace(/^\uFEFF/, '');
-    const document = parseDocument(source, { schema: 'failsafe', version: '1.2', prettyErrors: false, lineCounter });
+    const [document, second] = yamlDocuments(text.replace(/^\uFEFF/, ''), {
+      schema: 'failsafe',
+      version: '1.2',
+      prettyErrors: false,
+      lineCounter,
+      // Looked for by ourselves: the parser compares each key with all others.
+      uniqueKeys: false,
+    });
     // The parser's own words quote the text.
     const problems = [...document.errors, ...document.warnings].map(
       ({ code, pos }) =>
@@ -116,17 +129,19 @@ function parsed(
           hint: unquotable.has(code) ? undefined : 'when in doubt, put the value in single quotes',
         }),
     );
+    if (second)
+      problems.push(new Problem('there may be only one document, without ---', { where: place(second.range[0]) }));
     return { document, place, problems };
-  } catch {
-    throw new Problem('this is not YAML', { where: { file } });
+  } catch (error) {
+    const where = error instanceof NestedTooDeeply ? place(error.offset) : { file };
+    throw new Problem('this is not YAML', { where });
   }
 }
 
 /** What no quotes would mend. */
-const unquotable = new Set(['DUPLICATE_KEY', 'TAB_AS_INDENT', 'MULTIPLE_DOCS', 'BAD_INDENT']);
+const unquotable = new Set(['TAB_AS_INDENT', 'BAD_INDENT']);
 
 const wordsFor: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: 'this name stands here a second time',
   TAB_AS_INDENT: 'YAML cannot be indented by tabs',
   BAD_INDENT: 'this is not indented as the lines around it',
   BAD_SCALAR_START: 'a value that begins so has to stand in quotes',
@@ -134,7 +149,6 @@ const wordsFor: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: 'this value needs quotes, or the line below it another indent',
   MISSING_CHAR: 'a quote, a colon, a space or a bracket is missing here',
   MULTILINE_IMPLICIT_KEY: 'a colon is missing here',
-  MULTIPLE_DOCS: 'there may be only one document, without ---',
   TAG_RESOLVE_FAILED: 'there may be no tags (!…)',
 };
 

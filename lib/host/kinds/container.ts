@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Kind } from '../batch.ts';
 import type { ContainerState } from '../host.ts';
 import { quote } from '../quote.ts';
@@ -13,12 +14,13 @@ export const containerKind: Kind<string, ContainerState | undefined> = {
   answers(output, names) {
     const states = new Map<string, ContainerState>();
     for (const line of output.lines()) {
-      const document = parse(line);
-      if (!document) continue;
-      const name = document.Name?.replace(/^\//, '');
-      const id = document.Id ?? '';
+      const parsed = parse(line);
+      if (!parsed) continue;
+      const { raw, document } = parsed;
+      const name = document.Name.replace(/^\//, '');
+      const id = document.Id;
       for (const asked of names.filter((other) => other === name || id.startsWith(other))) {
-        states.set(asked, stateOf(document));
+        states.set(asked, stateOf(document, raw));
       }
     }
     return states;
@@ -26,42 +28,52 @@ export const containerKind: Kind<string, ContainerState | undefined> = {
   absent: () => undefined,
 };
 
-/** What is used of the engine's document. */
-interface Document {
-  readonly Id?: string;
-  readonly Name?: string;
-  readonly RestartCount?: number;
-  readonly State?: {
-    readonly Running?: boolean;
-    readonly Status?: string;
-    readonly ExitCode?: number;
-    readonly StartedAt?: string;
-    readonly Health?: { readonly Status?: string };
-  };
-  readonly Config?: { readonly Image?: string; readonly Labels?: Record<string, string> | null };
-  readonly HostConfig?: { readonly CpuShares?: number };
-}
+const text = z.string().catch('');
+const number = z.number().catch(0);
 
-function stateOf(document: Document): ContainerState {
-  const { State, Config, HostConfig } = document;
+/** What is used of the engine's document. What is of another form counts as not said. */
+const document = z.looseObject({
+  Id: text,
+  Name: text,
+  RestartCount: number,
+  State: z
+    .object({
+      Running: z.boolean().catch(false),
+      Status: text,
+      ExitCode: number,
+      StartedAt: text,
+      Health: z.object({ Status: z.string() }).optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+  Config: z
+    .object({ Image: text, Labels: z.record(z.string(), z.string()).catch({}) })
+    .optional()
+    .catch(undefined),
+  HostConfig: z.object({ CpuShares: number }).optional().catch(undefined),
+});
+type Document = z.output<typeof document>;
+
+function stateOf({ State, Config, HostConfig, ...document }: Document, raw: unknown): ContainerState {
   return {
-    id: document.Id ?? '',
+    id: document.Id,
     image: Config?.Image ?? '',
     running: State?.Running ?? false,
     status: State?.Status ?? '',
     health: State?.Health?.Status,
     exitCode: State?.ExitCode ?? 0,
-    restartCount: document.RestartCount ?? 0,
+    restartCount: document.RestartCount,
     startedAt: State?.StartedAt ?? '',
     labels: Config?.Labels ?? {},
     cpuShares: HostConfig?.CpuShares ?? 0,
-    raw: document,
+    raw,
   };
 }
 
-function parse(line: string): Document | undefined {
+function parse(line: string): { readonly raw: unknown; readonly document: Document } | undefined {
   try {
-    return JSON.parse(line) as Document;
+    const raw: unknown = JSON.parse(line);
+    return { raw, document: document.parse(raw) };
   } catch {
     return undefined;
   }
