@@ -1,6 +1,7 @@
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import type { LoadOptions, VariablesOver } from '../inventory/load.ts';
 import { selectHosts } from '../inventory/pattern.ts';
+import { printable } from '../printable.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../problem.ts';
 import type { Listener } from '../run/events.ts';
 import { exitCodeOf } from '../run/exit-code.ts';
@@ -13,6 +14,7 @@ import { allowedBy, loadPlan, makePlan, refuseStale, type SavedPlan, savePlan } 
 import type { Session } from '../run/session.ts';
 import { privateTarget } from '../secret/private-output.ts';
 import { Secret } from '../secret/secret.ts';
+import { shellWord } from '../shell-word.ts';
 import { outliveOutput } from './closed-pipe.ts';
 import { paintFor } from './colour.ts';
 import { askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
@@ -151,7 +153,9 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
       }
       const origin = { playbook: playbook.name, inventory, chosen: narrowing(options) };
       savePlan(makePlan(result.plans, origin, Date.now()), options.out);
-      say(`the plan is in ${options.out}; to follow it: npx zx playbooks/${playbook.name}.mjs --plan ${options.out}`);
+      say(
+        `the plan is in ${printable(options.out)}; to follow it: npx zx playbooks/${playbook.name}.mjs --plan ${printable(shellWord(options.out))}`,
+      );
     }
     if (result.declined && !options.step) say('nothing was changed');
     return exitCodeOf(result);

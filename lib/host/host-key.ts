@@ -1,4 +1,5 @@
 import type { Reach } from '../inventory/inventory.ts';
+import { shellWord } from '../shell-word.ts';
 import { Unreachable } from './failures.ts';
 import {
   findKnownKeys,
@@ -83,7 +84,7 @@ function unknownKey(name: string, config: SshConfig, label: string, file: string
     name,
     `the host key of ${label} is not known, so it could be anybody's: ${seen.type} ${fingerprint(seen.blob)}`,
     `compare the fingerprint with what \`ssh-keygen -lf\` says of /etc/ssh/ssh_host_*_key.pub on the host itself. If it is the same, either
-    ssh-keyscan ${port}-t ${scanType(seen.type)} ${config.host} >> ${file}
+    ssh-keyscan ${port}-t ${scanType(seen.type)} ${shellWord(config.host)} >> ${shellWord(file)}
   or put it into the inventory
     host_key: ${keyLine(seen)}`,
   );

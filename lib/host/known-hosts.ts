@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { fitsInOrder } from '../glob.ts';
 
 /** A host key: its type (`ssh-ed25519`) and the whole blob, as it goes over the wire and as base64 in known_hosts. */
 export interface HostKey {
@@ -104,9 +105,9 @@ function matchesHash(hosts: string, name: string): boolean {
 }
 
 function matchesPattern(pattern: string, name: string): boolean {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
-  return new RegExp(`^${source}$`, 'i').test(name);
+  const pieces = pattern
+    .toLowerCase()
+    .split(/\*+/)
+    .map((piece) => piece.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('?', '.'));
+  return fitsInOrder(name.toLowerCase(), pieces);
 }

@@ -1,8 +1,6 @@
 import { Secret } from '../secret/secret.ts';
+import { shellWord } from '../shell-word.ts';
 import type { Word } from './host.ts';
-
-/** Needs no quoting anywhere in a command. `~` and `=` are not among them: at a word's start they mean something. */
-const plain = /^[A-Za-z0-9_/.,:@%+-]+$/;
 
 /**
  * A word, or each item of an array as a word of its own, for a POSIX shell.
@@ -14,10 +12,7 @@ export function quote(word: Word): string {
 }
 
 function quoteOne(word: string | number): string {
-  const text = asText(word);
-  if (plain.test(text)) return text;
-  // Inside single quotes nothing is special but their end.
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+  return shellWord(asText(word));
 }
 
 /** Playbooks are JavaScript too, so what the type forbids is checked once more. */

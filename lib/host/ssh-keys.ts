@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import ssh2, { type AuthenticationType, type ParsedKey } from 'ssh2';
+import { shellWord } from '../shell-word.ts';
 import { Unreachable } from './failures.ts';
 import type { SshConfig } from './ssh-config.ts';
 
@@ -68,8 +69,8 @@ async function readNamedKey(name: string, path: string, agent: Agent | undefined
     file.why !== lockedKey
       ? 'give another in the inventory: identity_file'
       : agent
-        ? `add it to the agent: ssh-add ${path}`
-        : `start an agent and add it: eval "$(ssh-agent)" && ssh-add ${path}`,
+        ? `add it to the agent: ssh-add ${shellWord(path)}`
+        : `start an agent and add it: eval "$(ssh-agent)" && ssh-add ${shellWord(path)}`,
   );
 }
 

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { NodeSSH } from 'node-ssh';
 import type { AuthHandlerMiddleware, ServerHostKeyAlgorithm } from 'ssh2';
 import type { Reach } from '../inventory/inventory.ts';
+import { shellWord } from '../shell-word.ts';
 import { Unreachable } from './failures.ts';
 import { checkHostKey } from './host-key.ts';
 import type { SshConfig } from './ssh-config.ts';
@@ -167,7 +168,7 @@ function notLetIn(name: string, config: SshConfig, login: Login, error: SshError
 }
 
 function byHand({ user, host, port }: SshConfig): string {
-  return `try: ssh -v ${user}@${host}${port === 22 ? '' : ` -p ${port}`}`;
+  return `try: ssh -v ${shellWord(`${user}@${host}`)}${port === 22 ? '' : ` -p ${port}`}`;
 }
 
 function noKey(name: string, config: SshConfig, login: Login): Unreachable {

@@ -1,3 +1,4 @@
+import { fitsInOrder } from '../glob.ts';
 import { Problem } from '../problem.ts';
 import type { Inventory, InventoryHost } from './inventory.ts';
 import { didYouMean } from './suggest.ts';
@@ -57,27 +58,31 @@ function namedBy<V>(hosts: readonly InventoryHost<V>[], term: string): readonly 
 }
 
 function matched<V>(hosts: readonly InventoryHost<V>[], name: string): readonly InventoryHost<V>[] {
-  const glob = globOf(name);
-  return hosts.filter(
-    (host) => name === 'all' || glob.test(host.name) || host.groups.some((group) => glob.test(group)),
-  );
+  const fits = globOf(name);
+  return hosts.filter((host) => name === 'all' || fits(host.name) || host.groups.some(fits));
 }
 
 /** `*` any text, `?` one character, `[ab]` one of these; all else stands for itself. */
-function globOf(pattern: string): RegExp {
-  const source = pattern.replace(/\[!?[^\]]+\]|\*+|[\s\S]/g, (piece) => {
-    if (piece.startsWith('*')) return '.*';
-    if (piece === '?') return '.';
-    if (piece.length > 1)
-      return `[${piece
-        .slice(1, -1)
-        .replace(/^!/, '^')
-        .replace(/[\\[\]]/g, '\\$&')}]`;
-    return piece.replace(/[.+^${}()|\\[\]]/g, '\\$&');
-  });
+function globOf(pattern: string): (text: string) => boolean {
+  const pieces = [''];
+  for (const [piece] of pattern.matchAll(/\[!?[^\]]+\]|\*+|[\s\S]/g)) {
+    if (piece.startsWith('*')) pieces.push('');
+    else pieces.push((pieces.pop() ?? '') + sourceOf(piece));
+  }
   try {
-    return new RegExp(`^${source}$`);
+    for (const piece of pieces) new RegExp(piece);
   } catch {
     throw new Problem(`"${pattern}" is not a host pattern`);
   }
+  return (text) => fitsInOrder(text, pieces);
+}
+
+/** One character of a pattern, as a regular expression. */
+function sourceOf(piece: string): string {
+  if (piece === '?') return '.';
+  if (piece.length > 1) {
+    const set = piece.slice(1, -1).replace(/^!/, '^');
+    return `[${set.replace(/[\\[\]]/g, '\\$&')}]`;
+  }
+  return piece.replace(/[.+^${}()|\\[\]]/g, '\\$&');
 }

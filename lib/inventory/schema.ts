@@ -5,10 +5,18 @@ import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } fro
 export const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 const port = z.int().min(1).max(65535).meta({ title: 'port' });
-const word = z
+/** ssh_config may give it to a shell (`Match exec`, `%r`), so nothing may stand in it that one would take for more. */
+const user = z
   .string()
-  .regex(/^[^\s-][^\s]*$/, 'must be one word that does not start with -')
-  .meta({ title: 'word' });
+  .regex(/^[A-Za-z0-9_.][A-Za-z0-9_.@+\\-]*$/, 'must be a user name of letters, digits and . _ @ + \\ -')
+  .meta({ title: 'user name' });
+const jump = z
+  .string()
+  .regex(
+    /^([A-Za-z0-9_.][A-Za-z0-9_.@+\\-]*@)?([A-Za-z0-9][A-Za-z0-9._-]*|\[[A-Za-z0-9:.%-]+\])(:\d{1,5})?$/,
+    'must be a jump host, user@host:port',
+  )
+  .meta({ title: 'jump host' });
 /** A host name or an IP address, with nothing in it that a shell, a log or a configuration file could take for more. */
 export const addressSchema = z
   .string()
@@ -27,7 +35,7 @@ const hostKey = z
   .meta({ title: 'public key' });
 
 const reach = {
-  user: word
+  user: user
     .optional()
     .describe("User to log in as; what is not root becomes root by sudo. Default: the operator's ssh_config"),
   port: port.optional().describe("TCP port of its SSH server. Default: the operator's ssh_config, or 22"),
@@ -37,7 +45,7 @@ const reach = {
   known_hosts: path
     .optional()
     .describe("Known host keys, relative to this file. Default: the operator's own known_hosts"),
-  jump: oneOrMore(word)
+  jump: oneOrMore(jump)
     .optional()
     .describe("Jump hosts in order, user@host:port, one or a list. Default: the operator's ssh_config"),
   become_password: z

@@ -85,17 +85,17 @@ function passwordsOf(store: (typeof stores)[number], outline: InventoryOutline):
 }
 
 function roleOf(store: (typeof stores)[number], host: OutlinedHost, { ssh }: InventoryOutline): DatabaseRole {
-  const said = (path: Path): string => text(valueAt(host.vars, path)) ?? `<${path.join('.')}>`;
+  const said = (path: Path): string => only(inCommands, text(valueAt(host.vars, path))) ?? `<${path.join('.')}>`;
   const server = store === 'pool' ? 'pool' : 'state';
-  const own = (key: string): string | undefined => at(host.own, [key]) ?? at(ssh, [key]);
+  const own = (key: string): string | undefined => only(inCommands, at(host.own, [key]) ?? at(ssh, [key]));
   const user = own('user');
   const isLocal = own('connection') === 'local';
-  const jump = several(host.own, 'jump') ?? several(ssh, 'jump');
+  const jump = only(inCommands, several(host.own, 'jump') ?? several(ssh, 'jump'));
   const words = [
     'ssh -t',
     ...(own('port') === undefined ? [] : [`-p ${own('port')}`]),
     ...(jump === undefined ? [] : [`-J ${jump}`]),
-    `${user === undefined ? '' : `${user}@`}${filled(own('address')) ?? `<address of ${host.name}>`}`,
+    `${user === undefined ? '' : `${user}@`}${own('address') ?? `<address of ${only(inCommands, host.name) ?? 'the host'}>`}`,
   ];
   return {
     host: host.name,
@@ -127,6 +127,12 @@ function several(placed: Placed | undefined, key: string): string | undefined {
   return value?.kind === 'list' ? value.items.map(text).join(',') : text(value);
 }
 
-function filled(value: string | undefined): string | undefined {
-  return value?.includes('<FILL') ? undefined : value;
+/**
+ * What may stand in a command that an operator is told to run: nobody has checked this inventory. Nothing in it is more to a shell
+ * than a character, inside quotes of any kind or outside.
+ */
+const inCommands = /^[A-Za-z0-9_.~:@,+[\]][A-Za-z0-9_.~:@,+[\]-]*$/;
+
+function only(pattern: RegExp, value: string | undefined): string | undefined {
+  return value !== undefined && pattern.test(value) ? value : undefined;
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Reader, SqlTarget } from '../host/host.ts';
 import { sqlLiteral } from '../resource/postgres.ts';
 import { drift, ok, unknownUntil, type Verdict } from '../resource/resource.ts';
@@ -13,15 +14,17 @@ const mark = 'rpc-playbooks: ';
 /** SQL for the comment on the database that one is connected to. */
 const comment = "shobj_description((select oid from pg_database where datname = current_database()), 'pg_database')";
 
-/** A line of that kind. */
-interface Mark {
-  readonly restore: 'started' | 'complete';
-  readonly sha256: string;
+const markSchema = z.object({
+  restore: z.enum(['started', 'complete']),
+  sha256: z.string(),
   /** Day of the snapshot. */
-  readonly snapshot: string;
+  snapshot: z.string(),
   /** Object id of the archive's main table when the mark was made; null where there was none. */
-  readonly table: number | null;
-}
+  table: z.number().nullable(),
+});
+
+/** A line of that kind. */
+type Mark = z.output<typeof markSchema>;
 
 /** What one database holds. */
 export type Holding =
@@ -69,7 +72,7 @@ export function holding(line: string | undefined, table: number | undefined, siz
 
 function parseMark(line: string): Mark | undefined {
   try {
-    return JSON.parse(line.slice(mark.length)) as Mark;
+    return markSchema.safeParse(JSON.parse(line.slice(mark.length))).data;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { z } from 'zod';
 import type { ContainerState, Reader, SqlTarget } from '../host/host.ts';
 import { sqlLiteral } from '../resource/postgres.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../resource/resource.ts';
@@ -40,17 +41,18 @@ async function readClients(host: Reader, state: SqlTarget): Promise<readonly str
   return result.ok ? result.rows.flatMap(([address]) => address ?? []) : undefined;
 }
 
-interface Inspected {
-  readonly NetworkSettings?: {
-    readonly Networks?: Readonly<Record<string, { readonly IPAddress?: string; readonly IPPrefixLen?: number }>>;
-  };
-}
+/** Of the engine's document; a network of another form is none. */
+const inspected = z.object({ NetworkSettings: z.object({ Networks: z.record(z.string(), z.unknown()) }) });
+const network = z.object({ IPAddress: z.string(), IPPrefixLen: z.int().min(0).max(32) });
 
 /** Whether an IPv4 address is in one of the container's own networks: our own components, or this host itself. */
 export function isInNetworkOf(container: Pick<ContainerState, 'raw'> | undefined, address: string): boolean {
   if (address === '127.0.0.1' || address === '::1') return true;
-  const networks = Object.values((container?.raw as Inspected | undefined)?.NetworkSettings?.Networks ?? {});
-  return networks.some(({ IPAddress = '', IPPrefixLen = 32 }) => {
+  const networks = Object.values(inspected.safeParse(container?.raw).data?.NetworkSettings.Networks ?? {});
+  return networks.some((each) => {
+    const { data } = network.safeParse(each);
+    if (!data) return false;
+    const { IPAddress, IPPrefixLen } = data;
     const [own, other] = [asNumber(IPAddress), asNumber(address)];
     const width = 2 ** (32 - IPPrefixLen);
     return own !== undefined && other !== undefined && Math.floor(own / width) === Math.floor(other / width);

@@ -1,8 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readBounded, UnfitFile } from '../bounded-file.ts';
 import { Problem } from '../problem.ts';
 import { byAge, parseRecordName, type RecordName } from './record-name.ts';
 import { parseEvent, type RecordedEvent } from './recorded-event.ts';
+
+/** A run of a thousand hosts leaves a fifth of this. Bytes. */
+export const largestRecord = 256 * 1024 * 1024;
 
 /** A record in a folder. */
 export interface FoundRecord extends RecordName {
@@ -49,8 +53,9 @@ export function readRecord(path: string): readonly RecordedEvent[] {
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readBounded(path, largestRecord).toString('utf8');
   } catch (error) {
+    if (error instanceof UnfitFile) throw new Problem(`${path} ${error.message}`, { hint: '--list shows the records' });
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Problem(
       code === 'ENOENT' ? `there is no record ${path}` : `the record ${path} cannot be read: ${message}`,

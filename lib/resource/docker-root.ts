@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { shellWord } from '../shell-word.ts';
 import { unitChange } from './change.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 import { runInUnit } from './job.ts';
@@ -77,7 +78,9 @@ export function oldCopyIsRemoved(): Resource {
         await host.$`p=$(cat ${`${state}/old-copy`}) && [ -n "$(find "$p" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] && echo "$p"`;
       if (!left.ok) return ok;
       const folder = left.text();
-      return drift(`it is still at ${folder}; when all is well, free its room: find ${folder} -mindepth 1 -delete`);
+      return drift(
+        `it is still at ${folder}; when all is well, free its room: find ${shellWord(folder)} -mindepth 1 -delete`,
+      );
     },
     { severity: 'should' },
   );
@@ -104,7 +107,7 @@ async function begin(host: Writer, root: string): Promise<void> {
   // A copy that was begun and given up is gone on with.
   if (inside.text() !== '' && !ours.ok) {
     throw new Problem(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
-      hint: `look at what it is, and move it away: mv ${root} ${root}.old`,
+      hint: `look at what it is, and move it away: mv ${shellWord(root)} ${shellWord(`${root}.old`)}`,
       code: exitCode.failed,
     });
   }

@@ -1,13 +1,16 @@
 import { randomBytes, scryptSync } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { readBounded, UnfitFile } from '../bounded-file.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { Problem, Problems } from '../problem.ts';
 import { writePrivateFile } from '../secret/private-output.ts';
 import { redact, Secret } from '../secret/secret.ts';
 import type { Step } from './events.ts';
 import type { HostPlan, Planned } from './plan.ts';
+
+/** A plan of a thousand hosts has half of this. Bytes. */
+const largest = 64 * 1024 * 1024;
 
 const task = z.strictObject({
   play: z.string(),
@@ -84,19 +87,22 @@ export function savePlan(plan: SavedPlan, file: string): void {
 
 /** Reads a plan. @throws Problem where it is missing or is no plan */
 export async function loadPlan(file: string): Promise<SavedPlan> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new Problem(
-      `the plan "${file}" ${error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`}`,
-      {
-        hint: 'make one: --check --out FILE',
-      },
-    );
-  });
-  const parsed = schema.safeParse(parseJson(text));
+  const parsed = schema.safeParse(parseJson(textOf(file)));
   const hint = 'make it anew: --check --out FILE';
   if (parsed.success && parsed.data.hosts.length === 0) throw new Problem(`${file} is a plan of no host`, { hint });
   if (parsed.success) return parsed.data;
   throw new Problem(`${file} is no plan of this version`, { hint });
+}
+
+function textOf(file: string): string {
+  try {
+    return readBounded(file, largest).toString('utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      error instanceof UnfitFile ? error.message : code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+    throw new Problem(`the plan "${file}" ${why}`, { hint: 'make one: --check --out FILE' });
+  }
 }
 
 function parseJson(text: string): unknown {

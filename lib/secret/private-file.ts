@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { shellWord } from '../shell-word.ts';
 
 /** Why a private file cannot be used, to go on from its path, and what to do about it. */
 export class PrivateFileFault extends Error {
@@ -29,11 +30,17 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
     const mode = found.mode & 0o777;
     if ((mode & 0o077) !== 0) {
       const octal = mode.toString(8).padStart(3, '0');
-      throw new PrivateFileFault(`has mode 0${octal}; a secret must be 0600 or stricter`, `chmod 600 ${path}`);
+      throw new PrivateFileFault(
+        `has mode 0${octal}; a secret must be 0600 or stricter`,
+        `chmod 600 ${shellWord(path)}`,
+      );
     }
     const me = userInfo();
     if (found.uid !== me.uid && found.uid !== 0) {
-      throw new PrivateFileFault(`belongs to user id ${found.uid}; it must be yours`, `chown ${me.username} ${path}`);
+      throw new PrivateFileFault(
+        `belongs to user id ${found.uid}; it must be yours`,
+        `chown ${me.username} ${shellWord(path)}`,
+      );
     }
     if (found.size > most) throw new PrivateFileFault(`is ${found.size} bytes long: that is no secret`);
     return await readFile(path, 'utf8');

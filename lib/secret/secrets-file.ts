@@ -1,6 +1,8 @@
-import { readFile, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { readBounded, UnfitFile } from '../bounded-file.ts';
 import { Problem } from '../problem.ts';
+import { shellWord } from '../shell-word.ts';
 import { type AgeFile, type AgeIdentity, DoesNotOpen, decrypt, encrypt, NotSound, readAgeFile } from './age-file.ts';
 import { passphraseIdentity, passphraseRecipient } from './age-passphrase.ts';
 import { askUntilRight } from './ask.ts';
@@ -25,7 +27,7 @@ export function recipientsFileOf(secretsFile: string): string {
 export function secretsCommand(secretsFile: string, words: string): string {
   const path = secretsFile.replace(/\.secrets\.age$/, '');
   const inventory = dirname(path) === 'inventory' ? basename(path) : `${path}.yaml`;
-  return `npx zx playbooks/secrets.mjs --inventory ${inventory} ${words}`;
+  return `npx zx playbooks/secrets.mjs --inventory ${shellWord(inventory)} ${words}`;
 }
 
 /** What opened a file, and can open it again without asking. */
@@ -57,14 +59,13 @@ export async function openSecretsFile(file: string, keys: Keys): Promise<OpenedF
 /** The file as it is, or undefined where there is none. @throws Problem where it cannot be read */
 export async function readSecretsFile(file: string): Promise<Uint8Array | undefined> {
   try {
-    const content = await readFile(file);
-    if (content.length <= largest) return content;
+    return readBounded(file, largest);
   } catch (error) {
+    if (error instanceof UnfitFile) throw new Problem(`${file} ${error.message}: that is no file of secrets`);
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    throw new Problem(`${file} ${code === 'EISDIR' ? 'is a folder' : `cannot be read (${code ?? 'unknown error'})`}`);
+    throw new Problem(`${file} cannot be read (${code ?? 'unknown error'})`);
   }
-  throw new Problem(`${file} is larger than ${largest} bytes: that is no file of secrets`);
 }
 
 /** Whether a file is encrypted to a passphrase. @throws Problem where it is damaged */
@@ -120,8 +121,9 @@ async function sound<T>(file: string, read: () => Promise<T>): Promise<T> {
 export async function readRecipients(secretsFile: string) {
   const file = recipientsFileOf(secretsFile);
   try {
-    return await parseRecipients(await readFile(file, 'utf8'), file);
+    return await parseRecipients(readBounded(file, largest).toString('utf8'), file);
   } catch (error) {
+    if (error instanceof UnfitFile) throw new Problem(`${file} ${error.message}`);
     const { code } = error as NodeJS.ErrnoException;
     if (typeof code !== 'string') throw error;
     if (code === 'ENOENT') return undefined;

@@ -1,5 +1,6 @@
 import { constants, createHash, createPrivateKey, privateDecrypt } from 'node:crypto';
 import { Problem } from '../problem.ts';
+import { shellWord } from '../shell-word.ts';
 import { derive, type Identity, type Stanza, unwrap } from './age-stanza.ts';
 import { type Ask, askUntilRight } from './ask.ts';
 import {
@@ -114,7 +115,7 @@ function lockedPublicKey(text: string, path: string): SshPublicKey | undefined {
   if (body === undefined) {
     if (!/ENCRYPTED/.test(text)) return undefined;
     throw new Problem(`${path} has a passphrase in an old format that does not say which key it is`, {
-      hint: `ssh-keygen -p -f ${path} writes it in the newer one`,
+      hint: `ssh-keygen -p -f ${shellWord(path)} writes it in the newer one`,
     });
   }
   return usable(() => {

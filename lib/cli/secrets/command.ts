@@ -2,6 +2,7 @@ import { type ExitCode, exitCode, exitCodeOfError, Problem, Problems } from '../
 import { newPassword } from '../../secret/password.ts';
 import { changeSecretValues, parseSecretValues } from '../../secret/secret-values.ts';
 import { secretsFileOf } from '../../secret/secrets-file.ts';
+import { shellWord } from '../../shell-word.ts';
 import { describeError } from '../describe-error.ts';
 import { parseSecretsOptions, type SecretsOptions, secretsHelp } from './options.ts';
 import { rotate } from './rotate.ts';
@@ -35,7 +36,7 @@ export async function secretsCommandLine<P extends WantedPassword>(
       options,
       file,
       keys: around.keys(options.identity),
-      command: (words) => `npx zx playbooks/secrets.mjs --inventory ${options.inventory} ${words}`,
+      command: (words) => `npx zx playbooks/secrets.mjs --inventory ${shellWord(options.inventory)} ${words}`,
       allowed: (name) => (passwords.has(name) ? around.allowed : undefined),
     };
     await verbs[options.verb](task);

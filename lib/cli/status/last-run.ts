@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { type FoundRecord, recordsIn } from '../../report/record.ts';
+import { readBounded } from '../../bounded-file.ts';
+import { type FoundRecord, largestRecord, recordsIn } from '../../report/record.ts';
 import { safeName } from '../../report/record-name.ts';
 
 /** How the last run that could change a host went there. */
@@ -26,7 +26,7 @@ export async function lastRuns(directory: string, inventory: string): Promise<Re
   const found = new Map<string, LastRun>();
   const records = foundIn(directory).filter((record) => record.inventory === safeName(inventory));
   for (const { path } of records.slice(0, mostRead)) {
-    const text = await readFile(path, 'utf8').catch(() => '');
+    const text = textOf(path);
     for (const [host, run] of runOf(text, inventory)) if (!found.has(host)) found.set(host, run);
   }
   return found;
@@ -65,15 +65,31 @@ function runOf(text: string, inventory: string): [string, LastRun][] {
   return (finished.hosts as (Summary | null)[]).flatMap((summary): [string, LastRun][] => {
     if (typeof summary?.host !== 'string') return [];
     const { unreachable, stopped, counts } = summary;
-    const failed = Number(counts?.failed ?? 0) > 0 || stopped !== undefined;
+    const failed = count(counts?.failed) > 0 || stopped !== undefined;
     const ended = unreachable ? 'unreachable' : finished.interrupted ? 'interrupted' : failed ? 'failed' : 'converged';
     const run = {
-      playbook: String(started.playbook),
-      time: String(finished.time),
-      changed: Number(counts?.changed ?? 0),
+      playbook: word(started.playbook),
+      time: word(finished.time),
+      changed: count(counts?.changed),
     };
     return [[summary.host, { ...run, ended }]];
   });
+}
+
+function textOf(path: string): string {
+  try {
+    return readBounded(path, largestRecord).toString('utf8');
+  } catch {
+    return '';
+  }
+}
+
+function word(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
 }
 
 function parse(line: string): Event | undefined {
