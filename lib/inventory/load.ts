@@ -17,6 +17,7 @@ import {
   type PlacedMap,
   place,
   plain,
+  scalars,
   valueAt,
   valuePlace,
 } from './placed.ts';
@@ -60,6 +61,11 @@ export interface LoadedInventory<V> extends Inventory<V> {
 
 const inventoryFolder = fileURLToPath(new URL('../../inventory', import.meta.url));
 
+/** Values that are looked at, those of all hosts once for each host: a thousand hosts of our own schema have a tenth of it. */
+const mostValues = 2_000_000;
+/** Far more than anybody is shown: then no further host is looked at. */
+const enoughProblems = 1000;
+
 type Raw = z.output<typeof inventorySchema>;
 type RawHost = Raw['groups'][string][string];
 
@@ -93,7 +99,14 @@ export async function loadInventory<S extends z.ZodType>(
     .reduce<Placed | undefined>(merge, undefined);
   const all = hosts.map((host) => ({ ...host, vars: merge(varsOf(baseVars, host.placed), over) ?? baseVars }));
   const sets = all.length > 0 ? all.map(({ vars }) => vars) : [baseVars];
+  const size = [...scalars(baseVars)].length;
+  if (size * sets.length > mostValues) {
+    throw new Problem(`${hosts.length} hosts with ${size} variables each are too much for one inventory`, {
+      where: baseVars.at,
+    });
+  }
   const values = sets.map((vars) => {
+    if (open.length + problems.length > enoughProblems) return undefined;
     const unfilled = findPlaceholders(vars, label).map(({ problem }) => problem);
     open.push(...unfilled);
     const result = schema.safeParse(plain(vars));

@@ -6,8 +6,8 @@ import type { Placed, PlacedEntry, PlacedMap } from './placed.ts';
 
 const tooDeep = 'this is nested too deeply or repeats itself through its anchors';
 const most = 50_000;
-/** An inventory of a thousand hosts has a tenth of this; a file that is larger is some other file. Bytes. */
-const largest = 1024 * 1024;
+/** An inventory of a thousand hosts has less than half of this; a file that is larger is some other file. Bytes. */
+const largest = 256 * 1024;
 
 /**
  * Reads a YAML 1.2 file whose top is a mapping; every value knows its line and column.

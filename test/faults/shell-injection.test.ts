@@ -1,0 +1,317 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseDocument } from 'yaml';
+import type { Facts } from '../../lib/host/facts.ts';
+import { resolveSshConfig } from '../../lib/host/ssh-config.ts';
+import type { Inventory } from '../../lib/inventory/inventory.ts';
+import type { JsonSchema } from '../../lib/inventory/json-schema.ts';
+import { loadDeployment } from '../../lib/node/inventory.ts';
+import { deploymentJsonSchema } from '../../lib/node/reference.ts';
+import type { Variables } from '../../lib/node/variables.ts';
+import type { Resource } from '../../lib/resource/resource.ts';
+import type { Role } from '../../lib/resource/role.ts';
+import { canary, type ShellName, startNamespaceHost } from './namespace-host.ts';
+import { takenOrRefused } from './outcome.ts';
+
+const payloads = [
+  `'"$(${canary})\`${canary}\`;${canary};|${canary}&\n${canary}\n#`,
+  `x'"$(${canary})\`${canary}\`;${canary};|${canary}&&${canary}#`,
+  `$(${canary})`,
+  `;${canary};`,
+  `'$(${canary})'`,
+  `"$(${canary})"`,
+  `a[$(${canary})]`,
+  `\`${canary}\``,
+  `&${canary}&`,
+  `\${IFS};${canary}\${IFS}`,
+  `--upload-pack=${canary}`,
+  `ext::${canary}`,
+  `-oProxyCommand=${canary}`,
+  `/../../${canary}`,
+  `%n$(${canary})`,
+] as const;
+
+const roleNames = [
+  'preflight',
+  'client-tools',
+  'time-sync',
+  'docker',
+  'docker-root',
+  'disk-alert',
+  'configuration',
+  'state-db',
+  'snapshot',
+  'prover',
+  'pool-db',
+  'sync',
+  'database-reachable',
+  'json-rpc',
+  'verify',
+];
+
+/** An inventory in which every field that takes text is there. */
+const full = {
+  vars_files: ['vars.yaml'],
+  ssh: {
+    user: 'root',
+    identity_file: 'key',
+    known_hosts: 'known',
+    jump: 'jump.example',
+    become_password: 'file:secret',
+  },
+  groups: {
+    database: {
+      'db-1': {
+        address: 'db.example',
+        user: 'root',
+        identity_file: 'key',
+        known_hosts: 'known',
+        jump: ['a.example'],
+        become_password: 'file:secret',
+        host_key: 'ssh-ed25519 AAAA',
+        region: 'x',
+        connection: 'ssh',
+        vars: {},
+      },
+    },
+    rpc: { 'rpc-1': { address: 'rpc.example' } },
+  },
+  vars: {
+    network: {
+      kind: 'test',
+      region: 'x',
+      trusted_sequencer_url: 'http://s.example',
+      l1_rpc_url: 'http://l.example',
+      chain_id: 1,
+      genesis: { url: 'http://g.example/genesis.json', sha256: '0'.repeat(64) },
+    },
+    images: { node: 'r.example/node', prover: 'r.example/prover', database: 'postgres:15' },
+    registry: { address: 'r.example:5000', insecure: true },
+    node_binary: '/app/zkevm-node',
+    credentials: {
+      state: { user: 'state_user', database: 'state_db', password: 'file:secret' },
+      pool: { user: 'pool_user', database: 'pool_db', password: 'file:secret' },
+      prover: { user: 'prover_user', database: 'prover_db', password: 'file:secret' },
+    },
+    paths: { deployment: '/opt/rpc-node', data: '/data' },
+    state_db: {
+      shared_buffers: '1GB',
+      work_mem: '1MB',
+      wal_buffers: '1MB',
+      effective_cache_size: '1GB',
+      maintenance_work_mem: '1GB',
+      max_wal_size: '1GB',
+      min_wal_size: '1GB',
+      shm_size: '1gb',
+    },
+    snapshot: {
+      state: { url: 'http://d.example/state_db.sql.tar.gz', sha256: '1'.repeat(64) },
+      prover: { url: 'http://d.example/prover_db.sql.tar.gz', sha256: '2'.repeat(64) },
+      date: '2024-05-01',
+      restore_with: 'source',
+      source: { repository: 'http://git.example/node.git', ref: 'v3.1.0', go_version: '1.21' },
+    },
+    node_config: { Log: { Environment: 'production', Level: 'info', Outputs: ['stderr'] }, RPC: { '+New': 'x' } },
+    prover_config: { '+new': 'x' },
+    time_servers: ['t.example'],
+    postgresql_repository: 'http://p.example/pgdg',
+    docker_root: { disk: '/dev/sdz', format: true },
+    disk_alert: { webhook: 'http://w.example/hook' },
+    hardware: 'advisory',
+    region: 'x',
+    generation: 'current',
+  },
+};
+
+let folder: string;
+let path: string | undefined;
+let rounds: Change[][];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'shell-injection-'));
+  writeFileSync(join(folder, 'secret'), 'injection.Pw~1\n', { mode: 0o600 });
+  writeFileSync(join(folder, 'vars.yaml'), '{ hardware: advisory }\n');
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin', canary), `#!/bin/sh\necho ran >> ${folder}/controller-ran\n`);
+  chmodSync(join(folder, 'bin', canary), 0o755);
+  path = process.env.PATH;
+  process.env.PATH = `${join(folder, 'bin')}:${path}`;
+  rounds = await acceptedRounds();
+});
+
+afterAll(() => {
+  process.env.PATH = path;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Path = readonly (string | number)[];
+
+/** Every text in the inventory, with its path. */
+function texts(value: unknown, at: Path = []): { path: Path; text: string }[] {
+  if (typeof value === 'string') return [{ path: at, text: value }];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    texts(inner, [...at, Array.isArray(value) ? Number(key) : key]),
+  );
+}
+
+function withValue(changes: readonly (readonly [Path, unknown])[]): string {
+  const document = parseDocument(JSON.stringify(full));
+  for (const [at, value] of changes) document.setIn(at, value);
+  return document.toString({ lineWidth: 0 });
+}
+
+async function load(changes: readonly (readonly [Path, unknown])[]): Promise<Inventory<Variables> | undefined> {
+  const file = join(folder, 'inventory.yaml');
+  writeFileSync(file, withValue(changes));
+  return takenOrRefused(() => loadDeployment(file), changes);
+}
+
+type Change = readonly [Path, string];
+
+/** Rounds of the same inventory with text of ours in as many fields as take it, each field in several ways. */
+async function acceptedRounds(): Promise<Change[][]> {
+  const rounds: Change[][] = [];
+  const leftOver: Change[] = [];
+  for (const { path: at, text } of texts(full)) {
+    const forms = payloads.flatMap((payload) => [
+      payload,
+      /^http/.test(text) ? `${text}/${payload}` : `${text}${payload}`,
+    ]);
+    const taken: Change[] = [];
+    for (const form of forms) if (taken.length < 2 && (await load([[at, form]]))) taken.push([at, form]);
+    for (const [round, change] of taken.entries()) {
+      const others = rounds[round] ?? [];
+      // Some do not go together: a field has to agree with another.
+      if (await load([...others, change])) rounds[round] = [...others, change];
+      else leftOver.push(change);
+    }
+  }
+  return [...rounds, ...leftOver.map((change) => [change])];
+}
+
+const facts: Facts = {
+  distribution: { id: 'debian', version: '12', codename: 'bookworm', title: 'Debian 12' },
+  architecture: 'x86_64',
+  kernel: '6.1',
+  cpu: { count: 64, mhz: 3100, model: 'x', flags: ['avx2', 'bmi2', 'adx'] },
+  memory: 256e9,
+  mounts: [{ target: '/', source: '/dev/vda1', type: 'ext4', options: ['rw'], size: 1e12, available: 9e11 }],
+  blockDevices: [
+    {
+      path: '/dev/vda1',
+      size: 1e12,
+      type: 'disk',
+      rotational: false,
+      transport: 'nvme',
+      signature: 'ext4',
+      mountpoints: ['/'],
+      parent: undefined,
+    },
+  ],
+  systemd: true,
+  container: undefined,
+  clockOffset: 0,
+  hostname: 'h',
+};
+
+const hostile = `$(${canary})`;
+
+/** What a host may say of itself that would have us run something. */
+const hostileFacts: Facts = {
+  ...facts,
+  distribution: { id: hostile, version: hostile, codename: hostile, title: hostile },
+  architecture: hostile,
+  kernel: hostile,
+  cpu: { ...facts.cpu, model: hostile },
+  mounts: [
+    ...facts.mounts,
+    {
+      target: `/mnt/${hostile}';${canary};'`,
+      source: `/dev/${hostile}`,
+      type: 'ext4',
+      options: ['rw'],
+      size: 2e12,
+      available: 2e12,
+    },
+  ],
+  container: hostile,
+  hostname: hostile,
+};
+
+async function resourcesOf(inventory: Inventory<Variables>, name: string, of: Facts): Promise<readonly Resource[]> {
+  const host = inventory.hosts.find((each) => each.name === name);
+  if (!host) throw new Error(`no host ${name}`);
+  const all = await Promise.all(
+    roleNames.map(async (roleName) => {
+      const { default: role } = (await import(`../../roles/${roleName}.ts`)) as { default: Role<Variables> };
+      // A component that does not belong on this host.
+      return Promise.resolve()
+        .then(() => role.resources({ host, vars: host.vars, facts: of, hosts: inventory.hosts }))
+        .catch(() => []);
+    }),
+  );
+  return all.flat();
+}
+
+const unproblematic = (work: Promise<unknown>) => work.catch(() => undefined);
+
+describe('shell injection', () => {
+  test('the inventory of these tests has every text field of the schema', () => {
+    const { definitions } = deploymentJsonSchema();
+    const found = new Set(texts(full).map(({ path: at }) => at.filter((step) => typeof step === 'string').join('.')));
+    const fields = (schema: JsonSchema, at: string): string[] => {
+      if (/\.(node_config|prover_config)$/.test(at)) return [];
+      const { properties, items, anyOf } = schema as {
+        properties?: Record<string, JsonSchema>;
+        items?: JsonSchema;
+        anyOf?: JsonSchema[];
+      };
+      if (properties) return Object.entries(properties).flatMap(([key, inner]) => fields(inner, `${at}.${key}`));
+      if (items) return fields(items, at);
+      if (anyOf) return anyOf.flatMap((each) => fields(each, at));
+      return (schema as { type?: string }).type === 'string' ? [at] : [];
+    };
+    const wanted = [
+      ...fields(definitions.variables, 'vars'),
+      ...fields(definitions.host, 'groups.database.db-1').filter((field) => !/\.vars\b/.test(field)),
+    ];
+    expect(wanted.length).toBeGreaterThan(40);
+    expect(wanted.filter((field) => !found.has(field))).toEqual([]);
+  });
+
+  test.each<ShellName>(['dash', 'bash', 'busybox'])(
+    'a command in every text field: it never runs on a host whose sh is %s, nor on the controller',
+    { timeout: 600_000 },
+    async (shell) => {
+      const host = startNamespaceHost(shell);
+      try {
+        // The canary sings: otherwise a host that runs nothing would pass.
+        await host.writer.run`eval ${canary}`;
+        expect(host.canaryRuns()).toBe('ran\n');
+        await host.writer.run`rm /canary-ran`;
+
+        expect(rounds.flat().length).toBeGreaterThan(20);
+        for (const [at, changes] of rounds.entries()) {
+          const inventory = await load(changes);
+          if (!inventory) throw new Error('what was taken is not taken any more');
+          for (const { name, reach } of inventory.hosts) {
+            await unproblematic(resolveSshConfig(reach.address, reach));
+            // All that is particular to RPC servers is in three roles.
+            if (at > 0 && name !== 'db-1') continue;
+            for (const resource of await resourcesOf(inventory, name, at === 0 ? hostileFacts : facts)) {
+              await unproblematic(resource.check(host.writer));
+              await unproblematic(resource.apply(host.writer));
+              expect(host.canaryRuns(), `${resource.name}\n${JSON.stringify(changes)}`).toBe('');
+            }
+          }
+        }
+        expect(existsSync(join(folder, 'controller-ran'))).toBe(false);
+      } finally {
+        host.stop();
+      }
+    },
+  );
+});
