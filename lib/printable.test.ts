@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { printable } from './printable.ts';
+import { printable, readable } from './printable.ts';
 
 test.each([
   ['\u001b]0;title\u0007\u001b[2Jred', '\\x1b]0;title\\x07\\x1b[2Jred'],
@@ -8,3 +8,9 @@ test.each([
   ['one\r\ntwo\n\tthree', 'one\ntwo\n\tthree'],
   ['hünter 世界 🙂', 'hünter 世界 🙂'],
 ])('%j is shown as %j', (text, shown) => expect(printable(text)).toBe(shown));
+
+test('of a very long line the rest is left out', () => {
+  const [line = '', next] = readable(`${'x'.repeat(1e6)}\nnext`).split('\n');
+  expect(line.length).toBe(2001);
+  expect(next).toBe('next');
+});

@@ -448,3 +448,23 @@ test('a damaged file is read or refused, and never crashes', () => {
     { numRuns: 300 },
   );
 });
+
+test.each(['a;b', '$(touch x)', '`x`', 'a b', '-oProxyCommand=x', 'a|b', "a'b"])(
+  'a user or a jump host that a shell would take for more is refused: %s',
+  async (name) => {
+    const text = JSON.stringify(name);
+    for (const [key, words] of [
+      ['user', 'must be a user name'],
+      ['jump', 'must be a jump host'],
+    ]) {
+      expect((await complaints({ 'a.yaml': `ssh: { ${key}: ${text} }\n${good}` })).join('\n')).toContain(words);
+    }
+  },
+);
+
+test('many values left open are told quickly', async () => {
+  const open = Array.from({ length: 5000 }, (_, i) => `  k${i}: <FILL>`).join('\n');
+  const started = performance.now();
+  expect((await complaints({ 'a.yaml': v(open) })).length).toBeGreaterThan(1);
+  expect(performance.now() - started).toBeLessThan(5000);
+});

@@ -144,3 +144,16 @@ test('what is no such file at all is refused', () => {
     'genesis is missing',
   ]);
 });
+
+test('a hundred thousand accounts are judged quickly', () => {
+  const [account] = sound().genesis;
+  const accounts = Array.from({ length: 100_000 }, (_, i) => ({
+    ...account,
+    address: `0x${i.toString(16).padStart(40, '0')}`,
+  }));
+  const started = performance.now();
+  expect(
+    genesisFaults(JSON.stringify({ ...sound(), genesis: accounts }), { ...generations.current, chainId: 55555 }),
+  ).toEqual([]);
+  expect(performance.now() - started).toBeLessThan(6000);
+});

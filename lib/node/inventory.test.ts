@@ -372,3 +372,8 @@ describe('secrets of the encrypted file', () => {
     await expect(loadDeployment(sudo, { unlock })).rejects.toBe(interrupted);
   });
 });
+
+test.each(['constructor', 'toString'])('a group that JavaScript knows is unknown all the same: %s', async (name) => {
+  const file = await labDeployment([[['groups', name, 'h-1'], { address: 'h.example' }]]);
+  await expect(loadDeployment(file)).rejects.toThrow(`unknown group ${name}`);
+});

@@ -15,6 +15,13 @@ test.each<[what: string, line: string | undefined, table: number | undefined, si
   ['a restore that broke off before its first table', line('started', null), undefined, 0, 'interrupted'],
   ['a restore that broke off halfway', line('started', null), 9, 8192, 'interrupted'],
   ['a mark that is none', 'rpc-playbooks: {', 7, 8192, 'foreign'],
+  [
+    'a mark of other types',
+    'rpc-playbooks: {"restore":"complete","sha256":5,"snapshot":{},"table":7}',
+    7,
+    8192,
+    'foreign',
+  ],
 ])('what a database holds is read from itself: %s', (_, found, table, size, is) => {
   expect(holding(found, table, size).is).toBe(is);
 });

@@ -32,3 +32,10 @@ test('a stranger at the state database is named, with what to do', async () => {
     hint: 'stop the node there: two synchronizers on one state database corrupt it',
   });
 });
+
+test.each([
+  null,
+  5,
+  { NetworkSettings: null },
+  { NetworkSettings: { Networks: { a: null, b: 5, c: { IPAddress: 5 } } } },
+])('a document of another form, %j, has no network', (raw) => expect(isInNetworkOf({ raw }, '172.18.0.2')).toBe(false));

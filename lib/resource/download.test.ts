@@ -1,5 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { downloadScript, proofDifferences } from './download.ts';
 
 const hash = 'a'.repeat(64);
@@ -19,4 +22,23 @@ test('the script is a POSIX shell script whatever the address and the path are',
   const source = { url: "http://x/it's?a=$(touch /tmp/x)&b=`id`", path: "/data/a 'b'/c", sha256: hash };
   execFileSync('/bin/sh', ['-n'], { input: downloadScript(source, '/run/x.status') });
   expect(downloadScript(source, '/run/x.status')).toContain(`url='http://x/it'\\''s?a=$(touch /tmp/x)&b=\`id\`'`);
+});
+
+test('a size that a server makes up is no command, whatever the shell', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'download-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const ran = join(folder, 'ran');
+  const curl = `#!/bin/sh\nprintf 'HTTP/1.1 200 OK\\r\\nContent-Length: a[$(touch$IFS${ran})]\\r\\n'\n`;
+  writeFileSync(join(folder, 'curl'), curl, { mode: 0o755 });
+  const script = downloadScript({ url: 'http://x/y', path: join(folder, 'y'), sha256: hash }, join(folder, 'status'));
+  const shells = ['/bin/sh', '/bin/bash'].filter((shell) => existsSync(shell));
+  for (const shell of shells) {
+    const { status, stderr } = spawnSync(shell, ['-c', script], {
+      env: { ...process.env, PATH: `${folder}:${process.env.PATH}` },
+      encoding: 'utf8',
+    });
+    expect(status, shell).toBe(1);
+    expect(stderr).toContain('tells no size that could be one');
+    expect(existsSync(ran), shell).toBe(false);
+  }
 });

@@ -25,3 +25,8 @@ test('no answer at all is told as curl tells it', () => {
     error: `${url} does not answer: Failed to connect to localhost port 8123`,
   });
 });
+
+test('an error made of anything but words is still an answer', () => {
+  const stdout = JSON.stringify({ error: { code: { toString: 1 }, message: [] } });
+  expect(readAnswer(said(stdout), url)).toEqual({ ok: false, error: `${url} answers an error: ` });
+});

@@ -1,0 +1,21 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { readBounded, UnfitFile } from './bounded-file.ts';
+
+test('a file is read up to its limit; a device, a pipe and a folder are refused and not waited for', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bounded-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'file'), 'text');
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  expect(readBounded(join(folder, 'file'), 4).toString()).toBe('text');
+  expect(() => readBounded(join(folder, 'file'), 3)).toThrow(
+    new UnfitFile('is 4 bytes long, and no more than 3 are read'),
+  );
+  expect(() => readBounded('/dev/zero', 4)).toThrow(new UnfitFile('is not a file'));
+  expect(() => readBounded(join(folder, 'pipe'), 4)).toThrow(new UnfitFile('is not a file'));
+  expect(() => readBounded(folder, 4)).toThrow(new UnfitFile('is a folder'));
+  expect(() => readBounded(join(folder, 'none'), 4)).toThrow('ENOENT');
+});

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { fitsInOrder } from './glob.ts';
+
+test.each([
+  ['rpc-1', ['rpc-1'], true],
+  ['rpc-12', ['rpc-1'], false],
+  ['rpc-1', ['', ''], true],
+  ['rpc-1', ['rpc', ''], true],
+  ['rpc-1', ['', '-1'], true],
+  ['a', ['a', 'a'], false],
+  ['abcabc', ['a', 'c.', 'c'], true],
+  ['abc', ['a', 'b', 'b', ''], false],
+])('%s by %j: %s', (text, pieces, fits) => expect(fitsInOrder(text, pieces)).toBe(fits));
+
+test('many asterisks between letters take no time to speak of', () => {
+  const started = performance.now();
+  expect(fitsInOrder('a'.repeat(200), [...Array.from({ length: 40 }, () => 'a'), 'b'])).toBe(false);
+  expect(performance.now() - started).toBeLessThan(500);
+});

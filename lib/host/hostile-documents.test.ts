@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { parseBlockDevices } from './block-devices.ts';
+import { containerKind } from './kinds/container.ts';
+import { Output } from './output.ts';
+
+test.each(['{"blockdevices":5}', '{"blockdevices":[null,5,"x",{"path":7,"size":{},"children":5}]}', 'null', '[]'])(
+  'lsblk that says %s names no device',
+  (text) => expect(parseBlockDevices(text)).toEqual([]),
+);
+
+test('devices below one another without end are read to a depth', () => {
+  const depth = 100_000;
+  const text = `{"blockdevices":${'[{"path":"/dev/x","size":1,"children":'.repeat(depth)}[]${'}]'.repeat(depth)}}`;
+  expect(parseBlockDevices(text)).toHaveLength(1);
+});
+
+test('an engine whose document has other types than its own says nothing of them', () => {
+  const document = {
+    Id: 'f00d',
+    Name: '/state-db',
+    State: { Status: 5, ExitCode: 'x', Health: [] },
+    Config: { Labels: 'x' },
+  };
+  const lines = `${JSON.stringify(document)}\n{"Name":5}\nnull\n5\n`;
+  const answers = containerKind.answers(new Output(0, Buffer.from(lines), ''), ['state-db']);
+  expect(answers.get('state-db')).toMatchObject({
+    status: '',
+    exitCode: 0,
+    health: undefined,
+    labels: {},
+    running: false,
+  });
+});
