@@ -14,12 +14,7 @@ exit 0`;
  */
 export function parseCpu(text: string): Facts['cpu'] {
   const gap = text.indexOf('\n\n');
-  const first = new Map(
-    text
-      .slice(0, gap)
-      .split('\n')
-      .map((line) => line.split(/\s*:\s*/, 2) as [string, string]),
-  );
+  const first = new Map(text.slice(0, gap).split('\n').map(keyAndValue));
   const [counts = '', highest = ''] = text.slice(gap + 2).split(/^max\n/m);
   const [count, ...clocks] = counts.split('\n').filter(Boolean).map(Number);
   const model = first.get('model name') ?? first.get('Model') ?? first.get('Hardware') ?? '';
@@ -30,4 +25,10 @@ export function parseCpu(text: string): Facts['cpu'] {
     model,
     flags: (first.get('flags') ?? first.get('Features') ?? '').split(' ').filter(Boolean),
   };
+}
+
+/** `model name\t: Intel …`. By hand: a pattern with white space on both sides of the colon would try every space of a long line. */
+function keyAndValue(line: string): [string, string] {
+  const at = line.indexOf(':');
+  return at < 0 ? [line.trim(), ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
 }

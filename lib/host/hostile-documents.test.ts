@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseBlockDevices } from './block-devices.ts';
+import { parseCpu } from './cpu.ts';
 import { containerKind } from './kinds/container.ts';
 import { Output } from './output.ts';
 
@@ -30,4 +31,10 @@ test('an engine whose document has other types than its own says nothing of them
     labels: {},
     running: false,
   });
+});
+
+test('a processor whose description is a very long line of spaces holds nobody up', () => {
+  const started = performance.now();
+  expect(parseCpu(' '.repeat(200_000)).count).toBe(0);
+  expect(performance.now() - started).toBeLessThan(2000);
 });
