@@ -45,7 +45,12 @@ describe('dependencies', () => {
 
   test('a fresh clone is set up by npm ci --ignore-scripts, and its unit tests pass', { timeout: 600_000 }, () => {
     const run = (program: string, ...words: string[]) =>
-      execFileSync(program, words, { cwd: clone, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+      execFileSync(program, words, {
+        cwd: clone,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { PATH: process.env.PATH, HOME: process.env.HOME },
+      });
     run('git', 'clone', '--quiet', root, '.');
     run('npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund');
     expect(run('npm', 'run', '--silent', 'test:unit')).toMatch(/Tests .*passed/);
