@@ -4,6 +4,7 @@ import { play, playbook, roles, runPlaybook } from '../lib/boot.mjs';
 
 await runPlaybook(
   playbook('deploy', 'turns bare servers into a serving RPC node and keeps them so.', [
+    play('one synchronizer', { hosts: 'all', roles: await roles('one-synchronizer'), anyErrorsFatal: true }),
     play('preflight', { hosts: 'all', roles: await roles('preflight') }),
     play('prepare servers', {
       hosts: 'all',

@@ -10,45 +10,7 @@ import { runningContainer, toldHost } from '../lib/resource/told-host.ts';
 import databaseReachable from './database-reachable.ts';
 import docker from './docker.ts';
 import preflight from './preflight.ts';
-
-const sound: Facts = {
-  distribution: { id: 'debian', version: '12', codename: 'bookworm', title: 'Debian GNU/Linux 12 (bookworm)' },
-  architecture: 'x86_64',
-  kernel: '6.1',
-  cpu: { count: 64, mhz: 3400, model: 'AMD EPYC', flags: ['avx2', 'bmi2', 'adx'] },
-  memory: 512e9,
-  mounts: [],
-  blockDevices: [],
-  systemd: true,
-  container: undefined,
-  clockOffset: 0,
-  hostname: 'h',
-};
-
-interface Given {
-  readonly changes?: Changes;
-  readonly facts?: Partial<Facts>;
-  readonly group?: 'database' | 'rpc';
-  readonly hosts?: (hosts: Context<Variables>['hosts']) => Context<Variables>['hosts'];
-}
-
-async function contextOf({ changes = [], facts = {}, group = 'database', hosts = (all) => all }: Given) {
-  const inventory = await loadDeployment(await labDeployment(changes));
-  const host = inventory.hosts.find(({ groups }) => groups.includes(group));
-  if (!host) throw new Error(`no host in ${group}`);
-  return { host, vars: host.vars, facts: { ...sound, ...facts }, hosts: hosts(inventory.hosts) };
-}
-
-/** What an operator reads of a requirement that is not met. */
-async function refusal(resources: readonly Resource[], name: string, host: Writer = toldHost([])) {
-  const resource = resources.find((each) => each.name === name);
-  const failed: unknown = await resource?.apply(host).then(
-    () => 'it is met',
-    (error: unknown) => error,
-  );
-  const { message, hint } = failed as { message: string; hint: string | undefined };
-  return [message, hint];
-}
+import { contextOf, type Given, refusal, sound } from './testing.ts';
 
 const kind = (network: 'main' | 'test', region?: string): Changes => [
   [['vars', 'network', 'kind'], network],
@@ -81,16 +43,10 @@ test.each<[given: Given, name: string, words: string, hint: string]>([
     'the prover ends at once without it; on a virtual machine, have its processor passed through',
   ],
   [
-    { hosts: (all) => all.filter(({ groups }) => !groups.includes('database')) },
-    'there is exactly one Database+Sync server',
-    'there is none',
-    'name one in group database: two synchronizers on one database corrupt it',
-  ],
-  [
-    { hosts: (all) => all.map((host) => ({ ...host, groups: ['database'] })) },
-    'there is exactly one Database+Sync server',
-    'there are db-1, rpc-1, rpc-2',
-    'name one in group database: two synchronizers on one database corrupt it',
+    { facts: { clockOffset: 7200 } },
+    'clock is right to the hour',
+    "it is 2.0 h ahead of this machine's",
+    'set it once, time-sync keeps it: ssh 172.30.77.11 sudo date -u -s @$(date +%s)',
   ],
   [
     { changes: kind('main') },
@@ -127,15 +83,6 @@ test('a server that is too small is told by what is wanted and what it has', asy
   expect(await refusal(resources, memory?.name ?? '')).toEqual([
     expect.stringMatching(/^server has \d+ .*: it has 8/),
     'to deploy all the same, say hardware: advisory in the inventory',
-  ]);
-});
-
-test('a synchronizer on an RPC server is told with the command that ends it', async () => {
-  const resources = await preflight.resources(await contextOf({ group: 'rpc' }));
-  const host = toldHost([], { container: async () => runningContainer });
-  expect(await refusal(resources, 'no synchronizer runs on an RPC server', host)).toEqual([
-    'no synchronizer runs on an RPC server: the container sync is running',
-    'two synchronizers on one database corrupt it: docker rm -f sync',
   ]);
 });
 

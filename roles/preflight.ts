@@ -19,7 +19,7 @@ export default role<Variables>('preflight', async (context) => [
   ...system(context),
   ...hardware(context),
   ...ports(context),
-  ...roles(context),
+  ...region(context),
   ...(await databasesAgree(context)),
   ...addresses(context),
 ]);
@@ -94,28 +94,9 @@ function ports({ host }: Deployment): Resource[] {
   );
 }
 
-function roles({ host, hosts, vars }: Deployment): Resource[] {
-  const databases = databasesOf(hosts);
-  const one = known(
-    'there is exactly one Database+Sync server',
-    databases.length === 1 ? ok : drift(databases.length === 0 ? 'there is none' : `there are ${databases.join(', ')}`),
-    { hint: 'name one in group database: two synchronizers on one database corrupt it' },
-  );
-  if (host.groups.includes('database')) return [one, ...region(vars)];
-  const noSync = expectation(
-    'no synchronizer runs on an RPC server',
-    async (reader) => ((await reader.container('sync'))?.running ? drift('the container sync is running') : ok),
-    { hint: 'two synchronizers on one database corrupt it: docker rm -f sync' },
-  );
-  return [one, noSync];
-}
-
-function databasesOf(hosts: Deployment['hosts']): string[] {
-  return hosts.filter(({ groups }) => groups.includes('database')).map(({ name }) => name);
-}
-
 /** The network's own rule for its synchronizer. Only the main network has one that binds. */
-function region({ network, region: own }: Variables): Resource[] {
+function region({ host, vars: { network, region: own } }: Deployment): Resource[] {
+  if (!host.groups.includes('database')) return [];
   const main = network.kind === 'main';
   if (network.region === undefined) {
     return main
@@ -137,7 +118,7 @@ function region({ network, region: own }: Variables): Resource[] {
 }
 
 async function databasesAgree({ host, vars, hosts }: Deployment): Promise<Resource[]> {
-  if (databasesOf(hosts).length !== 1) return [];
+  if (hosts.filter(({ groups }) => groups.includes('database')).length !== 1) return [];
   const server = databaseHost(hosts);
   const read = async (of: typeof host) => {
     const { files } = await renderHost({ host: of, vars: of.vars, hosts });

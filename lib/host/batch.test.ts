@@ -172,9 +172,12 @@ test('frames that do not fit, or that found no room, are asked for again with ca
   expect(await ask(tooLong)).toEqual({ text: 'hi', careful: [false, true] });
   expect(await ask(noRoom)).toEqual({ text: 'hi', careful: [false, true] });
   expect(await ask(noRoom, noRoom)).toEqual({
-    text: 'Error: fake: the host could not run a batch of reads (75): no room',
+    text: 'Problem: fake: no room',
     careful: [false, true],
   });
+  expect((await ask({ ...noRoom, code: 3, stderr: Buffer.from('what?') })).text).toBe(
+    'Error: fake: the host could not run a batch of reads (3): what?',
+  );
   expect((await ask(tooLong, tooLong)).text).toBe(
     'Error: fake: the reply to a batch of reads cannot be taken apart: 42 bytes were announced and 55 came',
   );

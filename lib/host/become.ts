@@ -33,12 +33,9 @@ export async function findBecome(
 ): Promise<Become> {
   if (user === 'root') return asLogin;
   const run = (command: string, input?: string) =>
-    transport.run(
-      `env LC_ALL=C sh -c '${command}'`,
-      input === undefined ? undefined : Buffer.from(input),
-      () => {},
-      { seconds: answerLimit },
-    );
+    transport.run(`env LC_ALL=C sh -c '${command}'`, input === undefined ? undefined : Buffer.from(input), () => {}, {
+      seconds: answerLimit,
+    });
 
   const first = await run('echo "uid $(id -u)";[ "$(id -u)" = 0 ]||sudo -k -n sh -c "echo becomes root"');
   const said = first.stdout.toString();

@@ -395,6 +395,14 @@ test('anchors that multiply without end are refused', async () => {
   expect((await complaints({ 'a.yaml': `${lines.join('\n')}\n` }))[0]).toContain('nested too deeply or repeats itself');
 });
 
+test('more hosts times variables than can be looked at are refused before it is tried', async () => {
+  const hosts = Array.from({ length: 1001 }, (_, i) => `    h${i}: { address: a${i} }`);
+  const text = `groups:\n  rpc:\n${hosts.join('\n')}\nvars:\n  many: [${Array(2000).fill(1).join(',')}]\n`;
+  expect(await complaints({ 'a.yaml': text })).toEqual([
+    'a.yaml:1004:1: 1001 hosts with 2000 variables each are too much for one inventory',
+  ]);
+});
+
 test('an inventory that is not there', async () => {
   const here = await write({ 'mainnet.yaml': good });
   await expect(loadInventory('mainet', schema, { folder: here })).rejects.toMatchObject({

@@ -60,9 +60,12 @@ export async function changeAll<V>(
       }),
     );
     const stopped = ready.filter((host) => host.stopped);
-    if (stopped.length > 0) {
-      broken.set(play.name, stopped.map((host) => `${host.name}: ${host.stopped}`).join('; '));
-    }
+    if (stopped.length === 0) continue;
+    const why = stopped.map((host) => `${host.name}: ${host.stopped}`).join('; ');
+    broken.set(play.name, why);
+    if (!play.anyErrorsFatal) continue;
+    for (const host of hosts) if (!host.stopped) host.stop(play.name, `nothing is done anywhere: ${why}`);
+    return;
   }
 }
 

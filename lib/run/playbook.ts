@@ -1,11 +1,22 @@
 import type { Role } from '../resource/role.ts';
 
-/** Binds hosts to roles. `hosts` is a host pattern; `needs` names earlier plays without whose success this one is pointless. */
+/**
+ * Binds hosts to roles. `hosts` is a host pattern; `needs` names earlier plays without whose success this one is pointless;
+ * `anyErrorsFatal` says that what fails on one host ends the run for all of them.
+ */
 export interface Play<V> {
   readonly name: string;
   readonly hosts: string;
   readonly roles: readonly Role<V>[];
   readonly needs: readonly string[];
+  readonly anyErrorsFatal: boolean;
+}
+
+interface PlayOptions<V> {
+  readonly hosts: string;
+  readonly roles: readonly Role<V>[];
+  readonly needs?: readonly string[];
+  readonly anyErrorsFatal?: boolean;
 }
 
 /** An ordered list of plays. */
@@ -17,11 +28,8 @@ export interface Playbook<V> {
 }
 
 /** @param options `needs`: names of earlier plays that have to succeed on all their hosts first */
-export function play<V>(
-  name: string,
-  options: { readonly hosts: string; readonly roles: readonly Role<V>[]; readonly needs?: readonly string[] },
-): Play<V> {
-  return { name, hosts: options.hosts, roles: options.roles, needs: options.needs ?? [] };
+export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
+  return { name, needs: [], anyErrorsFatal: false, ...options };
 }
 
 /** @throws TypeError when a play needs one that does not come before it */

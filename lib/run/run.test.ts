@@ -151,6 +151,25 @@ test('a host that fails stops there, others go on, and a play that needs it is s
   expect(result.hosts.map((h) => h.stopped)).toEqual(['brittle failed', expect.stringContaining('skipped')]);
 });
 
+test('a failure in a play whose errors are fatal ends the run for all hosts, before anything of later plays', async () => {
+  const made = new Set<string>();
+  const rule = role<object>('rule', ({ host }) => [
+    expectation('it is alone', async () => (host.name === 'h2' ? drift('it is not') : ok)),
+  ]);
+  const later = role<object>('later', () => [thing(made, 'a')]);
+  const { outcomes, result } = await runWith(
+    [play('one', { hosts: 'all', roles: [rule], anyErrorsFatal: true }), play('two', { hosts: 'all', roles: [later] })],
+    inventoryOf({ a: ['h1', 'h2', 'h3'] }),
+  );
+  expect(outcomes.toSorted()).toEqual(['h1 it is alone ok', 'h2 it is alone failed', 'h3 it is alone ok']);
+  expect(made.size).toBe(0);
+  expect(result.hosts.map(({ stopped }) => stopped)).toEqual([
+    'nothing is done anywhere: h2: it is alone failed',
+    'it is alone failed',
+    'nothing is done anywhere: h2: it is alone failed',
+  ]);
+});
+
 test('a lock that another run has taken is told, and that this one stopped', () => {
   expect(describeProblem(lockLost(['db-1', 'rpc-1']))).toBe(
     'another run has taken the lock of db-1, rpc-1 away (--break-lock)\n  this run stopped after the changes under way; see what the other does, then run again',

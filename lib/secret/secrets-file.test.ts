@@ -106,7 +106,9 @@ test('a file that is missing or not sound says so, and what to do', async () => 
   put(text);
   expect(await refusal(file, nobody)).toMatch(/^FILE is not a file in the age format\n/);
   put(Buffer.alloc(1024 * 1024 + 1));
-  expect(await refusal(file, nobody)).toBe('FILE is larger than 1048576 bytes: that is no file of secrets');
+  expect(await refusal(file, nobody)).toBe(
+    'FILE is 1048577 bytes long, and no more than 1048576 are read: that is no file of secrets',
+  );
   put('');
   expect(await refusal(file, nobody)).toMatch(/^FILE is empty\n/);
   expect(await refusal(join(folder, 'other.secrets.age'), nobody)).toBe(

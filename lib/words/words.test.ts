@@ -7,8 +7,17 @@ import { isSaid, testWords } from './test-words.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Fallbacks for what the types allow and never comes: an error of the file system without a code, one of zod without words. */
-const neverSaid = new Set(['unknown error', 'it is not as it should be']);
+/**
+ * Fallbacks for what the types allow and never comes: an error of the file system without a code, one of zod without words. And
+ * what is sent to psql, not said to anybody.
+ */
+const neverSaid = new Set([
+  'unknown error',
+  'it is not as it should be',
+  'COPY (\n\n) TO STDOUT;',
+  '\\if :ERROR',
+  'PGOPTIONS=-c default_transaction_read_only=on -c statement_timeout=',
+]);
 
 function textsIn(folders: readonly string[], isWanted: (file: string) => boolean): Map<string, string> {
   const files = folders.flatMap((folder) =>
