@@ -31,13 +31,13 @@ async function cutNetwork(host: string): Promise<() => Promise<void>> {
 
 describe('a long job goes on without us', () => {
   test('the controller is killed amid a download: the next run watches the same one', async () => {
-    const killed = await start({ behaviour: { rate: 1_500_000 } }, '--role', 'snapshot');
+    const killed = await start({ behaviour: { rate: 700_000 } }, '--role', 'snapshot');
     await running(download);
     const before = await invocation();
     killed.child.kill('SIGKILL');
     await killed.ended;
-    const next = await start({ behaviour: { rate: 1_500_000 } }, '--role', 'snapshot', '--verbose');
-    await expect.poll(next.output, { timeout: 60_000, interval: 50 }).toContain('downloading');
+    const next = await start({}, '--role', 'snapshot', '--json');
+    await expect.poll(next.output, { timeout: 60_000, interval: 50 }).toContain('"what":"downloading');
     expect(await invocation()).toBe(before);
     expect((await next.ended).exitCode, next.output()).toBe(0);
   });
