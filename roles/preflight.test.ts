@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Facts } from '../lib/host/facts.ts';
-import type { Writer } from '../lib/host/host.ts';
-import { loadDeployment } from '../lib/node/inventory.ts';
-import { type Changes, labDeployment } from '../lib/node/testdata/lab-deployment.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import type { Resource } from '../lib/resource/resource.ts';
-import type { Context } from '../lib/resource/role.ts';
-import { runningContainer, toldHost } from '../lib/resource/told-host.ts';
+import type { Changes } from '../lib/node/testdata/lab-deployment.ts';
+import { toldHost } from '../lib/resource/told-host.ts';
 import databaseReachable from './database-reachable.ts';
 import docker from './docker.ts';
 import preflight from './preflight.ts';
