@@ -72,7 +72,8 @@ test.each<[given: Given, name: string, words: string, hint: string]>([
 });
 
 test('a server that is too small is told by what is wanted and what it has', async () => {
-  const resources = await preflight.resources(await contextOf({ facts: { memory: 8e9 } }));
+  const changes: Given['changes'] = [[['vars', 'hardware'], 'required']];
+  const resources = await preflight.resources(await contextOf({ changes, facts: { memory: 8e9 } }));
   const memory = resources.find(({ name }) => /^server has .*memory/i.test(name));
   expect(await refusal(resources, memory?.name ?? '')).toEqual([
     expect.stringMatching(/^server has \d+ .*: it has 8/),

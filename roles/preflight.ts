@@ -74,11 +74,13 @@ function clock({ facts: { clockOffset }, host }: Deployment): Resource {
 /** Required on the main network and advice on the test network, unless the inventory says otherwise. */
 function hardware({ facts, vars }: Deployment): Resource[] {
   const strictness = vars.hardware ?? (vars.network.kind === 'main' ? 'required' : 'advisory');
+  const required = { hint: 'to deploy all the same, say hardware: advisory in the inventory' };
   return hardwareFindings(facts).map(({ wanted, seen, met }) =>
-    known(`server has ${wanted}`, met ? ok : drift(`it has ${seen}`), {
-      severity: strictness === 'required' ? 'must' : 'should',
-      hint: 'to deploy all the same, say hardware: advisory in the inventory',
-    }),
+    known(
+      `server has ${wanted}`,
+      met ? ok : drift(`it has ${seen}`),
+      strictness === 'required' ? required : { severity: 'should' },
+    ),
   );
 }
 

@@ -93,6 +93,8 @@ describe('a host goes away', () => {
     await labUp({ log: console.error });
     expect([1, 4], ended.output).toContain(ended.exitCode);
     expect(ended.output).toMatch(/db-1.*connection was lost/);
+    // The role of the snapshot alone does not wait for it.
+    await onHost('db-1', 'until docker exec state-db pg_isready -h 127.0.0.1 -q; do sleep 0.2; done');
     await succeeds();
   });
 });
