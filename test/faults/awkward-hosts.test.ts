@@ -180,7 +180,7 @@ describe('Awkward hosts: file systems', () => {
     expect(full.exitCode).toBe(exitCode.failed);
     expect(full.errorsOf(host.name)).toMatch(/No space left on device/);
     expect(host.run('cat /etc/list; find /etc/light /etc/.[!.]* -type f -newer /etc/list')).toBe('one\n');
-    host.run('rm /filler; rmdir /etc/light');
+    host.run('rm -r /filler /etc/light');
     await works({ host });
   });
 
@@ -219,7 +219,7 @@ describe('Awkward hosts: userland', () => {
   test.concurrent('deploy to a server with busybox and nothing else: refused', async () => {
     const { exitCode: code, output } = await checkDeployment(await started({ userland: 'busybox' }));
     expect(code).toBe(exitCode.failed);
-    expect(output).toMatch(/distribution is Debian 12 or 13, or Ubuntu 22.04 or 24.04 +\(it is BusyBox\)/);
+    expect(output).toMatch(/distribution is Debian 12 or 13, or Ubuntu 22\.04 or 24\.04\n.*it is BusyBox/);
   });
 
   test.concurrent('no base64: refused', async () => {

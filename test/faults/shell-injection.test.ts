@@ -1,6 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseDocument } from 'yaml';
 import type { Facts } from '../../lib/host/facts.ts';
@@ -33,23 +33,9 @@ const payloads = [
   `%n$(${canary})`,
 ] as const;
 
-const roleNames = [
-  'preflight',
-  'client-tools',
-  'time-sync',
-  'docker',
-  'docker-root',
-  'disk-alert',
-  'configuration',
-  'state-db',
-  'snapshot',
-  'prover',
-  'pool-db',
-  'sync',
-  'database-reachable',
-  'json-rpc',
-  'verify',
-];
+const roleNames = readdirSync(new URL('../../roles', import.meta.url))
+  .filter((file) => file.endsWith('.ts') && !/\.test\.ts$|^testing\.ts$/.test(file))
+  .map((file) => basename(file, '.ts'));
 
 /** An inventory in which every field that takes text is there. */
 const full = {
@@ -118,6 +104,12 @@ const full = {
     time_servers: ['t.example'],
     postgresql_repository: 'http://p.example/pgdg',
     docker_root: { disk: '/dev/sdz', format: true },
+    firewall: {
+      json_rpc: ['0.0.0.0/0'],
+      metrics: ['192.0.2.1'],
+      internal: ['192.0.2.0/24'],
+      connects_from: ['db.example'],
+    },
     disk_alert: { webhook: 'http://w.example/hook' },
     hardware: 'advisory',
     region: 'x',
