@@ -1,0 +1,38 @@
+#!/bin/sh
+# First process of a light host, in namespaces of its own: what firmware and initrd do, then systemd.
+# $1: file system to begin from, which stays as it is; $2: keys to put in; $3: name
+set -e
+base=$1 seed=$2 name=$3
+mount --make-rprivate /
+work=/run/bench-host
+mkdir -p $work
+# Seen by this host alone, and gone with it.
+mount -t tmpfs tmpfs $work
+mkdir $work/upper $work/work $work/root
+mount -t overlay overlay -o lowerdir="$base",upperdir=$work/upper,workdir=$work/work $work/root
+root=$work/root
+hostname "$name"
+echo "$name" >$root/etc/hostname
+printf '127.0.0.1 localhost\n' >$root/etc/hosts
+cp "$seed"/ssh_host_ed25519_key* $root/etc/ssh/
+mkdir -p -m 0700 $root/root/.ssh
+cp "$seed/authorized_keys" $root/root/.ssh/
+mount -t proc proc $root/proc
+mount -t sysfs -o ro sysfs $root/sys
+mount -t cgroup2 cgroup2 $root/sys/fs/cgroup
+mount -t tmpfs -o mode=755 tmpfs $root/dev
+for device in null zero full random urandom tty; do
+  : >$root/dev/$device
+  mount --bind /dev/$device $root/dev/$device
+done
+mkdir $root/dev/pts $root/dev/shm
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts $root/dev/pts
+ln -s pts/ptmx $root/dev/ptmx
+mount -t tmpfs tmpfs $root/dev/shm
+mount -t tmpfs -o mode=755 tmpfs $root/run
+mkdir $root/.outside
+cd $root
+pivot_root . .outside
+umount -l /.outside
+rmdir /.outside
+exec env -i container=bench PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --log-target=null </dev/null >/dev/null 2>&1

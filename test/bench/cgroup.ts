@@ -1,0 +1,55 @@
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Everything that one program started, however it was detached: what it used, and a way to end all of it. */
+export interface Cgroup {
+  readonly path: string;
+  /** Processor seconds so far, user and system, of ended processes too. */
+  seconds(): number;
+  processes(): number[];
+  /** Kills what is left in it, and removes it. */
+  end(): Promise<void>;
+}
+
+/** Below this one are all of ours. */
+const ours = 'rpc-playbooks-bench';
+
+/** @throws Error where there is no control group hierarchy of version 2 */
+function topOfOurs(): string {
+  const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
+  const [, hierarchy] = mounts.map((line) => line.split(' ')).find(([, , type]) => type === 'cgroup2') ?? [];
+  if (hierarchy === undefined) throw new Error('the benchmark needs a cgroup2 hierarchy, and none is mounted');
+  return join(hierarchy, ours);
+}
+
+export function cgroupFor(name: string): Cgroup {
+  const path = join(topOfOurs(), name);
+  mkdirSync(path, { recursive: true });
+  const processes = () =>
+    readFileSync(join(path, 'cgroup.procs'), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map(Number);
+  return {
+    path,
+    processes,
+    seconds: () => Number(/usage_usec (\d+)/.exec(readFileSync(join(path, 'cpu.stat'), 'utf8'))?.[1]) / 1e6,
+    async end() {
+      writeFileSync(join(path, 'cgroup.kill'), '1');
+      while (processes().length > 0) await delay(5);
+      rmdirSync(path);
+    },
+  };
+}
+
+/** Removes the groups of a benchmark that has ended. Those of one that still runs cannot be removed, and stay. */
+export function removeEmptyCgroups(path = topOfOurs()): void {
+  try {
+    for (const entry of readdirSync(path, { withFileTypes: true }))
+      if (entry.isDirectory()) removeEmptyCgroups(join(path, entry.name));
+    rmdirSync(path);
+  } catch {
+    // Not there, or in use.
+  }
+}

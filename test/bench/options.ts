@@ -1,0 +1,65 @@
+import { parseArgs } from 'node:util';
+import { type Case, cases, type ToolName, tools } from './tools.ts';
+
+/** What is measured. */
+export interface Options {
+  readonly hosts: readonly number[];
+  /** Milliseconds added to each round trip. */
+  readonly delays: readonly number[];
+  readonly cases: readonly Case[];
+  readonly tools: readonly ToolName[];
+  /** How often each tool is measured: once in each round, in turn. */
+  readonly pairs: number;
+}
+
+export const help = `npm run bench -- [options]: measures the same work done by several tools, and writes docs/benchmarks.md
+
+  --hosts N,N      how many hosts (1,10,50)
+  --delay MS,MS    milliseconds added to each round trip (0,25,100)
+  --case NAME,…    ${cases.join(', ')} (all)
+  --tool NAME,…    ${Object.keys(tools).join(', ')} (all)
+  --pairs N        rounds, in each of which every tool runs once (5)
+
+What is not measured this time keeps its rows in the table, each with the date of its measurement.
+Needs root, and the network when it runs for the first time.
+`;
+
+/** @throws Error for what is not understood */
+export function parseOptions(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      hosts: { type: 'string', default: '1,10,50' },
+      delay: { type: 'string', default: '0,25,100' },
+      case: { type: 'string', default: cases.join() },
+      tool: { type: 'string', default: Object.keys(tools).join() },
+      pairs: { type: 'string', default: '5' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  return {
+    hosts: numbers('--hosts', values.hosts, 1, 200),
+    // A byte of the address that a delayed host is reached at.
+    delays: numbers('--delay', values.delay, 0, 255),
+    cases: among('--case', values.case, cases),
+    tools: among('--tool', values.tool, Object.keys(tools) as ToolName[]),
+    pairs: numbers('--pairs', values.pairs, 1, 1000)[0] ?? 5,
+  };
+}
+
+function numbers(option: string, said: string, least: number, most: number): number[] {
+  return said.split(',').map((text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new Error(`${option} ${said}: must be whole numbers from ${least} to ${most}, with commas between`);
+  });
+}
+
+function among<T extends string>(option: string, said: string, known: readonly T[]): T[] {
+  return said.split(',').map((text) => {
+    const found = known.find((name) => name === text);
+    if (found !== undefined) return found;
+    throw new Error(`${option} ${text}: known are ${known.join(', ')}`);
+  });
+}

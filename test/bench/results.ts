@@ -1,0 +1,97 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Case, type ToolName, tools } from './tools.ts';
+
+/** What one tool's runs cost, in the order of the rounds. */
+export interface Measured {
+  readonly wall: readonly number[];
+  readonly cpu: readonly number[];
+  /** Bytes. */
+  readonly memory: number;
+}
+
+/** One case for so many hosts at such a distance, measured in one run, in turn. */
+export interface Result {
+  readonly hosts: number;
+  readonly delay: number;
+  readonly case: Case;
+  readonly date: string;
+  readonly machine: string;
+  readonly versions: readonly string[];
+  readonly tools: Partial<Record<ToolName, Measured>>;
+  /** Tools that were asked for and could not be measured, and why. */
+  readonly missing: Partial<Record<ToolName, string>>;
+}
+
+const resultsFile = fileURLToPath(new URL('results.json', import.meta.url));
+const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
+const mark = '<!-- results -->\n';
+
+/** Puts results in the place of earlier ones of the same case, and writes the tables. */
+export function saveResult(result: Result): void {
+  const earlier: Result[] = existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : [];
+  const id = ({ hosts, delay, case: what }: Result) => `${hosts} ${delay} ${what}`;
+  const all = [...earlier.filter((each) => id(each) !== id(result)), result].sort(
+    (a, b) => a.hosts - b.hosts || a.delay - b.delay || order.indexOf(a.case) - order.indexOf(b.case),
+  );
+  writeFileSync(resultsFile, `${JSON.stringify(all, undefined, 1)}\n`);
+  const [before = ''] = readFileSync(page, 'utf8').split(mark);
+  writeFileSync(page, `${before}${mark}${all.map(section).join('')}`);
+}
+
+const order: readonly Case[] = ['noop', 'check', 'first', 'change'];
+
+const titles: Record<Case, string> = {
+  noop: 'nothing to do',
+  check: 'check with diff, one file differs',
+  first: 'first run, nothing there but packages',
+  change: 'one file changes',
+};
+
+function section(result: Result): string {
+  const { hosts, delay, date, machine, versions } = result;
+  const rows = (Object.keys(tools) as ToolName[]).flatMap((name) => row(name, result));
+  const rounds = Math.max(...Object.values(result.tools).map(({ wall }) => wall.length));
+  return `
+### ${hosts} ${hosts === 1 ? 'host' : 'hosts'}, ${delay} ms: ${titles[result.case]}
+
+| | wall, s | times ours | processor, s | times ours | peak MB |
+|---|---|---|---|---|---|
+${rows.join('\n')}
+
+${date}, ${rounds} rounds. ${machine}. ${versions.join(', ')}.
+`;
+}
+
+function row(name: ToolName, { tools: measured, missing, case: what }: Result): string[] {
+  const { title, cases } = tools[name];
+  if (!(cases as readonly Case[]).includes(what)) return [];
+  const own = measured[name];
+  if (!own) return missing[name] === undefined ? [] : [`| ${title} | not measured: ${missing[name]} | | | | |`];
+  const { ours } = measured;
+  const times = (key: 'wall' | 'cpu') =>
+    ours && name !== 'ours' ? ratio(own[key].map((value, at) => value / (ours[key][at] ?? Number.NaN))) : '';
+  const cells = [seconds(own.wall), times('wall'), seconds(own.cpu), times('cpu'), (own.memory / 2 ** 20).toFixed(0)];
+  return [`| ${title} | ${cells.join(' | ')} |`];
+}
+
+/** The median, and what lies between the least and the most. */
+function spread(values: readonly number[], text: (value: number) => string): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [least = 0] = sorted;
+  const most = sorted.at(-1) ?? 0;
+  return sorted.length === 1 ? text(least) : `${text(median(values))} (${text(least)}–${text(most)})`;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const [low = 0, high = low] = sorted.length % 2 === 1 ? [sorted[middle]] : sorted.slice(middle - 1, middle + 1);
+  return (low + high) / 2;
+}
+
+const seconds = (values: readonly number[]): string =>
+  spread(values, (value) => (value < 10 ? value.toFixed(2) : value.toFixed(1)));
+
+const ratio = (values: readonly number[]): string =>
+  spread(values, (value) => (value < 10 ? value.toFixed(1) : value.toFixed(0)));

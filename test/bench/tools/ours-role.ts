@@ -1,0 +1,86 @@
+import type { Reader } from '../../../lib/host/host.ts';
+import { directory } from '../../../lib/resource/directory.ts';
+import { file } from '../../../lib/resource/file.ts';
+import { line } from '../../../lib/resource/line.ts';
+import { packages } from '../../../lib/resource/packages.ts';
+import { drift, expectation, ok, type Resource, task } from '../../../lib/resource/resource.ts';
+import { type Context, role } from '../../../lib/resource/role.ts';
+import { service } from '../../../lib/resource/service.ts';
+import { timezone } from '../../../lib/resource/timezone.ts';
+import { type Workload, workload } from '../workload.ts';
+
+/** The workload as a role. */
+export default role('workload', ({ facts }) => [
+  ...preflight(facts),
+  packages(...workload.packages),
+  ...workload.groups.map(group),
+  ...workload.users.map(user),
+  ...workload.directories.map(({ path, mode, owner, group }) =>
+    directory(path).mode(bits(mode)).owner(owner).group(group),
+  ),
+  ...workload.files.map(({ path, mode, owner, group, content }) =>
+    file(path).content(content).mode(bits(mode)).owner(owner).group(group),
+  ),
+  ...workload.sysctl.map(kernelSetting),
+  ...workload.units.map((unit) => service(unit).enabled().running()),
+  timezone(workload.timezone),
+  ...workload.hostsLines.map((text) => line('/etc/hosts', text)),
+]);
+
+const bits = (mode: string): number => Number.parseInt(mode, 8);
+
+function preflight(facts: Context<unknown>['facts']): Resource[] {
+  const wanted = workload.preflight;
+  const known = (name: string, met: boolean) =>
+    expectation(name, async () => (met ? ok : drift(`${name}: it is not so`)));
+  return [
+    known(`distribution is ${wanted.distribution}`, facts.distribution.id === wanted.distribution),
+    known(`version is ${wanted.version}`, facts.distribution.version === wanted.version),
+    known(`processor is ${wanted.architecture}`, facts.architecture === wanted.architecture),
+    known('memory suffices', facts.memory >= wanted.memory),
+    known('processors suffice', facts.cpu.count >= wanted.processors),
+    known('kernel is new enough', Number.parseInt(facts.kernel, 10) >= wanted.kernelMajor),
+    known('systemd is the first process', facts.systemd),
+    ...workload.freePorts.map((port) =>
+      expectation(`port ${port} is free`, async (host) => {
+        const found = await host.$`ss -Hltn ${`sport = :${port}`}`;
+        return found.text() === '' ? ok : drift(found.text());
+      }),
+    ),
+  ];
+}
+
+function group({ name, gid }: Workload['groups'][number]): Resource {
+  return task(`group ${name}`, {
+    check: async (host) => ((await entry(host, 'group', name))?.[2] === String(gid) ? ok : drift('it is not there')),
+    apply: async (host) => void (await host.run`groupadd --gid ${gid} ${name}`),
+  });
+}
+
+function user({ name, uid, group }: Workload['users'][number]): Resource {
+  return task(`user ${name}`, {
+    check: async (host) => ((await entry(host, 'passwd', name))?.[2] === String(uid) ? ok : drift('it is not there')),
+    apply: async (host) =>
+      void (await host.run`useradd --uid ${uid} --gid ${group} --no-create-home --shell /usr/sbin/nologin ${name}`),
+  });
+}
+
+async function entry(host: Reader, database: 'group' | 'passwd', name: string): Promise<string[] | undefined> {
+  return (await host.$`getent ${database} ${name}`).lines()[0]?.split(':');
+}
+
+/** As the other tools have it: a file of its own in /etc/sysctl.d, and in force. */
+function kernelSetting({ key, value }: Workload['sysctl'][number]): Resource {
+  const kept = file(`/etc/sysctl.d/${key}.conf`).content(`${key} = ${value}\n`);
+  return task(`${key} is ${value}`, {
+    check: async (host) => {
+      const [verdict, now] = await Promise.all([kept.check(host), host.$`sysctl -n ${key}`]);
+      if (verdict.is !== 'ok') return verdict;
+      return now.text() === value ? ok : drift(`it is ${now.text()}`);
+    },
+    apply: async (host) => {
+      await kept.apply(host);
+      await host.run`sysctl -w ${`${key}=${value}`}`;
+    },
+  });
+}
