@@ -122,7 +122,12 @@ export interface Progress {
 export interface Writer extends Reader {
   /** Runs a command that changes something. @throws CommandFailed unless it exits with 0 or an allowed code */
   readonly run: Shell;
-  /** Puts a file in place by a temporary name, fsync and rename: a consumer sees the old one or the new one. */
+  /**
+   * Puts a file in place by a temporary name, fsync and rename: a consumer sees the old one or the new one. One that has this content
+   * already stays, and only its attributes are set.
+   *
+   * @throws CommandFailed where a directory or a device is in its place
+   */
   write(path: string, content: string | Buffer | Secret, attributes: FileAttributes): Promise<void>;
   /** Tells whoever watches how far long work is. */
   progress(progress: Progress): void;

@@ -44,7 +44,8 @@ export function createWriter(connection: Connection, name: string, { onProgress,
 /**
  * Takes the content from standard input into a temporary file beside the target and renames it. mktemp makes that file 0600, the
  * owner is set before the mode (a change of owner takes set-user-id bits away), and a content that was cut off is not put in
- * place: when a connection dies, the host sees no more than the end of its input.
+ * place: when a connection dies, the host sees no more than the end of its input. A file that has this content already stays, and
+ * gets its attributes: whoever goes by the time of its last change sees none. All in one trip.
  */
 function writeScript(path: string, size: number, { mode, owner, group }: FileAttributes): string {
   const cut = path.lastIndexOf('/');
@@ -55,12 +56,17 @@ __d=${quote(directory)}
 __fail(){ printf '%s\\n' "$1" >&2;exit 1;}
 [ -d "$__d" ]||__fail "there is no directory $__d"
 [ ! -d "$__f" ]||__fail "$__f is a directory, and is not replaced by a file"
+[ ! -e "$__f" ]||[ -f "$__f" ]||[ -L "$__f" ]||__fail "$__f is neither file nor link, and is not replaced by a file"
 __t=$(mktemp ${quote(`${directory === '/' ? '' : directory}/.${base.slice(0, 200)}.XXXXXX`)})||exit
 trap 'rm -f "$__t"' EXIT
 trap 'exit 129' HUP INT TERM PIPE
 cat >"$__t"||exit
 __n=$(wc -c <"$__t")
 [ "$__n" -eq ${size} ]||__fail "only $__n of ${size} bytes arrived"
+if [ -f "$__f" ]&&[ ! -L "$__f" ]&&cmp -s "$__t" "$__f";then
+chown ${quote(`${owner}:${group}`)} "$__f"&&chmod ${mode.toString(8)} "$__f"
+exit
+fi
 chown ${quote(`${owner}:${group}`)} "$__t"||exit
 chmod ${mode.toString(8)} "$__t"||exit
 sync "$__t" 2>/dev/null

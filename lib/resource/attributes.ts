@@ -1,4 +1,4 @@
-import type { FileAttributes, Stat, Writer } from '../host/host.ts';
+import type { FileAttributes, Stat } from '../host/host.ts';
 import type { Difference } from './resource.ts';
 
 /** `0644 root:root` */
@@ -17,14 +17,8 @@ export function attributeDifferences(stat: Stat, wanted: FileAttributes): Differ
   ].filter(({ was, wanted }) => was !== wanted);
 }
 
-/** Sets mode, owner and group of what is there; its content and time of change stay. */
-export async function setAttributes(host: Writer, path: string, { mode, owner, group }: FileAttributes): Promise<void> {
-  // The owner first: the kernel clears set-user-id bits when the owner changes.
-  await host.run`chown ${`${owner}:${group}`} ${path}`;
-  await host.run`chmod ${octal(mode)} ${path}`;
-}
-
-function octal(mode: number): string {
+/** As chmod has it: `0644`. */
+export function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
 }
 

@@ -1,7 +1,8 @@
 import type { FileAttributes, Reader } from '../host/host.ts';
+import { CommandFailed } from '../host/output.ts';
 import { quote } from '../host/quote.ts';
 import { exitCode, Problem } from '../problem.ts';
-import { attributeDifferences, describeAttributes, setAttributes } from './attributes.ts';
+import { attributeDifferences, describeAttributes, octal } from './attributes.ts';
 import { drift, ok, type Resource } from './resource.ts';
 
 /** A directory that has to be there, with mode, owner and group. What is in it is left alone. */
@@ -43,15 +44,20 @@ function make(path: string, wanted: FileAttributes): DirectoryResource {
     },
 
     async apply(host) {
-      const { inside, itself } = await look(host);
-      if (itself && !inside) {
+      const { owner, group, mode } = wanted;
+      try {
+        // The owner first: the kernel clears set-user-id bits when the owner changes.
+        await host.run`umask 022 && mkdir -p ${path} && chown ${`${owner}:${group}`} ${path} && chmod ${octal(mode)} ${path}`;
+      } catch (error) {
+        // Looked at only now: where all goes well, that is a trip less.
+        const { inside, itself } = error instanceof CommandFailed ? await look(host) : {};
+        if (!itself || inside) throw error;
         throw new Problem(`${path} is a ${itself.type}, and a directory has to be there`, {
           hint: `look at what it is for, and move it away: mv ${quote(path)} ${quote(`${path}.old`)}`,
           code: exitCode.failed,
+          cause: error,
         });
       }
-      if (!inside) await host.run`umask 022 && mkdir -p ${path}`;
-      await setAttributes(host, path, wanted);
     },
   };
 }

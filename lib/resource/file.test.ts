@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -141,6 +142,12 @@ test('a directory in its place is refused and left alone', async () => {
     '/dev/null is neither file, directory nor link, and a file has to be there',
   );
   expect(statSync(path).isDirectory()).toBe(true);
+});
+
+test('a pipe in its place is refused and left alone', async () => {
+  execFileSync('mkfifo', [path]);
+  await expect(file(path).content('x').apply(host)).rejects.toThrow('neither file, directory nor link, and a file has');
+  expect(statSync(path).isFIFO()).toBe(true);
 });
 
 test('of a link only the link is replaced', async () => {

@@ -1,7 +1,8 @@
 import type { FileAttributes, Reader, Stat } from '../host/host.ts';
+import { CommandFailed } from '../host/output.ts';
 import { quote } from '../host/quote.ts';
 import { exitCode, Problem } from '../problem.ts';
-import { attributeDifferences, describeAttributes, setAttributes } from './attributes.ts';
+import { attributeDifferences, describeAttributes } from './attributes.ts';
 import { changesOfFile } from './change.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
 import { type Difference, drift, ok, type Resource } from './resource.ts';
@@ -42,11 +43,6 @@ function make(path: string, wanted: Wanted): FileResource {
     group: wanted.group,
   };
   const hash = sha256Of(wanted.bytes);
-  const look = async (host: Reader) => {
-    const [stat, sha256] = await Promise.all([host.stat(path), host.sha256(path)]);
-    return { stat, same: stat?.type === 'file' && sha256 === hash };
-  };
-
   return {
     name: `file ${path}`,
     changes: changesOfFile(path),
@@ -56,22 +52,26 @@ function make(path: string, wanted: Wanted): FileResource {
     group: (group) => make(path, { ...wanted, group: String(group) }),
 
     async check(host) {
-      const { stat, same } = await look(host);
+      const [stat, sha256] = await Promise.all([host.stat(path), host.sha256(path)]);
+      const same = stat?.type === 'file' && sha256 === hash;
       const content = same ? [] : await contentDifference(host, path, stat, wanted);
       const differences = [...presence(stat, attributes), ...content];
       return differences.length === 0 ? ok : drift(differences);
     },
 
     async apply(host) {
-      const { stat, same } = await look(host);
-      if (stat?.type === 'directory' || stat?.type === 'other') {
+      try {
+        await host.write(path, wanted.bytes, attributes);
+      } catch (error) {
+        // Looked at only now: where all goes well, that is a trip less.
+        const stat = error instanceof CommandFailed ? await host.stat(path) : undefined;
+        if (stat?.type !== 'directory' && stat?.type !== 'other') throw error;
         throw new Problem(`${path} is ${kindOf(stat)}, and a file has to be there`, {
           hint: `look at what it is for, and move it away: mv ${quote(path)} ${quote(`${path}.old`)}`,
           code: exitCode.failed,
+          cause: error,
         });
       }
-      if (same) await setAttributes(host, path, attributes);
-      else await host.write(path, wanted.bytes, attributes);
     },
   };
 }

@@ -2,12 +2,18 @@ import { expect, test } from 'vitest';
 import type { Facts } from '../host/facts.ts';
 import type { Reader, Writer } from '../host/host.ts';
 import { changesOfFile, containerChange, fileChange, lookedAtAgain } from '../resource/change.ts';
+import { sha256Of } from '../resource/content.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { Secret } from '../secret/secret.ts';
 import { HostRun } from './host-run.ts';
 import { changesSomething, planOf } from './plan.ts';
 
-const reader = { name: 'h', stat: async () => undefined } as unknown as Reader;
+/** Nothing is on this host but a file that is empty. */
+const reader = {
+  name: 'h',
+  stat: async (path: string) => (path === '/srv/empty' ? { type: 'file' } : undefined),
+  sha256: async (path: string) => (path === '/srv/empty' ? sha256Of(Buffer.alloc(0)) : undefined),
+} as unknown as Reader;
 const session = {
   reader,
   facts: {} as Facts,
@@ -114,6 +120,7 @@ test('the very commands are told, secrets blanked, up to where they depend on wh
       await host.run`mkdir -p ${'/srv/a b'}`;
       await host.write('/srv/f', 'text', { mode: 0o600, owner: 'root', group: 'root' });
       await host.write('/srv/g', password, { mode: 0o600, owner: 'root', group: 'root' });
+      await host.write('/srv/empty', '', { mode: 0o640, owner: 'root', group: 'adm' });
       await host.run({ stdin: password })`psql --command ${'ALTER ROLE x'}`;
       await host.run`echo ${password.reveal()}`;
       if ((await host.stat('/srv/f')) === undefined) throw new Error('it is not there');
@@ -125,6 +132,7 @@ test('the very commands are told, secrets blanked, up to where they depend on wh
     "mkdir -p '/srv/a b'",
     'write /srv/f (4 bytes, mode 0600, root:root)',
     'write /srv/g ([secret], mode 0600, root:root)',
+    'set mode 0640, root:adm of /srv/empty',
     "psql --command 'ALTER ROLE x' < [secret]",
     'echo [secret]',
   ]);

@@ -1,6 +1,7 @@
 import type { Reader, Writer } from '../host/host.ts';
 import { Output } from '../host/output.ts';
 import { shell } from '../host/shell.ts';
+import { sha256Of } from '../resource/content.ts';
 import type { Resource } from '../resource/resource.ts';
 import { redact, Secret } from '../secret/secret.ts';
 
@@ -31,8 +32,13 @@ export async function previewOf(resource: Resource, reader: Reader): Promise<str
       tell(`${trimmed(command)}${stdin === undefined ? '' : ` < ${inWords(stdin)}`}`);
       return new Output(0, Buffer.alloc(0), '');
     }),
-    write: async (path, content, { mode, owner, group }) =>
-      tell(`write ${path} (${inWords(content)}, mode 0${mode.toString(8)}, ${owner}:${group})`),
+    write: async (path, content, { mode, owner, group }) => {
+      const [stat, sha256] = await Promise.all([reader.stat(path), reader.sha256(path)]);
+      if (stat?.type === 'directory' || stat?.type === 'other') throw new NoFurther();
+      const attributes = `mode 0${mode.toString(8)}, ${owner}:${group}`;
+      const isThere = stat?.type === 'file' && sha256 === hashOf(content);
+      tell(isThere ? `set ${attributes} of ${path}` : `write ${path} (${inWords(content)}, ${attributes})`);
+    },
     progress: () => {},
     sleep: async () => {
       throw new NoFurther();
@@ -53,6 +59,10 @@ function trimmed(command: string): string {
   const lines = command.replace(/^\n+|\s+$/g, '').split('\n');
   const indent = Math.min(...lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)));
   return lines.map((line) => (line.slice(0, indent).trim() === '' ? line.slice(indent) : line)).join('\n');
+}
+
+function hashOf(content: string | Buffer | Secret): string {
+  return sha256Of(Buffer.from(content instanceof Secret ? content.reveal() : content));
 }
 
 function inWords(content: string | Buffer | Secret): string {

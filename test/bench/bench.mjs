@@ -1,19 +1,27 @@
 #!/usr/bin/env zx
 // Measures this project beside other tools at the same work, on hosts of its own (docs/benchmarks.md).
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { argumentsOf } from '../../lib/typescript.mjs';
 
 const { help, parseOptions } = await import('./options.ts');
 const { prepare } = await import('./prepare.ts');
-const { removeEmptyCgroups } = await import('./cgroup.ts');
+const { anyRuns, removeEmptyCgroups } = await import('./cgroup.ts');
 
 const options = parseOptions(argumentsOf('bench.mjs'));
 if (!options) {
   process.stdout.write(help);
+} else if (anyRuns()) {
+  console.error('another benchmark runs on this machine; two at once would measure each other');
+  process.exitCode = 1;
 } else {
   const missing = prepare((line) => console.error(line));
-  removeEmptyCgroups();
+  // Each systemd watches files with several of these. It is the one setting of the machine that changes, until the end.
+  const watchers = '/proc/sys/fs/inotify/max_user_instances';
+  const usual = readFileSync(watchers, 'utf8');
+  const needed = Math.max(Number(usual), 1024 + 32 * Math.max(...options.hosts));
+  writeFileSync(watchers, String(needed));
   // Everything goes on in namespaces of its own. Whatever ends this process, a kill -9 as well, ends the first process in there, and
   // with that one the kernel ends all others and drops mounts, addresses and interfaces.
   const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
@@ -27,9 +35,11 @@ if (!options) {
     fileURLToPath(new URL('inside.mjs', import.meta.url)),
   ];
   const told = JSON.stringify({ options, missing: Object.fromEntries(missing) });
-  const { status } = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, ...inside, told], {
+  const running = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, ...inside, told], {
     stdio: 'inherit',
   });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => running.kill('SIGKILL'));
+  process.exitCode = await new Promise((resolve) => running.on('exit', (code) => resolve(code ?? 1)));
+  writeFileSync(watchers, usual);
   removeEmptyCgroups();
-  process.exitCode = status ?? 1;
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -43,7 +43,7 @@ export function cgroupFor(name: string): Cgroup {
   };
 }
 
-/** Removes the groups of a benchmark that has ended. Those of one that still runs cannot be removed, and stay. */
+/** Removes the groups of a benchmark that has ended. */
 export function removeEmptyCgroups(path = topOfOurs()): void {
   try {
     for (const entry of readdirSync(path, { withFileTypes: true }))
@@ -52,4 +52,10 @@ export function removeEmptyCgroups(path = topOfOurs()): void {
   } catch {
     // Not there, or in use.
   }
+}
+
+/** Whether another benchmark is under way. */
+export function anyRuns(): boolean {
+  const events = join(topOfOurs(), 'cgroup.events');
+  return existsSync(events) && readFileSync(events, 'utf8').includes('populated 1');
 }

@@ -70,7 +70,7 @@ ${work.files.map(({ path, content }) => `${sha256(content)}  ${path}`).join('\n'
 ${end}
 sysctl -n ${words(work.sysctl.map(({ key }) => key))}
 systemctl show -p Id -p ActiveState -p UnitFileState ${words(work.units)}|paste -d' ' - - - -|sed 's/Id=\\(.*\\) ActiveState=\\(.*\\) UnitFileState=\\(.*[a-z]\\) *$/\\1 \\2 \\3/'
-readlink /etc/localtime
+readlink -f /etc/localtime
 grep -cxF ${work.hostsLines.map((line) => `-e ${q(line)}`).join(' ')} /etc/hosts`;
 }
 
@@ -133,6 +133,8 @@ for user in ${words(work.users.map(({ name }) => name))};do userdel "$user" 2>/d
 for group in ${words(work.groups.map(({ name }) => name))};do groupdel "$group" 2>/dev/null;done
 sysctl -q -w net.ipv4.tcp_keepalive_time=7200 net.ipv4.tcp_keepalive_intvl=75 net.ipv4.tcp_fin_timeout=60 net.core.somaxconn=4096
 ln -sfn /usr/share/zoneinfo/Europe/Berlin /etc/localtime
+# It would go on telling the zone that it has read once.
+systemctl stop systemd-timedated.service 2>/dev/null
 echo Europe/Berlin >/etc/timezone
 printf '127.0.0.1 localhost\\n' >/etc/hosts
 true`;

@@ -14,6 +14,8 @@ export interface Sshd {
   readonly clientKey: string;
   /** Where tests may put known_hosts files. */
   readonly directory: string;
+  /** What it has said so far; more with `LogLevel VERBOSE`. */
+  log(): string;
   stop(): Promise<void>;
 }
 
@@ -59,8 +61,8 @@ ${extra}
   execFileSync('chmod', ['-R', 'go+rX', directory]);
   execFileSync('chmod', ['600', join(directory, 'host'), join(directory, 'client')]);
   const running = spawn('/usr/sbin/sshd', ['-D', '-e', '-f', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
   await new Promise<void>((resolve, reject) => {
-    let said = '';
     running.stderr.on('data', (chunk) => {
       said += String(chunk);
       if (said.includes('Server listening')) resolve();
@@ -72,6 +74,7 @@ ${extra}
     hostKey: readFileSync(join(directory, 'host.pub'), 'utf8').trim(),
     clientKey: join(directory, 'client'),
     directory,
+    log: () => said,
     async stop() {
       running.kill();
       while (running.exitCode === null && running.signalCode === null) await delay(10);

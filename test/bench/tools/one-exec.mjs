@@ -52,7 +52,7 @@ const checks = [
   ...work.units.map(
     (unit) => /** @type {const} */ ([`systemctl is-active ${unit} && systemctl is-enabled ${unit}`, 'active\nenabled']),
   ),
-  ['readlink /etc/localtime', `/usr/share/zoneinfo/${work.timezone}`],
+  ['readlink -f /etc/localtime', `/usr/share/zoneinfo/${work.timezone}`],
   ...work.hostsLines.map((line) => /** @type {const} */ ([`grep -xF '${line}' /etc/hosts`, line])),
 ];
 

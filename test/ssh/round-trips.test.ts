@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Inventory } from '../../lib/inventory/inventory.ts';
+import { directory } from '../../lib/resource/directory.ts';
+import { file } from '../../lib/resource/file.ts';
+import { jsonFile } from '../../lib/resource/json-file.ts';
+import { line } from '../../lib/resource/line.ts';
+import { packages } from '../../lib/resource/packages.ts';
+import { drift, expectation, ok, type Resource } from '../../lib/resource/resource.ts';
+import { role } from '../../lib/resource/role.ts';
+import { openSession } from '../../lib/run/open-session.ts';
+import { play, playbook } from '../../lib/run/playbook.ts';
+import { run } from '../../lib/run/run.ts';
+import { installSshd, type Sshd, startSshd } from './sshd.ts';
+
+let sshd: Sshd;
+let folder: string;
+
+beforeAll(async () => {
+  installSshd();
+  sshd = await startSshd('LogLevel VERBOSE');
+});
+
+afterAll(() => sshd?.stop());
+
+beforeEach(() => {
+  // In memory: every file that is written waits for its disk.
+  folder = mkdtempSync('/dev/shm/round-trips-');
+  writeFileSync(join(folder, 'hosts'), '127.0.0.1 localhost\n');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const path = (at: number) => join(folder, `${at}.conf`);
+
+/** So many of each kind, all of them as they should be once they were brought about. */
+function resources(count: number): Resource[] {
+  return Array.from({ length: count }, (_, at) => [
+    expectation(`root is root, said ${at}`, async (host) =>
+      (await host.$`id -u root; : ${at}`).text() === '0' ? ok : drift('it is not'),
+    ),
+    directory(join(folder, `directory-${at}`)).mode(0o750),
+    file(path(at)).content(`value = ${at}\n`).mode(0o640),
+    jsonFile(join(folder, `${at}.json`)).merge({ at }),
+    line(join(folder, 'hosts'), `10.0.0.${at} host-${at}`),
+    packages('bash', at % 2 === 0 ? 'coreutils' : 'sed'),
+    expectation(`unit ${at} is not there`, async (host) =>
+      (await host.unit(`rpc-none-${at}.service`)).active === 'active' ? drift('it is') : ok,
+    ),
+  ]).flat();
+}
+
+/** What sshd itself saw of one run: logins, and commands that it was asked to run. */
+async function runOnce(of: readonly Resource[]) {
+  const inventory: Inventory<object> = {
+    name: 'one',
+    file: 'one.yaml',
+    hosts: [
+      {
+        name: 'one',
+        groups: ['all-of-them'],
+        vars: {},
+        reach: {
+          type: 'ssh',
+          address: '127.0.0.1',
+          port: sshd.port,
+          user: 'root',
+          hostKeys: [sshd.hostKey],
+          identityFile: sshd.clientKey,
+          knownHostsFile: undefined,
+          jump: [],
+          becomePassword: undefined,
+        },
+      },
+    ],
+  };
+  const from = sshd.log().length;
+  const { signal } = new AbortController();
+  const result = await run(
+    playbook('trips', '', [play('all', { hosts: 'all', roles: [role('all', () => of)] })]),
+    inventory,
+    (host) => openSession(host, { becomePassword: undefined, interrupt: signal }),
+    { check: false, forks: 1, hosts: new Set(['one']), selects: () => true, interrupt: signal },
+    () => {},
+  );
+  const [summary] = result.hosts;
+  expect(summary).toMatchObject({ stopped: undefined, unreachable: false });
+  // It says so of each connection in its own time.
+  while (!/Disconnected from user|Connection closed by/.test(sshd.log().slice(from))) await delay(10);
+  const said = sshd.log().slice(from);
+  const count = (pattern: RegExp) => said.match(pattern)?.length ?? 0;
+  return {
+    logins: count(/Accepted publickey/g),
+    execs: count(/Starting session: command/g),
+    told: summary?.roundTrips,
+    changed: summary?.counts.changed,
+  };
+}
+
+test('a run with nothing to do is one connection and two requests, whatever the number of resources', async () => {
+  for (const count of [2, 20]) {
+    const all = resources(count);
+    await runOnce(all);
+    expect(await runOnce(all)).toEqual({ logins: 1, execs: 2, told: 2, changed: 0 });
+  }
+});
+
+test('a change of a file or directory adds two requests, and one while texts of files are to be shown', async () => {
+  const all = resources(5);
+  await runOnce(all);
+  for (const at of [1, 2, 3]) writeFileSync(path(at), 'another');
+  rmSync(join(folder, 'directory-4'), { recursive: true });
+  const { logins, execs, told, changed } = await runOnce(all);
+  expect({ logins, changed }).toEqual({ logins: 1, changed: 4 });
+  // The text of a file that differs is fetched after it was seen to differ: at each look, until none does any more.
+  expect(execs).toBe(2 + 2 * 4 + 3);
+  expect(told).toBe(execs);
+});
