@@ -1,6 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
+import type { Reader } from '../host/host.ts';
+import { Output } from '../host/output.ts';
+import { createReader } from '../host/reader.ts';
+import { connectLocally } from '../host/testing.ts';
 import { drift, ok } from '../resource/resource.ts';
-import { portVerdict, publishedPorts } from './published-ports.ts';
+import { portIsFree, portVerdict, publishedPorts, publishersOf } from './published-ports.ts';
 import type { Variables } from './variables.ts';
 
 const ports: Variables['ports'] = {
@@ -42,3 +48,48 @@ test('whoever else has it is named', () => {
     drift('port 5432 is held by a process that cannot be told'),
   );
 });
+
+test('the containers that publish a port are told by its number, in a range too, and by no other', () => {
+  const list = `state-db 0.0.0.0:5432->5432/tcp, :::5432->5432/tcp
+many 0.0.0.0:8000-8005->9000-9005/tcp
+inside 5432/tcp
+names 53/udp, 0.0.0.0:5432->53/udp
+`;
+  expect(publishersOf(list, 5432)).toEqual(['state-db']);
+  expect(publishersOf(list, 8003)).toEqual(['many']);
+  expect(publishersOf(list, 9003)).toEqual([]);
+  expect(publishersOf(list, 543)).toEqual([]);
+});
+
+test('what listens is found among all that do, with ss and without it, and asked for once for all ports', async () => {
+  const server = createServer();
+  const port = await new Promise<number>((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
+  );
+  try {
+    const connection = await connectLocally();
+    const reader = createReader(connection, 'here');
+    const before = connection.execs;
+    const [held, free] = await Promise.all(
+      [port, 1].map((number) => portIsFree(reader, { port: number, container: 'none' })),
+    );
+    expect(held).toMatchObject({ is: 'drift', note: expect.stringContaining(`port ${port} is held by`) });
+    expect(held).toMatchObject({ note: expect.stringContaining(`process ${process.pid}`) });
+    expect(free).toEqual(ok);
+    expect(connection.execs - before).toBe(1);
+
+    const without: Reader = { ...reader, $: asked(readFileSync('/proc/net/tcp', 'utf8')) };
+    expect(await portIsFree(without, { port, container: 'none' })).toMatchObject({ is: 'drift' });
+    expect(await portIsFree(without, { port: 1, container: 'none' })).toEqual(ok);
+  } finally {
+    server.close();
+  }
+});
+
+/** Answers the first command with a text, and fails at any other. */
+function asked(text: string): Reader['$'] {
+  return ((pieces: TemplateStringsArray) =>
+    Promise.resolve(
+      pieces[0]?.startsWith('if') ? new Output(0, Buffer.from(text), '') : new Output(1, Buffer.alloc(0), ''),
+    )) as unknown as Reader['$'];
+}

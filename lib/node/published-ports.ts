@@ -1,5 +1,6 @@
 import type { Reader } from '../host/host.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
+import { listeningPorts } from '../resource/listening.ts';
 import { drift, ok, type Verdict } from '../resource/resource.ts';
 import type { Variables } from './variables.ts';
 
@@ -32,17 +33,39 @@ export function publishedPorts({
   ];
 }
 
-/** Whether nothing listens on a port but the container that it is for. */
+/** Whether nothing listens on a port but the container that it is for. What is asked names no port, so for all of them it is asked once. */
 export async function portIsFree(host: Reader, { port, container }: PublishedPort): Promise<Verdict> {
-  const hexadecimal = port.toString(16).toUpperCase().padStart(4, '0');
   const [listening, publishing] = await Promise.all([
     // Without ss the kernel's own table still tells that something listens, though not what.
-    host.$`if command -v ss >/dev/null; then ss -Hlntp ${`sport = :${port}`}
-      else cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | awk ${`$4 == "0A" && $2 ~ /:${hexadecimal}$/`}; fi`,
+    host.$`if command -v ss >/dev/null; then ss -Hlntp; else cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; fi`,
     // A stopped engine publishes nothing, and asking would start it.
-    host.$`systemctl is-active --quiet docker.service && docker ps --filter ${`publish=${port}`} --format ${'{{.Names}}'}`,
+    host.$`systemctl is-active --quiet docker.service && docker ps --format ${'{{.Names}} {{.Ports}}'}`,
   ]);
-  return portVerdict(listening.stdout, publishing.ok ? publishing.lines() : [], { port, container });
+  const here = listening.lines().filter((line) => listensOn(line, port));
+  return portVerdict(here.join('\n'), publishing.ok ? publishersOf(publishing.stdout, port) : [], { port, container });
+}
+
+/** @param line of `ss -lnt`, or of /proc/net/tcp */
+function listensOn(line: string, port: number): boolean {
+  const [state, , , local] = line.split(/\s+/);
+  return state === 'LISTEN' ? local?.endsWith(`:${port}`) === true : listeningPorts(line).has(port);
+}
+
+/**
+ * The containers that publish a TCP port of the host.
+ *
+ * @param list lines of a name and `0.0.0.0:5432->5432/tcp, :::8000-8005->8000-8005/tcp, 9091/tcp`; what only the container's own network
+ *   sees has no arrow
+ */
+export function publishersOf(list: string, port: number): string[] {
+  return list.split('\n').flatMap((line) => {
+    const [name = '', ...published] = line.split(/,? /);
+    const found = published.some((text) => {
+      const [, first, last = first] = /:(\d+)(?:-(\d+))?->[\d-]+\/tcp$/.exec(text) ?? [];
+      return Number(first) <= port && port <= Number(last);
+    });
+    return found ? [name] : [];
+  });
 }
 
 /**
