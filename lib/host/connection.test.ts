@@ -60,7 +60,7 @@ test('a time limit that is not reached changes nothing and leaves no watcher', a
   const here = await connectLocally();
   const { code, stdout, timedOut } = await here.exec('cat; exit 9', { stdin: 'in', timeoutSeconds: 600 });
   expect({ code, timedOut, text: stdout.toString() }).toEqual({ code: 9, timedOut: false, text: 'in' });
-  expect(processesWith(mark)).toEqual([]);
+  await expect.poll(() => processesWith(mark)).toEqual([]);
 });
 
 test('output is told while it comes, without what the login shell printed first', async () => {
