@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { contextOf, type Given, refusal } from '../lib/node/testdata/role-context.ts';
 import { runningContainer, toldHost } from '../lib/resource/told-host.ts';
 import oneSynchronizer from './one-synchronizer.ts';
-import { contextOf, type Given, refusal } from './testing.ts';
 
 test.each<[Given, string, string]>([
   [

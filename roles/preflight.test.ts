@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Changes } from '../lib/node/testdata/lab-deployment.ts';
+import { contextOf, type Given, refusal, sound } from '../lib/node/testdata/role-context.ts';
 import { toldHost } from '../lib/resource/told-host.ts';
 import databaseReachable from './database-reachable.ts';
 import docker from './docker.ts';
 import preflight from './preflight.ts';
-import { contextOf, type Given, refusal, sound } from './testing.ts';
 
 const kind = (network: 'main' | 'test', region?: string): Changes => [
   [['vars', 'network', 'kind'], network],

@@ -1,11 +1,11 @@
-import type { Facts } from '../lib/host/facts.ts';
-import type { Writer } from '../lib/host/host.ts';
-import { loadDeployment } from '../lib/node/inventory.ts';
-import { type Changes, labDeployment } from '../lib/node/testdata/lab-deployment.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import type { Resource } from '../lib/resource/resource.ts';
-import type { Context } from '../lib/resource/role.ts';
-import { toldHost } from '../lib/resource/told-host.ts';
+import type { Facts } from '../../host/facts.ts';
+import type { Writer } from '../../host/host.ts';
+import type { Resource } from '../../resource/resource.ts';
+import type { Context } from '../../resource/role.ts';
+import { toldHost } from '../../resource/told-host.ts';
+import { loadDeployment } from '../inventory.ts';
+import type { Variables } from '../variables.ts';
+import { type Changes, labDeployment } from './lab-deployment.ts';
 
 /** A host on which everything is as it should be. */
 export const sound: Facts = {
