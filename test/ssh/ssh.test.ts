@@ -282,7 +282,7 @@ test('a secret on standard input shows in no process list', async () => {
     writer.run({ stdin: secret })`sleep 1; cat >/dev/null; echo read`,
     writer.write(path, secret, { mode: 0o600, owner: 'root', group: 'root' }),
     delay(500).then(() => {
-      expect(execFileSync('ps', ['axeww']).toString()).not.toContain(secret.reveal());
+      expect(execFileSync('ps', ['axeww'], { maxBuffer: 2 ** 28 }).toString()).not.toContain(secret.reveal());
     }),
   ]);
   expect(read.text()).toBe('read');
