@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
 import { shellWord } from '../shell-word.ts';
@@ -94,10 +95,11 @@ async function isUnfinished(host: Reader): Promise<boolean> {
 
 /** Puts down what the script is to do; from its last line on the move counts as begun. */
 async function begin(host: Writer, root: string): Promise<void> {
-  const [now, ours, inside] = await Promise.all([
+  const [now, ours, inside, mount] = await Promise.all([
     host.$`docker info --format ${'{{.DockerRootDir}}'}`,
     host.$`[ "$(cat ${`${state}/copy`})" = "$(stat -c '%i %W' ${root})" ]`,
     host.$`find ${root} -mindepth 1 -maxdepth 1 -print -quit`,
+    host.$`stat -L --format %m ${dirname(root)}`,
   ]);
   if (!now.ok)
     throw new Problem('the docker engine does not answer', {
@@ -115,6 +117,7 @@ async function begin(host: Writer, root: string): Promise<void> {
   await wantedSettings(host, root);
   await host.run`umask 077 && mkdir -p ${state}`;
   await put(host, 'to', `${root}\n`);
+  await put(host, 'mount', `${mount.text()}\n`);
   await put(host, 'from', `${now.text()}\n`);
 }
 

@@ -4,6 +4,7 @@
 # It may be ended at any moment, by whatever: run again, it finishes what it began. The old data is never changed or removed.
 # What is to be done stands in $state, whose file `from` is there as long as a move is unfinished:
 #   from, to      the folders
+#   mount         where the disk of the new one is mounted
 #   settings.new  /etc/docker/daemon.json as it is to be
 # and, made here:
 #   settings.old  as it was; empty where there was none
@@ -23,6 +24,7 @@ settings=/etc/docker/daemon.json
 [ -e "$state/from" ] || exit 0
 from=$(cat "$state/from")
 to=$(cat "$state/to")
+mount=$(cat "$state/mount")
 if [ -e "$settings" ]; then settings=$(readlink -f "$settings"); fi
 
 phase() { echo "$1"; printf '%s\n' "$1" > "$state/phase"; }
@@ -34,6 +36,9 @@ holds() { docker info --format '{{.Driver}}, {{.Images}} images' 2>/dev/null; }
 # By number and time of birth, which no other folder of that name has.
 identity() { stat -c '%i %W' "$to" 2>/dev/null; }
 is_ours() { [ -e "$state/copy" ] && [ "$(identity)" = "$(cat "$state/copy")" ]; }
+# A disk that went away leaves the folder that it was mounted on, which is another disk's.
+is_disk_there() { [ "$(stat -L -c %m "$(dirname "$to")" 2>/dev/null)" = "$mount" ]; }
+need_disk() { is_disk_there || fail "no disk is mounted at $mount any more"; }
 is_empty() { [ -z "$(find "$to" -mindepth 1 -maxdepth 1 -print -quit 2>/dev/null)" ]; }
 put_settings() { cp "$1" "$settings.new" && chmod 0644 "$settings.new" && sync "$settings.new" && mv "$settings.new" "$settings"; }
 
@@ -63,7 +68,7 @@ start_containers() {
 # `from` last: without it nothing is unfinished.
 forget() {
   rm -f "$state/settings.old" "$state/settings.new" "$state/running" "$state/held" "$state/empty" \
-    "$state/needed" "$state/free" "$state/phase" "$state/to"
+    "$state/needed" "$state/free" "$state/phase" "$state/mount" "$state/to"
   rm -f "$state/from"
 }
 
@@ -78,7 +83,8 @@ put_back() {
     if [ -s "$state/settings.old" ]; then put_settings "$state/settings.old"; else rm -f "$settings"; fi
   fi
   if is_switched; then
-    start_engine
+    # Without its disk it would begin anew, with nothing, on another one.
+    if is_disk_there; then start_engine; fi
     echo 'what is wrong has to be mended first: see systemctl status docker' >&2
   elif start_engine; then
     start_containers
@@ -142,17 +148,21 @@ move() {
   done
 
   phase 'copying the data of docker'
+  need_disk
   if ! is_ours; then
     mkdir -p "$to"
     identity > "$state/copy"
   fi
   copy
+  need_disk
   sync -f "$to"
 
   phase 'comparing the copy with the data of docker'
   different=$(copy --dry-run --checksum --itemize-changes | head -n 5)
   [ -z "$different" ] || fail "the copy differs from the data of docker:
 $different"
+
+  need_disk
 
   phase "switching docker to $to"
   if [ ! -e "$state/settings.old" ]; then
@@ -172,6 +182,7 @@ else
 fi
 
 phase "starting docker from $to"
+need_disk
 start_engine || fail "docker does not start from $to: $(journalctl --quiet --no-pager --output=cat --lines=3 --unit=docker.service)"
 now=$(root_now)
 [ "$now" = "$to" ] || fail "docker keeps its data in $now instead of $to"

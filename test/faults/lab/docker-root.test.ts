@@ -63,20 +63,19 @@ describe("the move of Docker's data to the largest disk", () => {
   test('is killed before and after each command that changes something: no data lost, the next run finishes it', async ({
     task,
   }) => {
-    await setFault(host, 0, kill);
+    await setFault(host, undefined, kill);
     const whole = await move();
     expect(whole.exitCode, whole.output).toBe(0);
     const commands = await clearFault(host);
-    expect(commands.join('\n')).toMatch(/^rsync --archive/m);
-    const steps = [...commands.keys()].filter(
-      (at) => changes.test(commands[at] ?? '') || changes.test(commands[at - 1] ?? ''),
-    );
-    for (const at of steps) {
+    expect(commands.map(({ command }) => command).join('\n')).toMatch(/^rsync --archive/m);
+    const changing = (at: number) => changes.test(commands[at]?.command ?? '');
+    const steps = commands.filter((_, at) => changing(at) || changing(at - 1));
+    for (const step of steps) {
       await moveBack();
-      await setFault(host, at + 1, kill);
+      await setFault(host, step, kill);
       const killed = await move();
       await clearFault(host);
-      const where = `killed before command ${at + 1}: ${commands[at]}`;
+      const where = `killed before ${step.command}, time ${step.time}`;
       expect(killed.exitCode, `${where}\n${killed.output}`).toBe(1);
       const next = await move();
       expect(next.exitCode, `${where}\n${next.output}`).toBe(0);
@@ -113,15 +112,16 @@ describe("the move of Docker's data to the largest disk", () => {
     const inventory = await changedLabInventory({
       'rpc-2: { address: 172.30.77.13, user: operator }': `rpc-2: { address: 172.30.77.13, user: operator, vars: { paths: { data: /srv/data }, docker_root: { disk: ${device}, format: true } } }`,
     });
-    await setFault(host, 0, '');
+    await setFault(host, undefined, '');
     const whole = await move(inventory);
     expect(whole.exitCode, whole.output).toBe(0);
     const commands = await clearFault(host);
-    const at = commands.flatMap((each, number) => (each.startsWith(command) ? [number + 1] : []))[nth];
+    const fallen = commands.filter((each) => each.command.startsWith(command))[nth];
+    expect(fallen).toBeDefined();
     const folder = await onHost(host, `findmnt -n -o TARGET ${device}`);
     await moveBack();
     await onHost(host, `rm -rf ${folder}/docker`);
-    await setFault(host, at ?? 0, `umount -l ${folder}`);
+    await setFault(host, fallen, `umount -l ${folder}`);
     const run = await move(inventory);
     await clearFault(host);
     expect(run.exitCode, run.output).toBe(1);

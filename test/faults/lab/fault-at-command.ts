@@ -4,8 +4,14 @@ import { onHost } from '../../deploy/lab-host.ts';
 const programs =
   'awk cat cp curl cut df dirname docker du find grep head ls mkdir mv pg_restore readlink rm rsync sed sha256sum sort stat sync systemctl tail umount wc xargs';
 
+/** A command that a script calls, and the how many-th of that text it is, from 1: what comes between may differ from run to run. */
+export interface CommandAt {
+  readonly command: string;
+  readonly time: number;
+}
+
 /**
- * Lets a host count the programs that scripts of a unit call, and run a fault right before the one of a certain number.
+ * Lets a host note the programs that scripts of a unit call, and run a fault right before one of them.
  *
  * @param unit name of the systemd unit, without `.service`
  */
@@ -17,9 +23,11 @@ export async function watchCommands(host: string, unit: string): Promise<void> {
 name=\${0##*/}
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 if grep -q /${unit}.service /proc/self/cgroup && [ -e /run/fault ]; then
-  echo "$name $*" >>/run/counted
-  number=$(wc -l </run/counted)
-  if [ "$number" = "$(cat /run/fault.at)" ]; then sh /run/fault; fi
+  line="$name $*"
+  printf '%s\n' "$line" >>/run/counted
+  if [ "$line" = "$(cat /run/fault.before)" ] && [ "$(grep -cxF -- "$line" /run/counted)" = "$(cat /run/fault.time)" ]; then
+    sh /run/fault
+  fi
 fi
 exec "$name" "$@"
 END
@@ -28,13 +36,24 @@ END
   );
 }
 
-/** @param at number of the command before which it comes, from 1; 0 for none, so that commands are only counted */
-export async function setFault(host: string, at: number, fault: string): Promise<void> {
-  await onHost(host, `rm -f /run/counted; echo ${at} >/run/fault.at; cat >/run/fault <<'END'\n${fault}\nEND`);
+/** @param before the command before which it comes; undefined for none, so that commands are only noted */
+export async function setFault(host: string, before: CommandAt | undefined, fault: string): Promise<void> {
+  const { command, time } = before ?? { command: '', time: 0 };
+  await onHost(
+    host,
+    `rm -f /run/counted
+     echo ${time} >/run/fault.time
+     cat >/run/fault.before <<'END'\n${command}\nEND
+     cat >/run/fault <<'END'\n${fault}\nEND`,
+  );
 }
 
-/** From now on nothing is counted and no fault comes. @returns the commands that were called, in order */
-export async function clearFault(host: string): Promise<string[]> {
+/** From now on nothing is noted and no fault comes. @returns the commands that were called, in order */
+export async function clearFault(host: string): Promise<CommandAt[]> {
   const counted = await onHost(host, 'cat /run/counted 2>/dev/null; rm -f /run/fault /run/counted');
-  return counted.split('\n').filter(Boolean);
+  const commands = counted.split('\n').filter(Boolean);
+  return commands.map((command, at) => ({
+    command,
+    time: commands.slice(0, at + 1).filter((each) => each === command).length,
+  }));
 }
