@@ -26,7 +26,7 @@ export default defineConfig({
         test: {
           name: 'lab',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/faults/lab/**'],
+          exclude: ['test/faults/long/**'],
           // One lab, one machine: its tests change hosts and must not meet.
           fileParallelism: false,
           testTimeout: 900_000,
@@ -37,7 +37,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/faults/lab/**/*.test.ts'],
+          include: ['test/faults/long/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

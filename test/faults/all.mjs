@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
 // Brings about every fault there is a test of, on the lab and on hosts that the tests make, and writes what came of it into
-// docs/reliability.md. Given files (npm run faults -- test/faults/lab/snapshot), it brings about theirs, and leaves the other rows.
+// docs/reliability.md. Given files (npm run faults -- test/faults/long/snapshot), it brings about theirs, and leaves the other rows.
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { arch, cpus, release, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
