@@ -17,7 +17,11 @@ const chosen = argumentsOf(import.meta.url);
 const files = chosen.length > 0 ? chosen : ['test/faults'];
 const report = join(tmpdir(), `rpc-playbooks-faults-${process.pid}.json`);
 
-const run = await $({ stdio: 'inherit', nothrow: true, env: { ...process.env, FAULTS_SEED: seed } })`npx vitest run \
+const run = await $({
+  stdio: 'inherit',
+  nothrow: true,
+  env: { ...process.env, FAULTS: 'all', FAULTS_SEED: seed },
+})`npx vitest run \
   --project faults --project lab ${files} --reporter=default --reporter=json --outputFile=${report}`;
 /** @type {{ testResults: { name: string, assertionResults: Result[] }[] }} */
 const { testResults } = JSON.parse(await readFile(report, 'utf8'));

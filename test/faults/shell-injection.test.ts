@@ -14,6 +14,7 @@ import type { Resource } from '../../lib/resource/resource.ts';
 import type { Role } from '../../lib/resource/role.ts';
 import { canary, type ShellName, startNamespaceHost } from './namespace-host.ts';
 import { takenOrRefused } from './outcome.ts';
+import { inEveryForm } from './seed.ts';
 
 const payloads = [
   `'"$(${canary})\`${canary}\`;${canary};|${canary}&\n${canary}\n#`,
@@ -108,7 +109,7 @@ const full = {
       json_rpc: ['0.0.0.0/0'],
       metrics: ['192.0.2.1'],
       internal: ['192.0.2.0/24'],
-      connects_from: ['db.example'],
+      connects_from: ['192.0.2.9'],
     },
     disk_alert: { webhook: 'http://w.example/hook' },
     hardware: 'advisory',
@@ -274,7 +275,7 @@ describe('shell injection', () => {
     expect(wanted.filter((field) => !found.has(field))).toEqual([]);
   });
 
-  test.each<ShellName>(['dash', 'bash', 'busybox'])(
+  test.each<ShellName>(inEveryForm ? ['dash', 'bash', 'busybox'] : ['dash'])(
     'a command in every text field: it never runs on a host whose sh is %s, nor on the controller',
     { timeout: 600_000 },
     async (shell) => {
