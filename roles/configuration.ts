@@ -19,8 +19,9 @@ export default role<Variables>('configuration', async ({ host, vars, hosts }) =>
     directory(vars.paths.deployment).mode(0o700),
     directory(downloads),
     ...hostsFile,
-    ...files.map(({ path, content, mode, group }) => file(path).content(content).mode(mode).group(group)),
+    // First: one that does not fit the generation ends it before a container could read the others.
     download(vars.network.genesis.url).to(genesis).sha256(vars.network.genesis.sha256),
     genesisFile(genesis, vars),
+    ...files.map(({ path, content, mode, group }) => file(path).content(content).mode(mode).group(group)),
   ];
 });

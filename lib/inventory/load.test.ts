@@ -209,7 +209,25 @@ test.each<[string, string | Buffer, string[]]>([
     v('  loud: true\n  loud: false'),
     ['a.yaml:4:3: this key stands here a second time\n  keep one of the two'],
   ],
-  ['a tab', good.replace('  network', '\tnetwork'), ['a.yaml:2:1: a tab may not indent YAML\n  indent with spaces']],
+  [
+    'a colon that was forgotten',
+    good.replace('  rpc: {', '  rpc\n    rpc-0: {'),
+    [
+      expect.stringMatching(
+        /^a\.yaml:\d+:\d+: a colon is missing here\n {2}a key and its value are written as KEY: VALUE$/,
+      ),
+    ],
+  ],
+  [
+    'an address that is none',
+    good.replace(/address: \S+/, 'address: 10.0.0.321,'),
+    [expect.stringContaining('must be an IPv4 address of four numbers, each at most 255')],
+  ],
+  [
+    'a tab',
+    good.replace('  network', '\tnetwork'),
+    ['a.yaml:2:1: YAML cannot be indented by tabs\n  indent with spaces'],
+  ],
   [
     'what is no YAML',
     good.replace('vars:', 'vars: ]'),

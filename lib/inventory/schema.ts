@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import { z } from 'zod';
 import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from './secret-reference.ts';
 
@@ -21,6 +22,10 @@ const jump = z
 export const addressSchema = z
   .string()
   .regex(/^(?=.*[A-Za-z0-9])[A-Za-z0-9:][A-Za-z0-9._:-]*$/, 'must be a host name or an IP address')
+  .refine(
+    (text) => !/^[0-9.]+$/.test(text) || isIPv4(text),
+    'must be an IPv4 address of four numbers, each at most 255',
+  )
   .meta({ title: 'host name or IP address' });
 
 const address = addressSchema.describe('Host name or IP address: for SSH, and where the other hosts reach it');

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node } from 'yaml';
 import { type Place, Problem, Problems } from '../problem.ts';
 import { deepest, NestedTooDeeply, yamlDocuments } from '../yaml-documents.mjs';
+import { yamlFault } from '../yaml-fault.ts';
 import type { Placed, PlacedEntry, PlacedMap } from './placed.ts';
 
 const tooDeep = 'this is nested too deeply or repeats itself through its anchors';
@@ -56,9 +57,10 @@ export function parseYaml(text: string, file: string): PlacedMap {
   const telling = errors.filter((error) => error.code !== 'UNEXPECTED_TOKEN' || error === first);
   if (telling.length > 0) {
     throw new Problems(
-      telling.map(
-        ({ code, message, pos }) => new Problem(inWords(code, message), { where: place(pos[0]), hint: hintFor(code) }),
-      ),
+      telling.map(({ code, message, pos }) => {
+        const fault = yamlFault(code, `not valid YAML: ${message.replace(/:? "[\s\S]*$/, '')}`);
+        return new Problem(fault.message, { where: place(pos[0]), hint: fault.hint });
+      }),
     );
   }
 
@@ -179,23 +181,4 @@ function scalarValue(value: unknown): string | number | bigint | boolean | null 
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
     return value;
   return undefined;
-}
-
-function inWords(code: string, message: string): string {
-  switch (code) {
-    case 'TAB_AS_INDENT':
-      return 'a tab may not indent YAML';
-    default:
-      // What it met is the file's own text, which might be a password.
-      return `not valid YAML: ${message.replace(/:? "[\s\S]*$/, '')}`;
-  }
-}
-
-function hintFor(code: string): string {
-  switch (code) {
-    case 'TAB_AS_INDENT':
-      return 'indent with spaces';
-    default:
-      return 'when in doubt, put the value in single quotes';
-  }
 }

@@ -20,6 +20,18 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
   const path = genesisPath(vars);
   const wanted = { ...generationOf(vars), chainId: vars.network.chain_id };
   const { sha256, url } = vars.network.genesis;
+  const refuseFaults = (content: Buffer): void => {
+    const faults = genesisFaults(content.toString('utf8'), wanted);
+    if (faults.length === 0) return;
+    const more = faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : [];
+    throw new Problem(
+      `the genesis file from ${url} is refused:\n${[...faults.slice(0, shownFaults), ...more].map((fault) => `  ${fault}`).join('\n')}`,
+      {
+        code: exitCode.failed,
+        hint: `it has to be one for chain id ${wanted.chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
+      },
+    );
+  };
   return {
     name: `genesis file ${path} is checked and in place`,
     changes: changesOfFile(path),
@@ -31,8 +43,8 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       if (found !== sha256) differences.push({ what: 'SHA-256', was: found, wanted: sha256 });
       if (stat.mode !== attributes.mode)
         differences.push({ what: 'mode', was: `0${stat.mode.toString(8)}`, wanted: '0644' });
-      const faults = genesisFaults(content.toString('utf8'), wanted).slice(0, shownFaults);
-      differences.push(...faults.map((fault) => ({ what: 'genesis file', was: fault, wanted: 'a sound one' })));
+      // The right file, and yet not one for this deployment: no other can take its place before the inventory names it.
+      if (found === sha256) refuseFaults(content);
       return differences.length === 0 ? ok : drift(differences);
     },
 
@@ -48,17 +60,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
           },
         );
       }
-      const faults = genesisFaults(content.toString('utf8'), wanted);
-      if (faults.length > 0) {
-        const more = faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : [];
-        throw new Problem(
-          `the genesis file from ${url} is refused:\n${[...faults.slice(0, shownFaults), ...more].map((fault) => `  ${fault}`).join('\n')}`,
-          {
-            code: exitCode.failed,
-            hint: `it has to be one for chain id ${wanted.chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
-          },
-        );
-      }
+      refuseFaults(content);
       await host.write(path, content, attributes);
     },
   };

@@ -26,7 +26,9 @@ export function noForeignSynchronizer(state: SqlTarget, addresses: readonly stri
       if (foreign.length === 0) return ok;
       return drift(`a node on ${foreign.join(', ')} is connected to it, and that is no host of this inventory`);
     },
-    { hint: 'stop the node there: two synchronizers on one state database corrupt it' },
+    {
+      hint: `stop the node there, an RPC server's too: two synchronizers on one state database corrupt it. One that is stopped or gone may have left its sessions; end them: docker exec ${state.container} psql -U ${state.user} -d ${state.database} -c "select pg_terminate_backend(pid) from pg_stat_activity where client_addr = 'ADDRESS'"`,
+    },
   );
 }
 

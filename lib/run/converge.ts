@@ -1,3 +1,4 @@
+import { exitCode, Problem } from '../problem.ts';
 import { Interrupted } from '../resource/pause.ts';
 import { describeUnmet, describeVerdict, type Verdict } from '../resource/resource.ts';
 import type { Step } from './events.ts';
@@ -70,7 +71,10 @@ async function convergeItem(
       return undefined;
     case 'unknown':
       host.done(step, 'failed', {
-        error: new Error(`it cannot be told until ${seen.until}, and that has not come about`),
+        error: new Problem(`it cannot be told until ${seen.until}, and that has not come about`, {
+          hint: resource.hint,
+          code: exitCode.failed,
+        }),
       });
       return failure;
     case 'drift':

@@ -120,12 +120,21 @@ test('what was applied and still drifts is a failure with both looks', async () 
 
 test('what does not come about during the run is a failure that says what was missing', async () => {
   const { events } = await runWith(
-    [play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(new Set(), 'c', 'the moon is full')])] })],
+    [
+      play('all', {
+        hosts: 'all',
+        roles: [
+          role<object>('r', () => [
+            expectation('it is night', async () => unknownUntil('the moon is full'), { hint: 'wait for it' }),
+          ]),
+        ],
+      }),
+    ],
     inventoryOf({ one: ['h1'] }),
   );
   expect(events.find((e) => e.type === 'resource-done')).toMatchObject({
     outcome: 'failed',
-    error: { message: 'it cannot be told until the moon is full, and that has not come about' },
+    error: { message: 'it cannot be told until the moon is full, and that has not come about', hint: 'wait for it' },
   });
 });
 

@@ -1,6 +1,7 @@
 import { type Document, isMap, isScalar, LineCounter, type Pair, type YAMLMap } from 'yaml';
 import { type Place, Problem, Problems } from '../problem.ts';
 import { NestedTooDeeply, yamlDocuments } from '../yaml-documents.mjs';
+import { yamlFault } from '../yaml-fault.ts';
 
 /** What may be the name of a secret. */
 export const secretNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
@@ -122,13 +123,10 @@ function parsed(
       uniqueKeys: false,
     });
     // The parser's own words quote the text.
-    const problems = [...document.errors, ...document.warnings].map(
-      ({ code, pos }) =>
-        new Problem(wordsFor[code] ?? 'this is not YAML', {
-          where: place(pos[0]),
-          hint: unquotable.has(code) ? undefined : 'when in doubt, put the value in single quotes',
-        }),
-    );
+    const problems = [...document.errors, ...document.warnings].map(({ code, pos }) => {
+      const { message, hint } = yamlFault(code, 'this is not YAML');
+      return new Problem(message, { where: place(pos[0]), hint });
+    });
     if (second)
       problems.push(new Problem('there may be only one document, without ---', { where: place(second.range[0]) }));
     return { document, place, problems };
@@ -137,20 +135,6 @@ function parsed(
     throw new Problem('this is not YAML', { where });
   }
 }
-
-/** What no quotes would mend. */
-const unquotable = new Set(['TAB_AS_INDENT', 'BAD_INDENT']);
-
-const wordsFor: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: 'YAML cannot be indented by tabs',
-  BAD_INDENT: 'this is not indented as the lines around it',
-  BAD_SCALAR_START: 'a value that begins so has to stand in quotes',
-  BAD_DQ_ESCAPE: 'double quotes take no such escape',
-  BLOCK_AS_IMPLICIT_KEY: 'this value needs quotes, or the line below it another indent',
-  MISSING_CHAR: 'a quote, a colon, a space or a bracket is missing here',
-  MULTILINE_IMPLICIT_KEY: 'a colon is missing here',
-  TAG_RESOLVE_FAILED: 'there may be no tags (!…)',
-};
 
 function rangeOf(node: unknown): number | undefined {
   return (node as { range?: readonly number[] | null } | null | undefined)?.range?.[0];
