@@ -79,7 +79,7 @@ export const runOptions = {
   diff: { help: 'show all of what differs, long new files too' },
   'no-diff': { help: 'show only what changes, not how' },
   'list-hosts': { help: 'name the hosts that would be worked on, and end' },
-  'list-tasks': { help: 'name all tasks of each host in order, and end' },
+  'list-tasks': { help: 'name all tasks of each host in order, and end (asks the hosts)' },
   forks: shared.forks,
   timeout: { value: 'SECONDS', help: 'how long a host may take to answer (15)' },
   identity: shared.identity,

@@ -56,7 +56,7 @@ export const renderOptions = {
 
 const page: HelpPage = {
   command: 'npx zx playbooks/render.mjs',
-  purpose: 'renders every file of every host, with no connection to any host.',
+  purpose: 'renders every file that containers mount, of every host, with no connection to any.',
   options: renderOptions,
   examples: [
     '--inventory mainnet --out out --limit rpc-1',

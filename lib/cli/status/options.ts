@@ -44,7 +44,7 @@ export const statusOptions = {
 
 export const statusHelp = helpText({
   command: 'npx zx playbooks/status.mjs',
-  purpose: 'shows how every host is: containers, blocks, disks, clock. It only looks, and waits for nobody.',
+  purpose: 'shows how every host is: containers, blocks, disks, clock. It only looks, and takes no lock.',
   options: statusOptions,
   examples: [
     '--inventory mainnet',
