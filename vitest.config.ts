@@ -19,7 +19,14 @@ export default defineConfig({
     sequence: { sequencer: DeploymentsInOrder },
     projects: [
       // Modules are loaded once for all files: half of the time would go into loading them anew.
-      { test: { name: 'unit', include: ['{lib,roles,lab,test/words}/**/*.test.ts'], testTimeout: 30_000, isolate: false } },
+      {
+        test: {
+          name: 'unit',
+          include: ['{lib,roles,lab,test/words}/**/*.test.ts'],
+          testTimeout: 30_000,
+          isolate: false,
+        },
+      },
       // A process of its own for each test: too slow for the inner loop.
       { test: { name: 'playbooks', include: ['playbooks/**/*.test.ts'], testTimeout: 30_000 } },
       {

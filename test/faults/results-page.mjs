@@ -1,0 +1,54 @@
+/** @typedef {{ title: string, ancestorTitles: string[], status: string, duration?: number, meta: { measured?: string } }} Result as vitest reports it */
+
+const mark = '<!-- table -->\n';
+const head = '| Fault | Result | Time | Day |\n|---|---|---|---|';
+
+/**
+ * A page whose tables, below its mark, have these results: each suite is a section, each test a row. Rows of tests that did not run
+ * now stay.
+ *
+ * @param {string} page
+ * @param {readonly Result[]} results
+ * @param {string} day of this run, YYYY-MM-DD
+ * @returns {string}
+ */
+export function withResults(page, results, day) {
+  const [before = '', after = ''] = page.split(mark);
+  const sections = sectionsOf(after);
+  for (const result of results) {
+    if (result.status !== 'passed' && result.status !== 'failed') continue;
+    const suite = result.ancestorTitles.join(', ');
+    const title = `${suite.charAt(0).toUpperCase()}${suite.slice(1)}`;
+    const rows = sections.get(title) ?? new Map();
+    rows.set(cell(result.title), row(result, day));
+    sections.set(title, rows);
+  }
+  const tables = [...sections]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([title, rows]) => `\n### ${title}\n\n${[head, ...rows.values()].join('\n')}\n`);
+  return `${before}${mark}${tables.join('')}`;
+}
+
+/** @param {string} text @returns {Map<string, Map<string, string>>} by title, and in there by the first cell */
+function sectionsOf(text) {
+  const sections = text.split(/^### /m).slice(1);
+  return new Map(
+    sections.map((section) => {
+      const [title = '', ...lines] = section.split('\n');
+      const rows = lines.filter((line) => line.startsWith('| ') && !head.startsWith(line));
+      return [title, new Map(rows.map((line) => [line.slice(2).split(' | ', 1)[0] ?? '', line]))];
+    }),
+  );
+}
+
+/** @param {Result} result @param {string} day */
+function row({ title, status, duration = 0, meta }, day) {
+  const result = [status, meta.measured].filter(Boolean).join(': ');
+  const seconds = (duration / 1000).toFixed(duration < 10_000 ? 1 : 0);
+  return `| ${cell(title)} | ${cell(result)} | ${seconds} s | ${day} |`;
+}
+
+/** @param {string} text */
+function cell(text) {
+  return text.replaceAll('|', '\\|');
+}

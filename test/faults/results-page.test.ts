@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { withResults } from './results-page.mjs';
+
+const result = (title: string, status: string, measured?: string) => ({
+  title,
+  status,
+  ancestorTitles: ['a wire is cut'],
+  duration: 1234,
+  meta: measured === undefined ? {} : { measured },
+});
+
+test('results stand in the table of their suite, and those of tests that did not run now stay', () => {
+  const first = withResults(
+    '# Page\n\n<!-- table -->\nNot run yet.\n',
+    [result('one', 'passed', 'told after 60 s'), result('two|three', 'failed'), result('four', 'skipped')],
+    '2024-05-01',
+  );
+  expect(first).toBe(`# Page
+
+<!-- table -->
+
+### A wire is cut
+
+| Fault | Result | Time | Day |
+|---|---|---|---|
+| one | passed: told after 60 s | 1.2 s | 2024-05-01 |
+| two\\|three | failed | 1.2 s | 2024-05-01 |
+`);
+  const second = withResults(first, [result('two|three', 'passed')], '2024-06-01');
+  expect(second).toBe(first.replace('failed | 1.2 s | 2024-05-01', 'passed | 1.2 s | 2024-06-01'));
+});
