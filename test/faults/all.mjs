@@ -12,7 +12,7 @@ import { withResults } from './results-page.mjs';
 
 const page = join(projectRoot, 'docs/reliability.md');
 const seed = process.env.FAULTS_SEED ?? '20240501';
-const chosen = argumentsOf(import.meta.url);
+const chosen = argumentsOf('all.mjs');
 const report = join(tmpdir(), `rpc-playbooks-faults-${process.pid}.json`);
 
 const run = await $({
