@@ -1,11 +1,11 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exitCode } from '../../lib/problem.ts';
-import { mapWithForks } from '../../lib/run/limit.ts';
-import { freePort } from '../ssh/sshd.ts';
-import { installForLightHosts, type LightHost, type LightHostOptions, startLightHost } from './light-host.ts';
-import { measured } from './measured.ts';
-import { type LightRun, type Member, runLight } from './run-light.ts';
+import { exitCode } from '../../../lib/problem.ts';
+import { mapWithForks } from '../../../lib/run/limit.ts';
+import { freePort } from '../../ssh/sshd.ts';
+import { installForLightHosts, type LightHost, type LightHostOptions, startLightHost } from '../light-host.ts';
+import { measured } from '../measured.ts';
+import { type LightRun, type Member, runLight } from '../run-light.ts';
 
 const isWorking = /^sleep 6\.5$/;
 const working = { vars: { work_seconds: 6.5 } };
