@@ -22,13 +22,14 @@ interface Lock {
 }
 
 describe('dependencies', () => {
-  test('every package is pinned by the lockfile: an exact version, where it comes from, and its checksum', () => {
+  test('every package is pinned by the lockfile: an exact version and its checksum, from no place of its own', () => {
     const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
     const others = Object.entries(packages).filter(([path]) => path !== '');
     expect(others.length).toBeGreaterThan(20);
     for (const [path, { version, resolved, integrity }] of others) {
       expect(version, path).toMatch(/^\d+\.\d+\.\d+/);
-      expect(resolved ?? 'https://registry.npmjs.org/', path).toMatch(/^https:\/\/registry\.npmjs\.org\//);
+      // From whatever registry npm is set up for; the checksum says that it is the same.
+      expect(resolved, path).toBeUndefined();
       expect(integrity, path).toMatch(/^sha512-/);
     }
   });
