@@ -76,7 +76,7 @@ describe('there is one synchronizer', () => {
         { timeout: 30_000 },
       )
       .toContain('172.30.77.100');
-    const refused = await deploy();
+    const refused = await runPlaybook('deploy', '-i', inventory);
     expect(refused.exitCode, refused.output).toBe(1);
     expect(refused.output).toMatch(
       /a node on 172\.30\.77\.100 is connected to it, and that is no host of this inventory/,
