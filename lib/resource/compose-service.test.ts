@@ -1,20 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ContainerState } from '../host/host.ts';
 import { ContainerEnded, configHashLabel, containerDifferences, startDifferences } from './compose-service.ts';
+import { runningContainer } from './told-host.ts';
 
-const running: ContainerState = {
-  id: 'a',
-  image: 'b',
-  running: true,
-  status: 'running',
-  health: undefined,
-  exitCode: 0,
-  restartCount: 0,
-  startedAt: '2024-01-01T00:00:00Z',
-  labels: { [configHashLabel]: 'current' },
-  cpuShares: 0,
-  raw: {},
-};
+const running: ContainerState = { ...runningContainer, labels: { [configHashLabel]: 'current' } };
 
 test.each([
   [undefined, [{ what: 'container', was: 'absent', wanted: 'running' }]],

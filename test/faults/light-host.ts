@@ -1,8 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { installMissing } from '../install-missing.ts';
 
 /**
  * A server without Docker: its own mounts, processes, network and name, a root in memory that begins as a copy of this machine's,
@@ -50,7 +51,7 @@ export interface LightHostOptions {
 
 /** Installs what light hosts need and the machine lacks. Needs root. */
 export function installForLightHosts(): void {
-  const missing = [
+  installMissing([
     ['/usr/sbin/sshd', 'openssh-server'],
     ['/usr/bin/ssh-keygen', 'openssh-client'],
     ['/usr/bin/sudo', 'sudo'],
@@ -61,11 +62,7 @@ export function installForLightHosts(): void {
     ['/usr/share/i18n/charmaps', 'locales'],
     ['/sbin/ip', 'iproute2'],
     ['/bin/busybox', 'busybox-static'],
-  ].flatMap(([path = '', name = '']) => (existsSync(path) ? [] : [name]));
-  if (missing.length === 0) return;
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  execFileSync('apt-get', ['update', '-q'], { env, stdio: 'ignore' });
-  execFileSync('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...missing], { env, stdio: 'ignore' });
+  ]);
 }
 
 /** Its start, in its namespaces. $1 root's size, $2 address, $3 name, $4 where the files that it is given are, $5 userland. */

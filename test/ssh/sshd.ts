@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { installMissing } from '../install-missing.ts';
 
 /** A real sshd on loopback, with keys of its own. */
 export interface Sshd {
@@ -21,15 +22,11 @@ export interface Sshd {
 
 /** Installs what these tests need and the machine lacks. Needs root. */
 export function installSshd(): void {
-  const missing = [
+  installMissing([
     ['/usr/sbin/sshd', 'openssh-server'],
     ['/usr/bin/ssh-keygen', 'openssh-client'],
     ['/usr/bin/sudo', 'sudo'],
-  ].flatMap(([path = '', name = '']) => (existsSync(path) ? [] : [name]));
-  if (missing.length === 0) return;
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  execFileSync('apt-get', ['update', '-q'], { env, stdio: 'ignore' });
-  execFileSync('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...missing], { env, stdio: 'ignore' });
+  ]);
 }
 
 /** @param extra lines for sshd_config */
