@@ -64,7 +64,7 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
   const { unit, title } = work;
   const path = `${jobDirectory}/${unit}.sh`;
   const [state, script] = await Promise.all([host.unit(`${unit}.service`), host.read(path)]);
-  if (!isRunning(state)) await start(host, work, path);
+  if (!isRunning(state)) await startOrFind(host, work, path);
   else if (script?.toString() !== work.script) {
     throw new Problem(`${title}: ${unit} is still running with other settings`, {
       hint: `let it end, or end it on ${host.name}: systemctl stop ${unit}`,
@@ -77,6 +77,15 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
   if (end.active !== 'failed') return run;
   const how = end.result === 'exit-code' ? `exit code ${end.mainExitCode}` : end.result;
   throw new JobFailed(title, `${unit} failed (${how})`, await run.lastWords());
+}
+
+/** Another run may have started the same unit between our look and our start: then that one is watched. */
+async function startOrFind(host: Writer, work: LongWork, path: string): Promise<void> {
+  try {
+    await start(host, work, path);
+  } catch (error) {
+    if (!isRunning(await host.unit(`${work.unit}.service`))) throw error;
+  }
 }
 
 async function start(host: Writer, { unit, title, script }: LongWork, path: string): Promise<void> {
@@ -104,11 +113,12 @@ function isRunning({ active }: UnitState): boolean {
 
 /** @param invocation systemd's name for the run; empty where it ended before it could be asked for */
 async function lastWords(host: Writer, unit: string, invocation: string): Promise<string> {
-  // What was written last may not have reached the journal yet, and what a short-lived process wrote may be noted without its run.
+  // What was written last may not have reached the journal yet, and what a process wrote as it ended may be noted without its run.
   const journal = await host.$`
     journalctl --sync 2>/dev/null
-    last() { journalctl --quiet --no-pager --output=cat "$@"; }
-    words=$(last --lines=15 _SYSTEMD_INVOCATION_ID=${invocation || 'unknown'})
-    if [ -n "$words" ]; then printf '%s' "$words"; else last --lines=5 _SYSTEMD_UNIT=${unit}.service; fi`;
+    last() { journalctl --quiet --no-pager "$@"; }
+    since=$(last --output=short-unix _SYSTEMD_INVOCATION_ID=${invocation || 'unknown'} | sed 's/ .*//;q')
+    if [ -n "$since" ]; then last --output=cat --lines=15 --since="@$since" _SYSTEMD_UNIT=${unit}.service
+    else last --output=cat --lines=5 _SYSTEMD_UNIT=${unit}.service; fi`;
   return journal.ok ? journal.text() : '';
 }

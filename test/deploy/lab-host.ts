@@ -37,7 +37,7 @@ export function listing(host: string): Promise<string> {
     ls -la --time-style=full-iso /data
     dpkg -l
     systemctl list-unit-files --no-pager --no-legend
-    systemctl list-units --type=service,timer,mount --state=active --no-pager --no-legend --plain | cut -d ' ' -f 1 | grep -v '^user\\|^session'
+    systemctl list-units --type=service,timer,mount --state=active --no-pager --no-legend --plain | cut -d ' ' -f 1 | grep -v '^user\\|^session\\|^run-credentials'
     readlink /etc/localtime || true
     mount | sort
     if command -v docker >/dev/null; then docker ps -a --no-trunc; docker image ls -a --no-trunc; fi`,

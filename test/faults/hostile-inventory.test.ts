@@ -225,8 +225,10 @@ const damaged = fc
     ),
   );
 
+const documentsTried = inEveryForm ? 10_000 : 2_000;
+
 describe('hostile inventories', () => {
-  test(`${inEveryForm ? '10,000' : '2,000'} mutated inventories: no crash, no hang, no name that leaves its folder`, {
+  test(`${documentsTried.toLocaleString('en')} mutated inventories: no crash, no hang, no name that leaves its folder`, {
     timeout: 240_000,
   }, async () => {
     const documents = fc.oneof(
@@ -248,10 +250,10 @@ describe('hostile inventories', () => {
         if (taken % 20 !== 0) return;
         for (const host of inventory.hosts) await takenOrRefused(() => filesOf(host, inventory.hosts), text);
       }),
-      { numRuns: inEveryForm ? 10_000 : 2_000, seed },
+      { numRuns: documentsTried, seed },
     );
-    // A test in which nothing is taken would prove little of what comes after.
-    expect(taken).toBeGreaterThan(300);
+    // A test in which nothing is taken would prove little of what comes after. One in twenty is.
+    expect(taken).toBeGreaterThan(documentsTried / 40);
     expect(process.memoryUsage().heapUsed).toBeLessThan(1.5e9);
   });
 
