@@ -1,7 +1,7 @@
 #!/usr/bin/env zx
 // Writes what is made of the schemas: inventory/schema.json, for editors, and the tables of docs/configuration.md.
 import { readFile, writeFile } from 'node:fs/promises';
-import '../lib/typescript.mjs';
+import '../test/typescript.mjs';
 
 const { schemaText, withTables } = await import('../lib/node/reference.ts');
 

@@ -1,11 +1,9 @@
 // Lets `npx zx` run playbooks whose modules are TypeScript, and exports what a playbook needs.
-import { argumentsOf } from './typescript.mjs';
+import { argumentsOf } from './arguments.mjs';
+import { program } from './program.mjs';
 
-const { main } = await import('./cli/main.ts');
-const { play, playbook } = await import('./run/playbook.ts');
-const { Problem } = await import('./problem.ts');
-const { loadDeployment } = await import('./node/inventory.ts');
-const { openSession } = await import('./run/open-session.ts');
+/** @type {typeof import('./commands/playbook.ts')} */
+const { loadDeployment, main, openSession, play, playbook, Problem } = await program('lib/commands/playbook.ts');
 
 export { play, playbook };
 
@@ -16,7 +14,7 @@ export { play, playbook };
  * @returns {Promise<import('./resource/role.ts').Role<import('./node/variables.ts').Variables>[]>}
  */
 export async function roles(...names) {
-  return Promise.all(names.map(async (name) => (await import(`../roles/${name}.ts`)).default));
+  return Promise.all(names.map(async (name) => (await program(`roles/${name}.ts`)).default));
 }
 
 /**

@@ -3,7 +3,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { argumentsOf } from '../../lib/typescript.mjs';
+import { argumentsOf } from '../../lib/arguments.mjs';
+import '../typescript.mjs';
 
 const { help, parseOptions } = await import('./options.ts');
 const { prepare } = await import('./prepare.ts');

@@ -1,5 +1,5 @@
 // The part of the benchmark that runs in namespaces of its own. Argument: what bench.mjs tells it, as JSON.
-import '../../lib/typescript.mjs';
+import '../typescript.mjs';
 
 const { measureAll } = await import('./measure-all.ts');
 

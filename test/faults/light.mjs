@@ -2,7 +2,8 @@
 // A playbook for light hosts: a few files, and one task that takes as long as the inventory says to look at and to do.
 import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { argumentsOf } from '../../lib/typescript.mjs';
+import { argumentsOf } from '../../lib/arguments.mjs';
+import '../typescript.mjs';
 
 const { main } = await import('../../lib/cli/main.ts');
 const { loadInventory } = await import('../../lib/inventory/load.ts');

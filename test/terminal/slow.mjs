@@ -1,6 +1,7 @@
 #!/usr/bin/env zx
 // A playbook on this machine that changes one directory, slowly: SLOW_DIRECTORY.
-import { argumentsOf } from '../../lib/typescript.mjs';
+import { argumentsOf } from '../../lib/arguments.mjs';
+import '../typescript.mjs';
 
 const { main } = await import('../../lib/cli/main.ts');
 const { thisMachine } = await import('../../lib/inventory/testing.ts');

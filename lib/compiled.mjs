@@ -1,0 +1,163 @@
+// Compiles modules of the project into a few files of JavaScript, once for each state of the sources, and imports them from there.
+// To resolve and compile each of some hundred modules as it is imported takes five times as long as all else before the first
+// connection.
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const cache = join(root, 'node_modules/.cache/rpc-playbooks');
+
+/** Left where they are: ssh2 looks for its compiled parts beside itself, and zx is what runs a playbook and loaded already. */
+const external = ['node-ssh', 'ssh2', 'zx'];
+
+/** How long what was compiled of an older state is kept: a run of then may still import a part of it. Milliseconds. */
+const keptFor = 7 * 24 * 3600 * 1000;
+
+/**
+ * Modules that share what they import, as if each were imported from its own file.
+ *
+ * @param {readonly string[]} entries TypeScript files that are to be imported, from the project's root
+ * @returns {Promise<(entry: string) => Promise<any>>} imports one of them
+ */
+export async function compiled(entries) {
+  const key = stateOf(entries);
+  const folder = join(cache, key);
+  const from = existsSync(folder) ? folder : await compile(entries, folder);
+  // Read as each module is loaded, and so only where a stack is going to be shown.
+  if (process.argv.includes('--verbose')) process.setSourceMapsEnabled(true);
+  return (entry) => import(pathToFileURL(join(from, entry.replace(/\.ts$/, '.mjs'))).href);
+}
+
+/**
+ * All that what is compiled depends on, as one name: where the project is, its TypeScript, the packages, and this file.
+ *
+ * @param {readonly string[]} entries
+ */
+function stateOf(entries) {
+  const state = createHash('sha256').update(JSON.stringify([root, entries]));
+  const files = ['lib/compiled.mjs', 'node_modules/.package-lock.json'];
+  for (const folder of new Set(['lib', ...entries.map((entry) => dirname(entry))])) {
+    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
+      if (name.endsWith('.ts') && !name.endsWith('.test.ts')) files.push(join(folder, name));
+    }
+  }
+  for (const file of files) {
+    // A change of content cannot leave the time of the last change of status as it was, not even a copy that keeps the other times.
+    const { size, ctimeMs } = statSync(join(root, file), { throwIfNoEntry: false }) ?? {};
+    state.update(`${file} ${size} ${ctimeMs}\n`);
+  }
+  return state.digest('hex').slice(0, 32);
+}
+
+/**
+ * @param {readonly string[]} entries
+ * @param {string} folder where it is to be found from now on
+ * @returns {Promise<string>} where it is: elsewhere, for this process alone, where the packages' folder cannot be written to
+ */
+async function compile(entries, folder) {
+  const files = await outputOf(entries);
+  let made;
+  try {
+    mkdirSync(cache, { recursive: true });
+    dropOld();
+    made = mkdtempSync(join(cache, '.new-'));
+    write(files, made);
+    // It gets its name when all of it is on the disk, and two that compile at once do not meet.
+    renameSync(made, folder);
+    return folder;
+  } catch {
+    if (made) rmSync(made, { recursive: true, force: true });
+    if (existsSync(folder)) return folder;
+    const own = mkdtempSync(join(tmpdir(), 'rpc-playbooks-'));
+    process.once('exit', () => rmSync(own, { recursive: true, force: true }));
+    write(files, own);
+    return own;
+  }
+}
+
+/**
+ * @param {readonly string[]} entries
+ * @returns {Promise<import('esbuild').OutputFile[]>} with paths from the project's root, as /lib/…
+ */
+async function outputOf(entries) {
+  const { build } = await import('esbuild');
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [...entries],
+    outbase: root,
+    outdir: '/',
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: 'linked',
+    sourceRoot: '/',
+    write: false,
+    logLevel: 'silent',
+    // For the packages that are CommonJS.
+    banner: {
+      js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`,
+    },
+    plugins: [{ name: 'places', setup: keepPlaces }],
+  });
+  return outputFiles;
+}
+
+/**
+ * Modules that read a file beside them find it where they were written, and packages that are left out are found from anywhere.
+ *
+ * @param {import('esbuild').PluginBuild} build
+ */
+function keepPlaces(build) {
+  const { resolve } = createRequire(import.meta.url);
+  build.onResolve({ filter: new RegExp(`^(${external.join('|')})$`) }, ({ path }) => ({
+    path: pathToFileURL(resolve(path)).href,
+    external: true,
+  }));
+  build.onLoad({ filter: /\.ts$/ }, ({ path }) => ({
+    loader: 'ts',
+    contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)),
+  }));
+}
+
+/**
+ * @param {readonly import('esbuild').OutputFile[]} files
+ * @param {string} folder
+ */
+function write(files, folder) {
+  for (const { path, contents } of files) {
+    const file = join(folder, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, contents, { mode: 0o600 });
+    const opened = openSync(file, 'r');
+    fsyncSync(opened);
+    closeSync(opened);
+  }
+}
+
+function dropOld() {
+  for (const name of readdirSync(cache)) {
+    const { mtimeMs } = statSync(join(cache, name), { throwIfNoEntry: false }) ?? {};
+    if (mtimeMs !== undefined && mtimeMs < Date.now() - keptFor)
+      rmSync(join(cache, name), { recursive: true, force: true });
+  }
+}

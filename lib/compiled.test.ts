@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** A project of two commands and a role that share a module. */
+let project: string;
+let cache: string;
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), 'compiled-'));
+  cache = join(project, 'node_modules/.cache/rpc-playbooks');
+  for (const folder of ['lib/commands', 'roles', 'node_modules', 'temporary'])
+    mkdirSync(join(project, folder), { recursive: true });
+  for (const name of ['esbuild', 'ssh2', 'node-ssh', 'zx']) {
+    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
+  }
+  for (const name of ['compiled.mjs', 'program.mjs']) cpSync(join(root, 'lib', name), join(project, 'lib', name));
+  put('lib/shared.ts', `export class Shared {}\n`);
+  put(
+    'lib/commands/say.ts',
+    `import { Shared } from '../shared.ts';\nimport ssh2 from 'ssh2';\nexport const word: string = 'one';\nexport const connects = typeof ssh2.Client;\nexport const shared = new Shared();\n`,
+  );
+  put(
+    'roles/role.ts',
+    `import { readFileSync } from 'node:fs';\nimport { Shared } from '../lib/shared.ts';\nexport const isShared = (it: unknown) => it instanceof Shared;\nexport const text = readFileSync(new URL('../text', import.meta.url), 'utf8');\n`,
+  );
+  put('text', 'beside it');
+});
+afterEach(() => rmSync(project, { recursive: true }));
+
+function put(file: string, text: string): void {
+  writeFileSync(join(project, file), text);
+}
+
+const script = `
+  const { program } = await import(process.argv[1] + '/lib/program.mjs');
+  const { word, connects, shared } = await program('lib/commands/say.ts');
+  const { isShared, text } = await program('roles/role.ts');
+  console.log([word, connects, isShared(shared), text].join(', '));`;
+
+/** Runs the project in a process of its own. */
+function run(): Promise<{ code: unknown; stdout: string; stderr: string }> {
+  const env = { ...process.env, TMPDIR: join(project, 'temporary') };
+  return new Promise((resolve) => {
+    execFile('node', ['--input-type=module', '-e', script, project], { env }, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout: stdout.trim(), stderr }),
+    );
+  });
+}
+
+const good = { code: 0, stdout: 'one, function, true, beside it', stderr: '' };
+
+test('modules share what they import, find what lies beside them, and are compiled once', async () => {
+  expect(await run()).toEqual(good);
+  const [folder = ''] = readdirSync(cache);
+  const { mtimeMs } = statSync(join(cache, folder));
+  expect(await run()).toEqual(good);
+  expect(readdirSync(cache)).toEqual([folder]);
+  expect(statSync(join(cache, folder)).mtimeMs).toBe(mtimeMs);
+});
+
+test('a source that changed is compiled again, even where its size and time are as before', async () => {
+  const file = join(project, 'lib/commands/say.ts');
+  await run();
+  const { atime, mtime, size } = statSync(file);
+  cpSync(file, join(project, 'before'));
+  put(
+    'lib/commands/say.ts',
+    `${'export const word = "two"; export const connects = ""; export const shared = 1;'.padEnd(size - 1)}\n`,
+  );
+  utimesSync(file, atime, mtime);
+  expect(statSync(file)).toMatchObject({ size, mtime });
+  expect((await run()).stdout).toBe('two, , false, beside it');
+});
+
+test('several that start in one moment all run, and leave one result', async () => {
+  expect(await Promise.all([run(), run(), run(), run()])).toEqual([good, good, good, good]);
+  expect(readdirSync(cache)).toHaveLength(1);
+});
+
+test('where packages cannot be written to, it runs all the same and leaves nothing', async () => {
+  put('node_modules/.cache', 'no folder');
+  expect(await run()).toEqual(good);
+  expect(readdirSync(join(project, 'temporary'))).toEqual([]);
+});
+
+test('what no run can still be using is dropped', async () => {
+  mkdirSync(join(cache, 'of-old'), { recursive: true });
+  mkdirSync(join(cache, 'of-yesterday'));
+  const days = (count: number) => Date.now() / 1000 - count * 24 * 3600;
+  utimesSync(join(cache, 'of-old'), days(8), days(8));
+  utimesSync(join(cache, 'of-yesterday'), days(1), days(1));
+  await run();
+  expect(readdirSync(cache)).toContain('of-yesterday');
+  expect(readdirSync(cache)).not.toContain('of-old');
+});
+
+test('a role that cannot be read is refused with its place', async () => {
+  put('roles/role.ts', 'export default {\n  name: oh no,\n};\n');
+  expect(await run()).toEqual({ code: 3, stdout: '', stderr: 'roles/role.ts:2:12: Expected "}" but found "no"\n' });
+});

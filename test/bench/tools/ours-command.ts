@@ -1,0 +1,21 @@
+// The workload as a playbook of this project, run as any other: the same command line, inventory, plan and report.
+import { z } from 'zod';
+import { main } from '../../../lib/cli/main.ts';
+import { loadInventory } from '../../../lib/inventory/load.ts';
+import { openSession } from '../../../lib/run/open-session.ts';
+import { play, playbook } from '../../../lib/run/playbook.ts';
+import workloadRole from './ours-role.ts';
+
+/** @param args what follows the script's name on the command line */
+export function run(args: readonly string[]) {
+  return main(
+    playbook('ours', 'brings the workload about.', [play('workload', { hosts: 'all', roles: [workloadRole] })]),
+    args,
+    {
+      load: (name, options) => loadInventory(name, z.strictObject({}), options),
+      open: openSession,
+      embedded: 'none',
+      prepareEmbedded: async () => {},
+    },
+  );
+}
