@@ -69,6 +69,10 @@ function bareHost(notes: unknown[]): Writer {
     }),
     stat: async (path) => void note('stat', path) as undefined,
     sha256: async (path) => void note('sha256', path) as undefined,
+    compare: async (path, sha256, largest) => {
+      note('compare', path, sha256, largest);
+      return { same: false, content: undefined };
+    },
     read: async (path) => void note('read', path) as undefined,
     package: async (name) => {
       note('package', name);
@@ -99,6 +103,10 @@ function bareHost(notes: unknown[]): Writer {
       return new Output(0, Buffer.alloc(0), '');
     }),
     write: async (path, content, attributes) => note('write', path, content, attributes),
+    rewrite: async (path, was, content) => {
+      note('rewrite', path, was, content);
+      return true;
+    },
     progress: () => {},
     sleep: async (seconds) => note('sleep', seconds),
   };

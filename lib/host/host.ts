@@ -93,6 +93,11 @@ export interface Reader {
   stat(path: string): Promise<Stat | undefined>;
   /** Hex, or undefined where there is no readable file. Follows links. */
   sha256(path: string): Promise<string | undefined>;
+  /**
+   * Whether a file has a content, by its SHA-256 in hex, and the content that it has instead: undefined where there is no file, or
+   * one of more than `largest` bytes. One look, where `sha256` and then `read` would be two.
+   */
+  compare(path: string, sha256: string, largest: number): Promise<Compared>;
   /** Content, or undefined where there is no file. */
   read(path: string): Promise<Buffer | undefined>;
   package(name: string): Promise<PackageState>;
@@ -102,6 +107,9 @@ export interface Reader {
   /** One SELECT. Errors of the server or a missing container come back as `ok: false`. */
   sql(target: SqlTarget, query: string): Promise<SqlResult>;
 }
+
+/** How a file compares with a content. */
+export type Compared = { readonly same: true } | { readonly same: false; readonly content: Buffer | undefined };
 
 /** What a file is to be like. Numbers are permission bits; names are looked up on the host. */
 export interface FileAttributes {
@@ -129,6 +137,14 @@ export interface Writer extends Reader {
    * @throws CommandFailed where a directory or a device is in its place
    */
   write(path: string, content: string | Buffer | Secret, attributes: FileAttributes): Promise<void>;
+  /**
+   * Puts another content into a file that is there, likewise. Its mode and owner stay; of a link it is the target that changes.
+   *
+   * @param was SHA-256, in hex, of the content that it replaces: a change by somebody else is not lost
+   * @returns false where the file has another content by now, and is left alone
+   * @throws CommandFailed where no file is there
+   */
+  rewrite(path: string, was: string, content: string): Promise<boolean>;
   /** Tells whoever watches how far long work is. */
   progress(progress: Progress): void;
   /** Waits; ends early when the run is interrupted. @param seconds how long */

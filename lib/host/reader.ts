@@ -1,6 +1,7 @@
 import { batchOf, readTimeout } from './batch.ts';
 import type { Connection } from './connection.ts';
 import type { CommandOptions, Reader } from './host.ts';
+import { compareFile } from './kinds/compare.ts';
 import { containerKind } from './kinds/container.ts';
 import { packageKind } from './kinds/package.ts';
 import { readFile } from './kinds/read.ts';
@@ -26,6 +27,7 @@ export function createReader(connection: Connection, name: string): Reader {
     ),
     stat: (path) => batch.ask(statKind, path),
     sha256: (path) => batch.ask(sha256Kind, path),
+    compare: (path, sha256, largest) => compareFile(batch, { path, sha256, largest }),
     read: (path) => readFile(batch, path),
     package: (packageName) => batch.ask(packageKind, packageName),
     unit: (unit) => batch.ask(unitKind, unit),

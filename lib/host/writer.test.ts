@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,6 +8,7 @@ import { CommandFailed } from './output.ts';
 import { connectLocally, temporaryDirectory } from './testing.ts';
 import { createWriter } from './writer.ts';
 
+const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex');
 const attributes = { mode: 0o640, owner: 'root', group: 'daemon' };
 
 async function open(signal?: AbortSignal) {
@@ -60,6 +62,34 @@ test('a directory, a missing parent and an unknown owner are refused, and the ol
   expect(readFileSync(join(root, 'file'), 'utf8')).toBe('old');
   expect(readdirSync(root).sort()).toEqual(['dir', 'file', 'linked']);
   expect(readdirSync(join(root, 'dir'))).toEqual([]);
+});
+
+test('a rewrite keeps mode and owner, goes through links, and leaves no temporary file', async () => {
+  const { writer } = await open();
+  const root = temporaryDirectory();
+  const target = join(root, "it's here");
+  await writer.write(target, 'old', { mode: 0o4640, owner: '12', group: '34' });
+  symlinkSync("it's here", join(root, 'link'));
+  expect(await writer.rewrite(join(root, 'link'), sha256Of('old'), 'new')).toBe(true);
+  expect(readFileSync(target, 'utf8')).toBe('new');
+  expect(statSync(target)).toMatchObject({ uid: 12, gid: 34, mode: 0o104640 });
+  expect(readdirSync(root).sort()).toEqual(["it's here", 'link']);
+});
+
+test('a rewrite of what has another content by now changes nothing and says so', async () => {
+  const { writer } = await open();
+  const path = join(temporaryDirectory(), 'file');
+  writeFileSync(path, 'changed');
+  expect(await writer.rewrite(path, sha256Of('old'), 'new')).toBe(false);
+  expect(readFileSync(path, 'utf8')).toBe('changed');
+});
+
+test('a rewrite of what is no file is refused', async () => {
+  const { writer } = await open();
+  const root = temporaryDirectory();
+  await expect(writer.rewrite(root, sha256Of(''), 'new')).rejects.toThrow(`${root} is no file that could be changed`);
+  await expect(writer.rewrite(join(root, 'none'), sha256Of(''), 'new')).rejects.toThrow('is no file that could be');
+  expect(readdirSync(root)).toEqual([]);
 });
 
 test('a command that fails throws, with the command and what it said', async () => {

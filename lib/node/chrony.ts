@@ -1,8 +1,8 @@
 import type { Reader } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { editedText } from '../resource/edited-text.ts';
 import { pause } from '../resource/pause.ts';
 import { drift, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
-import { editableText, rewrite } from '../resource/rewrite.ts';
 
 const configuration = '/etc/chrony/chrony.conf';
 
@@ -19,21 +19,17 @@ export function chronySources(servers: readonly string[]): string {
 
 /** The distribution's own time servers leave chrony's configuration, so that only the given ones are asked. */
 export function withoutDistributionServers(): Resource {
-  const look = async (host: Reader) => {
-    const bytes = await host.read(configuration);
-    return bytes && editableText(configuration, bytes);
-  };
+  const file = editedText(configuration);
   return {
     name: 'chrony asks no other time servers',
     async check(host) {
-      const was = await look(host);
+      const was = await file.read(host);
       if (was === undefined) return unknownUntil('chrony is installed');
       const wanted = withoutServers(was);
       return was === wanted ? ok : drift([{ what: configuration, was, wanted }]);
     },
     async apply(host) {
-      const was = await look(host);
-      if (was !== undefined) await rewrite(host, configuration, withoutServers(was));
+      await file.change(host, withoutServers);
     },
   };
 }

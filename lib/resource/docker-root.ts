@@ -5,10 +5,10 @@ import { exitCode, Problem } from '../problem.ts';
 import { shellWord } from '../shell-word.ts';
 import { unitChange } from './change.ts';
 import { untilDockerRuns } from './docker-engine.ts';
+import { editedText } from './edited-text.ts';
 import { runInUnit } from './job.ts';
 import { packages } from './packages.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from './resource.ts';
-import { editableText } from './rewrite.ts';
 
 const script = readFileSync(new URL('../../templates/host/move-docker-root.sh', import.meta.url), 'utf8');
 /** What the script reads and writes; `from` is there as long as a move is unfinished. */
@@ -135,8 +135,7 @@ async function settle(host: Writer): Promise<void> {
 }
 
 async function wantedSettings(host: Reader, root: string): Promise<string> {
-  const bytes = await host.read(settings);
-  return withDataRoot(bytes === undefined ? '' : editableText(settings, bytes), root);
+  return withDataRoot((await editedText(settings).read(host)) ?? '', root);
 }
 
 async function put(host: Writer, name: string, text: string): Promise<void> {

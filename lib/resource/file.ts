@@ -1,4 +1,4 @@
-import type { FileAttributes, Reader, Stat } from '../host/host.ts';
+import type { Compared, FileAttributes, Reader, Stat } from '../host/host.ts';
 import { CommandFailed } from '../host/output.ts';
 import { quote } from '../host/quote.ts';
 import { exitCode, Problem } from '../problem.ts';
@@ -52,9 +52,9 @@ function make(path: string, wanted: Wanted): FileResource {
     group: (group) => make(path, { ...wanted, group: String(group) }),
 
     async check(host) {
-      const [stat, sha256] = await Promise.all([host.stat(path), host.sha256(path)]);
-      const same = stat?.type === 'file' && sha256 === hash;
-      const content = same ? [] : await contentDifference(host, path, stat, wanted);
+      const [stat, compared] = await Promise.all([host.stat(path), host.compare(path, hash, largestShown)]);
+      const same = stat?.type === 'file' && compared.same;
+      const content = same ? [] : await contentDifference(host, path, stat, wanted, compared);
       const differences = [...presence(stat, attributes), ...content];
       return differences.length === 0 ? ok : drift(differences);
     },
@@ -94,16 +94,17 @@ function kindOf(stat: Stat): string {
   return stat.type === 'directory' ? 'a directory' : 'neither file, directory nor link';
 }
 
-/** The old text is fetched only where it differs and can be shown: nothing more travels when all is well. */
 async function contentDifference(
   host: Reader,
   path: string,
   stat: Stat | undefined,
   wanted: Wanted,
+  compared: Compared,
 ): Promise<Difference[]> {
   if (stat && stat.type !== 'file') return [];
   const small = wanted.bytes.length <= largestShown && (stat?.size ?? 0) <= largestShown;
-  const old = stat && small ? await host.read(path) : Buffer.alloc(0);
+  const there = compared.same ? wanted.bytes : compared.content;
+  const old = stat ? there : Buffer.alloc(0);
   const was = small && old ? asText(old) : undefined;
   const next = small ? asText(wanted.bytes) : undefined;
   if (was === undefined || next === undefined) return [await opaqueDifference(host, path, stat, wanted)];

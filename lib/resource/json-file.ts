@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Reader } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
 import { changesOfFile } from './change.ts';
+import { editedText } from './edited-text.ts';
 import { drift, ok, type Resource } from './resource.ts';
-import { editableText, rewrite } from './rewrite.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -24,18 +23,15 @@ export function jsonFile(path: string): JsonFileResource {
 }
 
 function make(path: string, keys: JsonObject): JsonFileResource {
-  const look = async (host: Reader) => {
-    const bytes = await host.read(path);
-    return bytes === undefined ? undefined : parseObject(path, editableText(path, bytes));
-  };
-
+  const file = editedText(path);
   return {
     name: `${path} sets ${Object.keys(keys).join(', ') || 'nothing'}`,
     changes: changesOfFile(path),
     merge: (more) => make(path, mergeObjects(keys, more)),
 
     async check(host) {
-      const was = await look(host);
+      const text = await file.read(host);
+      const was = text === undefined ? undefined : parseObject(path, text);
       const wanted = mergeObjects(was ?? {}, keys);
       // Compared as values: another layout of the same object is nobody's business.
       if (was && isDeepStrictEqual(was, wanted)) return ok;
@@ -43,10 +39,8 @@ function make(path: string, keys: JsonObject): JsonFileResource {
     },
 
     async apply(host) {
-      const was = await look(host);
-      const text = print(mergeObjects(was ?? {}, keys));
-      if (was) await rewrite(host, path, text);
-      else await host.write(path, text, { mode: 0o644, owner: 'root', group: 'root' });
+      if (await file.change(host, (was) => print(mergeObjects(parseObject(path, was), keys)))) return;
+      await host.write(path, print(mergeObjects({}, keys)), { mode: 0o644, owner: 'root', group: 'root' });
     },
   };
 }

@@ -13,10 +13,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import type { Writer } from '../host/host.ts';
 import { line, withLine } from './line.ts';
 import { ok } from './resource.ts';
 import { thisMachine } from './this-machine.ts';
-import { rootsFile, toldHost } from './told-host.ts';
+import { toldHost } from './told-host.ts';
 
 const host = await thisMachine();
 const directory = mkdtempSync(join(tmpdir(), 'line-test-'));
@@ -97,13 +98,36 @@ test('a missing file cannot be told, and is not made', async () => {
   expect(existsSync(path)).toBe(false);
 });
 
-test('a directory in place of the file is told', async () => {
-  const there = { ...rootsFile, type: 'directory' } as const;
-  const odd = toldHost([[/.*/, '/etc/hosts\n']], { read: async () => Buffer.from('a\n'), stat: async () => there });
-  await expect(line('/etc/hosts', 'x').apply(odd)).rejects.toMatchObject({
-    message: '/etc/hosts is no file that could be changed',
-    hint: 'look at what it is: ls -ld /etc/hosts',
+test('a change by somebody else between the look and the change is not lost', async () => {
+  writeFileSync(path, 'a\n');
+  const wanted = line(path, 'x');
+  await wanted.check(host);
+  writeFileSync(path, 'a\nb\n');
+  await wanted.apply(host);
+  expect(readFileSync(path, 'utf8')).toBe('a\nb\nx\n');
+});
+
+test('a file that never stays as it was looked at is left alone', async () => {
+  const restless = toldHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
+  await expect(line('/etc/hosts', 'x').apply(restless)).rejects.toMatchObject({
+    message: '/etc/hosts had another content each time that it was to be changed',
+    hint: 'find out what writes it all the time, and stop that',
   });
+});
+
+test('one line for several hosts changes each of them out of its own text', async () => {
+  const other = `${path}.other`;
+  writeFileSync(path, 'a\n');
+  writeFileSync(other, 'b\n');
+  const renamed: Writer = {
+    ...host,
+    read: () => host.read(other),
+    rewrite: (_, was, content) => host.rewrite(other, was, content),
+  };
+  const wanted = line(path, 'x');
+  await wanted.check(host);
+  await wanted.apply(renamed);
+  expect([readFileSync(path, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['a\n', 'b\nx\n']);
 });
 
 test('a file that is no text is left as it is', async () => {

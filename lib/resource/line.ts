@@ -1,8 +1,7 @@
-import type { Reader } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
 import { changesOfFile } from './change.ts';
+import { editedText } from './edited-text.ts';
 import { drift, ok, type Resource, unknownUntil } from './resource.ts';
-import { editableText, rewrite } from './rewrite.ts';
 
 /** One line that has to stand in a file that something else keeps. */
 export interface LineResource extends Resource {
@@ -17,11 +16,7 @@ export function line(path: string, text: string): LineResource {
 }
 
 function make(path: string, text: string, pattern: RegExp | undefined): LineResource {
-  const look = async (host: Reader) => {
-    const bytes = await host.read(path);
-    return bytes === undefined ? undefined : editableText(path, bytes);
-  };
-
+  const file = editedText(path);
   return {
     name: `line "${text}" in ${path}`,
     changes: changesOfFile(path),
@@ -33,20 +28,18 @@ function make(path: string, text: string, pattern: RegExp | undefined): LineReso
     },
 
     async check(host) {
-      const was = await look(host);
+      const was = await file.read(host);
       if (was === undefined) return unknownUntil(`${path} is there`);
       const wanted = withLine(path, was, text, pattern);
       return was === wanted ? ok : drift([{ what: 'content', was, wanted }]);
     },
 
     async apply(host) {
-      const was = await look(host);
-      if (was === undefined)
-        throw new Problem(`${path} is not there`, {
-          hint: 'it belongs to every distribution: find out who removed it',
-          code: exitCode.failed,
-        });
-      await rewrite(host, path, withLine(path, was, text, pattern));
+      if (await file.change(host, (was) => withLine(path, was, text, pattern))) return;
+      throw new Problem(`${path} is not there`, {
+        hint: 'it belongs to every distribution: find out who removed it',
+        code: exitCode.failed,
+      });
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { Reader } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
+import { type EditedText, editedText } from './edited-text.ts';
 import { type FstabEntry, fstabLine, parseFstabLine, sameEntry, withEntry } from './fstab.ts';
 import { type Difference, drift, ok, type Resource, unknownUntil } from './resource.ts';
-import { editableText, rewrite } from './rewrite.ts';
 
 /** A file system that has to be mounted, now and at every boot. */
 export interface MountResource extends Resource {
@@ -30,6 +30,7 @@ export function mount(target: string): MountResource {
 
 function make(wanted: Wanted): MountResource {
   const { target, device, type } = wanted;
+  const file = editedText(table);
   return {
     name: `${target} is mounted from ${device}`,
     source: (source) => make({ ...wanted, device: source }),
@@ -37,7 +38,7 @@ function make(wanted: Wanted): MountResource {
     options: (options) => make({ ...wanted, options }),
 
     async check(host) {
-      const seen = await look(host, wanted);
+      const seen = await look(host, file, wanted);
       if (seen.deviceNumber === '') return unknownUntil(`the block device ${device} is there`);
       if (seen.uuid === '') return unknownUntil(`there is a file system on ${device}`);
       const wrong = refusal(seen, wanted);
@@ -47,14 +48,14 @@ function make(wanted: Wanted): MountResource {
     },
 
     async apply(host) {
-      const seen = await look(host, wanted);
+      const seen = await look(host, file, wanted);
       const wrong = refusal(seen, wanted) ?? (seen.mountedNumber === '' ? await hidden(host, target) : undefined);
       if (wrong)
         throw new Problem(wrong, { hint: 'nothing was changed; look at both, and decide', code: exitCode.failed });
       if (!seen.entry || !sameEntry(seen.entry, entryFor(seen, wanted))) {
-        const text = withEntry(seen.table, entryFor(seen, wanted));
-        if (seen.tableIsThere) await rewrite(host, table, text);
-        else await host.write(table, text, { mode: 0o644, owner: 'root', group: 'root' });
+        const entry = entryFor(seen, wanted);
+        if (!(await file.change(host, (was) => withEntry(was, entry))))
+          await host.write(table, withEntry('', entry), { mode: 0o644, owner: 'root', group: 'root' });
         // systemd makes its mount units from the table.
         await host.run`systemctl daemon-reload`;
       }
@@ -73,29 +74,24 @@ interface Seen {
   readonly typeOnDevice: string;
   /** Device number of what is mounted at the target; empty where nothing is. */
   readonly mountedNumber: string;
-  readonly table: string;
-  readonly tableIsThere: boolean;
   /** The table's line for the target. */
   readonly entry: FstabEntry | undefined;
 }
 
-async function look(host: Reader, { target, device }: Wanted): Promise<Seen> {
-  const [number, uuid, typeOnDevice, mounted, bytes] = await Promise.all([
+async function look(host: Reader, file: EditedText, { target, device }: Wanted): Promise<Seen> {
+  const [number, uuid, typeOnDevice, mounted, text = ''] = await Promise.all([
     host.$`mountpoint -x ${device}`,
     // -p asks the device itself; otherwise blkid keeps a cache, and a check must not write one.
     host.$`blkid -p -o value -s UUID ${device}`,
     host.$`blkid -p -o value -s TYPE ${device}`,
     host.$`mountpoint -d ${target}`,
-    host.read(table),
+    file.read(host),
   ]);
-  const text = bytes === undefined ? '' : editableText(table, bytes);
   return {
     deviceNumber: number.ok ? number.text() : '',
     uuid: uuid.text(),
     typeOnDevice: typeOnDevice.text(),
     mountedNumber: mounted.ok ? mounted.text() : '',
-    table: text,
-    tableIsThere: bytes !== undefined,
     entry: text
       .split('\n')
       .map(parseFstabLine)

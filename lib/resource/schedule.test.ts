@@ -21,7 +21,8 @@ test('units that systemd does not know yet are drift, though their files are rig
   const host = toldHost([[/^systemctl/, '']], {
     unit: async () => ({ ...stoppedUnit, load: 'not-found' }),
     stat: async (path) => (written.has(path) ? rootsFile : undefined),
-    sha256: async (path) => written.get(path),
+    compare: async (path, sha256) =>
+      written.get(path) === sha256 ? { same: true } : { same: false, content: undefined },
     write: async (path, content) => void written.set(path, createHash('sha256').update(String(content)).digest('hex')),
   });
   await expect(daily.apply(host)).rejects.toThrow('backup.timer did not start');

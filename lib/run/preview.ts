@@ -39,6 +39,10 @@ export async function previewOf(resource: Resource, reader: Reader): Promise<str
       const isThere = stat?.type === 'file' && sha256 === hashOf(content);
       tell(isThere ? `set ${attributes} of ${path}` : `write ${path} (${inWords(content)}, ${attributes})`);
     },
+    rewrite: async (path, _was, content) => {
+      tell(`rewrite ${path} (${inWords(content)})`);
+      return true;
+    },
     progress: () => {},
     sleep: async () => {
       throw new NoFurther();

@@ -144,7 +144,7 @@ test('no kind is left out', async () => {
     ),
   );
   // The contract itself, and parts of kinds that only a kind calls.
-  const parts = ['resource.ts', 'docker-engine.ts', 'means-to.ts', 'attributes.ts', 'rewrite.ts'];
+  const parts = ['resource.ts', 'docker-engine.ts', 'means-to.ts', 'attributes.ts', 'edited-text.ts'];
   expect(
     looks
       .flat()

@@ -107,14 +107,15 @@ test('a run with nothing to do is one connection and two requests, whatever the 
   }
 });
 
-test('a change of a file or directory adds two requests, and one while texts of files are to be shown', async () => {
+test('a change adds two requests, one to make it and one to look again', async () => {
   const all = resources(5);
   await runOnce(all);
   for (const at of [1, 2, 3]) writeFileSync(path(at), 'another');
   rmSync(join(folder, 'directory-4'), { recursive: true });
+  writeFileSync(join(folder, '3.json'), '{ "at": 4 }');
+  writeFileSync(join(folder, 'hosts'), '127.0.0.1 localhost\n');
   const { logins, execs, told, changed } = await runOnce(all);
-  expect({ logins, changed }).toEqual({ logins: 1, changed: 4 });
-  // The text of a file that differs is fetched after it was seen to differ: at each look, until none does any more.
-  expect(execs).toBe(2 + 2 * 4 + 3);
+  expect({ logins, changed }).toEqual({ logins: 1, changed: 4 + 1 + 5 });
+  expect(execs).toBe(2 + 2 * 10);
   expect(told).toBe(execs);
 });

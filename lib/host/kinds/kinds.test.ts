@@ -108,6 +108,58 @@ test('sha256 and read: content of files, through links; nothing of what is none'
   expect(connection.execs).toBe(1);
 });
 
+test('compare: the same, through links too, or what is there instead; nothing of what is none or too large', async () => {
+  const { connection, host } = await open();
+  const root = temporaryDirectory();
+  const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
+  const contents = new Map(awkward.map((name, index) => [name, Buffer.from([index, 0, 255, 10, 10])]));
+  contents.set('empty', Buffer.alloc(0));
+  for (const [name, content] of contents) writeFileSync(join(root, name), content);
+  symlinkSync('plain', join(root, 'link'));
+  const names = [...contents.keys()];
+  const other = hashOf(Buffer.from('other'));
+  const plain = hashOf(contents.get('plain') ?? Buffer.alloc(0));
+  const nothing = { same: false, content: undefined };
+
+  const [same, differing, linked, ...none] = await Promise.all([
+    Promise.all([...contents].map(([name, content]) => host.compare(join(root, name), hashOf(content), 0))),
+    Promise.all(names.map((name) => host.compare(join(root, name), other, 5))),
+    host.compare(join(root, 'link'), plain, 0),
+    host.compare(join(root, 'plain'), other, 4),
+    host.compare(join(root, 'nothing'), other, 5),
+    host.compare(root, other, 1e6),
+  ]);
+  expect(same).toEqual(names.map(() => ({ same: true })));
+  expect(differing).toEqual([...contents.values()].map((content) => ({ same: false, content })));
+  expect(linked).toEqual({ same: true });
+  expect(none).toEqual([nothing, nothing, nothing]);
+  expect(connection.execs).toBe(1);
+});
+
+test('compare: all of them the same, or none there', async () => {
+  const { host } = await open();
+  const root = temporaryDirectory();
+  writeFileSync(join(root, 'empty'), '');
+  const empty = createHash('sha256').digest('hex');
+  expect(await host.compare(join(root, 'empty'), empty, 0)).toEqual({ same: true });
+  expect(await host.compare(join(root, 'none'), empty, 0)).toEqual({ same: false, content: undefined });
+});
+
+test('compare: a host that cannot hash says so, and not that they differ', async () => {
+  standInFor('sha256sum', 'echo "libcrypto.so.3: cannot open" >&2; exit 127');
+  await expect((await open()).host.compare('/etc/passwd', '', 0)).rejects.toThrow('sha256sum: libcrypto.so.3: cannot');
+});
+
+test('compare: files that change while they are read are read one by one', async () => {
+  const root = temporaryDirectory();
+  for (const name of ['a', 'b']) writeFileSync(join(root, name), name);
+  standInFor('wc', `PATH=\${PATH#*:}; wc "$@"; case "$*" in *${root}/a*) echo more >> ${root}/a;; esac`);
+  const { connection, host } = await open();
+  const compared = await Promise.all(['a', 'b'].map((name) => host.compare(join(root, name), '', 10)));
+  expect(compared.map((one) => !one.same && one.content?.toString())).toEqual(['amore\n', 'b']);
+  expect(connection.execs).toBe(2);
+});
+
 test('read: only files that are not there, and files of the kernel', async () => {
   const { host } = await open();
   expect(await host.read('/nothing')).toBeUndefined();

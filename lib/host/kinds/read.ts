@@ -11,6 +11,13 @@ export async function readFile(batch: Batch, path: string): Promise<Buffer | und
   return content === unsure ? readAlone(batch, path) : content;
 }
 
+/** Shell: sends the files that are its arguments, whose numbers are in $__n. */
+export const sendContents = `echo $__n
+[ $# = 0 ]&&exit 0
+wc -c -- "$@"
+echo
+cat -- "$@"`;
+
 /**
  * One `wc` and one `cat` over all files. First come the numbers of the paths that are files, then their sizes, then an empty
  * line and the contents one after another.
@@ -25,19 +32,20 @@ __i=$((__i+1))
 __n="$__n $__i"
 set -- "$@" "$__f"
 done
-echo $__n
-[ $# = 0 ]&&exit 0
-wc -c -- "$@"
-echo
-cat -- "$@"`,
+${sendContents}`,
   answers(output, paths) {
-    const contents = parse(output.bytes, paths);
+    const contents = parseContents(output.bytes, paths);
     return contents && output.ok ? contents : new Map(paths.map((path) => [path, unsure]));
   },
   absent: () => undefined,
 };
 
-function parse(bytes: Buffer, paths: readonly string[]): Map<string, Buffer> | undefined {
+/**
+ * Contents as the host sends them: numbers of those that are there, counted from 1, their sizes, an empty line, and the bytes.
+ *
+ * @returns undefined where they do not fit their sizes
+ */
+export function parseContents(bytes: Buffer, paths: readonly string[]): Map<string, Buffer> | undefined {
   const firstEnd = bytes.indexOf(10);
   const present = bytes.subarray(0, firstEnd).toString().split(' ').filter(Boolean);
   if (present.length === 0) return new Map();
@@ -58,7 +66,8 @@ function parse(bytes: Buffer, paths: readonly string[]): Map<string, Buffer> | u
   return at === bytes.length ? contents : undefined;
 }
 
-async function readAlone(batch: Batch, path: string): Promise<Buffer | undefined> {
+/** @throws Error when the file is there and cannot be read */
+export async function readAlone(batch: Batch, path: string): Promise<Buffer | undefined> {
   const output = await batch.run(`[ -f ${quote(path)} ]||exit 66\ncat -- ${quote(path)}`, readTimeout);
   if (output.ok) return output.bytes;
   if (output.exitCode === 66) return undefined;
