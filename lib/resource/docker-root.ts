@@ -31,30 +31,35 @@ export interface DockerRoot {
  */
 export function dockerRoot({ root, mountPoint, equals = [] }: DockerRoot): Resource {
   const name = `docker root is ${root}`;
+  const check = async (host: Reader): Promise<Verdict> => {
+    const [until, unfinished, mounted, now] = await Promise.all([
+      untilDockerRuns(host),
+      isUnfinished(host),
+      host.$`mountpoint --quiet ${mountPoint}`,
+      // A stopped engine is not asked: its socket would start it.
+      host.$`systemctl is-active --quiet docker.service && r=$(docker info --format ${'{{.DockerRootDir}}'}) && echo "$r" && stat --format %m -- "$r"`,
+    ]);
+    if (unfinished) return unfinishedVerdict;
+    if (until) return until;
+    if (!mounted.ok) return unknownUntil(`a disk is mounted at ${mountPoint}`);
+    const [folder, disk] = now.lines();
+    if (folder === undefined || disk === undefined) return unknownUntil('the docker engine answers');
+    return [mountPoint, ...equals].includes(disk) ? ok : drift([{ what: 'docker root', was: folder, wanted: root }]);
+  };
   return {
     name,
     changes: () => [unitChange('docker.service')],
-
-    async check(host) {
-      const [until, unfinished, mounted, now] = await Promise.all([
-        untilDockerRuns(host),
-        isUnfinished(host),
-        host.$`mountpoint --quiet ${mountPoint}`,
-        // A stopped engine is not asked: its socket would start it.
-        host.$`systemctl is-active --quiet docker.service && r=$(docker info --format ${'{{.DockerRootDir}}'}) && echo "$r" && stat --format %m -- "$r"`,
-      ]);
-      if (unfinished) return unfinishedVerdict;
-      if (until) return until;
-      if (!mounted.ok) return unknownUntil(`a disk is mounted at ${mountPoint}`);
-      const [folder, disk] = now.lines();
-      if (folder === undefined || disk === undefined) return unknownUntil('the docker engine answers');
-      return [mountPoint, ...equals].includes(disk) ? ok : drift([{ what: 'docker root', was: folder, wanted: root }]);
-    },
+    check,
 
     async apply(host) {
       const copier = packages('rsync');
       if ((await copier.check(host)).is !== 'ok') await copier.apply(host);
-      if (!(await isUnfinished(host))) await begin(host, root);
+      // A move that was given up is at its end as well, and begun anew.
+      if (await isUnfinished(host)) {
+        await finish(host, name);
+        if ((await check(host)).is !== 'drift') return;
+      }
+      await begin(host, root);
       await finish(host, name);
     },
   };

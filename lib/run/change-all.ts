@@ -53,9 +53,8 @@ export async function changeAll<V>(
     const moved = hosts.some((host) => host.changed > 0);
     await mapWithForks(ready, options.forks, (host) =>
       host.timed(async () => {
-        const items = itemsOf(host, play);
-        if (moved && !ask.interrupted()) await host.look(items);
-        const why = await converge(host, items, ask);
+        if (moved) host.state += 1;
+        const why = await converge(host, itemsOf(host, play), ask);
         if (why) host.stop(play.name, why);
       }),
     );

@@ -11,6 +11,8 @@ export interface Item {
   readonly resource: Resource;
   /** undefined before the first look. An error thrown by the check stands in for a verdict. */
   seen: Verdict | CheckError | undefined;
+  /** Of which state of the host that was, by `HostRun.state`. */
+  seenIn: number;
 }
 
 /** A check that threw. */
@@ -29,6 +31,8 @@ export class HostRun {
   readonly #counts: Record<Outcome, number> = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
   items: readonly Item[] = [];
   stopped: string | undefined;
+  /** Goes up with each change that may show here: what was seen before it may not be true any more. */
+  state = 0;
   readonly #done = new Set<Step>();
   #seconds = 0;
 
@@ -68,8 +72,10 @@ export class HostRun {
 
   /** Looks at the items, all in one tick so that their reads travel together. */
   async look(items: readonly Item[]): Promise<void> {
+    const { state } = this;
     await Promise.all(
       items.map(async (item) => {
+        item.seenIn = state;
         try {
           item.seen = await item.resource.check(this.#session.reader);
         } catch (error) {

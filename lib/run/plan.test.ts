@@ -30,6 +30,7 @@ async function planned(resources: readonly Resource[]) {
     step: { host: 'h', play: 'p', role: 'r', resource: resource.name },
     resource,
     seen: undefined,
+    seenIn: -1,
   }));
   await host.look(host.items);
   return planOf(host);

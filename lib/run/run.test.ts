@@ -95,6 +95,56 @@ test('changes what drifts, in order, and a second run changes nothing', async ()
   expect(second.outcomes).toEqual(['h1 a ok', 'h1 b ok', 'h1 c ok']);
 });
 
+/** That many things that are missing. */
+const many = (made: Set<string>, prefix: string, count: number) =>
+  Array.from({ length: count }, (_, at) => thing(made, `${prefix}${at}`));
+
+test('nothing is judged by a look from before the last change, however far down the list it stands', async () => {
+  const made = new Set(['kept', 'm4']);
+  const breaks = task('breaks', {
+    check: async () => (made.has('kept') ? drift('it is there') : ok),
+    apply: async (host) => (host as Making).make?.(() => made.delete('kept')),
+  });
+  const brings: Resource = { ...thing(made, 'brings'), apply: async () => void made.add('brings').add('brought') };
+  const all = [
+    breaks,
+    ...many(made, 'm', 8),
+    thing(made, 'kept'),
+    brings,
+    ...many(made, 'n', 8),
+    thing(made, 'brought'),
+  ];
+  const { outcomes } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => all)] })],
+    inventoryOf({ one: ['h1'] }),
+  );
+  expect(outcomes.filter((outcome) => !/ [mn]\d changed$/.test(outcome))).toEqual([
+    'h1 breaks changed',
+    'h1 m4 ok',
+    'h1 kept changed',
+    'h1 brings changed',
+    'h1 brought ok',
+  ]);
+});
+
+test('a first run looks at each thing a few times, not once for every change', async () => {
+  const made = new Set<string>();
+  let looks = 0;
+  const counted = many(made, 'm', 100).map((one) => ({
+    ...one,
+    check: (host: Reader) => {
+      looks += 1;
+      return one.check(host);
+    },
+  }));
+  await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => counted)] })],
+    inventoryOf({ one: ['h1'] }),
+  );
+  expect(made.size).toBe(100);
+  expect(looks).toBeLessThanOrEqual(500);
+});
+
 test('check mode tells what would change and what cannot be told, and changes nothing', async () => {
   const made = new Set<string>();
   const plays = [

@@ -14,6 +14,7 @@
 #   phase         what is being done, in words
 #   old-copy      after a move: where the old data still is
 #   copy          which folder was made here to copy into: only in that one is anything ever removed
+#   without-disk  what the engine made below the mount point when the disk had gone; moved here from there, empty of anybody's data
 set -eu
 umask 077
 export LC_ALL=C
@@ -21,10 +22,20 @@ export LC_ALL=C
 state=/var/lib/rpc-node/docker-root
 settings=/etc/docker/daemon.json
 
+# "from" last: without it nothing is unfinished. "to" before it: a move of which only "from" is left is over.
+forget() {
+  rm -f "$state/settings.old" "$state/settings.new" "$state/running" "$state/held" "$state/empty" \
+    "$state/needed" "$state/free" "$state/phase"
+  rm -f "$state/to"
+  rm -f "$state/mount" "$state/from"
+}
+
 [ -e "$state/from" ] || exit 0
+if [ ! -e "$state/to" ]; then forget; exit 0; fi
 from=$(cat "$state/from")
 to=$(cat "$state/to")
 mount=$(cat "$state/mount")
+began=$(date +%s)
 if [ -e "$settings" ]; then settings=$(readlink -f "$settings"); fi
 
 phase() { echo "$1"; printf '%s\n' "$1" > "$state/phase"; }
@@ -65,11 +76,11 @@ start_containers() {
   done < "$state/running"
 }
 
-# `from` last: without it nothing is unfinished.
-forget() {
-  rm -f "$state/settings.old" "$state/settings.new" "$state/running" "$state/held" "$state/empty" \
-    "$state/needed" "$state/free" "$state/phase" "$state/mount" "$state/to"
-  rm -f "$state/from"
+# An engine that was started just when its disk went away began anew below the mount point, and the disk could not be mounted there
+# again. Only what was born since this began, which can hold nothing else.
+clear_mount_point() {
+  if is_disk_there || [ ! -d "$to" ] || [ "$(root_now)" = "$to" ]; then return 0; fi
+  if [ "$(stat -c %W "$to")" -ge "$began" ]; then mv "$to" "$state/without-disk.$began"; fi
 }
 
 # Whatever goes wrong, the engine runs again from where it was.
@@ -88,6 +99,7 @@ put_back() {
     echo 'what is wrong has to be mended first: see systemctl status docker' >&2
   elif start_engine; then
     start_containers
+    clear_mount_point
     forget
     echo "docker runs from $from as before; nothing was lost" >&2
   else
@@ -99,8 +111,12 @@ trap put_back EXIT
 trap 'exit 143' HUP INT TERM
 
 copy() {
+  # From inside the new folder: by its name, a copy could go to the disk below when this one goes away.
+  cd "$to"
+  need_disk
   # Hard links, ACLs, extended attributes (the overlay's own among them), holes; nothing of other file systems.
-  rsync --archive --hard-links --acls --xattrs --sparse --numeric-ids --one-file-system --delete --exclude=/lost+found "$@" "$from/" "$to/"
+  rsync --archive --hard-links --acls --xattrs --sparse --numeric-ids --one-file-system --delete --exclude=/lost+found "$@" "$from/" ./
+  cd /
 }
 
 move() {
@@ -158,9 +174,9 @@ move() {
   sync -f "$to"
 
   phase 'comparing the copy with the data of docker'
-  different=$(copy --dry-run --checksum --itemize-changes | head -n 5)
+  different=$(copy --dry-run --checksum --itemize-changes)
   [ -z "$different" ] || fail "the copy differs from the data of docker:
-$different"
+$(printf '%s\n' "$different" | head -n 5)"
 
   need_disk
 
