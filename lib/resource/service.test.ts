@@ -25,7 +25,7 @@ test('a unit that somebody has masked is left so, and told', async () => {
 test('a unit that does not start, or does not stay up, is told with the end of its journal', async () => {
   const journal = [/^journalctl/, 'Fatal error: Could not open configuration file\n'] as const;
   const refuses = toldHost(
-    [journal, [/^systemctl start/, { exitCode: 1, stderr: 'Job for chrony.service failed.' }], [/^systemctl/, '']],
+    [journal, [/systemctl start/, { exitCode: 90, stderr: 'Job for chrony.service failed.\n' }]],
     { unit: async () => stoppedUnit },
   );
   await expect(service('chrony').running().apply(refuses)).rejects.toMatchObject({
@@ -33,7 +33,7 @@ test('a unit that does not start, or does not stay up, is told with the end of i
       'chrony.service did not start: Job for chrony.service failed.\nFatal error: Could not open configuration file',
     hint: 'see systemctl status chrony.service',
   });
-  const ends = toldHost([journal, [/^systemctl/, '']], {
+  const ends = toldHost([journal, [/systemctl start/, { exitCode: 90 }]], {
     unit: async () => ({ ...stoppedUnit, active: 'failed', sub: 'failed' }),
   });
   await expect(service('chrony').running().apply(ends)).rejects.toThrow(

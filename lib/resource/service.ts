@@ -1,5 +1,4 @@
 import type { Reader, Stat, UnitState, Writer } from '../host/host.ts';
-import { CommandFailed } from '../host/output.ts';
 import { exitCode, Problem } from '../problem.ts';
 import { fileChange, unitChange } from './change.ts';
 import { type Difference, drift, ok, type Resource, unknownUntil } from './resource.ts';
@@ -16,6 +15,12 @@ export interface ServiceResource extends Resource {
   restartedAfter(...paths: readonly string[]): ServiceResource;
 }
 
+interface Seen {
+  readonly state: UnitState;
+  /** Files that changed after the unit was started. */
+  readonly newer: readonly string[];
+}
+
 interface Wanted {
   readonly enabled: boolean;
   readonly running: boolean;
@@ -25,8 +30,8 @@ interface Wanted {
 /** systemd's words for what needs no `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
 const counted = ['enabled', 'static', 'alias', 'generated'];
 
-/** A program that ends at once, for its configuration say, has ended after so long. Seconds. */
-const settleSeconds = 1;
+/** Exit code of our own commands where a unit does not start, or does not stay up. */
+const notUp = 90;
 
 /** @param name a unit's name; without a suffix it is a service */
 export function service(name: string): ServiceResource {
@@ -34,9 +39,11 @@ export function service(name: string): ServiceResource {
 }
 
 function make(unit: string, wanted: Wanted): ServiceResource {
-  const look = async (host: Reader) => {
+  let last: (Seen & { readonly host: string }) | undefined;
+  const look = async (host: Reader): Promise<Seen> => {
     const [state, ...stats] = await Promise.all([host.unit(unit), ...wanted.files.map((path) => host.stat(path))]);
-    return { state, newer: newerFiles(wanted.files, stats, state) };
+    last = { host: host.name, state, newer: newerFiles(wanted.files, stats, state) };
+    return last;
   };
 
   return {
@@ -55,36 +62,41 @@ function make(unit: string, wanted: Wanted): ServiceResource {
     },
 
     async apply(host) {
-      const { state, newer } = await look(host);
+      const { state, newer } = last?.host === host.name ? last : await look(host);
       if (state.load === 'masked') {
         throw new Problem(`${unit} is masked: somebody has forbidden it to start`, {
           hint: `find out why; then systemctl unmask ${unit}`,
           code: exitCode.failed,
         });
       }
-      await host.run`systemctl daemon-reload`;
-      if (wanted.enabled && !counted.includes(state.enabled)) await host.run`systemctl enable ${unit}`;
-      if (isActive(state) && newer.length > 0) await start(host, 'restart', unit);
-      else if (!isActive(state) && wanted.running) await start(host, 'start', unit);
+      const enable = wanted.enabled && !counted.includes(state.enabled);
+      if (isActive(state) && newer.length > 0) await start(host, 'restart', unit, enable);
+      else if (!isActive(state) && wanted.running) await start(host, 'start', unit, enable);
+      else if (enable) await host.run`systemctl enable ${unit}`;
     },
   };
 }
 
-/** Starts or restarts a unit, and stays to see that it lives. @throws Problem with the end of its journal where it does not */
-async function start(host: Writer, verb: 'start' | 'restart', unit: string): Promise<void> {
+/**
+ * Starts or restarts a unit, and stays to see that it lives: one that does not tell when it is up, and has no use for its
+ * configuration, say, has ended a second later. To enable one makes systemd read its files again, too.
+ *
+ * @throws Problem with the end of its journal where it does not
+ */
+async function start(host: Writer, verb: 'start' | 'restart', unit: string, enable: boolean): Promise<void> {
   // A unit that failed too often refuses to start until that is forgotten.
-  await host.run({ allow: [0, 1] })`systemctl reset-failed ${unit}`;
-  const begun = await host.run`systemctl ${verb} ${unit}`.catch((error: unknown) => {
-    if (error instanceof CommandFailed) return error.output;
-    throw error;
-  });
-  if (begun.ok) await host.sleep(settleSeconds);
+  const begun = await host.run({ allow: [0, notUp] })`
+    systemctl ${enable ? ['--quiet', 'enable', unit] : ['daemon-reload']} || exit
+    systemctl reset-failed ${unit} 2>/dev/null
+    systemctl ${verb} ${unit} || exit ${notUp}
+    case $(systemctl show --property Type ${unit}) in Type=simple | Type=exec | Type=idle) sleep 1 ;; esac
+    systemctl is-active --quiet ${unit} || exit ${notUp}`;
+  if (begun.ok) return;
   const [state, journal] = await Promise.all([
     host.unit(unit),
     host.$`journalctl --no-pager --quiet -o cat -n 8 -u ${unit}`,
   ]);
-  if (begun.ok && isActive(state)) return;
-  const cause = begun.ok ? `it is ${state.active} (${state.sub})` : begun.stderr.trim();
+  const cause = begun.stderr.trim() || `it is ${state.active} (${state.sub})`;
   throw new Problem(`${unit} did not ${verb}: ${cause}\n${journal.text()}`.trim(), {
     hint: `see systemctl status ${unit}`,
     code: exitCode.failed,

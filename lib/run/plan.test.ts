@@ -122,6 +122,7 @@ test('the very commands are told, secrets blanked, up to where they depend on wh
       await host.write('/srv/f', 'text', { mode: 0o600, owner: 'root', group: 'root' });
       await host.write('/srv/g', password, { mode: 0o600, owner: 'root', group: 'root' });
       await host.write('/srv/empty', '', { mode: 0o640, owner: 'root', group: 'adm' });
+      await host.rewrite('/etc/hosts', '', 'a\nb\n');
       await host.run({ stdin: password })`psql --command ${'ALTER ROLE x'}`;
       await host.run`echo ${password.reveal()}`;
       if ((await host.stat('/srv/f')) === undefined) throw new Error('it is not there');
@@ -134,6 +135,7 @@ test('the very commands are told, secrets blanked, up to where they depend on wh
     'write /srv/f (4 bytes, mode 0600, root:root)',
     'write /srv/g ([secret], mode 0600, root:root)',
     'set mode 0640, root:adm of /srv/empty',
+    'rewrite /etc/hosts (4 bytes)',
     "psql --command 'ALTER ROLE x' < [secret]",
     'echo [secret]',
   ]);
