@@ -71,11 +71,20 @@ test('what the specification asks of containers and databases is so', async () =
   expect(await stateIndexes()).toEqual(expect.arrayContaining(specifiedIndexes));
 });
 
-test('a second run changes nothing, restarts nothing, touches no file', async () => {
+test('a second run changes nothing, restarts nothing, touches no file, in one connection and two requests a host', async () => {
   const before = await Promise.all(labHosts.flatMap((host) => [started(host), files(host)]));
-  const run = await runPlaybook('deploy', '--inventory', 'lab');
+  const since = Math.floor(Date.now() / 1000);
+  const run = await runPlaybook('deploy', '--inventory', 'lab', '--json');
   expect(run.exitCode, run.output).toBe(0);
-  for (const row of Object.values(summaryOf(run.output))) expect(row).toMatchObject({ changed: '0', failed: '0' });
+  const events = run.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const { hosts } = events.find(({ type }) => type === 'run-finished');
+  expect(hosts).toHaveLength(labHosts.length);
+  for (const host of hosts) expect(host).toMatchObject({ roundTrips: 2, counts: { changed: 0, failed: 0 } });
+  const logins = `journalctl --quiet --since @${since} --unit ssh --output cat | grep -c '^Accepted publickey' || true`;
+  expect(await Promise.all(labHosts.map((host) => onHost(host, logins)))).toEqual(labHosts.map(() => '1'));
   expect(await Promise.all(labHosts.flatMap((host) => [started(host), files(host)]))).toEqual(before);
 });
 
