@@ -1,7 +1,7 @@
 import type { Progress, Reader, UnitState, Writer } from '../host/host.ts';
 import { exitCode, Problem } from '../problem.ts';
 import { pause } from './pause.ts';
-import { describeVerdict, type Resource, type Verdict } from './resource.ts';
+import { describeVerdict, drift, ok, type Resource, type Verdict } from './resource.ts';
 
 /** Scripts of running jobs and what they say of themselves. In memory, so nothing of it outlives a reboot. */
 export const jobDirectory = '/run/rpc-playbooks';
@@ -48,6 +48,28 @@ export function job(name: string, { done, ...work }: Job): Resource {
   };
 }
 
+/**
+ * Long work that is begun before its turn, so that it goes on beside what comes in between. It is waited for where the resource
+ * stands that is the work itself; how it ends is told there.
+ *
+ * @param done whether there is nothing left to begin
+ */
+export function begun(name: string, work: LongWork, done: (host: Reader) => Promise<Verdict>): Resource {
+  const here = new Set<string>();
+  return {
+    name,
+    async check(host) {
+      const [verdict, state] = await Promise.all([done(host), host.unit(`${work.unit}.service`)]);
+      if (verdict.is !== 'drift') return verdict;
+      return isRunning(state) || here.has(host.name) ? ok : drift('not begun');
+    },
+    async apply(host) {
+      await startOrFind(host, work, scriptOf(work));
+      here.add(host.name);
+    },
+  };
+}
+
 /** One run of a unit. */
 interface Run {
   /** The last lines that it wrote. */
@@ -62,7 +84,7 @@ interface Run {
  */
 export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
   const { unit, title } = work;
-  const path = `${jobDirectory}/${unit}.sh`;
+  const path = scriptOf(work);
   const [state, script] = await Promise.all([host.unit(`${unit}.service`), host.read(path)]);
   if (!isRunning(state)) await startOrFind(host, work, path);
   else if (script?.toString() !== work.script) {
@@ -78,6 +100,8 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
   const how = end.result === 'exit-code' ? `exit code ${end.mainExitCode}` : end.result;
   throw new JobFailed(title, `${unit} failed (${how})`, await run.lastWords());
 }
+
+const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
 
 /** Another run may have started the same unit between our look and our start: then that one is watched. */
 async function startOrFind(host: Writer, work: LongWork, path: string): Promise<void> {

@@ -181,6 +181,13 @@ const nodeItself: Tool = {
   command: () => ({ argv: [process.execPath, '-e', '0'], cwd: root, ends: [0] }),
 };
 
+/** Which runs our playbooks, and is a part of every start. */
+const zxItself: Tool = {
+  title: 'zx, starting and ending',
+  cases: ['noop'],
+  command: () => ({ argv: [process.execPath, zx, '--version'], cwd: root, ends: [0] }),
+};
+
 /** In the order of the table. */
 export const tools = {
   ours,
@@ -190,6 +197,7 @@ export const tools = {
   floor,
   'one-exec': oneExec,
   node: nodeItself,
+  zx: zxItself,
 } as const satisfies Readonly<Record<string, Tool>>;
 
 export type ToolName = keyof typeof tools;

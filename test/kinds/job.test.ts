@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Writer } from '../../lib/host/host.ts';
-import { runInUnit } from '../../lib/resource/job.ts';
+import type { Reader, Writer } from '../../lib/host/host.ts';
+import { begun, job, runInUnit } from '../../lib/resource/job.ts';
+import { drift, ok } from '../../lib/resource/resource.ts';
 import { scratchHost } from './scratch.ts';
 
 let host: Writer;
@@ -34,4 +35,32 @@ test('two that begin the same work in one moment do it once', async () => {
   };
   await Promise.all([runInUnit(host, work), runInUnit(host, work), runInUnit(host, work)]);
   expect((await host.$`cat /root/job-test-once`).lines()).toEqual(['begun']);
+});
+
+test('work that is begun early goes on by itself, is waited for in its turn, and done once', async () => {
+  const work = {
+    unit: 'rpc-playbooks-job-test-early',
+    title: 'early',
+    script: 'echo begun >>/root/job-test-early\nsleep 2\ntouch /root/job-test-done\n',
+  };
+  const done = async (reader: Reader) => ((await reader.stat('/root/job-test-done')) ? ok : drift('not done'));
+  const early = begun('early work is under way', work, done);
+  const itself = job('early work is done', { ...work, done });
+  expect(await early.check(host)).toEqual(drift('not begun'));
+  await early.apply(host);
+  expect(await early.check(host)).toEqual(ok);
+  expect(await itself.check(host)).toEqual(drift('not done'));
+  await itself.apply(host);
+  expect(await itself.check(host)).toEqual(ok);
+  expect((await host.$`cat /root/job-test-early`).lines()).toEqual(['begun']);
+});
+
+test('work that was begun early and failed at once is told in its turn, by its own words', async () => {
+  const work = { unit: 'rpc-playbooks-job-test-fails', title: 'fails', script: 'echo oh no >&2\nexit 1\n' };
+  const done = async () => drift('not done');
+  const early = begun('it is under way', work, done);
+  await early.apply(host);
+  await host.run`sleep 0.5`;
+  expect(await early.check(host)).toEqual(ok);
+  await expect(job('it is done', { ...work, done }).apply(host)).rejects.toThrow('failed (exit code 1)\noh no');
 });
