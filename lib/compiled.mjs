@@ -3,6 +3,7 @@
 // connection.
 import { createHash } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -78,6 +79,8 @@ async function compile(entries, folder) {
     mkdirSync(cache, { recursive: true });
     dropOld();
     made = mkdtempSync(join(cache, '.new-'));
+    // Like the sources, it may be read by whoever else runs the project from here.
+    chmodSync(made, 0o777 & ~process.umask());
     write(files, made);
     // It gets its name when all of it is on the disk, and two that compile at once do not meet.
     renameSync(made, folder);
@@ -147,7 +150,7 @@ function write(files, folder) {
   for (const { path, contents } of files) {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, contents, { mode: 0o600 });
+    writeFileSync(file, contents);
     const opened = openSync(file, 'r');
     fsyncSync(opened);
     closeSync(opened);

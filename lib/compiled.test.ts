@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import {
+  chmodSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -53,10 +54,10 @@ const script = `
   console.log([word, connects, isShared(shared), text].join(', '));`;
 
 /** Runs the project in a process of its own. */
-function run(): Promise<{ code: unknown; stdout: string; stderr: string }> {
+function run(as: { uid?: number; gid?: number } = {}): Promise<{ code: unknown; stdout: string; stderr: string }> {
   const env = { ...process.env, TMPDIR: join(project, 'temporary') };
   return new Promise((resolve) => {
-    execFile('node', ['--input-type=module', '-e', script, project], { env }, (error, stdout, stderr) =>
+    execFile('node', ['--input-type=module', '-e', script, project], { env, ...as }, (error, stdout, stderr) =>
       resolve({ code: error?.code ?? 0, stdout: stdout.trim(), stderr }),
     );
   });
@@ -85,6 +86,13 @@ test('a source that changed is compiled again, even where its size and time are 
   utimesSync(file, atime, mtime);
   expect(statSync(file)).toMatchObject({ size, mtime });
   expect((await run()).stdout).toBe('two, , false, beside it');
+});
+
+test('what one user has compiled, another can run', async () => {
+  await run();
+  chmodSync(project, 0o755);
+  expect(await run({ uid: 65534, gid: 65534 })).toEqual(good);
+  expect(readdirSync(cache)).toHaveLength(1);
 });
 
 test('several that start in one moment all run, and leave one result', async () => {
