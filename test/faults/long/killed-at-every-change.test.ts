@@ -13,6 +13,9 @@ import { type Fingerprint, fingerprint } from './fingerprint.ts';
 
 const killer = fileURLToPath(new URL('./kill-at-boundary.mjs', import.meta.url));
 
+/** What is only waited for, and may have come about by itself when the next run looks. */
+const waits = / (the clock is synchronised|[\w-]+ accepts connections|[\w-]+ stays up)$/;
+
 /** Of the deployment that nobody disturbed. */
 let undisturbed: Fingerprint;
 let applySeconds: Record<string, number>;
@@ -52,7 +55,7 @@ describe('the controller is killed (SIGKILL)', () => {
       expect(run.exitCode, `after ${before.trim().split('\n').at(-1)}:\n${run.output}`).toBe(null);
     }
     const boundaries = readFileSync(file, 'utf8').trim().split('\n');
-    const changes = Object.keys(applySeconds);
+    const changes = Object.keys(applySeconds).filter((change) => !waits.test(change));
     for (const change of changes) expect(boundaries.join('\n')).toContain(JSON.stringify(change));
     measured(task, `${boundaries.length} runs killed at ${changes.length} changes`);
     const again = await runPlaybook('deploy', '-i', inventory, '--check');
