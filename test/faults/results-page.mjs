@@ -16,7 +16,9 @@ export function withResults(page, results, day) {
   const [before = '', after = ''] = page.split(mark);
   const sections = sectionsOf(after);
   for (const result of results) {
-    if (result.status !== 'passed' && result.status !== 'failed') continue;
+    // One that could not be run says why; others were not meant to run now.
+    const wasRun = result.status === 'passed' || result.status === 'failed';
+    if (!wasRun && !result.meta.measured) continue;
     const suite = result.ancestorTitles.join(', ');
     const title = `${suite.charAt(0).toUpperCase()}${suite.slice(1)}`;
     const rows = sections.get(title) ?? new Map();
@@ -43,7 +45,7 @@ function sectionsOf(text) {
 
 /** @param {Result} result @param {string} day */
 function row({ title, status, duration = 0, meta }, day) {
-  const result = [status, meta.measured].filter(Boolean).join(': ');
+  const result = [status === 'skipped' ? 'not run' : status, meta.measured].filter(Boolean).join(': ');
   const seconds = (duration / 1000).toFixed(duration < 10_000 ? 1 : 0);
   return `| ${cell(title)} | ${cell(result)} | ${seconds} s | ${day} |`;
 }

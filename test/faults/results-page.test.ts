@@ -12,7 +12,12 @@ const result = (title: string, status: string, measured?: string) => ({
 test('results stand in the table of their suite, and those of tests that did not run now stay', () => {
   const first = withResults(
     '# Page\n\n<!-- table -->\nNot run yet.\n',
-    [result('one', 'passed', 'told after 60 s'), result('two|three', 'failed'), result('four', 'skipped')],
+    [
+      result('one', 'passed', 'told after 60 s'),
+      result('two|three', 'failed'),
+      result('four', 'skipped'),
+      result('five', 'skipped', 'nobody answers'),
+    ],
     '2024-05-01',
   );
   expect(first).toBe(`# Page
@@ -25,6 +30,7 @@ test('results stand in the table of their suite, and those of tests that did not
 |---|---|---|---|
 | one | passed: told after 60 s | 1.2 s | 2024-05-01 |
 | two\\|three | failed | 1.2 s | 2024-05-01 |
+| five | not run: nobody answers | 1.2 s | 2024-05-01 |
 `);
   const second = withResults(first, [result('two|three', 'passed')], '2024-06-01');
   expect(second).toBe(first.replace('failed | 1.2 s | 2024-05-01', 'passed | 1.2 s | 2024-06-01'));

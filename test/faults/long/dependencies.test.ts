@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { measured } from '../measured.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -11,6 +12,13 @@ beforeAll(() => {
   clone = mkdtempSync('/var/tmp/fresh-clone-');
 });
 afterAll(() => rmSync(clone, { recursive: true, force: true }));
+
+/** What npm audit prints: findings, or why there are none. */
+interface Audit {
+  readonly message?: string;
+  readonly error?: { readonly summary?: string };
+  readonly metadata?: { readonly vulnerabilities?: Readonly<Record<string, number>> };
+}
 
 interface Lock {
   readonly packages: Readonly<
@@ -41,6 +49,18 @@ describe('dependencies', () => {
     >;
     for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies }))
       expect(version, name).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+
+  test('npm audit finds nothing high in what the playbooks are run with', ({ task, skip }) => {
+    const words = ['audit', '--omit=dev', '--audit-level=high', '--json'];
+    const { stdout, status } = spawnSync('npm', words, { cwd: root, encoding: 'utf8' });
+    const { error, message, metadata } = JSON.parse(stdout) as Audit;
+    if (error || message) {
+      measured(task, `the registry at hand answers no audit (${(message ?? error?.summary ?? '').split(' - ')[0]})`);
+      skip();
+    }
+    expect(metadata?.vulnerabilities).toMatchObject({ high: 0, critical: 0 });
+    expect(status).toBe(0);
   });
 
   test('a fresh clone is set up by npm ci --ignore-scripts, and its unit tests pass', { timeout: 600_000 }, () => {
