@@ -20,10 +20,14 @@ async function ofHost(host: LabHost): Promise<Record<string, string>> {
       host,
       `systemctl list-unit-files --no-pager --no-legend
        systemctl list-units --type=service,timer,mount --state=active,failed --no-pager --no-legend --plain |
-         cut -d ' ' -f 1 | grep -v '^user\\|^session\\|^apt-daily\\|^dpkg-db\\|^systemd-tmpfiles-clean'
-       readlink /etc/localtime`,
+         cut -d ' ' -f 1 | grep -v '^user\\|^session\\|^apt-daily\\|^dpkg-db\\|^systemd-tmpfiles-clean\\|^run-credentials\\|docker-overlay2-\\|docker-netns-'
+       readlink /etc/localtime
+       sed 's/UUID=[^ ]*/UUID=of-the-disk/' /etc/fstab`,
     ),
-    onHost(host, `docker info --format '{{.DockerRootDir}} {{.RegistryConfig.IndexConfigs}} {{.LiveRestoreEnabled}}'`),
+    onHost(
+      host,
+      `docker info --format '{{.DockerRootDir}} {{json .RegistryConfig.IndexConfigs}} {{.LiveRestoreEnabled}}'`,
+    ),
     ...containersOf[host].map((name) => onHost(host, `docker inspect ${name}`)),
   ]);
   const named = containersOf[host].map((name, at) => [`container ${name}`, configurationOf(containers[at] ?? '')]);
@@ -32,7 +36,7 @@ async function ofHost(host: LabHost): Promise<Record<string, string>> {
 
 /** Files that a run may write, with mode, owner and checksum. Left out are a machine's own identity and what others keep there. */
 const listed = `
-  identity='^/etc/(machine-id|hostname|hosts|resolv.conf|mtab|ssh/ssh_host_.*|docker/key.json|.*-|\\.updated|ld.so.cache)( |$)'
+  identity='^/etc/(machine-id|hostname|hosts|resolv.conf|mtab|fstab|ssh/ssh_host_.*|docker/key.json|.*-|\\.updated|ld.so.cache)( |$)'
   for folder in /etc /opt /root /home /srv /usr/local /data; do
     find "$folder" -xdev \\( -path /data/docker -o -path /data/snapshot/source -o -path '/data/*/_data' -o -name pgdata \\
       -o -path '/data/*db/*' -o -name .cache -o -name go -o -name lost+found -o -name '*.log' \\) -prune -o -printf '%p %y %m %u %g %l\\n'
@@ -42,7 +46,7 @@ const listed = `
 
 interface Inspected {
   readonly Config: { readonly Labels: Readonly<Record<string, string>> };
-  readonly HostConfig: unknown;
+  readonly HostConfig: { readonly Binds: readonly string[] | null };
   readonly State: { readonly Status: string };
   readonly RestartCount: number;
 }
@@ -55,7 +59,9 @@ function configurationOf(inspected: string): string {
   own.Labels = Object.fromEntries(
     Object.entries(Config.Labels).filter(([key]) => !/oneoff|container-number/.test(key)),
   );
-  return JSON.stringify({ Config: own, HostConfig, status: State.Status }, sorted, 1);
+  // Compose gives them in any order; none lies within another.
+  const host = { ...HostConfig, Binds: HostConfig.Binds?.toSorted() };
+  return JSON.stringify({ Config: own, HostConfig: host, status: State.Status }, sorted, 1);
 }
 
 /** Keys in the order of the alphabet: the engine's own is not always the same. */
@@ -88,7 +94,7 @@ async function ofDatabases(): Promise<Fingerprint> {
 select 'table', schemaname, tablename, tableowner from pg_tables where schemaname in ('state', 'public') order by 1, 2, 3;
 select 'index', indexdef from pg_indexes where schemaname in ('state', 'public') order by 2;
 select 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid) from pg_constraint order by 2::text, 3;
-select 'mark', regexp_replace(shobj_description(oid, 'pg_database'), '"table":\\d+', '"table":N') from pg_database where datname = current_database();
+select 'mark', regexp_replace(shobj_description(oid, 'pg_database'), '"(at|table)": [^,]+', '', 'g') from pg_database where datname = current_database();
 select 'owner', datname, pg_get_userbyid(datdba) from pg_database order by 2;
 SQL`,
     );
