@@ -4,8 +4,8 @@ import type { Store } from './restored.ts';
 
 /**
  * How far a restore is: what is being copied or indexed, and how much of both archives was read. What is read is seen from the
- * kernel, by the offset at which pg_restore has an archive open: it does not say itself, and how large the databases become is not
- * known. The host sees the processes of containers, too.
+ * kernel, by the offset at which pg_restore has an archive open, or by what its jobs have read: it does not say itself, and how large
+ * the databases become is not known. The host sees the processes of containers, too.
  *
  * @param stores in the order in which they are restored
  * @returns bytes of the archives, compressed as they are
@@ -17,9 +17,10 @@ export async function restoreProgress(host: Reader, stores: readonly Store[]): P
     ...stores.map(({ archive }) => host.stat(archive.path)),
   ]);
   const sizes = files.map((file) => file?.size ?? 0);
-  const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
   if (!read) return { what };
-  return { what, done: sum(sizes.slice(0, read.store)) + read.offset, total: sum(sizes), unit: 'bytes' };
+  // What is read again from one job's place to another's does not count.
+  const done = Math.min(sum(sizes.slice(0, read.store)) + read.bytes, sum(sizes.slice(0, read.store + 1)));
+  return { what, done, total: sum(sizes), unit: 'bytes' };
 }
 
 async function phase(host: Reader, stores: readonly Store[]): Promise<string> {
@@ -36,24 +37,45 @@ async function phase(host: Reader, stores: readonly Store[]): Promise<string> {
   return copied ? `restoring, filling ${copied}` : 'restoring';
 }
 
-/** @returns which of the archives is open, and at what offset; undefined where pg_restore does not run, or only lists one */
+/**
+ * With several jobs pg_restore reads the archive in as many processes, each from one place to another: then it is what they have read
+ * that counts, as long as all of them are there: one that has ended takes its count along. Their parent reads the table of contents
+ * alone.
+ *
+ * @returns which of the archives is open, and how much of it was read; undefined where pg_restore does not run, or only lists one
+ */
 async function bytesRead(
   host: Reader,
   stores: readonly Store[],
-): Promise<{ store: number; offset: number } | undefined> {
+): Promise<{ store: number; bytes: number } | undefined> {
   // A process may end between two looks at it: that is no error.
   const output = await host.$`
+    number() { sed -n "s/^$1:[[:space:]]*//p" "$2" 2>/dev/null; }
     for pid in $(pgrep -x pg_restore); do
-      tr '\\0' '\\n' </proc/$pid/cmdline 2>/dev/null | grep -q -x -e --list && continue
+      words=$(tr '\\0' '\\n' </proc/$pid/cmdline 2>/dev/null)
+      printf '%s\\n' "$words" | grep -q -x -e --list && continue
+      jobs=$(printf '%s\\n' "$words" | sed -n 's/^--jobs=//p')
+      parent=$(number PPid /proc/$pid/status)
       for archive in ${stores.map(({ archive }) => archive.path)}; do
         for file in /proc/$pid/fd/*; do
           [ "$file" -ef "$archive" ] || continue
-          printf '%s\\t%s\\n' "$(sed -n 's/^pos:[[:space:]]*//p' "/proc/$pid/fdinfo/\${file##*/}")" "$archive"
-          exit
+          if [ "$(cat "/proc/$parent/comm" 2>/dev/null)" = pg_restore ]; then read=$(number rchar /proc/$pid/io)
+          elif [ -n "$jobs" ]; then read=
+          else read=$(number pos "/proc/$pid/fdinfo/\${file##*/}")
+          fi
+          printf '%s\\t%s\\t%s\\n' "$read" "\${jobs:-1}" "$archive"
+          break 2
         done
       done
     done`;
-  const [offset = '', path] = output.stdout.trim().split('\t');
+  const found = output.stdout
+    .split('\n')
+    .map((line) => line.split('\t'))
+    .filter(([bytes = '']) => /^\d+$/.test(bytes));
+  const [, jobs, path] = found[0] ?? [];
   const store = stores.findIndex(({ archive }) => archive.path === path);
-  return store !== -1 && /^\d+$/.test(offset) ? { store, offset: Number(offset) } : undefined;
+  const bytes = found.filter((line) => line[2] === path).map(([read]) => Number(read));
+  return store !== -1 && bytes.length === Number(jobs) ? { store, bytes: sum(bytes) } : undefined;
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
