@@ -149,6 +149,19 @@ test.each<[string, Changes, string | RegExp]>([
     /snapshot\.source is missing: restore_with is source/,
   ],
   [
+    'jobs for a tool that restores by one',
+    [[['vars', 'snapshot', 'restore_jobs'], 4]],
+    /:\d+:\d+: snapshot\.restore_jobs needs restore_with: pg_restore, and restore_with is source/,
+  ],
+  [
+    'more jobs than may be',
+    [
+      [['vars', 'snapshot', 'restore_with'], 'pg_restore'],
+      [['vars', 'snapshot', 'restore_jobs'], 65],
+    ],
+    /snapshot\.restore_jobs/,
+  ],
+  [
     'an address that only some programs take',
     [[['vars', 'network', 'l1_rpc_url'], 'http:///x']],
     /l1_rpc_url must be a web address/,

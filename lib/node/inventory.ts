@@ -263,6 +263,13 @@ function valueProblems(inventory: LoadedInventory<RawVariables>, host: Inventory
       'name the repository and ref, or say restore_with: image',
     );
   }
+  if (vars.snapshot.restore_with !== 'pg_restore' && vars.snapshot.restore_jobs !== undefined) {
+    refuse(
+      ['snapshot', 'restore_jobs'],
+      `snapshot.restore_jobs needs restore_with: pg_restore, and restore_with is ${vars.snapshot.restore_with}`,
+      "leave it out, or say restore_with: pg_restore; the node's own tool restores by one job",
+    );
+  }
   return problems;
 }
 

@@ -17,8 +17,8 @@ const restore: Restore = {
   log: '/data/snapshot/restore.log',
 };
 
-test('it is a POSIX shell script', () => {
-  execFileSync('/bin/sh', ['-n'], { input: restoreScript(restore) });
+test.each([restore.tool, { resources: [] as const, jobs: 4 }])('it is a POSIX shell script', (tool) => {
+  execFileSync('/bin/sh', ['-n'], { input: restoreScript({ ...restore, tool }) });
 });
 
 test('the databases are marked as restored by the script itself, and only at its end', () => {
@@ -27,4 +27,15 @@ test('the databases are marked as restored by the script itself, and only at its
   expect(runs).toBeGreaterThan(script.lastIndexOf("'started'"));
   expect(script.indexOf("'complete'")).toBeGreaterThan(script.lastIndexOf('check_prover'));
   expect(script.lastIndexOf('check_prover')).toBeGreaterThan(runs);
+});
+
+test('pg_restore comes after the marks and before the checks, and one job is none of several', () => {
+  const script = (jobs: number) => restoreScript({ ...restore, tool: { resources: [], jobs } });
+  expect(script(4)).toContain('--jobs=4');
+  expect(script(1)).not.toContain('--jobs');
+  expect(script(4)).not.toContain('/opt/rpc-node/snapshot_restore.toml');
+  const runs = script(4).indexOf('restore prover "$prover_archive"');
+  expect(runs).toBeGreaterThan(script(4).lastIndexOf("'started'"));
+  expect(script(4).lastIndexOf('check_prover')).toBeGreaterThan(runs);
+  expect(script(4).indexOf("'complete'")).toBeGreaterThan(script(4).lastIndexOf('check_prover'));
 });

@@ -2,6 +2,7 @@ import { quote } from '../host/quote.ts';
 import { psqlCommand, sqlLiteral } from '../resource/postgres.ts';
 import type { RestoreTool } from './restore-tool.ts';
 import { toolContainer } from './restore-tool.ts';
+import { leftoversEnd, withNodeTool, withPgRestore } from './restore-ways.ts';
 import { markStatement, type Store } from './restored.ts';
 
 export interface Restore {
@@ -17,12 +18,6 @@ export interface Restore {
   /** Where the tool's own words are kept. */
   readonly log: string;
 }
-
-/**
- * The tool at times skips the hash database and ends with 0 all the same, with a small archive about one time in five: so often it
- * is run at most.
- */
-const attempts = 6;
 
 /** Containers of the node: none may run on a database that is being restored. */
 const nodeContainers = ['sync', 'json-rpc', 'prover'];
@@ -48,12 +43,16 @@ const everythingListed = `
   if problem is not null then raise exception 'not restored: %', problem; end if;`;
 
 /**
- * The restore, as a script for a systemd unit on the database host. Success is what the databases show, for the tool ends with 0
- * whatever happened: everything that the archives list is there, the main tables hold rows, the prover's belong to its user, and
- * the tool told of both successes. Only then, and by this same script, are the databases marked as restored.
+ * The restore, as a script for a systemd unit on the database host. Success is what the databases show, for the node's tool ends with
+ * 0 whatever happened: everything that the archives list is there, the main tables hold rows, the prover's belong to its user, and
+ * what restored them told of success. Only then, and by this same script, are the databases marked as restored.
  */
 export function restoreScript({ state, prover, proverUser, snapshot, tool, configuration, log }: Restore): string {
   const databases = [state, prover].map(({ target }) => sqlLiteral(target.database)).join(', ');
+  const way =
+    'jobs' in tool
+      ? withPgRestore({ jobs: tool.jobs, state: state.target, prover: prover.target, proverUser })
+      : withNodeTool(tool.command, configuration);
   return `set -u
 log=${quote(log)}
 state_archive=${quote(state.archive.path)}
@@ -68,8 +67,13 @@ expected() {
   printf '%s\\n' '\\.'
 }
 reason() { sed -n 's/.*ERROR: *//p' "$1" | head -n 1; }
+first_error() {
+  # That a job has died is told by the others, and at times before it could say why itself.
+  sed -n 's/^pg_restore: error: *//p' "$1" | awk '/^a worker process died/ { died = $0; next } { print; told = 1; exit } END { if (!told) print died ? died : "it did not say why" }'
+}
 
-command -v pg_restore >/dev/null || fail 'pg_restore is not installed, and the restore tool cannot do without: it would drop the database and restore nothing'
+umask 077
+${way.before}
 docker rm --force ${toolContainer} >/dev/null 2>&1
 running=$(docker ps --format '{{.Names}}' | grep -x ${nodeContainers.map((name) => `-e ${name}`).join(' ')} | paste -sd ' ')
 [ -z "$running" ] || fail "these run and use the databases: $running. Stop them first (docker stop $running)"
@@ -78,6 +82,9 @@ select string_agg(distinct host(client_addr), ' ') from pg_stat_activity where d
 SQL
 ) || fail 'state-db does not answer'
 [ -z "$clients" ] || fail "the databases are in use from $clients: stop what runs there first"
+on_state <<'SQL' || fail 'what an interrupted restore left running could not be ended'
+${leftoversEnd(databases)}
+SQL
 
 on_state <<'SQL' || fail 'the state database could not be marked as being restored'
 ${markStatement('started', state.archive, snapshot)}
@@ -114,11 +121,8 @@ SQL
   } | on_prover
 }
 
-umask 077
-: >>"$log"
-attempt=1
-while :; do
-  # What survives the tool's own drop makes its next run fail in silence; and what is dropped here cannot pass for restored.
+# What survives a drop by the node's tool makes its next run fail in silence; and what is dropped here cannot pass for restored.
+empty_databases() {
   on_state <<'SQL' || fail 'the state database could not be emptied'
 set client_min_messages = error;
 drop function if exists public.backup_batch() cascade;
@@ -129,22 +133,10 @@ SQL
 set client_min_messages = error;
 drop schema if exists state cascade;
 SQL
-  before=$(stat -c %s "$log")
-  printf '== restore, attempt %s\\n' "$attempt" >>"$log"
-  ${tool.command} restore --cfg ${quote(configuration)} -is "$state_archive" -ih "$prover_archive" >>"$log" 2>&1
-  code=$?
-  told=$(tail -c "+$((before + 1))" "$log" | grep -ci 'snapshot success')
-  check_state >"$log.check" 2>&1 || fail "the state database is not restored: $(reason "$log.check"). The tool ended with $code, its words are in $log"
-  if check_prover >"$log.check" 2>&1; then
-    [ "$told" -ge 2 ] && break
-    why="it told of $told of 2 successes"
-  else
-    why="it skipped the hash database, or broke off in it: $(reason "$log.check")"
-  fi
-  [ "$attempt" -lt ${attempts} ] || fail "the restore tool failed ${attempts} times: $why. It ended with $code, its words are in $log"
-  echo "the restore tool failed: $why. Once more"
-  attempt=$((attempt + 1))
-done
+}
+
+: >>"$log"
+${way.restore}
 rm -f "$log.check"
 
 on_prover <<'SQL' || fail 'the prover database could not be marked as restored'

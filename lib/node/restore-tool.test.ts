@@ -35,3 +35,12 @@ test('a Go that is too old is told with both versions, and what can be done', as
     hint: 'install a later Go in /usr/local/go/bin, lower snapshot.source.go_version, or set snapshot.restore_with: image',
   });
 });
+
+test.each([
+  [undefined, 4],
+  [1, 1],
+  [16, 16],
+])('pg_restore needs no tool; with restore_jobs %s it restores by %i jobs', (restore_jobs, jobs) => {
+  const vars = { snapshot: { restore_with: 'pg_restore', restore_jobs } } as unknown as Variables;
+  expect(restoreTool(vars, '/x')).toEqual({ resources: [], jobs });
+});

@@ -15,26 +15,44 @@ const goPath = '/usr/local/go/bin';
 /** The container in which the tool runs, where it runs from the node's image. */
 export const toolContainer = 'rpc-node-restore';
 
-/** A tool that restores a snapshot. */
-export interface RestoreTool {
+/** How many jobs restore one archive where nothing is said: the state database has about so many large tables. */
+const usualJobs = 4;
+
+interface NodeTool {
   /** What has to be done to have it. */
   readonly resources: readonly Resource[];
   /** Shell words that run it; the rest of its command line follows. Mounts what it reads where it runs in a container. */
   readonly command: string;
 }
 
+interface PgRestore {
+  readonly resources: readonly [];
+  /** How many tables and indexes of one archive are restored at a time. */
+  readonly jobs: number;
+}
+
+/** What restores a snapshot: the node's own `restore`, or the host's own pg_restore. */
+export type RestoreTool = NodeTool | PgRestore;
+
 /**
  * The node's own `restore`: built from its source (spec, Snapshot recovery), or taken from its image, which has the PostgreSQL 15
- * client too.
+ * client too. Or, in its place, the client of role client-tools.
  *
  * @param configuration path of snapshot_restore.toml
  * @throws TypeError where a build is asked for and no source is named: an inventory is not loaded then
  */
 export function restoreTool(vars: Variables, configuration: string): RestoreTool {
-  return vars.snapshot.restore_with === 'image' ? fromImage(vars, configuration) : fromSource(vars);
+  switch (vars.snapshot.restore_with) {
+    case 'source':
+      return fromSource(vars);
+    case 'image':
+      return fromImage(vars, configuration);
+    case 'pg_restore':
+      return { resources: [], jobs: vars.snapshot.restore_jobs ?? usualJobs };
+  }
 }
 
-function fromImage(vars: Variables, configuration: string): RestoreTool {
+function fromImage(vars: Variables, configuration: string): NodeTool {
   const directory = snapshotDirectory(vars);
   const words = ['docker', 'run', '--rm', '--name', toolContainer, '--network', 'host', '--user', '0:0'];
   const mounts = ['--volume', `${configuration}:${configuration}:ro`, '--volume', `${directory}:${directory}:ro`];
@@ -45,7 +63,7 @@ function fromImage(vars: Variables, configuration: string): RestoreTool {
   };
 }
 
-function fromSource(vars: Variables): RestoreTool {
+function fromSource(vars: Variables): NodeTool {
   const { source } = vars.snapshot;
   if (!source) {
     throw new TypeError('snapshot.source is not set, and the restore tool is to be built from source');

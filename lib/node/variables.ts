@@ -274,9 +274,17 @@ export const variablesSchema = z.strictObject({
         .describe('Day on which both archives were made, YYYY-MM-DD'),
       replace_existing: z.boolean().default(false).describe('Whether a database that holds other data may be dropped'),
       restore_with: z
-        .enum(['source', 'image'])
+        .enum(['source', 'image', 'pg_restore'])
         .default('source')
-        .describe('Build the restore tool from source, or run it from the node image'),
+        .describe(
+          "Build the restore tool from source, run it from the node image, or let the host's own pg_restore do its work, by several jobs",
+        ),
+      restore_jobs: z
+        .int()
+        .min(1)
+        .max(64)
+        .optional()
+        .describe('Tables and indexes of an archive that pg_restore restores at a time; default: 4'),
       source: z
         .strictObject({
           repository: z

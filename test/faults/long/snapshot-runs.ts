@@ -62,10 +62,12 @@ export interface Run {
   /** What the inventory says of them, where that is something else. */
   readonly told?: Partial<Archives>;
   readonly behaviour?: Behaviour;
+  /** What restores them; the lab's usual way where nothing is said. */
+  readonly restoreWith?: 'pg_restore';
 }
 
 /** Starts a deployment of the database host with these archives. */
-export async function start({ archives, told, behaviour }: Run, ...more: readonly string[]) {
+export async function start({ archives, told, behaviour, restoreWith }: Run, ...more: readonly string[]) {
   const served = { ...good, ...archives };
   server.serve({ [names.state]: served.state, [names.prover]: served.prover }, behaviour);
   const said = { ...served, ...told };
@@ -76,6 +78,7 @@ export async function start({ archives, told, behaviour }: Run, ...more: readonl
   const inventory = await labInventoryWith({
     'vars.snapshot.state': source('state'),
     'vars.snapshot.prover': source('prover'),
+    ...(restoreWith && { 'vars.snapshot.restore_with': restoreWith }),
   });
   return startPlaybook('deploy', '-i', inventory, '--limit', 'db-1', ...more);
 }

@@ -176,4 +176,29 @@ describe('a restore goes wrong: nothing starts on what is half restored', () => 
     await refused(ended, words);
     await succeeds();
   });
+
+  test('the prover archive is corrupted, and pg_restore restores it: told at the first time', async () => {
+    const prover = Buffer.from(good.prover);
+    prover.fill(0xff, 5_000_000, 5_004_096);
+    const run = await deploy({ archives: { prover }, restoreWith: 'pg_restore' });
+    await refused(run, /the prover database is not restored: .*pg_restore ended with 1/);
+    await succeeds({ restoreWith: 'pg_restore' });
+  });
+
+  test.each<[what: string, fault: string, words: RegExp]>([
+    ['it is killed half-way', `systemctl kill -s KILL ${unit}`, /rpc-node-restore failed \(signal\)/],
+    ['PostgreSQL is restarted half-way', 'docker restart -t 0 state-db', /not restored|could not be|failed/],
+  ])('pg_restore restores by several jobs, and %s: named, the next run succeeds', async (_, fault, words) => {
+    const run = await start({ restoreWith: 'pg_restore' });
+    await running(unit);
+    await expect
+      .poll(() => stateSql(`select count(*) from pg_stat_activity where application_name = '${unit}'`), {
+        timeout: 60_000,
+        interval: 20,
+      })
+      .not.toBe('0');
+    await onHost('db-1', fault);
+    await refused(await run.ended, words);
+    await succeeds({ restoreWith: 'pg_restore' });
+  });
 });

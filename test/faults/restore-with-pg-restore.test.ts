@@ -1,0 +1,357 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Progress } from '../../lib/host/host.ts';
+import { createReader } from '../../lib/host/reader.ts';
+import { connectLocally } from '../../lib/host/testing.ts';
+import { restoreProgress } from '../../lib/node/restore-progress.ts';
+import { restoreScript } from '../../lib/node/restore-script.ts';
+import type { Store } from '../../lib/node/restored.ts';
+import { type Postgres, startPostgres } from '../postgres.ts';
+
+let postgres: Postgres;
+let folder: string;
+let good: Readonly<Record<'state' | 'prover', string>>;
+const running = new Set<ChildProcess>();
+
+/** Rows of the largest table: enough for a restore to be met at work. */
+const blocks = 100_000;
+const [stateDatabase, proverDatabase, proverUser] = ['state_db', 'prover_db', 'prover_user'];
+
+beforeAll(async () => {
+  postgres = await startPostgres('/var/tmp', { fsync: 'off', max_connections: '40' });
+  folder = mkdtempSync('/var/tmp/pg-restore-test-');
+  postgres.sql('postgres', `create database made_state; create database made_prover; create role ${proverUser} login`);
+  postgres.sql(
+    'made_state',
+    `create schema state;
+     create table state.l2block (block_num bigint primary key, block_hash text);
+     insert into state.l2block select n, encode(sha256(n::text::bytea), 'hex') from generate_series(1, ${blocks}) n;
+     create table state.receipt (tx_hash text primary key, block_num bigint references state.l2block);
+     insert into state.receipt select block_hash, block_num from state.l2block;
+     create index receipt_block_num_idx on state.receipt (block_num);
+     create table state.log as select block_hash as topic0, block_num as n from state.l2block;
+     create index log_topic0_idx on state.log (topic0);
+     create table public.gorp_migrations (id text primary key);
+     insert into public.gorp_migrations values ('0001');
+     create function public.backup_batch() returns trigger language plpgsql as 'begin return new; end';
+     create trigger backup before delete on state.l2block for each row execute function public.backup_batch();`,
+  );
+  postgres.sql(
+    'made_prover',
+    `create schema state; create table state.nodes (hash bytea primary key, data bytea not null);
+     insert into state.nodes select sha256(n::text::bytea), sha256((n + 1)::text::bytea) from generate_series(1, 50000) n;
+     create table state.program (hash bytea primary key, data bytea not null);`,
+  );
+  good = { state: archive('state', 'made_state'), prover: archive('prover', 'made_prover') };
+  // What the script asks of Docker: the server is a container in so far as its mounts are its own.
+  program(
+    'docker',
+    `case "$1" in
+inspect) echo ${postgres.pid} ;;
+exec) shift; [ "$1" = -i ] && shift; shift; exec nsenter --target ${postgres.pid} --mount env PGHOST=${postgres.socket} PGPORT=${postgres.port} "$@" ;;
+esac`,
+  );
+});
+
+afterEach(async () => {
+  for (const each of running) kill(each);
+  await expect.poll(() => clients(), { timeout: 10_000 }).toBe('0');
+  for (const name of [stateDatabase, proverDatabase]) postgres.sql('postgres', `drop database if exists ${name}`);
+});
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await postgres.stop();
+});
+
+function archive(name: string, database: string, format = 'custom'): string {
+  const path = join(folder, `${name}.sql.tar.gz`);
+  dump(path, database, format);
+  return path;
+}
+
+function dump(path: string, database: string, format: string): void {
+  const env = { ...process.env, ...postgres.environment };
+  execFileSync('pg_dump', [`--format=${format}`, `--file=${path}`, database], { env });
+}
+
+function program(name: string, script: string): void {
+  writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(folder, name), 0o755);
+}
+
+/** Two databases as the server's init script leaves them: the prover's own one, that of nobody else. */
+function freshDatabases(): void {
+  postgres.sql(
+    'postgres',
+    `create database ${stateDatabase}; create database ${proverDatabase} owner ${proverUser}; alter user ${proverUser} set search_path to state`,
+  );
+}
+
+const store = (name: 'state' | 'prover', path: string): Store => ({
+  archive: {
+    store: name,
+    url: '',
+    sha256: (name === 'state' ? 'a' : 'b').repeat(64),
+    path,
+    table: name === 'state' ? 'state.l2block' : 'state.nodes',
+  },
+  target: {
+    container: 'state-db',
+    user: postgres.user,
+    database: name === 'state' ? stateDatabase : proverDatabase,
+  },
+});
+const stores = ({ state, prover }: typeof good) => ({ state: store('state', state), prover: store('prover', prover) });
+
+interface Restored {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** Starts the script as its unit would: in a group of its own, to be killed as a whole. */
+function start(archives = good, jobs = 4, path = `${folder}:${process.env.PATH}`) {
+  const script = restoreScript({
+    ...stores(archives),
+    proverUser,
+    snapshot: '2024-05-01',
+    tool: { resources: [], jobs },
+    configuration: '/absent',
+    log: join(folder, 'restore.log'),
+  });
+  // Outside of the server's container, where its socket is not to be seen but through its process.
+  const outside = `mount -t tmpfs tmpfs ${postgres.socket} && exec env PATH="$1" /bin/sh -c "$2"`;
+  const child = spawn('unshare', ['--mount', '/bin/sh', '-c', outside, 'sh', path, script], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  const ended = new Promise<Restored>((resolve) =>
+    child.once('close', (code) => {
+      running.delete(child);
+      resolve({ code, output: output.trim() });
+    }),
+  );
+  return { child, ended };
+}
+
+function kill({ pid }: ChildProcess): void {
+  if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+}
+
+const clients = () =>
+  postgres.sql(
+    'postgres',
+    `select count(*) from pg_stat_activity where datname in ('${stateDatabase}', '${proverDatabase}')`,
+  );
+const marks = () =>
+  postgres.sql(
+    'postgres',
+    `select string_agg(substring(shobj_description(oid, 'pg_database') from '"restore": "(\\w+)"'), ' ' order by datname desc)
+    from pg_database where datname in ('${stateDatabase}', '${proverDatabase}')`,
+  );
+
+/** Everything of the archives is there, and belongs to whom it should. */
+function holdsEverything(): void {
+  const contents = (database: string) =>
+    postgres.sql(
+      database,
+      `select relname, relkind, pg_get_userbyid(relowner) from pg_class where relnamespace = 'state'::regnamespace order by 1;
+       select conname from pg_constraint where connamespace = 'state'::regnamespace order by 1;
+       select tgname from pg_trigger where not tgisinternal;
+       select nspname, pg_get_userbyid(nspowner) from pg_namespace where nspname = 'state'`,
+    );
+  expect(contents(stateDatabase)).toBe(contents('made_state'));
+  expect(contents(proverDatabase)).toBe(contents('made_prover').replaceAll(postgres.user, proverUser));
+  const rows = `select count(*), md5(string_agg(block_hash, '' order by block_num)) from state.l2block;
+    select count(*) from state.receipt; select count(*) from state.log; select count(*) from public.gorp_migrations`;
+  expect(postgres.sql(stateDatabase, rows)).toBe(postgres.sql('made_state', rows));
+  const nodes = `select count(*), md5(string_agg(data, '' order by hash)) from state.nodes`;
+  expect(postgres.sql(proverDatabase, nodes)).toBe(postgres.sql('made_prover', nodes));
+  expect(marks()).toBe('complete complete');
+}
+
+async function succeeds(archives = good, jobs = 4): Promise<void> {
+  const { code, output } = await start(archives, jobs).ended;
+  expect(output).toBe('the snapshot is restored');
+  expect(code).toBe(0);
+  holdsEverything();
+}
+
+/** It failed with these words, and neither database passes for restored. */
+async function fails(archives: typeof good, words: RegExp, path?: string): Promise<void> {
+  const { code, output } = await start(archives, 4, path).ended;
+  expect(output).toMatch(words);
+  expect(code).toBe(1);
+  expect(marks()).not.toContain('complete');
+}
+
+test.each([1, 4, 30])('%i jobs restore both archives whole, a second time as well', async (jobs) => {
+  freshDatabases();
+  await succeeds(good, jobs);
+  await succeeds(good, jobs);
+});
+
+test('an archive that tells no places of its tables, as one that was dumped into a pipe, is restored whole', async () => {
+  freshDatabases();
+  const state = join(folder, 'piped.sql.tar.gz');
+  const env = { ...process.env, ...postgres.environment };
+  execFileSync('sh', ['-c', 'pg_dump --format=custom made_state | cat >"$1"', 'sh', state], { env });
+  await succeeds({ ...good, state });
+});
+
+test('an archive that breaks off: told with its reason at the first time; with a whole one the next run succeeds', async () => {
+  freshDatabases();
+  for (const name of ['state', 'prover'] as const) {
+    const path = join(folder, `half-${name}`);
+    execFileSync('cp', [good[name], path]);
+    truncateSync(path, statSync(path).size / 2);
+    const words = `^the ${name} database is not restored: could not (read from input file: end of file|find block ID \\d+ in archive.*)\\. pg_restore ended with 1, its words are in ${folder}/restore\\.log$`;
+    await fails({ ...good, [name]: path }, new RegExp(words));
+  }
+  expect(
+    postgres.sql(
+      proverDatabase,
+      `select to_regclass('state.program') is null or not exists (select from state.program)`,
+    ),
+  ).toBe('t');
+  await succeeds();
+});
+
+test('a file of another kind, or a dump of another format, is refused before a database is touched', async () => {
+  freshDatabases();
+  await succeeds();
+  const [text, tar] = [join(folder, 'text'), join(folder, 'tar')];
+  writeFileSync(text, 'sorry '.repeat(1000));
+  dump(tar, 'made_prover', 'tar');
+  const words = [
+    [{ ...good, state: text }, /^\S+\/text cannot be restored: input file does not appear to be a valid archive$/],
+    [
+      { ...good, prover: tar },
+      /^\S+\/tar is a dump in the format TAR, and only the custom format can be restored by several jobs$/,
+    ],
+  ] as const;
+  for (const [archives, expected] of words) {
+    const { code, output } = await start(archives).ended;
+    expect(output).toMatch(expected);
+    expect(code).toBe(1);
+    holdsEverything();
+  }
+});
+
+test('without pg_restore nothing is touched', async () => {
+  freshDatabases();
+  await succeeds();
+  const bin = join(folder, 'bin');
+  execFileSync('sh', [
+    '-c',
+    'mkdir "$1" && cd "$1" && ln -s /usr/bin/* . && rm pg_restore && ln -sf "$2"/docker .',
+    'sh',
+    bin,
+    folder,
+  ]);
+  const { code, output } = await start(good, 4, bin).ended;
+  expect([code, output]).toEqual([1, 'pg_restore is not installed: role client-tools installs it']);
+  holdsEverything();
+});
+
+test("an error of the server, which the node's own tool would pass over, is the reason", async () => {
+  freshDatabases();
+  // In public, where nothing is emptied.
+  postgres.sql(stateDatabase, 'create table public.l2block (); create type public.gorp_migrations as enum ()');
+  await fails(
+    good,
+    /^the state database is not restored: could not execute query: ERROR: .*gorp_migrations.* pg_restore ended with 1/,
+  );
+  postgres.sql(stateDatabase, 'drop type public.gorp_migrations');
+  await succeeds();
+});
+
+test('more jobs than the server has connections for: the reason is what the server said, not that a job has died', async () => {
+  freshDatabases();
+  const { code, output } = await start(good, 64).ended;
+  expect(output).toMatch(/^the state database is not restored: .*too many clients already\. pg_restore ended with 1/);
+  expect(code).toBe(1);
+  expect(marks()).not.toContain('complete');
+  await succeeds();
+});
+
+test('killed half-way, with all its processes, it is not taken for restored; the next run restores all of it', async () => {
+  freshDatabases();
+  for (const until of ['state.l2block', 'state.nodes']) {
+    const { child, ended } = start();
+    const database = until === 'state.nodes' ? proverDatabase : stateDatabase;
+    await expect
+      .poll(
+        () =>
+          postgres.sql(
+            database,
+            `select to_regclass('${until}') is not null and exists (select from pg_stat_activity where application_name = 'rpc-node-restore')`,
+          ),
+        { timeout: 20_000, interval: 5 },
+      )
+      .toBe('t');
+    kill(child);
+    expect((await ended).code).toBe(null);
+    expect(marks()).not.toContain('complete');
+    await succeeds();
+  }
+});
+
+test('what a killed restore left at the server, its lock held, does not keep the next one', async () => {
+  freshDatabases();
+  await succeeds();
+  const env = { ...process.env, ...postgres.environment, PGAPPNAME: 'rpc-node-restore' };
+  const held = spawn('psql', ['-Xq', stateDatabase, '-c', 'begin; lock table state.l2block; select pg_sleep(600)'], {
+    env,
+  });
+  await expect.poll(() => clients(), { timeout: 10_000 }).toBe('1');
+  await succeeds();
+  expect(
+    await new Promise((resolve) => (held.exitCode === null ? held.once('exit', resolve) : resolve(held.exitCode))),
+  ).not.toBe(0);
+});
+
+test.each([1, 4])(
+  'with %i jobs its progress grows, never past the archives, to nearly all of the one at work',
+  async (jobs) => {
+    freshDatabases();
+    // All is read, and an index is still being made for a while.
+    postgres.sql('postgres', 'drop database if exists made_slow; create database made_slow template made_state');
+    postgres.sql(
+      'made_slow',
+      `create function state.slowly(text) returns text immutable language plpgsql as 'begin perform pg_sleep(3); return $1; end';
+       create table state.slow as select 'x' as x; create index slow_idx on state.slow (state.slowly(x))`,
+    );
+    const slow = { ...good, state: archive('slow', 'made_slow') };
+    const { state, prover } = stores(slow);
+    const sizes = [slow.state, slow.prover].map((path) => statSync(path).size);
+    const host = createReader(await connectLocally(), 'here');
+    const seen: Progress[] = [];
+    let over = false;
+    const { ended } = start(slow, jobs);
+    void ended.then(() => {
+      over = true;
+    });
+    while (!over) {
+      seen.push(await restoreProgress(host, [state, prover]));
+      await sleep(5);
+    }
+    expect((await ended).output).toBe('the snapshot is restored');
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    const done = seen.flatMap((each) => (each.done === undefined ? [] : [each.done]));
+    expect(done.length).toBeGreaterThan(3);
+    expect(done).toEqual([...done].sort((a, b) => a - b));
+    expect(Math.max(...done)).toBeGreaterThan(0.9 * (sizes[0] ?? 0));
+    expect(Math.max(...done)).toBeLessThanOrEqual(total);
+    for (const each of seen) if (each.done !== undefined) expect([each.total, each.unit]).toEqual([total, 'bytes']);
+  },
+);
