@@ -1,0 +1,31 @@
+#!/usr/bin/env zx
+// Measures how long pg_restore takes with several jobs beside one, on a PostgreSQL of its own (docs/benchmarks.md).
+import { parseArgs } from 'node:util';
+import { argumentsOf } from '../../lib/arguments.mjs';
+import '../typescript.mjs';
+
+const { measureRestore, saveRestore } = await import('./restore.ts');
+
+const { values } = parseArgs({
+  args: argumentsOf('restore.mjs'),
+  options: {
+    megabytes: { type: 'string', default: '2000' },
+    rounds: { type: 'string', default: '3' },
+    folder: { type: 'string', default: '/var/tmp' },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  console.log(`npm run bench:restore -- [options]: restores one archive with 1, 2 and 4 jobs, and writes docs/benchmarks.md
+
+  --megabytes N    size of the database with its indexes (2000)
+  --rounds N       in each of which every number of jobs has its turn (3)
+  --folder PATH    where the database goes while it is measured: three times its size (/var/tmp)
+
+Needs root on Debian; installs postgresql-15 where it is missing.`);
+} else {
+  const [megabytes, rounds] = [Number(values.megabytes), Number(values.rounds)];
+  if (!(megabytes >= 1) || !(rounds >= 1)) throw new Error('--megabytes and --rounds must be numbers from 1 on');
+  const measured = await measureRestore(values.folder, megabytes, rounds, (line) => console.error(line));
+  console.log(saveRestore(measured));
+}
