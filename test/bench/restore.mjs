@@ -26,6 +26,16 @@ Needs root on Debian; installs postgresql-15 where it is missing.`);
 } else {
   const [megabytes, rounds] = [Number(values.megabytes), Number(values.rounds)];
   if (!(megabytes >= 1) || !(rounds >= 1)) throw new Error('--megabytes and --rounds must be numbers from 1 on');
-  const measured = await measureRestore(values.folder, megabytes, rounds, (line) => console.error(line));
-  console.log(saveRestore(measured));
+  // Its databases go before it does.
+  const stopped = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stopped.abort());
+  const say = (/** @type {string} */ line) => console.error(line);
+  try {
+    const measured = await measureRestore(values.folder, megabytes, rounds, { say, stopped: stopped.signal });
+    console.log(saveRestore(measured));
+  } catch (error) {
+    if (!stopped.signal.aborted) throw error;
+    console.error('stopped; nothing is left behind');
+    process.exitCode = 130;
+  }
 }

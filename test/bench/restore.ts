@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startPostgres } from '../postgres.ts';
 import { median } from './results.ts';
@@ -69,13 +70,14 @@ create index receipt_block_num_idx on state.receipt (block_num);`;
  * Fills a database, dumps it, and restores the dump with each number of jobs in turn. What was dumped is removed first, so that the
  * kernel keeps what a restore reads and writes, and not that.
  *
- * @throws Error where there is no room, or a restore leaves something out
+ * @param stopped ends it after the restore that goes on
+ * @throws Error where there is no room, a restore leaves something out, or it was stopped
  */
 export async function measureRestore(
   parent: string,
   megabytes: number,
   rounds: number,
-  say: (line: string) => void,
+  { say, stopped }: { readonly say: (line: string) => void; readonly stopped: AbortSignal },
 ): Promise<MeasuredRestore> {
   const { bavail, bsize } = statfsSync(parent);
   const free = Math.floor((bavail * bsize) / 1e6);
@@ -98,6 +100,8 @@ export async function measureRestore(
     for (let round = 0; round < rounds; round += 1) {
       // Each has each place in turn.
       for (const count of [...jobs.slice(round % jobs.length), ...jobs.slice(0, round % jobs.length)]) {
+        await nextTurn();
+        stopped.throwIfAborted();
         postgres.sql('postgres', 'create database restored');
         postgres.sql('postgres', 'checkpoint');
         const began = performance.now();
