@@ -393,6 +393,7 @@ const table: readonly Row[] = [
   ['snapshot.prover.url', 'http://other/testnet_prover_db.sql.tar.gz', ['db role preflight', 'db role snapshot']],
   ['snapshot.prover.sha256', 'd'.repeat(64), ['db role snapshot']],
   ['snapshot.date', '2025-01-01', ['db role snapshot']],
+  ['snapshot.connections', 8, ['db role snapshot']],
   ['snapshot.restore_with', 'image', ['db role preflight', 'db role snapshot']],
   ['snapshot.restore_with', 'pg_restore', ['db role preflight', 'db role snapshot']],
   ['snapshot.source.repository', 'http://other/', ['db role preflight', 'db role snapshot']],

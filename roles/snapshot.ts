@@ -13,11 +13,13 @@ import type { Variables } from '../lib/node/variables.ts';
 import { directory } from '../lib/resource/directory.ts';
 import { download } from '../lib/resource/download.ts';
 import { meansTo } from '../lib/resource/means-to.ts';
+import { packages } from '../lib/resource/packages.ts';
 import { role } from '../lib/resource/role.ts';
 
 /** Both databases are restored from a snapshot, once, and the state database has the spec's indexes (spec, Snapshot recovery). */
 export default role<Variables>('snapshot', ({ vars }) => {
   const archives = archivesOf(vars);
+  const { connections } = vars.snapshot;
   const configuration = `${vars.paths.deployment}/snapshot_restore.toml`;
   const tool = restoreTool(vars, configuration);
   const stores = {
@@ -29,8 +31,9 @@ export default role<Variables>('snapshot', ({ vars }) => {
     archivesFit(archives, vars.snapshot.date),
     roomForSnapshot(archives, vars.paths.data),
     directory(snapshotDirectory(vars)),
-    download(archives.state.url).to(archives.state.path).sha256(archives.state.sha256),
-    download(archives.prover.url).to(archives.prover.path).sha256(archives.prover.sha256),
+    ...(connections > 1 ? [packages('aria2')] : []),
+    download(archives.state.url).to(archives.state.path).connections(connections).sha256(archives.state.sha256),
+    download(archives.prover.url).to(archives.prover.path).connections(connections).sha256(archives.prover.sha256),
     archivesHoldTheirTables(archives),
     ...tool.resources,
   ];

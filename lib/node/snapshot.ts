@@ -202,12 +202,15 @@ async function readSizes(host: Reader, { url, path }: Archive): Promise<Sizes | 
     host.$`command -v curl >/dev/null || exit 127
       curl --silent --show-error --fail --location --head --connect-timeout 10 --max-time 30 -- ${url}`,
     host.stat(path),
-    host.stat(`${path}.part`),
+    // Its blocks: a part that is fetched at several places at the same time is as long as the whole, with holes in it.
+    host.$`stat -c '%b %B' ${`${path}.part`} 2>/dev/null`,
   ]);
   if (head.exitCode === 127) return 'no curl';
   if (!head.ok) return `${url}: ${curlError(head.stderr)}`;
   const total = contentLength(head.stdout);
-  return total === undefined ? `${url} does not tell its size` : { total, here: (whole ?? part)?.size ?? 0 };
+  if (total === undefined) return `${url} does not tell its size`;
+  const [blocks = 0, size = 0] = part.text().split(' ').map(Number);
+  return { total, here: whole?.size ?? Math.min(blocks * size, total) };
 }
 
 /** Of the last answer, where redirects came before it. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { addressSchema } from '../inventory/schema.ts';
 import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from '../inventory/secret-reference.ts';
+import { mostDownloadConnections } from '../resource/download-script.ts';
 import { parseIpNetwork } from '../resource/ip-network.ts';
 import type { Secret } from '../secret/secret.ts';
 
@@ -272,6 +273,14 @@ export const variablesSchema = z.strictObject({
         .date('must be a day, YYYY-MM-DD')
         .meta({ title: 'day' })
         .describe('Day on which both archives were made, YYYY-MM-DD'),
+      connections: z
+        .int()
+        .min(1)
+        .max(mostDownloadConnections)
+        .default(1)
+        .describe(
+          'Connections by which each archive is fetched at the same time; more than one needs aria2, which is installed then',
+        ),
       replace_existing: z.boolean().default(false).describe('Whether a database that holds other data may be dropped'),
       restore_with: z
         .enum(['source', 'image', 'pg_restore'])

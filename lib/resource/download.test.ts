@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { downloadScript, proofDifferences } from './download.ts';
+import { download, proofDifferences } from './download.ts';
+import { downloadScript } from './download-script.ts';
 
 const hash = 'a'.repeat(64);
 const file = { size: 3_000_000_000, modified: 1700000000.75 };
@@ -18,11 +19,14 @@ test.each([
   expect(proofDifferences(note, file, hash)).toEqual(differences);
 });
 
-test('the script is a POSIX shell script whatever the address and the path are', () => {
-  const source = { url: "http://x/it's?a=$(touch /tmp/x)&b=`id`", path: "/data/a 'b'/c", sha256: hash };
-  execFileSync('/bin/sh', ['-n'], { input: downloadScript(source, '/run/x.status') });
-  expect(downloadScript(source, '/run/x.status')).toContain(`url='http://x/it'\\''s?a=$(touch /tmp/x)&b=\`id\`'`);
-});
+test.each([1, 8])(
+  'the script is a POSIX shell script whatever address and path are, with %i connections',
+  (connections) => {
+    const source = { url: "http://x/it's?a=$(touch /tmp/x)&b=`id`", path: "/data/a 'b'/c", sha256: hash, connections };
+    execFileSync('/bin/sh', ['-n'], { input: downloadScript(source, '/run/x.status') });
+    expect(downloadScript(source, '/run/x.status')).toContain(`url='http://x/it'\\''s?a=$(touch /tmp/x)&b=\`id\`'`);
+  },
+);
 
 test('a size that a server makes up is no command, whatever the shell', () => {
   const folder = mkdtempSync(join(tmpdir(), 'download-'));
@@ -30,7 +34,10 @@ test('a size that a server makes up is no command, whatever the shell', () => {
   const ran = join(folder, 'ran');
   const curl = `#!/bin/sh\nprintf 'HTTP/1.1 200 OK\\r\\nContent-Length: a[$(touch$IFS${ran})]\\r\\n'\n`;
   writeFileSync(join(folder, 'curl'), curl, { mode: 0o755 });
-  const script = downloadScript({ url: 'http://x/y', path: join(folder, 'y'), sha256: hash }, join(folder, 'status'));
+  const script = downloadScript(
+    { url: 'http://x/y', path: join(folder, 'y'), sha256: hash, connections: 1 },
+    join(folder, 'status'),
+  );
   const shells = ['/bin/sh', '/bin/bash'].filter((shell) => existsSync(shell));
   for (const shell of shells) {
     const { status, stderr } = spawnSync(shell, ['-c', script], {
@@ -41,4 +48,10 @@ test('a size that a server makes up is no command, whatever the shell', () => {
     expect(stderr).toContain('tells no size that could be one');
     expect(existsSync(ran), shell).toBe(false);
   }
+});
+
+test.each([0, 17, 1.5, Number.NaN])('%d is no number of connections', (count) => {
+  expect(() => download('http://x/y').to('/y').connections(count)).toThrow(
+    `${count} is no number of connections from 1 to 16`,
+  );
 });

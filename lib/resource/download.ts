@@ -1,23 +1,25 @@
 import { createHash } from 'node:crypto';
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import type { Progress, Reader } from '../host/host.ts';
-import { quote } from '../host/quote.ts';
+import { downloadScript, mostDownloadConnections, type Source } from './download-script.ts';
 import { jobDirectory, runInUnit } from './job.ts';
 import { type Difference, drift, ok, type Resource, type Verdict } from './resource.ts';
-
-interface Source {
-  readonly url: string;
-  readonly path: string;
-  readonly sha256: string;
-}
 
 /** A file to be fetched by the host itself. */
 export interface Download {
   /** @param path where it goes; its directory has to be there */
-  to(path: string): {
-    /** @param hex what its SHA-256 has to be */
-    sha256(hex: string): Resource;
-  };
+  to(path: string): Downloaded;
+}
+
+interface Downloaded {
+  /**
+   * Fetches parts of it at the same time, by aria2, which has to be installed for more than one.
+   *
+   * @param count 1 (as without this) to 16
+   */
+  connections(count: number): Downloaded;
+  /** @param hex what its SHA-256 has to be */
+  sha256(hex: string): Resource;
 }
 
 /**
@@ -26,7 +28,19 @@ export interface Download {
  * hundreds of gigabytes are hashed once.
  */
 export function download(url: string): Download {
-  return { to: (path) => ({ sha256: (hex) => make({ url, path, sha256: hex }) }) };
+  return { to: (path) => to({ url, path, connections: 1 }) };
+}
+
+function to(place: Omit<Source, 'sha256'>): Downloaded {
+  return {
+    connections(count) {
+      if (!Number.isInteger(count) || count < 1 || count > mostDownloadConnections) {
+        throw new RangeError(`${count} is no number of connections from 1 to ${mostDownloadConnections}`);
+      }
+      return to({ ...place, connections: count });
+    },
+    sha256: (hex) => make({ ...place, sha256: hex }),
+  };
 }
 
 function make(source: Source): Resource {
@@ -42,6 +56,8 @@ function make(source: Source): Resource {
         script: downloadScript(source, `${jobDirectory}/${unit}.status`),
         progress: (reader) => progressOf(reader, source, unit),
       });
+      // What aria2 noted of a part that curl then began anew.
+      await host.run`rm -f ${`${path}.part.aria2`}`;
     },
   };
 }
@@ -76,90 +92,13 @@ function unitOf(path: string): string {
   return `rpc-playbooks-download-${basename(path).replace(/[^A-Za-z0-9_.-]/g, '_')}-${place}`;
 }
 
-async function progressOf(host: Reader, { path }: Source, unit: string): Promise<Progress | undefined> {
+async function progressOf(host: Reader, { path, connections }: Source, unit: string): Promise<Progress | undefined> {
   const [status, part] = await Promise.all([host.read(`${jobDirectory}/${unit}.status`), host.stat(`${path}.part`)]);
-  const [phase, total = ''] = status?.toString().trim().split(' ') ?? [];
+  const [phase, total = '', fetched = ''] = status?.toString().trim().split(' ') ?? [];
   if (phase === 'verifying') return { what: `verifying ${basename(path)}` };
   if (phase !== 'downloading') return undefined;
   const size = /^\d+$/.test(total) ? { total: Number(total) } : {};
-  return { what: `downloading ${basename(path)}`, done: part?.size ?? 0, ...size, unit: 'bytes' };
-}
-
-/**
- * The work itself. A part is continued only when the server still has the same file (length, entity tag, date); a file that was
- * continued and turns out wrong is fetched once more from its beginning, before it is called corrupted.
- */
-export function downloadScript({ url, path, sha256 }: Source, status: string): string {
-  return `set -u
-url=${quote(url)}
-path=${quote(path)}
-directory=${quote(dirname(path))}
-want=${quote(sha256)}
-status=${quote(status)}
-part=$path.part
-
-fail() { printf '%s\\n' "$*" >&2; exit 1; }
-say() { printf '%s\\n' "$*" >"$status.new" && mv -f "$status.new" "$status"; }
-size_of() { if [ -e "$1" ]; then stat -c %s "$1"; else echo 0; fi; }
-sum_of() { say verifying; sha256sum <"$1" | cut -d' ' -f1; }
-note() { stat -c "$want %s %Y" "$path" >"$path.verified.new" && mv -f "$path.verified.new" "$path.verified"; }
-
-command -v curl >/dev/null || fail 'curl is not installed'
-[ -d "$directory" ] || fail "$directory is no directory"
-
-if [ -e "$path" ]; then
-  found=$(sum_of "$path")
-  if [ "$found" = "$want" ]; then note; exit 0; fi
-  [ -e "$path.verified" ] || fail "$path was not put there by this tool and is not what the inventory means: SHA-256 $found, wanted $want. Move it away, or correct the inventory"
-fi
-
-headers=$(curl --silent --fail --location --head --connect-timeout 30 --max-time 60 -- "$url" | tr -d '\\r')
-total=$(printf '%s\\n' "$headers" | awk 'toupper($1) ~ /^HTTP\\// { n = "" } tolower($1) == "content-length:" { n = $2 } END { print n }')
-# A shell may run commands that stand where it computes with a number.
-case $total in *[!0-9]* | ????????????????*) fail "$url tells no size that could be one: $total" ;; esac
-version=$(printf '%s\\n' "$headers" | awk 'tolower($1) ~ /^(content-length|etag|last-modified):$/ { printf "%s;", $0 }')
-printf '%s\\n' "$url $version" >"$part.of.new"
-cmp -s "$part.of.new" "$part.of" || rm -f "$part"
-mv -f "$part.of.new" "$part.of"
-
-continued=$(size_of "$part")
-if [ -n "$total" ]; then
-  free=$(df -B1 --output=avail "$directory" | tail -n 1)
-  [ $((total - continued)) -le "$free" ] || fail "not enough room in $directory for $url: $((total - continued)) bytes needed, $free free"
-fi
-
-say downloading "$total"
-tries=0
-while :; do
-  have=$(size_of "$part")
-  if [ -n "$total" ] && [ "$have" -ge "$total" ]; then break; fi
-  http=$(curl --silent --show-error --fail --location --connect-timeout 30 --speed-limit 1 --speed-time 120 \\
-    --continue-at - --output "$part" --write-out '%{http_code}' -- "$url")
-  code=$?
-  [ "$code" -eq 0 ] && break
-  # A part that is complete already, where the server did not tell its length.
-  [ -z "$total" ] && [ "$have" -gt 0 ] && [ "$http" = 416 ] && break
-  # The server cannot continue a download.
-  if [ "$code" -eq 33 ] || [ "$code" -eq 36 ]; then rm -f "$part"; fi
-  case $http in
-    408 | 416 | 429) ;;
-    4*) fail "$url answers $http" ;;
-  esac
-  if [ "$(size_of "$part")" -gt "$have" ]; then tries=0; fi
-  tries=$((tries + 1))
-  [ "$tries" -lt 10 ] || fail "$url breaks off at $(size_of "$part") of \${total:-an unknown number of} bytes (curl exit code $code, HTTP $http)"
-  sleep "$tries"
-done
-
-found=$(sum_of "$part")
-if [ "$found" != "$want" ]; then
-  if [ "$continued" -gt 0 ]; then rm -f "$part"; exec /bin/sh "$0"; fi
-  fail "$url is corrupted, or not the file that the inventory means: SHA-256 $found, wanted $want ($(size_of "$part") bytes)"
-fi
-chmod 0644 "$part"
-sync "$part" 2>/dev/null || :
-mv -f "$part" "$path"
-note
-rm -f "$part.of" "$status"
-`;
+  // A part that aria2 fills at several places is as long as the whole from early on.
+  const done = connections === 1 ? (part?.size ?? 0) : Number(/^\d+$/.exec(fetched)?.[0] ?? 0);
+  return { what: `downloading ${basename(path)}`, done, ...size, unit: 'bytes' };
 }

@@ -1,0 +1,43 @@
+/** How the script of a download fetches: pieces of POSIX shell, each with its line ends. */
+export interface Fetching {
+  readonly functions: string;
+  /** What has to be installed besides curl. */
+  readonly needs: string;
+  /** Stands before the address and version of what a part is of, so that no other program goes on with the part. */
+  readonly mark: string;
+  /** Drops a part that cannot be continued, and sets `continued` to how many bytes of it are here. */
+  readonly begin: string;
+  /** Makes the part whole, or fails. */
+  readonly fetch: string;
+}
+
+/** One connection, which begins where the part ends. */
+export const byCurl: Fetching = {
+  functions: '',
+  needs: '',
+  mark: '',
+  begin: `continued=$(size_of "$part")
+`,
+  fetch: `tries=0
+while :; do
+  have=$(size_of "$part")
+  if [ -n "$total" ] && [ "$have" -ge "$total" ]; then break; fi
+  http=$(curl --silent --show-error --fail --location --connect-timeout 30 --speed-limit 1 --speed-time 120 \\
+    --continue-at - --output "$part" --write-out '%{http_code}' -- "$url")
+  code=$?
+  [ "$code" -eq 0 ] && break
+  # A part that is complete already, where the server did not tell its length.
+  [ -z "$total" ] && [ "$have" -gt 0 ] && [ "$http" = 416 ] && break
+  # The server cannot continue a download.
+  if [ "$code" -eq 33 ] || [ "$code" -eq 36 ]; then rm -f "$part"; fi
+  case $http in
+    408 | 416 | 429) ;;
+    4*) fail "$url answers $http" ;;
+  esac
+  if [ "$(size_of "$part")" -gt "$have" ]; then tries=0; fi
+  tries=$((tries + 1))
+  [ "$tries" -lt 10 ] || fail "$url breaks off at $(size_of "$part") of \${total:-an unknown number of} bytes (curl exit code $code, HTTP $http)"
+  sleep "$tries"
+done
+`,
+};

@@ -1,0 +1,425 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { downloadScript } from '../../lib/resource/download-script.ts';
+import { installMissing } from '../install-missing.ts';
+import { contentOf, startFaultyFileServer } from './faulty-file-server.ts';
+
+/** Downloads by several connections, by the real aria2 from a server on this machine. No lab is needed. */
+const megabyte = 1024 * 1024;
+const { content, hash } = contentOf(8 * megabyte + 4321);
+const connections = 4;
+
+let server: Awaited<ReturnType<typeof startFaultyFileServer>>;
+let folder: string;
+let path: string;
+let part: string;
+let begun: ChildProcess[];
+
+beforeAll(async () => {
+  installMissing([
+    ['/usr/bin/aria2c', 'aria2'],
+    ['/usr/bin/curl', 'curl'],
+  ]);
+  server = await startFaultyFileServer();
+});
+
+afterAll(() => server.stop());
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'download-aria-'));
+  mkdirSync(join(folder, 'data'));
+  path = join(folder, 'data', 'archive');
+  part = `${path}.part`;
+  begun = [];
+});
+
+afterEach(() => {
+  for (const child of begun) killGroup(child);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Changes {
+  readonly sha256?: string;
+  readonly connections?: number;
+  /** The address itself, where it is none of the server's. */
+  readonly url?: string;
+  /** Words of the script that are too slow for a test, and what stands for them. */
+  readonly instead?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Begins the script in a group of its own, as a unit is one. */
+function begin(served: string, changes: Changes = {}): ChildProcess {
+  const source = { url: changes.url ?? server.url(served), path, sha256: changes.sha256 ?? hash };
+  let script = downloadScript({ ...source, connections: changes.connections ?? connections }, join(folder, 'status'));
+  for (const [slow, quick] of Object.entries({ 'sleep "$tries"': 'sleep 0.1', ...changes.instead })) {
+    expect(script).toContain(slow);
+    script = script.replaceAll(slow, quick);
+  }
+  writeFileSync(join(folder, 'script'), script);
+  const child = spawn('/bin/sh', [join(folder, 'script')], {
+    detached: true,
+    cwd: folder,
+    env: { ...process.env, ...changes.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  begun.push(child);
+  return child;
+}
+
+async function run(served: string, changes?: Changes): Promise<{ code: number | null; words: string }> {
+  const child = begin(served, changes);
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { code, words: Buffer.concat(chunks).toString() };
+}
+
+function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  process.kill(-pid, 'SIGKILL');
+}
+
+/** As a power cut or `systemctl kill -s KILL` ends it. */
+async function kill(child: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  killGroup(child);
+  await ended;
+}
+
+async function until(what: () => boolean): Promise<void> {
+  for (let waited = 0; !what(); waited += 20) {
+    if (waited > 20_000) throw new Error(`never came: ${what}`);
+    await delay(20);
+  }
+}
+
+function expectWhole(wanted = content): void {
+  expect(readFileSync(path).equals(wanted)).toBe(true);
+  expect(readdirSync(join(folder, 'data')).sort()).toEqual(['archive', 'archive.verified']);
+  expect(readdirSync(folder).sort()).toEqual(['data', 'script']);
+}
+
+/** Bytes without holes. */
+const heldOf = (file: string): number => statSync(file).blocks * 512;
+
+/** A run that is killed when so much was sent. @returns how much was sent then */
+async function cutOff(served: string, bytes: number, changes?: Changes): Promise<number> {
+  const before = server.sent(served);
+  const child = begin(served, changes);
+  await until(() => server.sent(served) - before > bytes);
+  // aria2 notes every second what is here.
+  await delay(1300);
+  await kill(child);
+  return server.sent(served) - before;
+}
+
+/** So slow that a run is seen on its way: the whole takes these seconds. */
+const inSeconds = (seconds: number): number => content.length / connections / seconds;
+
+test('several connections fetch parts at the same time, and the whole is verified', async () => {
+  server.serve('/whole', { content, rate: inSeconds(2) });
+  const child = begin('/whole');
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  await until(
+    () =>
+      existsSync(join(folder, 'status')) &&
+      /^downloading \d+ [1-9]\d*\n$/.test(readFileSync(join(folder, 'status'), 'utf8')),
+  );
+  const [, total, done] = readFileSync(join(folder, 'status'), 'utf8').trim().split(' ').map(Number);
+  // The length of the part tells nothing: it has its last bytes long before its middle.
+  expect(statSync(part).size).toBeGreaterThan(heldOf(part));
+  expect(total).toBe(content.length);
+  expect(done).toBeLessThan(statSync(part).size);
+  expect(await ended).toBe(0);
+  expectWhole();
+  expect(server.asked('/whole').filter(({ range }) => range).length).toBeGreaterThanOrEqual(connections - 1);
+});
+
+test('what was killed goes on where it was, whatever the length of the part', async () => {
+  server.serve('/killed', { content, etag: '"1"', rate: inSeconds(5) });
+  const first = await cutOff('/killed', content.length / 4);
+  expect(statSync(part).size).toBeGreaterThan(heldOf(part));
+  server.serve('/killed', { content, etag: '"1"' });
+  expect(await run('/killed', { connections: 8 })).toEqual({ code: 0, words: '' });
+  expectWhole();
+  // At most what was under way is fetched twice, and what sockets hold is lost.
+  expect(server.sent('/killed')).toBeLessThan(content.length + first);
+  expect(server.sent('/killed') - first).toBeLessThan(content.length - first / 2);
+});
+
+test('a part that is whole and was killed before it was verified is not fetched again', async () => {
+  server.serve('/unverified', { content });
+  const child = begin('/unverified', { instead: { 'sha256sum <"$1"': 'sleep 60 <"$1"' } });
+  await until(
+    () => existsSync(join(folder, 'status')) && readFileSync(join(folder, 'status'), 'utf8') === 'verifying\n',
+  );
+  await kill(child);
+  const asked = server.asked('/unverified').length;
+  expect(await run('/unverified')).toEqual({ code: 0, words: '' });
+  expectWhole();
+  expect(server.asked('/unverified')).toHaveLength(asked);
+});
+
+test('a part of full length without a note of its parts is hashed, and fetched anew when it is wrong', async () => {
+  server.serve('/holes', { content, rate: inSeconds(5) });
+  await cutOff('/holes', content.length / 4);
+  rmSync(`${part}.aria2`);
+  writeFileSync(part, Buffer.alloc(content.length));
+  server.serve('/holes', { content });
+  expect(await run('/holes')).toEqual({ code: 0, words: '' });
+  expectWhole();
+});
+
+test('a part that is shorter than the whole and has no note of its parts is dropped', async () => {
+  server.serve('/noteless', { content, rate: inSeconds(5) });
+  const first = await cutOff('/noteless', content.length / 4);
+  rmSync(`${part}.aria2`);
+  server.serve('/noteless', { content });
+  expect(await run('/noteless')).toEqual({ code: 0, words: '' });
+  expectWhole();
+  expect(server.sent('/noteless') - first).toBeGreaterThanOrEqual(content.length);
+});
+
+test.each(['', 'junk', Buffer.alloc(200)])(
+  'a note of parts that cannot be read is dropped with its part: %#',
+  async (note) => {
+    server.serve('/unreadable', { content, rate: inSeconds(5) });
+    await cutOff('/unreadable', content.length / 4);
+    writeFileSync(`${part}.aria2`, note);
+    server.serve('/unreadable', { content });
+    expect((await run('/unreadable')).code).toBe(0);
+    expectWhole();
+  },
+);
+
+test('a note of parts without the part is dropped', async () => {
+  server.serve('/partless', { content, rate: inSeconds(5) });
+  await cutOff('/partless', content.length / 4);
+  rmSync(part);
+  server.serve('/partless', { content });
+  expect(await run('/partless')).toEqual({ code: 0, words: '' });
+  expectWhole();
+});
+
+test('a server without ranges is asked by one connection for the whole', async () => {
+  server.serve('/no-ranges', { content, withoutRanges: true });
+  expect((await run('/no-ranges')).code).toBe(0);
+  expectWhole();
+});
+
+test('a server without ranges that breaks off is asked for the whole once more', async () => {
+  server.serve('/no-ranges-breaks', { content, withoutRanges: true, breaking: { times: 6, how: 'reset' } });
+  expect((await run('/no-ranges-breaks')).code).toBe(0);
+  expectWhole();
+});
+
+test('a server without ranges that always breaks off is given up', async () => {
+  server.serve('/never', { content, withoutRanges: true, breaking: { times: 1e9, how: 'reset' } });
+  const { code, words } = await run('/never');
+  expect(code).toBe(1);
+  expect(words).toMatch(new RegExp(`/never breaks off at \\d+ of ${content.length} bytes \\(aria2c exit code 8\\)\n$`));
+});
+
+test('connections that are reset begin again where they were', async () => {
+  server.serve('/resets', { content, breaking: { times: 30, how: 'reset' } });
+  expect((await run('/resets')).code).toBe(0);
+  expectWhole();
+  expect(server.sent('/resets')).toBeLessThan(2 * content.length);
+});
+
+test('a file that changed on the server is fetched from its beginning', async () => {
+  server.serve('/changed', { content, etag: '"1"', rate: inSeconds(5) });
+  const first = await cutOff('/changed', content.length / 4);
+  const other = contentOf(content.length);
+  server.serve('/changed', { content: other.content, etag: '"2"' });
+  expect(await run('/changed', { sha256: other.hash })).toEqual({ code: 0, words: '' });
+  expectWhole(other.content);
+  // Once, and not after a wrong SHA-256 once more.
+  expect(server.sent('/changed') - first).toBeLessThan(1.5 * content.length);
+});
+
+test.each([404, 401, 403, 410])('%i is told at once', async (status) => {
+  server.serve(`/${status}`, { content, failing: { status, times: 1e9 } });
+  const { code, words } = await run(`/${status}`);
+  expect(code).toBe(1);
+  expect(words).toMatch(new RegExp(`^aria2c: .*\n${server.url(`/${status}`)} answers ${status}\n$`));
+  expect(server.asked(`/${status}`)).toHaveLength(1);
+});
+
+test('an address that reads like an answer of a server is none', async () => {
+  server.serve('/x?%20status=404', { content, failing: { status: 500, times: 2 } });
+  expect((await run('/x?%20status=404')).code).toBe(0);
+  expectWhole();
+});
+
+test.each([408, 429, 500, 503])('after %i it is asked again', async (status) => {
+  server.serve(`/then-${status}`, { content, failing: { status, times: 3 } });
+  expect((await run(`/then-${status}`)).code).toBe(0);
+  expectWhole();
+});
+
+test('a server that goes on failing is given up after ten tries', async () => {
+  server.serve('/failing', { content, failing: { status: 500, times: 1e9 } });
+  const { code, words } = await run('/failing');
+  expect(code).toBe(1);
+  expect(words).toContain(`/failing breaks off at 0 of ${content.length} bytes (aria2c exit code 22, HTTP 500)\n`);
+  expect(server.asked('/failing')).toHaveLength(10);
+});
+
+test('a server that does not answer at all is given up after ten tries', async () => {
+  const { code, words } = await run('', { url: 'http://127.0.0.1:1/nobody' });
+  expect(code).toBe(1);
+  expect(words).toContain('aria2c: Failed to establish connection, cause: Connection refused\n');
+  expect(words).toContain('/nobody breaks off at 0 of an unknown number of bytes (aria2c exit code 1)\n');
+});
+
+test('a connection that goes silent is made anew', async () => {
+  server.serve('/silence', { content, breaking: { times: 2, how: 'silence' } });
+  expect((await run('/silence', { instead: { '--timeout=60': '--timeout=2' } })).code).toBe(0);
+  expectWhole();
+});
+
+test('when all connections stay silent that is a try, and the next goes on where it was', async () => {
+  server.serve('/silent', { content, breaking: { times: connections, how: 'silence' } });
+  expect((await run('/silent', { instead: { '-ge 120 ]': '-ge 2 ]' } })).code).toBe(0);
+  expectWhole();
+  expect(server.sent('/silent')).toBeLessThan(1.5 * content.length);
+});
+
+test('a server that stays silent is given up', async () => {
+  server.serve('/mute', { content, breaking: { times: 1e9, how: 'silence' }, failing: { status: 503, times: 0 } });
+  const mute = { '-ge 120 ]': '-ge 1 ]', '"$tries" -lt 10': '"$tries" -lt 2' };
+  const { code, words } = await run('/mute', { instead: mute });
+  expect(code).toBe(1);
+  expect(words).toMatch(/\/mute breaks off at \d+ of \d+ bytes \(aria2c exit code 7\)\n$/);
+});
+
+test('a wrong SHA-256 is told with both, and the file never gets its name', async () => {
+  server.serve('/wrong', { content });
+  const wanted = 'a'.repeat(64);
+  const { code, words } = await run('/wrong', { sha256: wanted });
+  expect(code).toBe(1);
+  expect(words).toBe(
+    `${server.url('/wrong')} is corrupted, or not the file that the inventory means: SHA-256 ${hash}, wanted ${wanted} (${content.length} bytes)\n`,
+  );
+  expect(existsSync(path)).toBe(false);
+});
+
+test('what was continued and is wrong is fetched once more', async () => {
+  server.serve('/spoiled', { content, etag: '"1"', rate: inSeconds(5) });
+  await cutOff('/spoiled', content.length / 4);
+  const held = readFileSync(part);
+  writeFileSync(part, held.fill(0, 0, 4096));
+  server.serve('/spoiled', { content, etag: '"1"' });
+  expect(await run('/spoiled')).toEqual({ code: 0, words: '' });
+  expectWhole();
+});
+
+test('too little room is told before anything is fetched', async () => {
+  server.serve('/huge', { content, toldSize: 999_999_999_999_999 });
+  const { code, words } = await run('/huge');
+  expect(code).toBe(1);
+  expect(words).toMatch(/^not enough room in .*\/data for http:.*\/huge: 999999999999999 bytes needed, \d+ free\n$/);
+  expect(server.asked('/huge')).toEqual([]);
+});
+
+test('the holes of a part need room, too', async () => {
+  server.serve('/room', { content, rate: inSeconds(5) });
+  await cutOff('/room', content.length / 4);
+  const missing = content.length - heldOf(part);
+  expect(content.length - statSync(part).size).toBeLessThan(missing - 1);
+  mkdirSync(join(folder, 'bin'));
+  const told = (free: number) =>
+    writeFileSync(join(folder, 'bin', 'df'), `#!/bin/sh\necho Avail\necho ${free}\n`, { mode: 0o755 });
+  const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
+  told(missing - 1);
+  const { words } = await run('/room', { env });
+  expect(words).toMatch(new RegExp(`: ${missing} bytes needed, ${missing - 1} free\n$`));
+  told(missing);
+  server.serve('/room', { content });
+  expect((await run('/room', { env })).code).toBe(0);
+});
+
+test('redirects are followed', async () => {
+  server.serve('/moved', { content, location: server.url('/there') });
+  server.serve('/there', { content });
+  expect(await run('/moved')).toEqual({ code: 0, words: '' });
+  expectWhole();
+});
+
+test("no settings and passwords of a user's are read", async () => {
+  const home = join(folder, 'data', 'home');
+  mkdirSync(join(home, '.config', 'aria2'), { recursive: true });
+  mkdirSync(join(home, '.aria2'));
+  for (const file of ['.config/aria2/aria2.conf', '.aria2/aria2.conf']) {
+    writeFileSync(join(home, file), 'header=X-Of-The-User: yes\n');
+  }
+  writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login somebody password something\n', { mode: 0o600 });
+  server.serve('/plain', { content });
+  expect((await run('/plain', { env: { HOME: home, XDG_CONFIG_HOME: join(home, '.config') } })).code).toBe(0);
+  for (const { headers } of server.asked('/plain')) {
+    expect(headers).not.toHaveProperty('x-of-the-user');
+    expect(headers).not.toHaveProperty('authorization');
+  }
+});
+
+test.each(['/f[1-3]{a,b}', "/it's$(touch%20ran)`id`;x", '/a=b&c;d'])(
+  '%s is one address and no pattern',
+  async (address) => {
+    server.serve(address, { content });
+    // curl has patterns of its own, of which it knows nothing when it asks for the size.
+    const { code } = await run(address);
+    expect(code).toBe(0);
+    expectWhole();
+    expect(new Set(server.asked(address).map(({ path: asked }) => asked))).toEqual(new Set([address]));
+  },
+);
+
+test('an address that begins with a dash is no option', async () => {
+  const { code, words } = await run('', { url: '--version' });
+  expect(code).toBe(1);
+  expect(words).toContain('aria2c: Unrecognized URI or unsupported protocol: --version');
+});
+
+test.each([
+  ['/x.torrent', 'application/x-bittorrent'],
+  ['/x.meta4', 'application/metalink4+xml'],
+  ['/x.gz', 'application/gzip', 'gzip'],
+])('%s is stored as it comes', async (address, type, encoding?: string) => {
+  const headers = { 'content-type': type, ...(encoding ? { 'content-encoding': encoding } : {}) };
+  server.serve(address, { content, headers });
+  expect(await run(address)).toEqual({ code: 0, words: '' });
+  expectWhole();
+});
+
+test.each([
+  [1, connections],
+  [connections, 1],
+])('what %i connections began and %i end is right', async (first, then) => {
+  const address = `/${first}-then-${then}`;
+  server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
+  await cutOff(address, content.length / 10, { connections: first });
+  expect(existsSync(`${part}.aria2`)).toBe(first > 1);
+  server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
+  await cutOff(address, content.length / 10, { connections: then });
+  server.serve(address, { content, etag: '"1"' });
+  const before = server.sent(address);
+  expect(await run(address, { connections: then })).toEqual({ code: 0, words: '' });
+  expect(readFileSync(path).equals(content)).toBe(true);
+  // What the second began, the third continued.
+  expect(server.sent(address) - before).toBeLessThan(content.length);
+});
