@@ -102,6 +102,16 @@ test('too little room is told in numbers, and an archive that cannot be asked fo
     message: 'there is room for the snapshot: 8.0 GB needed in /data, 1.0 GB free',
     hint: 'make room, or put paths.data on a larger disk',
   });
+  // Of a part with holes in it, what it has counts, and not how long it is.
+  const begun = toldHost(
+    [
+      [/^df/, '  1000000000\n'],
+      [/curl/, 'HTTP/1.1 200\r\ncontent-length: 1000000000\r\n'],
+      [/^stat .*\.part/, '1000000 512\n'],
+    ],
+    { stat: async () => undefined },
+  );
+  expect(await room.check(begun)).toEqual(drift('7.0 GB needed in /data, 1.0 GB free'));
   const silent = toldHost([
     [/^df/, '1\n'],
     [/curl.*snapshots\/state/s, { exitCode: 22, stderr: 'curl: (22) The requested URL returned error: 404' }],

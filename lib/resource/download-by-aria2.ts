@@ -13,11 +13,12 @@ export function byAria2(connections: number): Fetching {
     functions: `# Without the holes in it.
 held_of() { if [ -e "$1" ]; then echo $(($(stat -c '%b * %B' "$1"))); else echo 0; fi; }
 
-# Sets code, and http and why where aria2 tells them. Its words for people are all that it says on the way: a line a second.
+# Sets code, and http and why where aria2 tells them. Its words for people are all that it says on the way: a line a second, which
+# it would keep back until there are many.
 fetch() {
   rm -f "$status.http" "$status.why"
   {
-    aria2c --no-conf=true --no-netrc=true --enable-rpc=false --enable-dht=false --enable-dht6=false --follow-torrent=false \\
+    stdbuf -oL aria2c --no-conf=true --no-netrc=true --enable-rpc=false --enable-dht=false --enable-dht6=false --follow-torrent=false \\
       --follow-metalink=false --parameterized-uri=false --async-dns=false --remote-time=false --auto-file-renaming=false \\
       --allow-overwrite=false --always-resume=true --file-allocation=none --auto-save-interval=1 --piece-length=1M \\
       --min-split-size=1M --split=${connections} --max-connection-per-server=${connections} --connect-timeout=30 --timeout=${quiet.connection} \\

@@ -131,7 +131,7 @@ async function cutOff(served: string, bytes: number, changes?: Changes): Promise
 const inSeconds = (seconds: number): number => content.length / connections / seconds;
 
 test('several connections fetch parts at the same time, and the whole is verified', async () => {
-  server.serve('/whole', { content, rate: inSeconds(2) });
+  server.serve('/whole', { content, rate: inSeconds(4) });
   const child = begin('/whole');
   const ended = new Promise((resolve) => child.on('close', resolve));
   await until(
@@ -140,10 +140,10 @@ test('several connections fetch parts at the same time, and the whole is verifie
       /^downloading \d+ [1-9]\d*\n$/.test(readFileSync(join(folder, 'status'), 'utf8')),
   );
   const [, total, done] = readFileSync(join(folder, 'status'), 'utf8').trim().split(' ').map(Number);
-  // The length of the part tells nothing: it has its last bytes long before its middle.
-  expect(statSync(part).size).toBeGreaterThan(heldOf(part));
   expect(total).toBe(content.length);
-  expect(done).toBeLessThan(statSync(part).size);
+  // The length of the part tells nothing: it has its last bytes long before its middle.
+  expect(statSync(part).size).toBeGreaterThan(0.75 * content.length);
+  expect(done).toBeLessThan(0.75 * content.length);
   expect(await ended).toBe(0);
   expectWhole();
   expect(server.asked('/whole').filter(({ range }) => range).length).toBeGreaterThanOrEqual(connections - 1);
@@ -301,11 +301,11 @@ test('when all connections stay silent that is a try, and the next goes on where
 });
 
 test('a server that stays silent is given up', async () => {
-  server.serve('/mute', { content, breaking: { times: 1e9, how: 'silence' }, failing: { status: 503, times: 0 } });
+  server.serve('/mute', { content, breaking: { times: 1e9, how: 'mute' } });
   const mute = { '-ge 120 ]': '-ge 1 ]', '"$tries" -lt 10': '"$tries" -lt 2' };
   const { code, words } = await run('/mute', { instead: mute });
   expect(code).toBe(1);
-  expect(words).toMatch(/\/mute breaks off at \d+ of \d+ bytes \(aria2c exit code 7\)\n$/);
+  expect(words).toMatch(/\/mute breaks off at 0 of \d+ bytes \(aria2c exit code \d+\)\n$/);
 });
 
 test('a wrong SHA-256 is told with both, and the file never gets its name', async () => {
@@ -417,9 +417,10 @@ test.each([
   server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
   await cutOff(address, content.length / 10, { connections: then });
   server.serve(address, { content, etag: '"1"' });
-  const before = server.sent(address);
+  const before = server.asked(address).length;
   expect(await run(address, { connections: then })).toEqual({ code: 0, words: '' });
   expect(readFileSync(path).equals(content)).toBe(true);
-  // What the second began, the third continued.
-  expect(server.sent(address) - before).toBeLessThan(content.length);
+  // What the second began, the third continued: in the middle of a piece, and not at its beginning.
+  const starts = server.asked(address).slice(before);
+  expect(starts.some(({ range }) => Number(/=(\d+)-/.exec(range ?? '')?.[1] ?? 0) % megabyte !== 0)).toBe(true);
 });

@@ -10,8 +10,8 @@ export interface Served {
   readonly withoutRanges?: boolean;
   /** HTTP status of the first so many answers to GET. */
   readonly failing?: { readonly status: number; readonly times: number };
-  /** The first so many answers to GET end halfway: the connection is reset, or goes silent. */
-  readonly breaking?: { readonly times: number; readonly how: 'reset' | 'silence' };
+  /** The first so many answers to GET end halfway: the connection is reset, or goes silent; or it is mute after the headers. */
+  readonly breaking?: { readonly times: number; readonly how: 'reset' | 'silence' | 'mute' };
   /** Most bytes a second of one connection. */
   readonly rate?: number;
   readonly headers?: OutgoingHttpHeaders;
@@ -67,7 +67,8 @@ export async function startFaultyFileServer() {
       ...named,
     });
     const breaks = breaking !== undefined && earlier < breaking.times;
-    const until = breaks ? from + Math.floor((to - from) / 2) : to;
+    const share = breaking?.how === 'mute' ? 0 : 0.5;
+    const until = breaks ? from + Math.floor((to - from) * share) : to;
     send(response, content.subarray(from, until), file.rate, entry, () => {
       if (!breaks) response.end();
       else if (breaking.how === 'reset') response.destroy();
