@@ -1,0 +1,147 @@
+import { execFileSync, fork, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, release, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { downloadScript } from '../../lib/resource/download-script.ts';
+import { installMissing } from '../install-missing.ts';
+import { median } from './results.ts';
+import { block } from './transfer-server.mjs';
+
+const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
+const marks = ['<!-- transfers -->\n', '<!-- end of transfers -->\n'] as const;
+
+/** Milliseconds from a request to its answer. */
+const latency = 25;
+const lines = [
+  { title: '60 MB/s a connection', rate: 60e6 },
+  { title: 'no limit', rate: 0 },
+] as const;
+
+const curl = 'curl --silent --show-error --fail --output "$0" -- "$1"';
+
+/** How a file is fetched: by these words of shell, or by a download of ours with so many connections. */
+const ways = [
+  { title: 'plain curl', shell: curl },
+  { title: 'plain curl, then sha256sum', shell: `${curl} && sha256sum "$0"` },
+  { title: 'ours, 1 connection (curl)', connections: 1 },
+  { title: 'ours, 4 connections (aria2)', connections: 4 },
+  { title: 'ours, 8 connections (aria2)', connections: 8 },
+] as const;
+
+type Way = (typeof ways)[number];
+
+/** Measures all ways on all lines in turn, prints the table and writes it into the page. @param words `--megabytes N --rounds N` */
+export async function measureTransfers(words: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: words,
+    options: { megabytes: { type: 'string', default: '2048' }, rounds: { type: 'string', default: '3' } },
+  });
+  const [megabytes, rounds] = [Number(values.megabytes), Number(values.rounds)];
+  if (!(Number.isInteger(megabytes) && megabytes > 0 && Number.isInteger(rounds) && rounds > 0)) {
+    throw new RangeError('--megabytes and --rounds take whole numbers from 1');
+  }
+  installMissing([
+    ['/usr/bin/aria2c', 'aria2'],
+    ['/usr/bin/curl', 'curl'],
+  ]);
+  const size = megabytes * block.length;
+  const hash = createHash('sha256');
+  for (let count = 0; count < megabytes; count += 1) hash.update(block);
+  const sha256 = hash.digest('hex');
+  const folder = mkdtempSync(join(tmpdir(), 'transfer-'));
+  try {
+    const sections = [];
+    for (const { title, rate } of lines) {
+      const server = await startServer({ size, rate, latency });
+      try {
+        const times = ways.map((): number[] => []);
+        for (let round = 0; round < rounds; round += 1) {
+          for (const [at, way] of ways.entries()) {
+            const seconds = await fetchOnce(way, server.url, sha256, folder);
+            times[at]?.push(seconds);
+            process.stderr.write(`${title}, round ${round + 1}, ${way.title}: ${seconds.toFixed(2)} s\n`);
+          }
+        }
+        sections.push(section(title, times));
+      } finally {
+        server.stop();
+      }
+    }
+    const command = `npm run bench:transfer -- --megabytes ${megabytes} --rounds ${rounds}`;
+    const text = `${sections.join('\n')}\n${footer(command, megabytes, rounds)}`;
+    process.stdout.write(text);
+    write(text);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function startServer(line: object): Promise<{ readonly url: string; stop(): void }> {
+  const child = fork(fileURLToPath(new URL('transfer-server.mjs', import.meta.url)), [JSON.stringify(line)]);
+  const port = await new Promise((resolve, reject) => {
+    child.once('message', resolve);
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
+  });
+  return { url: `http://127.0.0.1:${port}/file`, stop: () => child.disconnect() };
+}
+
+/** @returns seconds from its start to its end */
+async function fetchOnce(way: Way, url: string, sha256: string, folder: string): Promise<number> {
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  const path = join(data, 'file');
+  const script = join(folder, 'script');
+  const text =
+    'connections' in way
+      ? downloadScript({ url, path, sha256, connections: way.connections }, join(folder, 'status'))
+      : way.shell;
+  writeFileSync(script, text);
+  const began = performance.now();
+  const child = 'connections' in way ? [script] : ['-c', text, path, url];
+  const running = spawn('/bin/sh', child, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const code = await new Promise<number | null>((resolve) => running.on('exit', resolve));
+  const seconds = (performance.now() - began) / 1000;
+  if (code !== 0) throw new Error(`${way.title} ended with ${code}`);
+  rmSync(data, { recursive: true });
+  // What one run left for the disk to write is not the next one's.
+  execFileSync('sync');
+  return seconds;
+}
+
+function section(title: string, times: readonly (readonly number[])[]): string {
+  const plain = times[0] ?? [];
+  const rows = ways.map(({ title: way }, at) => {
+    const own = times[at] ?? [];
+    const ratios = own.map((seconds, round) => seconds / (plain[round] ?? Number.NaN));
+    return `| ${way} | ${spread(own)} | ${at === 0 ? '' : spread(ratios)} |`;
+  });
+  return `
+### One file, ${title}
+
+| | wall, s | times plain curl |
+|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+function spread(values: readonly number[]): string {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return `${median(values).toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
+}
+
+function footer(command: string, megabytes: number, rounds: number): string {
+  const version = (program: string): string =>
+    execFileSync(program, ['--version'], { encoding: 'utf8' }).split('\n')[0]?.replace(/ \(.*/, '') ?? '';
+  const machine = `Linux ${release()}, ${cpus().length} processors (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, server and client on it`;
+  return `${new Date().toISOString().slice(0, 10)}, ${rounds} rounds of ${megabytes} MiB. \`${command}\`. ${machine}. ${version('curl')}, ${version('aria2c')}, Node ${process.versions.node}.\n`;
+}
+
+function write(text: string): void {
+  const whole = readFileSync(page, 'utf8');
+  const [from, to] = [whole.indexOf(marks[0]), whole.indexOf(marks[1])];
+  if (from === -1 || to < from) throw new Error(`${page} has no place for the table: ${marks.join('')}`);
+  writeFileSync(page, `${whole.slice(0, from)}${marks[0]}${text}\n${whole.slice(to)}`);
+}
