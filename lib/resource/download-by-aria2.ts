@@ -48,7 +48,7 @@ fetch() {
       case $line in *'] errorCode='*' URI='*) ;; *'] errorCode='*) printf 'aria2c: %s\\n' "\${line#*errorCode=* }" >&2 ;; esac
     done
   }
-  code=$(cat "$status.code")
+  code=$(cat "$status.code" 2>/dev/null || echo 1)
   http=$(cat "$status.http" 2>/dev/null)
   why=$(cat "$status.why" 2>/dev/null)
   rm -f "$status.pid" "$status.code" "$status.http" "$status.why"

@@ -59,6 +59,8 @@ interface Changes {
   /** Words of the script that are too slow for a test, and what stands for them. */
   readonly instead?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** What it mounts is seen by nobody else, and goes with it. */
+  readonly alone?: boolean;
 }
 
 /** Begins the script in a group of its own, as a unit is one. */
@@ -70,7 +72,12 @@ function begin(served: string, changes: Changes = {}): ChildProcess {
     script = script.replaceAll(slow, quick);
   }
   writeFileSync(join(folder, 'script'), script);
-  const child = spawn('/bin/sh', [join(folder, 'script')], {
+  const [program = '', ...words] = [
+    ...(changes.alone ? ['unshare', '--mount'] : []),
+    '/bin/sh',
+    join(folder, 'script'),
+  ];
+  const child = spawn(program, words, {
     detached: true,
     cwd: folder,
     env: { ...process.env, ...changes.env },
@@ -352,6 +359,20 @@ test('the holes of a part need room, too', async () => {
   told(missing);
   server.serve('/room', { content });
   expect((await run('/room', { env })).code).toBe(0);
+});
+
+test('a disk that fills up on the way is told at once', async () => {
+  server.serve('/full', { content });
+  mkdirSync(join(folder, 'bin'));
+  // Others write there, too: there was room when it was asked for.
+  writeFileSync(join(folder, 'bin', 'df'), '#!/bin/sh\necho Avail\necho 999999999\n', { mode: 0o755 });
+  const small = 'mount -t tmpfs -o size=3m tmpfs "$directory" || exit 99\nurl=';
+  const script = { 'set -u\nurl=': `set -u\ndirectory=${join(folder, 'data')}\n${small}` };
+  const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
+  const { code, words } = await run('/full', { instead: script, env, alone: true });
+  expect(code).toBe(1);
+  expect(words).toMatch(/\nnot enough room in .*\/data for http:.*\/full: it is full at \d+ of \d+ bytes\n$/);
+  expect(words.match(/it is full/g)).toHaveLength(1);
 });
 
 test('redirects are followed', async () => {
