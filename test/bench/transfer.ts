@@ -1,7 +1,7 @@
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, release, tmpdir, totalmem } from 'node:os';
+import { cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -47,6 +47,7 @@ export async function measureTransfers(words: string[]): Promise<void> {
     ['/usr/bin/aria2c', 'aria2'],
     ['/usr/bin/curl', 'curl'],
   ]);
+  const [load = 0] = loadavg();
   const size = megabytes * block.length;
   const hash = createHash('sha256');
   for (let count = 0; count < megabytes; count += 1) hash.update(block);
@@ -71,7 +72,7 @@ export async function measureTransfers(words: string[]): Promise<void> {
       }
     }
     const command = `npm run bench:transfer -- --megabytes ${megabytes} --rounds ${rounds}`;
-    const text = `${sections.join('\n')}\n${footer(command, megabytes, rounds)}`;
+    const text = `${sections.join('\n')}\n${footer(command, { megabytes, rounds, load })}`;
     process.stdout.write(text);
     write(text);
   } finally {
@@ -132,10 +133,10 @@ function spread(values: readonly number[]): string {
   return `${median(values).toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
 }
 
-function footer(command: string, megabytes: number, rounds: number): string {
+function footer(command: string, { megabytes, rounds, load }: Readonly<Record<string, number>>): string {
   const version = (program: string): string =>
     execFileSync(program, ['--version'], { encoding: 'utf8' }).split('\n')[0]?.replace(/ \(.*/, '') ?? '';
-  const machine = `Linux ${release()}, ${cpus().length} processors (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, server and client on it`;
+  const machine = `Linux ${release()}, ${cpus().length} processors (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, server and client on it, load average ${load?.toFixed(1)} before`;
   return `${new Date().toISOString().slice(0, 10)}, ${rounds} rounds of ${megabytes} MiB. \`${command}\`. ${machine}. ${version('curl')}, ${version('aria2c')}, Node ${process.versions.node}.\n`;
 }
 
