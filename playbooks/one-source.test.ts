@@ -194,13 +194,18 @@ const table: readonly Row[] = [
     'other/node',
     [
       'db docker-compose.yml sync.image',
+      'db role snapshot',
       'db role sync',
       'rpc docker-compose.yml json-rpc.image',
       'rpc role json-rpc',
       'role preflight',
     ],
   ],
-  ['images.prover', 'other/prover', ['docker-compose.yml prover.image', 'role preflight', 'role prover']],
+  [
+    'images.prover',
+    'other/prover',
+    ['db role snapshot', 'docker-compose.yml prover.image', 'role preflight', 'role prover'],
+  ],
   [
     'images.database',
     'other/postgres:15',
@@ -208,6 +213,7 @@ const table: readonly Row[] = [
       'db docker-compose.yml state-db.image',
       'db role state-db',
       'docker-compose.yml pool-db.image',
+      'db role snapshot',
       'role pool-db',
       'role preflight',
     ],

@@ -1,3 +1,4 @@
+import { component } from '../lib/node/component.ts';
 import { proverDatabase, stateDatabase } from '../lib/node/databases.ts';
 import { stateIndexes } from '../lib/node/indexes.ts';
 import { databasesMayBeRestored, snapshotIsRestored } from '../lib/node/restore.ts';
@@ -17,7 +18,8 @@ import { packages } from '../lib/resource/packages.ts';
 import { role } from '../lib/resource/role.ts';
 
 /** Both databases are restored from a snapshot, once, and the state database has the spec's indexes (spec, Snapshot recovery). */
-export default role<Variables>('snapshot', ({ vars }) => {
+export default role<Variables>('snapshot', async (context) => {
+  const { vars } = context;
   const archives = archivesOf(vars);
   const { connections } = vars.snapshot;
   const configuration = `${vars.paths.deployment}/snapshot_restore.toml`;
@@ -27,15 +29,24 @@ export default role<Variables>('snapshot', ({ vars }) => {
     prover: { archive: archives.prover, target: proverDatabase(vars) },
   };
   const restored = snapshotIsRestored({ ...stores, tool, configuration, vars });
+  const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>
+    download(url).to(path).connections(connections).sha256(sha256),
+  );
+  const later = await Promise.all((['prover', 'pool-db', 'sync'] as const).map((name) => component(context, name)));
+  const images = later
+    .map(({ image }) => image)
+    .filter(({ name }, at, all) => [...tool.resources, ...all.slice(0, at)].every((other) => other.name !== name));
   const means = [
     archivesFit(archives, vars.snapshot.date),
     roomForSnapshot(archives, vars.paths.data),
     directory(snapshotDirectory(vars)),
     ...(connections > 1 ? [packages('aria2')] : []),
-    download(archives.state.url).to(archives.state.path).connections(connections).sha256(archives.state.sha256),
-    download(archives.prover.url).to(archives.prover.path).connections(connections).sha256(archives.prover.sha256),
-    archivesHoldTheirTables(archives),
+    ...fetched.map((archive) => archive.begun),
+    // What takes long, too, goes on beside the downloads.
     ...tool.resources,
+    ...images,
+    ...fetched,
+    archivesHoldTheirTables(archives),
   ];
   return [
     databasesMayBeRestored(stores, vars.snapshot.replace_existing),

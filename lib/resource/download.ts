@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Progress, Reader } from '../host/host.ts';
 import { downloadScript, mostDownloadConnections, type Source } from './download-script.ts';
-import { jobDirectory, runInUnit } from './job.ts';
+import { begun, jobDirectory, runInUnit } from './job.ts';
 import { type Difference, drift, ok, type Resource, type Verdict } from './resource.ts';
 
 /** A file to be fetched by the host itself. */
@@ -19,7 +19,12 @@ interface Downloaded {
    */
   connections(count: number): Downloaded;
   /** @param hex what its SHA-256 has to be */
-  sha256(hex: string): Resource;
+  sha256(hex: string): DownloadResource;
+}
+
+export interface DownloadResource extends Resource {
+  /** The same work, begun where this stands, to go on beside what comes until the file itself is waited for. */
+  readonly begun: Resource;
 }
 
 /**
@@ -43,19 +48,21 @@ function to(place: Omit<Source, 'sha256'>): Downloaded {
   };
 }
 
-function make(source: Source): Resource {
+function make(source: Source): DownloadResource {
   const { url, path } = source;
   const unit = unitOf(path);
+  const work = {
+    unit,
+    title: `download ${url} to ${path}`,
+    script: downloadScript(source, `${jobDirectory}/${unit}.status`),
+    progress: (reader: Reader) => progressOf(reader, source, unit),
+  };
   return {
     name: `${path} is downloaded`,
+    begun: begun(`download of ${path} is under way`, work, (host) => look(host, source)),
     check: (host) => look(host, source),
     apply: async (host) => {
-      await runInUnit(host, {
-        unit,
-        title: `download ${url} to ${path}`,
-        script: downloadScript(source, `${jobDirectory}/${unit}.status`),
-        progress: (reader) => progressOf(reader, source, unit),
-      });
+      await runInUnit(host, work);
       // What aria2 noted of a part that curl then began anew.
       await host.run`rm -f ${`${path}.part.aria2`}`;
     },

@@ -18,13 +18,20 @@ test('a name that is no unit is refused', () => {
 test('units that systemd does not know yet are drift, though their files are right', async () => {
   const daily = schedule('backup').every(86400).command('true');
   const written = new Map<string, string>();
-  const host = toldHost([[/^systemctl/, '']], {
-    unit: async () => ({ ...stoppedUnit, load: 'not-found' }),
-    stat: async (path) => (written.has(path) ? rootsFile : undefined),
-    compare: async (path, sha256) =>
-      written.get(path) === sha256 ? { same: true } : { same: false, content: undefined },
-    write: async (path, content) => void written.set(path, createHash('sha256').update(String(content)).digest('hex')),
-  });
+  const host = toldHost(
+    [
+      [/systemctl start/, { exitCode: 90 }],
+      [/^systemctl/, ''],
+    ],
+    {
+      unit: async () => ({ ...stoppedUnit, load: 'not-found' }),
+      stat: async (path) => (written.has(path) ? rootsFile : undefined),
+      compare: async (path, sha256) =>
+        written.get(path) === sha256 ? { same: true } : { same: false, content: undefined },
+      write: async (path, content) =>
+        void written.set(path, createHash('sha256').update(String(content)).digest('hex')),
+    },
+  );
   await expect(daily.apply(host)).rejects.toThrow('backup.timer did not start');
   expect(await daily.check(host)).toEqual(drift('systemd has not read its units yet'));
 });

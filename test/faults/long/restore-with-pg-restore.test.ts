@@ -3,13 +3,13 @@ import { chmodSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync }
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Progress } from '../../lib/host/host.ts';
-import { createReader } from '../../lib/host/reader.ts';
-import { connectLocally } from '../../lib/host/testing.ts';
-import { restoreProgress } from '../../lib/node/restore-progress.ts';
-import { restoreScript } from '../../lib/node/restore-script.ts';
-import type { Store } from '../../lib/node/restored.ts';
-import { type Postgres, startPostgres } from '../postgres.ts';
+import type { Progress } from '../../../lib/host/host.ts';
+import { createReader } from '../../../lib/host/reader.ts';
+import { connectLocally } from '../../../lib/host/testing.ts';
+import { restoreProgress } from '../../../lib/node/restore-progress.ts';
+import { restoreScript } from '../../../lib/node/restore-script.ts';
+import type { Store } from '../../../lib/node/restored.ts';
+import { type Postgres, startPostgres } from '../../postgres.ts';
 
 let postgres: Postgres;
 let folder: string;
