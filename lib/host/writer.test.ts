@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Secret } from '../secret/secret.ts';
 import type { Progress } from './host.ts';
@@ -35,6 +36,31 @@ test('a written file has its content, mode and owner, and no temporary file is l
   expect(readFileSync(join(root, 'secret'), 'utf8')).toBe('another text');
   expect(statSync(join(root, 'secret'))).toMatchObject({ uid: 12, gid: 34, mode: 0o100600 });
   expect(readdirSync(root).sort()).toEqual(['empty', "it's new", 'secret']);
+});
+
+test('who reads a file while it is written or rewritten sees the old content or the new one, whole', async () => {
+  const { writer } = await open();
+  const path = join(temporaryDirectory(), 'large');
+  const texts = ['a', 'b'].map((letter) => letter.repeat(2_000_000));
+  const [a = '', b = ''] = texts;
+  await writer.write(path, a, attributes);
+  let reads = 0;
+  let torn = 0;
+  let writing = true;
+  const reading = (async () => {
+    for (; writing; reads += 1) {
+      if (!texts.includes(readFileSync(path, 'utf8'))) torn += 1;
+      await nextTurn();
+    }
+  })();
+  for (let round = 0; round < 4; round += 1) {
+    await writer.write(path, b, attributes);
+    await writer.rewrite(path, sha256Of(b), a);
+  }
+  writing = false;
+  await reading;
+  expect(torn).toBe(0);
+  expect(reads).toBeGreaterThan(20);
 });
 
 test('a link is replaced, what it leads to is not touched', async () => {
