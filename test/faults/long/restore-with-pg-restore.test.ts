@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Progress } from '../../../lib/host/host.ts';
 import { createReader } from '../../../lib/host/reader.ts';
 import { connectLocally } from '../../../lib/host/testing.ts';
@@ -194,164 +194,166 @@ async function fails(archives: typeof good, words: RegExp, path?: string): Promi
   expect(marks()).not.toContain('complete');
 }
 
-test.each([1, 4, 30])('%i jobs restore both archives whole, a second time as well', async (jobs) => {
-  freshDatabases();
-  await succeeds(good, jobs);
-  await succeeds(good, jobs);
-});
+describe("a restore by the host's own pg_restore", () => {
+  test.each([1, 4, 30])('jobs at a time: %i; they restore both archives whole, a second time as well', async (jobs) => {
+    freshDatabases();
+    await succeeds(good, jobs);
+    await succeeds(good, jobs);
+  });
 
-test('an archive that tells no places of its tables, as one that was dumped into a pipe, is restored whole', async () => {
-  freshDatabases();
-  const state = join(folder, 'piped.sql.tar.gz');
-  const env = { ...process.env, ...postgres.environment };
-  execFileSync('sh', ['-c', 'pg_dump --format=custom made_state | cat >"$1"', 'sh', state], { env });
-  await succeeds({ ...good, state });
-});
+  test('an archive that tells no places of its tables, as one that was dumped into a pipe, is restored whole', async () => {
+    freshDatabases();
+    const state = join(folder, 'piped.sql.tar.gz');
+    const env = { ...process.env, ...postgres.environment };
+    execFileSync('sh', ['-c', 'pg_dump --format=custom made_state | cat >"$1"', 'sh', state], { env });
+    await succeeds({ ...good, state });
+  });
 
-test('an archive that breaks off: told with its reason at the first time; with a whole one the next run succeeds', async () => {
-  freshDatabases();
-  for (const name of ['state', 'prover'] as const) {
-    const path = join(folder, `half-${name}`);
-    execFileSync('cp', [good[name], path]);
-    truncateSync(path, statSync(path).size / 2);
-    const words = `^the ${name} database is not restored: could not (read from input file: end of file|find block ID \\d+ in archive.*)\\. pg_restore ended with 1, its words are in ${folder}/restore\\.log$`;
-    await fails({ ...good, [name]: path }, new RegExp(words));
-  }
-  expect(
-    postgres.sql(
-      proverDatabase,
-      `select to_regclass('state.program') is null or not exists (select from state.program)`,
-    ),
-  ).toBe('t');
-  await succeeds();
-});
+  test('an archive that breaks off: told with its reason at the first time; with a whole one the next run succeeds', async () => {
+    freshDatabases();
+    for (const name of ['state', 'prover'] as const) {
+      const path = join(folder, `half-${name}`);
+      execFileSync('cp', [good[name], path]);
+      truncateSync(path, statSync(path).size / 2);
+      const words = `^the ${name} database is not restored: could not (read from input file: end of file|find block ID \\d+ in archive.*)\\. pg_restore ended with 1, its words are in ${folder}/restore\\.log$`;
+      await fails({ ...good, [name]: path }, new RegExp(words));
+    }
+    expect(
+      postgres.sql(
+        proverDatabase,
+        `select to_regclass('state.program') is null or not exists (select from state.program)`,
+      ),
+    ).toBe('t');
+    await succeeds();
+  });
 
-test('a file of another kind, or a dump of another format, is refused before a database is touched', async () => {
-  freshDatabases();
-  await succeeds();
-  const [text, tar] = [join(folder, 'text'), join(folder, 'tar')];
-  writeFileSync(text, 'sorry '.repeat(1000));
-  dump(tar, 'made_prover', 'tar');
-  const words = [
-    [{ ...good, state: text }, /^\S+\/text cannot be restored: input file does not appear to be a valid archive$/],
-    [
-      { ...good, prover: tar },
-      /^\S+\/tar is a dump in the format TAR, and only the custom format can be restored by several jobs$/,
-    ],
-  ] as const;
-  for (const [archives, expected] of words) {
-    const { code, output } = await start(archives).ended;
-    expect(output).toMatch(expected);
-    expect(code).toBe(1);
+  test('a file of another kind, or a dump of another format, is refused before a database is touched', async () => {
+    freshDatabases();
+    await succeeds();
+    const [text, tar] = [join(folder, 'text'), join(folder, 'tar')];
+    writeFileSync(text, 'sorry '.repeat(1000));
+    dump(tar, 'made_prover', 'tar');
+    const words = [
+      [{ ...good, state: text }, /^\S+\/text cannot be restored: input file does not appear to be a valid archive$/],
+      [
+        { ...good, prover: tar },
+        /^\S+\/tar is a dump in the format TAR, and only the custom format can be restored by several jobs$/,
+      ],
+    ] as const;
+    for (const [archives, expected] of words) {
+      const { code, output } = await start(archives).ended;
+      expect(output).toMatch(expected);
+      expect(code).toBe(1);
+      holdsEverything();
+    }
+  });
+
+  test('without pg_restore nothing is touched', async () => {
+    freshDatabases();
+    await succeeds();
+    const bin = join(folder, 'bin');
+    execFileSync('sh', [
+      '-c',
+      'mkdir "$1" && cd "$1" && ln -s /usr/bin/* . && rm pg_restore && ln -sf "$2"/docker .',
+      'sh',
+      bin,
+      folder,
+    ]);
+    const { code, output } = await start(good, 4, bin).ended;
+    expect([code, output]).toEqual([1, 'pg_restore is not installed: role client-tools installs it']);
     holdsEverything();
-  }
-});
+  });
 
-test('without pg_restore nothing is touched', async () => {
-  freshDatabases();
-  await succeeds();
-  const bin = join(folder, 'bin');
-  execFileSync('sh', [
-    '-c',
-    'mkdir "$1" && cd "$1" && ln -s /usr/bin/* . && rm pg_restore && ln -sf "$2"/docker .',
-    'sh',
-    bin,
-    folder,
-  ]);
-  const { code, output } = await start(good, 4, bin).ended;
-  expect([code, output]).toEqual([1, 'pg_restore is not installed: role client-tools installs it']);
-  holdsEverything();
-});
+  test("an error of the server, which the node's own tool would pass over, is the reason", async () => {
+    freshDatabases();
+    // In public, where nothing is emptied.
+    postgres.sql(stateDatabase, 'create table public.l2block (); create type public.gorp_migrations as enum ()');
+    await fails(
+      good,
+      /^the state database is not restored: could not execute query: ERROR: .*gorp_migrations.* pg_restore ended with 1/,
+    );
+    postgres.sql(stateDatabase, 'drop type public.gorp_migrations');
+    await succeeds();
+  });
 
-test("an error of the server, which the node's own tool would pass over, is the reason", async () => {
-  freshDatabases();
-  // In public, where nothing is emptied.
-  postgres.sql(stateDatabase, 'create table public.l2block (); create type public.gorp_migrations as enum ()');
-  await fails(
-    good,
-    /^the state database is not restored: could not execute query: ERROR: .*gorp_migrations.* pg_restore ended with 1/,
-  );
-  postgres.sql(stateDatabase, 'drop type public.gorp_migrations');
-  await succeeds();
-});
-
-test('more jobs than the server has connections for: the reason is what the server said, not that a job has died', async () => {
-  freshDatabases();
-  const { code, output } = await start(good, 64).ended;
-  expect(output).toMatch(/^the state database is not restored: .*too many clients already\. pg_restore ended with 1/);
-  expect(code).toBe(1);
-  expect(marks()).not.toContain('complete');
-  await succeeds();
-});
-
-test('killed half-way, with all its processes, it is not taken for restored; the next run restores all of it', async () => {
-  freshDatabases();
-  for (const until of ['state.l2block', 'state.nodes']) {
-    const { child, ended } = start();
-    const database = until === 'state.nodes' ? proverDatabase : stateDatabase;
-    await expect
-      .poll(
-        () =>
-          postgres.sql(
-            database,
-            `select to_regclass('${until}') is not null and exists (select from pg_stat_activity where application_name = 'rpc-node-restore')`,
-          ),
-        { timeout: 20_000, interval: 5 },
-      )
-      .toBe('t');
-    kill(child);
-    expect((await ended).code).toBe(null);
+  test('more jobs than the server has connections for: the reason is what the server said, not that a job has died', async () => {
+    freshDatabases();
+    const { code, output } = await start(good, 64).ended;
+    expect(output).toMatch(/^the state database is not restored: .*too many clients already\. pg_restore ended with 1/);
+    expect(code).toBe(1);
     expect(marks()).not.toContain('complete');
     await succeeds();
-  }
-});
-
-test('what a killed restore left at the server, its lock held, does not keep the next one', async () => {
-  freshDatabases();
-  await succeeds();
-  const env = { ...process.env, ...postgres.environment, PGAPPNAME: 'rpc-node-restore' };
-  const held = spawn('psql', ['-Xq', stateDatabase, '-c', 'begin; lock table state.l2block; select pg_sleep(600)'], {
-    env,
   });
-  await expect.poll(() => clients(), { timeout: 10_000 }).toBe('1');
-  await succeeds();
-  expect(
-    await new Promise((resolve) => (held.exitCode === null ? held.once('exit', resolve) : resolve(held.exitCode))),
-  ).not.toBe(0);
-});
 
-test.each([1, 4])(
-  'with %i jobs its progress grows, never past the archives, to nearly all of the one at work',
-  async (jobs) => {
+  test('killed half-way, with all its processes, it is not taken for restored; the next run restores all of it', async () => {
     freshDatabases();
-    // All is read, and an index is still being made for a while.
-    postgres.sql('postgres', 'drop database if exists made_slow; create database made_slow template made_state');
-    postgres.sql(
-      'made_slow',
-      `create function state.slowly(text) returns text immutable language plpgsql as 'begin perform pg_sleep(3); return $1; end';
-       create table state.slow as select 'x' as x; create index slow_idx on state.slow (state.slowly(x))`,
-    );
-    const slow = { ...good, state: archive('slow', 'made_slow') };
-    const { state, prover } = stores(slow);
-    const sizes = [slow.state, slow.prover].map((path) => statSync(path).size);
-    const host = createReader(await connectLocally(), 'here');
-    const seen: Progress[] = [];
-    let over = false;
-    const { ended } = start(slow, jobs);
-    void ended.then(() => {
-      over = true;
-    });
-    while (!over) {
-      seen.push(await restoreProgress(host, [state, prover]));
-      await sleep(5);
+    for (const until of ['state.l2block', 'state.nodes']) {
+      const { child, ended } = start();
+      const database = until === 'state.nodes' ? proverDatabase : stateDatabase;
+      await expect
+        .poll(
+          () =>
+            postgres.sql(
+              database,
+              `select to_regclass('${until}') is not null and exists (select from pg_stat_activity where application_name = 'rpc-node-restore')`,
+            ),
+          { timeout: 20_000, interval: 5 },
+        )
+        .toBe('t');
+      kill(child);
+      expect((await ended).code).toBe(null);
+      expect(marks()).not.toContain('complete');
+      await succeeds();
     }
-    expect((await ended).output).toBe('the snapshot is restored');
-    const total = sizes.reduce((sum, size) => sum + size, 0);
-    const done = seen.flatMap((each) => (each.done === undefined ? [] : [each.done]));
-    expect(done.length).toBeGreaterThan(3);
-    expect(done).toEqual([...done].sort((a, b) => a - b));
-    expect(Math.max(...done)).toBeGreaterThan(0.9 * (sizes[0] ?? 0));
-    expect(Math.max(...done)).toBeLessThanOrEqual(total);
-    for (const each of seen) if (each.done !== undefined) expect([each.total, each.unit]).toEqual([total, 'bytes']);
-  },
-);
+  });
+
+  test('what a killed restore left at the server, its lock held, does not keep the next one', async () => {
+    freshDatabases();
+    await succeeds();
+    const env = { ...process.env, ...postgres.environment, PGAPPNAME: 'rpc-node-restore' };
+    const held = spawn('psql', ['-Xq', stateDatabase, '-c', 'begin; lock table state.l2block; select pg_sleep(600)'], {
+      env,
+    });
+    await expect.poll(() => clients(), { timeout: 10_000 }).toBe('1');
+    await succeeds();
+    expect(
+      await new Promise((resolve) => (held.exitCode === null ? held.once('exit', resolve) : resolve(held.exitCode))),
+    ).not.toBe(0);
+  });
+
+  test.each([1, 4])(
+    'jobs at a time: %i; progress grows, never past the archives, to nearly all of the one at work',
+    async (jobs) => {
+      freshDatabases();
+      // All is read, and an index is still being made for a while.
+      postgres.sql('postgres', 'drop database if exists made_slow; create database made_slow template made_state');
+      postgres.sql(
+        'made_slow',
+        `create function state.slowly(text) returns text immutable language plpgsql as 'begin perform pg_sleep(3); return $1; end';
+       create table state.slow as select 'x' as x; create index slow_idx on state.slow (state.slowly(x))`,
+      );
+      const slow = { ...good, state: archive('slow', 'made_slow') };
+      const { state, prover } = stores(slow);
+      const sizes = [slow.state, slow.prover].map((path) => statSync(path).size);
+      const host = createReader(await connectLocally(), 'here');
+      const seen: Progress[] = [];
+      let over = false;
+      const { ended } = start(slow, jobs);
+      void ended.then(() => {
+        over = true;
+      });
+      while (!over) {
+        seen.push(await restoreProgress(host, [state, prover]));
+        await sleep(5);
+      }
+      expect((await ended).output).toBe('the snapshot is restored');
+      const total = sizes.reduce((sum, size) => sum + size, 0);
+      const done = seen.flatMap((each) => (each.done === undefined ? [] : [each.done]));
+      expect(done.length).toBeGreaterThan(3);
+      expect(done).toEqual([...done].sort((a, b) => a - b));
+      expect(Math.max(...done)).toBeGreaterThan(0.9 * (sizes[0] ?? 0));
+      expect(Math.max(...done)).toBeLessThanOrEqual(total);
+      for (const each of seen) if (each.done !== undefined) expect([each.total, each.unit]).toEqual([total, 'bytes']);
+    },
+  );
+});
