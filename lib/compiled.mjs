@@ -47,6 +47,15 @@ export async function compiled(entries) {
 }
 
 /**
+ * Whether a file is a module of the program, and no test of one.
+ *
+ * @param {string} name
+ */
+export function isSource(name) {
+  return name.endsWith('.ts') && !name.endsWith('.test.ts');
+}
+
+/**
  * All that what is compiled depends on, as one name: where the project is, its TypeScript, the packages, and this file.
  *
  * @param {readonly string[]} entries
@@ -56,7 +65,7 @@ function stateOf(entries) {
   const files = ['lib/compiled.mjs', 'node_modules/.package-lock.json'];
   for (const folder of new Set(['lib', ...entries.map((entry) => dirname(entry))])) {
     for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
-      if (name.endsWith('.ts') && !name.endsWith('.test.ts')) files.push(join(folder, name));
+      if (isSource(name)) files.push(join(folder, name));
     }
   }
   for (const file of files) {

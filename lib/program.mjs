@@ -1,13 +1,13 @@
 // The program behind the playbooks: what they run, and the roles that they compose.
 import { readdirSync } from 'node:fs';
-import { compiled } from './compiled.mjs';
+import { compiled, isSource } from './compiled.mjs';
 
 /** Exit code of bad input, as lib/problem.ts has it, which cannot be imported yet. */
 const badInput = 3;
 
 const files = ['lib/commands', 'roles'].flatMap((folder) =>
   readdirSync(new URL(`../${folder}`, import.meta.url))
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .filter(isSource)
     .map((name) => `${folder}/${name}`),
 );
 

@@ -1,14 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync } from 'node:fs';
-import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bareScript, floorScript } from './floor.ts';
 import { addressOf, delayedAddressOf, type Host, type Hosts, startHosts } from './hosts.ts';
 import { type Command, type Cost, measure } from './measure.ts';
 import type { Options } from './options.ts';
+import { machine, median } from './page.ts';
 import { baseRoot, versions } from './prepare.ts';
-import { type Measured, median, saveResult } from './results.ts';
+import { type Measured, saveResult } from './results.ts';
 import { type Case, type ToolName, tools } from './tools.ts';
 import { changedFile, workload } from './workload.ts';
 
@@ -41,7 +41,6 @@ export async function measureAll({
   say(`booting ${most} ${most === 1 ? 'host' : 'hosts'}`);
   const hosts = await startHosts(most, baseRoot, directory, delays);
   for (const delay of delays) await startProxy(delay, most);
-  const machine = `Linux ${release()}, ${cpus().length} processors (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, hosts and controller on it`;
   const known = versions();
 
   for (const count of options.hosts) {
@@ -55,7 +54,7 @@ export async function measureAll({
           delay,
           case: what,
           date: new Date().toISOString().slice(0, 10),
-          machine,
+          machine: `${machine}, hosts and controller on it`,
           versions: known,
           tools: measured,
           missing: { ...commands.missing, ...failed },

@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, totalmem } from 'node:os';
+import { mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { startPostgres } from '../postgres.ts';
-import { median } from './results.ts';
+import { machine, putSection, spread } from './page.ts';
 
 /** One job is what the node's own tool restores by. */
 const jobs = [1, 2, 4] as const;
@@ -19,7 +18,6 @@ export interface MeasuredRestore {
   readonly megabytes: { readonly database: number; readonly archive: number };
   readonly tables: readonly string[];
   readonly versions: readonly string[];
-  readonly machine: string;
   /** How many processes of other work ran on average in the minute before. */
   readonly otherLoad: number;
   readonly date: string;
@@ -118,7 +116,6 @@ export async function measureRestore(
       megabytes: { database: Math.round(Number(size) / 1e6), archive: Math.round(statSync(archive).size / 1e6) },
       tables: (tables ?? '').split('\n'),
       versions: [postgres.sql('postgres', 'show server_version'), `Node ${process.versions.node}`],
-      machine: `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GB`,
       otherLoad,
       date: new Date().toISOString().slice(0, 10),
     };
@@ -135,26 +132,19 @@ const rowsOf = `select (select count(*) from state.l2block), (select count(*) fr
   where connamespace = 'state'::regnamespace)`;
 const sizeOf = 'select pg_database_size(current_database())';
 
-const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
-const marks = { begin: '<!-- restore -->\n', end: '<!-- end of restore -->\n' } as const;
-
-/** Writes the table between its two marks, and leaves the rest of the page. @returns the table */
+/** Writes the table into the page. @returns the table */
 export function saveRestore(measured: MeasuredRestore): string {
-  const text = readFileSync(page, 'utf8');
-  const [begin, end] = [text.indexOf(marks.begin), text.indexOf(marks.end)];
-  if (begin === -1 || end < begin)
-    throw new Error(`docs/benchmarks.md has no ${marks.begin.trim()} … ${marks.end.trim()}`);
   const table = tableOf(measured);
-  writeFileSync(page, `${text.slice(0, begin + marks.begin.length)}\n${table}\n${text.slice(end)}`);
+  putSection('restore', `\n${table}`);
   return table;
 }
 
-function tableOf({ seconds, megabytes, tables, versions, machine, otherLoad, date }: MeasuredRestore): string {
+function tableOf({ seconds, megabytes, tables, versions, otherLoad, date }: MeasuredRestore): string {
   const rows = jobs.map((count) => {
     const own = seconds[count];
     const ratios = own.map((value, round) => value / (seconds[1][round] ?? Number.NaN));
-    const part = count === 1 ? '1' : spread(ratios, 2);
-    return `| ${count} | ${spread(own, 1)} | ${part} |`;
+    const part = count === 1 ? '1' : spread(ratios, (value) => value.toFixed(2));
+    return `| ${count} | ${spread(own, (value) => value.toFixed(1))} | ${part} |`;
   });
   return `| Jobs | Seconds | Of one job's time |
 |---|---|---|
@@ -163,12 +153,4 @@ ${rows.join('\n')}
 ${date}, ${seconds[1].length} rounds. A database of ${megabytes.database} MB (with indexes: ${tables.join(', ')}), an archive of ${megabytes.archive} MB.
 ${machine}, with other work at the same time (load ${otherLoad.toFixed(1)} as it began). PostgreSQL ${versions.join(', ')}.
 `;
-}
-
-/** The median, and what lies between the least and the most. */
-function spread(values: readonly number[], digits: number): string {
-  const [least, middle, most] = [Math.min(...values), median(values), Math.max(...values)].map((n) =>
-    n.toFixed(digits),
-  );
-  return least === most ? `${middle}` : `${middle} (${least}–${most})`;
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { page, spread } from './page.ts';
 import { type Case, type ToolName, tools } from './tools.ts';
 
 /** What one tool's runs cost, in the order of the rounds. */
@@ -24,7 +25,6 @@ export interface Result {
 }
 
 const resultsFile = fileURLToPath(new URL('results.json', import.meta.url));
-const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
 const mark = '<!-- results -->\n';
 
 /** Puts results in the place of earlier ones of the same case, and writes the tables. */
@@ -73,21 +73,6 @@ function row(name: ToolName, { tools: measured, missing, case: what }: Result): 
     ours && name !== 'ours' ? ratio(own[key].map((value, at) => value / (ours[key][at] ?? Number.NaN))) : '';
   const cells = [seconds(own.wall), times('wall'), seconds(own.cpu), times('cpu'), (own.memory / 2 ** 20).toFixed(0)];
   return [`| ${title} | ${cells.join(' | ')} |`];
-}
-
-/** The median, and what lies between the least and the most. */
-function spread(values: readonly number[], text: (value: number) => string): string {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [least = 0] = sorted;
-  const most = sorted.at(-1) ?? 0;
-  return sorted.length === 1 ? text(least) : `${text(median(values))} (${text(least)}–${text(most)})`;
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const [low = 0, high = low] = sorted.length % 2 === 1 ? [sorted[middle]] : sorted.slice(middle - 1, middle + 1);
-  return (low + high) / 2;
 }
 
 const seconds = (values: readonly number[]): string =>

@@ -1,17 +1,14 @@
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { downloadScript } from '../../lib/resource/download-script.ts';
 import { installMissing } from '../install-missing.ts';
-import { median } from './results.ts';
+import { machine, putSection, spread } from './page.ts';
 import { block } from './transfer-server.mjs';
-
-const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
-const marks = ['<!-- transfers -->\n', '<!-- end of transfers -->\n'] as const;
 
 /** Milliseconds from a request to its answer. */
 const latency = 25;
@@ -74,7 +71,7 @@ export async function measureTransfers(words: string[]): Promise<void> {
     const command = `npm run bench:transfer -- --megabytes ${megabytes} --rounds ${rounds}`;
     const text = `${sections.join('\n')}\n${footer(command, { megabytes, rounds, load })}`;
     process.stdout.write(text);
-    write(text);
+    putSection('transfers', text);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -116,8 +113,8 @@ function section(title: string, times: readonly (readonly number[])[]): string {
   const plain = times[0] ?? [];
   const rows = ways.map(({ title: way }, at) => {
     const own = times[at] ?? [];
-    const ratios = own.map((seconds, round) => seconds / (plain[round] ?? Number.NaN));
-    return `| ${way} | ${spread(own)} | ${at === 0 ? '' : spread(ratios)} |`;
+    const ratios = own.map((value, round) => value / (plain[round] ?? Number.NaN));
+    return `| ${way} | ${spread(own, seconds)} | ${at === 0 ? '' : spread(ratios, seconds)} |`;
   });
   return `
 ### One file, ${title}
@@ -128,21 +125,11 @@ ${rows.join('\n')}
 `;
 }
 
-function spread(values: readonly number[]): string {
-  const [least, most] = [Math.min(...values), Math.max(...values)];
-  return `${median(values).toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
-}
+const seconds = (value: number): string => value.toFixed(2);
 
 function footer(command: string, { megabytes, rounds, load }: Readonly<Record<string, number>>): string {
   const version = (program: string): string =>
     execFileSync(program, ['--version'], { encoding: 'utf8' }).split('\n')[0]?.replace(/ \(.*/, '') ?? '';
-  const machine = `Linux ${release()}, ${cpus().length} processors (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, server and client on it, load average ${load?.toFixed(1)} before`;
-  return `${new Date().toISOString().slice(0, 10)}, ${rounds} rounds of ${megabytes} MiB. \`${command}\`. ${machine}. ${version('curl')}, ${version('aria2c')}, Node ${process.versions.node}.\n`;
-}
-
-function write(text: string): void {
-  const whole = readFileSync(page, 'utf8');
-  const [from, to] = [whole.indexOf(marks[0]), whole.indexOf(marks[1])];
-  if (from === -1 || to < from) throw new Error(`${page} has no place for the table: ${marks.join('')}`);
-  writeFileSync(page, `${whole.slice(0, from)}${marks[0]}${text}\n${whole.slice(to)}`);
+  const where = `${machine}, server and client on it, load average ${load?.toFixed(1)} before`;
+  return `${new Date().toISOString().slice(0, 10)}, ${rounds} rounds of ${megabytes} MiB. \`${command}\`. ${where}. ${version('curl')}, ${version('aria2c')}, Node ${process.versions.node}.\n`;
 }

@@ -1,0 +1,35 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus, release, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+/** Where all measurements are shown. */
+export const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
+
+/**
+ * Puts a text between the page's two marks of that name, and leaves the rest of it.
+ *
+ * @throws Error where the page has no such marks
+ */
+export function putSection(name: string, text: string): void {
+  const [begin, end] = [`<!-- ${name} -->\n`, `<!-- end of ${name} -->\n`];
+  const whole = readFileSync(page, 'utf8');
+  const [from, to] = [whole.indexOf(begin), whole.indexOf(end)];
+  if (from === -1 || to < from) throw new Error(`${page} has no place for the table: ${begin}${end}`);
+  writeFileSync(page, `${whole.slice(0, from)}${begin}${text}\n${whole.slice(to)}`);
+}
+
+/** What was measured on, in words. */
+export const machine = `Linux ${release()}, ${cpus().length} processors (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB`;
+
+/** The median, and what lies between the least and the most. */
+export function spread(values: readonly number[], text: (value: number) => string): string {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return values.length === 1 ? text(least) : `${text(median(values))} (${text(least)}–${text(most)})`;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const [low = 0, high = low] = sorted.length % 2 === 1 ? [sorted[middle]] : sorted.slice(middle - 1, middle + 1);
+  return (low + high) / 2;
+}
