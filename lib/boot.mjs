@@ -1,6 +1,6 @@
 // Lets `npx zx` run playbooks whose modules are TypeScript, and exports what a playbook needs.
 import { argumentsOf } from './arguments.mjs';
-import { program } from './program.mjs';
+import { program, role } from './program.mjs';
 
 /** @type {typeof import('./commands/playbook.ts')} */
 const { loadDeployment, main, openSession, play, playbook, Problem } = await program('lib/commands/playbook.ts');
@@ -14,7 +14,7 @@ export { play, playbook };
  * @returns {Promise<import('./resource/role.ts').Role<import('./node/variables.ts').Variables>[]>}
  */
 export async function roles(...names) {
-  return Promise.all(names.map(async (name) => (await program(`roles/${name}.ts`)).default));
+  return Promise.all(names.map(role));
 }
 
 /**

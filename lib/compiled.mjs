@@ -25,25 +25,26 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/rpc-playbooks');
 
-/** Left where they are: ssh2 looks for its compiled parts beside itself, and zx is what runs a playbook and loaded already. */
-const external = ['node-ssh', 'ssh2', 'zx'];
-
 /** How long what was compiled of an older state is kept: a run of then may still import a part of it. Milliseconds. */
 const keptFor = 7 * 24 * 3600 * 1000;
 
 /**
  * Modules that share what they import, as if each were imported from its own file.
  *
- * @param {readonly string[]} entries TypeScript files that are to be imported, from the project's root
- * @returns {Promise<(entry: string) => Promise<any>>} imports one of them
+ * @param {readonly (readonly string[])[]} bundles TypeScript files that are to be imported, from the project's root. Those of one
+ *   bundle are loaded together when the first of them is: to load many small files takes twice as long
+ * @returns {Promise<(file: string) => Promise<any>>} imports one of them
  */
-export async function compiled(entries) {
-  const key = stateOf(entries);
-  const folder = join(cache, key);
-  const from = existsSync(folder) ? folder : await compile(entries, folder);
+export async function compiled(bundles) {
+  const folder = join(cache, stateOf(bundles));
+  const from = existsSync(folder) ? folder : await compile(bundles, folder);
   // Read as each module is loaded, and so only where a stack is going to be shown.
   if (process.argv.includes('--verbose')) process.setSourceMapsEnabled(true);
-  return (entry) => import(pathToFileURL(join(from, entry.replace(/\.ts$/, '.mjs'))).href);
+  return async (file) => {
+    const bundle = bundles.findIndex((files) => files.includes(file));
+    const { modules } = await import(pathToFileURL(join(from, `${bundle}.mjs`)).href);
+    return modules[file];
+  };
 }
 
 /**
@@ -58,12 +59,12 @@ export function isSource(name) {
 /**
  * All that what is compiled depends on, as one name: where the project is, its TypeScript, the packages, and this file.
  *
- * @param {readonly string[]} entries
+ * @param {readonly (readonly string[])[]} bundles
  */
-function stateOf(entries) {
-  const state = createHash('sha256').update(JSON.stringify([root, entries]));
+function stateOf(bundles) {
+  const state = createHash('sha256').update(JSON.stringify([root, bundles]));
   const files = ['lib/compiled.mjs', 'node_modules/.package-lock.json'];
-  for (const folder of new Set(['lib', ...entries.map((entry) => dirname(entry))])) {
+  for (const folder of new Set(['lib', ...bundles.flat().map((file) => dirname(file))])) {
     for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
       if (isSource(name)) files.push(join(folder, name));
     }
@@ -77,12 +78,12 @@ function stateOf(entries) {
 }
 
 /**
- * @param {readonly string[]} entries
+ * @param {readonly (readonly string[])[]} bundles
  * @param {string} folder where it is to be found from now on
  * @returns {Promise<string>} where it is: elsewhere, for this process alone, where the packages' folder cannot be written to
  */
-async function compile(entries, folder) {
-  const files = await outputOf(entries);
+async function compile(bundles, folder) {
+  const files = await outputOf(bundles);
   let made;
   try {
     mkdirSync(cache, { recursive: true });
@@ -105,15 +106,14 @@ async function compile(entries, folder) {
 }
 
 /**
- * @param {readonly string[]} entries
- * @returns {Promise<import('esbuild').OutputFile[]>} with paths from the project's root, as /lib/…
+ * @param {readonly (readonly string[])[]} bundles
+ * @returns {Promise<import('esbuild').OutputFile[]>} /0.mjs for the first one, and what several of them share
  */
-async function outputOf(entries) {
+async function outputOf(bundles) {
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: [...entries],
-    outbase: root,
+    entryPoints: bundles.map((_, index) => ({ in: `bundle:${index}`, out: String(index) })),
     outdir: '/',
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -121,6 +121,8 @@ async function outputOf(entries) {
     format: 'esm',
     platform: 'node',
     target: 'node20',
+    minifyWhitespace: true,
+    minifySyntax: true,
     sourcemap: 'linked',
     sourceRoot: '/',
     write: false,
@@ -129,25 +131,47 @@ async function outputOf(entries) {
     banner: {
       js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`,
     },
-    plugins: [{ name: 'places', setup: keepPlaces }],
+    plugins: [
+      { name: 'bundles', setup: (building) => gather(building, bundles) },
+      { name: 'places', setup: keepPlaces },
+    ],
   });
   return outputFiles;
 }
 
 /**
- * Modules that read a file beside them find it where they were written, and packages that are left out are found from anywhere.
+ * A module for each bundle, that has those of the bundle by their names.
+ *
+ * @param {import('esbuild').PluginBuild} build
+ * @param {readonly (readonly string[])[]} bundles
+ */
+function gather(build, bundles) {
+  build.onResolve({ filter: /^bundle:/ }, ({ path }) => ({ path, namespace: 'bundle' }));
+  build.onLoad({ filter: /./, namespace: 'bundle' }, ({ path }) => {
+    const files = bundles[Number(path.slice('bundle:'.length))] ?? [];
+    const imports = files.map((file, index) => `import * as module${index} from ${JSON.stringify(`./${file}`)};`);
+    const names = files.map((file, index) => `${JSON.stringify(file)}: module${index}`);
+    return { contents: `${imports.join('\n')}\nexport const modules = { ${names.join(', ')} };`, resolveDir: root };
+  });
+}
+
+/**
+ * What looks for a file beside itself finds it where it was written: modules of ours and packages by the names of their places, and
+ * packages' compiled parts, which are loaded from there. zx runs the playbook, and is loaded already.
  *
  * @param {import('esbuild').PluginBuild} build
  */
 function keepPlaces(build) {
   const { resolve } = createRequire(import.meta.url);
-  build.onResolve({ filter: new RegExp(`^(${external.join('|')})$`) }, ({ path }) => ({
-    path: pathToFileURL(resolve(path)).href,
-    external: true,
-  }));
+  build.onResolve({ filter: /^zx$/ }, ({ path }) => ({ path: pathToFileURL(resolve(path)).href, external: true }));
+  build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({ path: join(resolveDir, path), external: true }));
   build.onLoad({ filter: /\.ts$/ }, ({ path }) => ({
     loader: 'ts',
     contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)),
+  }));
+  build.onLoad({ filter: /\.js$/ }, ({ path }) => ({
+    loader: 'js',
+    contents: readFileSync(path, 'utf8').replaceAll('__dirname', JSON.stringify(dirname(path))),
   }));
 }
 

@@ -5,7 +5,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -19,7 +18,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** A project of two commands and a role that share a module. */
+/** A project of two commands and a role that share a module, and a package that finds its file by its own place. */
 let project: string;
 let cache: string;
 beforeEach(() => {
@@ -33,9 +32,16 @@ beforeEach(() => {
   for (const name of ['compiled.mjs', 'program.mjs']) cpSync(join(root, 'lib', name), join(project, 'lib', name));
   put('lib/shared.ts', `export class Shared {}\n`);
   put(
-    'lib/commands/say.ts',
+    'lib/commands/playbook.ts',
     `import { Shared } from '../shared.ts';\nimport ssh2 from 'ssh2';\nexport const word: string = 'one';\nexport const connects = typeof ssh2.Client;\nexport const shared = new Shared();\n`,
   );
+  put('lib/commands/other.ts', `export { Shared } from '../shared.ts';\nexport { default as beside } from 'beside';\n`);
+  mkdirSync(join(project, 'node_modules/beside'));
+  put(
+    'node_modules/beside/index.js',
+    `module.exports = require('node:fs').readFileSync(__dirname + '/text', 'utf8');\n`,
+  );
+  put('node_modules/beside/text', 'beside the package');
   put(
     'roles/role.ts',
     `import { readFileSync } from 'node:fs';\nimport { Shared } from '../lib/shared.ts';\nexport const isShared = (it: unknown) => it instanceof Shared;\nexport const text = readFileSync(new URL('../text', import.meta.url), 'utf8');\n`,
@@ -50,21 +56,25 @@ function put(file: string, text: string): void {
 
 const script = `
   const { program } = await import(process.argv[1] + '/lib/program.mjs');
-  const { word, connects, shared } = await program('lib/commands/say.ts');
+  const { word, connects, shared } = await program('lib/commands/playbook.ts');
   const { isShared, text } = await program('roles/role.ts');
-  console.log([word, connects, isShared(shared), text].join(', '));`;
+  const { Shared, beside } = await program('lib/commands/other.ts');
+  console.log([word, connects, isShared(shared), shared instanceof Shared, text, beside].join(', '));`;
 
 /** Runs the project in a process of its own. */
-function run(as: { uid?: number; gid?: number } = {}): Promise<{ code: unknown; stdout: string; stderr: string }> {
+function run(
+  as: { uid?: number; gid?: number } = {},
+  text = script,
+): Promise<{ code: unknown; stdout: string; stderr: string }> {
   const env = { ...process.env, TMPDIR: join(project, 'temporary') };
   return new Promise((resolve) => {
-    execFile('node', ['--input-type=module', '-e', script, project], { env, ...as }, (error, stdout, stderr) =>
+    execFile('node', ['--input-type=module', '-e', text, project], { env, ...as }, (error, stdout, stderr) =>
       resolve({ code: error?.code ?? 0, stdout: stdout.trim(), stderr }),
     );
   });
 }
 
-const good = { code: 0, stdout: 'one, function, true, beside it', stderr: '' };
+const good = { code: 0, stdout: 'one, function, true, true, beside it, beside the package', stderr: '' };
 
 test('modules share what they import, find what lies beside them, and are compiled once', async () => {
   expect(await run()).toEqual(good);
@@ -76,23 +86,20 @@ test('modules share what they import, find what lies beside them, and are compil
 });
 
 test('a source that changed is compiled again, even where its size and time are as before', async () => {
-  const file = join(project, 'lib/commands/say.ts');
+  const file = join(project, 'lib/commands/playbook.ts');
   await run();
   const { atime, mtime, size } = statSync(file);
   cpSync(file, join(project, 'before'));
   put(
-    'lib/commands/say.ts',
+    'lib/commands/playbook.ts',
     `${'export const word = "two"; export const connects = ""; export const shared = 1;'.padEnd(size - 1)}\n`,
   );
   utimesSync(file, atime, mtime);
   expect(statSync(file)).toMatchObject({ size, mtime });
-  expect((await run()).stdout).toBe('two, , false, beside it');
+  expect((await run()).stdout).toBe('two, , false, false, beside it, beside the package');
 });
 
 test('what one user has compiled, another can run', async () => {
-  // Without the packages, which lie in a folder of this project's that may be nobody else's.
-  const say = readFileSync(join(project, 'lib/commands/say.ts'), 'utf8');
-  put('lib/commands/say.ts', say.replace(/import ssh2.*/, 'const ssh2 = { Client: class {} };'));
   await run();
   chmodSync(project, 0o755);
   expect(await run({ uid: 65534, gid: 65534 })).toEqual(good);
@@ -119,6 +126,15 @@ test('what no run can still be using is dropped', async () => {
   await run();
   expect(readdirSync(cache)).toContain('of-yesterday');
   expect(readdirSync(cache)).not.toContain('of-old');
+});
+
+test('a role that is not there is refused with those that are', async () => {
+  const asked = `(await import(process.argv[1] + '/lib/program.mjs')).role('nope')`;
+  expect(await run({}, asked)).toEqual({
+    code: 3,
+    stdout: '',
+    stderr: 'there is no role nope (roles/nope.ts); there are: role\n',
+  });
 });
 
 test('a role that cannot be read is refused with its place', async () => {

@@ -5,14 +5,37 @@ import { compiled, isSource } from './compiled.mjs';
 /** Exit code of bad input, as lib/problem.ts has it, which cannot be imported yet. */
 const badInput = 3;
 
-const files = ['lib/commands', 'roles'].flatMap((folder) =>
+/** @param {string} folder */
+const sourcesOf = (folder) =>
   readdirSync(new URL(`../${folder}`, import.meta.url))
     .filter(isSource)
-    .map((name) => `${folder}/${name}`),
-);
+    .map((name) => `${folder}/${name}`);
+
+const deployment = 'lib/commands/playbook.ts';
+const others = sourcesOf('lib/commands').filter((file) => file !== deployment);
+const roles = sourcesOf('roles');
+const bundles = [[deployment, ...roles], ...others.map((file) => [file])];
 
 /** Imports one of its modules: a file of lib/commands or roles, as lib/commands/status.ts. */
-export const program = await compiled(files).catch(refuse);
+export const program = await compiled(bundles).catch(refuse);
+
+/**
+ * The role of this name, from roles/NAME.ts.
+ *
+ * @param {string} name
+ * @returns {Promise<import('./resource/role.ts').Role<import('./node/variables.ts').Variables>>}
+ */
+export async function role(name) {
+  const file = `roles/${name}.ts`;
+  if (!roles.includes(file)) {
+    console.error(`there is no role ${name} (${file}); there are: ${roles.map(nameOf).join(', ')}`);
+    process.exit(badInput);
+  }
+  return (await program(file)).default;
+}
+
+/** @param {string} file */
+const nameOf = (file) => file.replace(/^roles\/|\.ts$/g, '');
 
 /**
  * A role that is no TypeScript is a mistake of whoever wrote it: its place is shown, and no stack of ours.

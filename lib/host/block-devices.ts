@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BlockDevice } from './facts.ts';
 
 /**
@@ -13,7 +13,8 @@ read -r __y <"$__x/size"||continue
 [ "$__y" -gt 0 ]||continue
 __x=\${__x##*/}
 case "$__x" in ram*|zram*|fd*|sr*)continue;;esac
-__f=/dev/$(printf %s "$__x"|tr '!' /)
+__f=/dev/$__x
+case "$__x" in *!*)__f=/dev/$(printf %s "$__x"|tr '!' /);;esac
 [ -b "$__f" ]||continue
 blkid -p -s TYPE -s PTTYPE -o export "$__f" 2>&1
 echo "probed $? $__x"

@@ -4,6 +4,7 @@ import { Secret } from '../secret/secret.ts';
 import { type Become, findBecome } from './become.ts';
 import { deliver } from './deliver.ts';
 import { didNotStart } from './failures.ts';
+import { resolveSshConfig } from './ssh-config.ts';
 import { supervise } from './supervise.ts';
 import type { ConnectOptions, Transport } from './transport.ts';
 
@@ -49,11 +50,10 @@ export interface Connection {
  * @throws Unreachable
  */
 export async function connect(name: string, reach: Reach, options: ConnectOptions = {}): Promise<Connection> {
-  // Loaded only where it is used: the SSH library costs a tenth of a second.
   const { transport, user } =
     reach.type === 'local'
       ? await import('./local.ts').then(({ openLocal }) => openLocal(name))
-      : await import('./ssh.ts').then(({ openSsh }) => openSsh(name, reach, options));
+      : await connectBySsh(name, reach, options);
   try {
     const become = await findBecome(name, transport, user, reach.becomePassword);
     return connectionOver(name, transport, become);
@@ -61,6 +61,12 @@ export async function connect(name: string, reach: Reach, options: ConnectOption
     await transport.close();
     throw error;
   }
+}
+
+/** The SSH library is loaded only where it is used, and while ssh says what its configuration has. */
+async function connectBySsh(name: string, reach: Reach, options: ConnectOptions) {
+  const [config, { openSsh }] = await Promise.all([resolveSshConfig(reach.address, reach), import('./ssh.ts')]);
+  return openSsh(name, reach, config, options);
 }
 
 /** Turns scripts into command lines for a transport, and its output back. */

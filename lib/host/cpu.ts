@@ -1,11 +1,14 @@
 import type { Facts } from './facts.ts';
 
-/** The first processor in full, how many there are, each one's clock, and the highest clock in kHz where the kernel says it. */
-export const cpuCommand = `sed '/^$/q' /proc/cpuinfo
-grep -c '^processor' /proc/cpuinfo
-grep '^cpu MHz' /proc/cpuinfo|sed 's/.*: *//'
+/** The first processor in full, number and clock of each other one, and the highest clock in kHz where the kernel says it. */
+export const cpuCommand = `sed -n '1,/^$/{
+p
+d
+}
+/^processor/p
+/^cpu MHz/p' /proc/cpuinfo
 echo max
-cat /sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq 2>/dev/null
+{ read -r __x </sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq;} 2>/dev/null&&echo "$__x"
 exit 0`;
 
 /**
@@ -13,14 +16,14 @@ exit 0`;
  * (`@ 3.20GHz`).
  */
 export function parseCpu(text: string): Facts['cpu'] {
-  const gap = text.indexOf('\n\n');
-  const first = new Map(text.slice(0, gap).split('\n').map(keyAndValue));
-  const [counts = '', highest = ''] = text.slice(gap + 2).split(/^max\n/m);
-  const [count, ...clocks] = counts.split('\n').filter(Boolean).map(Number);
+  const [processors = '', highest = ''] = text.split(/^max\n/m);
+  const lines = processors.split('\n').map(keyAndValue);
+  const first = new Map(lines.slice(0, processors.split('\n').indexOf('')));
+  const clocks = lines.filter(([key]) => key === 'cpu MHz').map(([, value]) => Number(value));
   const model = first.get('model name') ?? first.get('Model') ?? first.get('Hardware') ?? '';
   const named = Number(/@ *([\d.]+) *GHz/.exec(model)?.[1] ?? 0) * 1000;
   return {
-    count: count ?? 0,
+    count: lines.filter(([key]) => key === 'processor').length,
     mhz: Math.max(0, named, Number(highest) / 1000, ...clocks),
     model,
     flags: (first.get('flags') ?? first.get('Features') ?? '').split(' ').filter(Boolean),

@@ -12,14 +12,15 @@ import type { ConnectOptions, Transport } from './transport.ts';
  * Connects by SSH, through jump hosts where there are some. Tries again where the network is at fault, never after a refused
  * login or a wrong host key.
  *
+ * @param config what the operator's ssh_config has for the host
  * @throws Unreachable
  */
 export async function openSsh(
   name: string,
   reach: Reach,
+  config: SshConfig,
   { retries = 2, signal, timeout = trySeconds }: ConnectOptions,
 ): Promise<{ readonly transport: Transport; readonly user: string }> {
-  const config = await resolveSshConfig(reach.address, reach);
   const hops = await resolveHops(name, reach.jump.length > 0 ? reach.jump : config.jump);
   if (hops.length === 0 && config.proxyCommand !== undefined) {
     throw new Unreachable(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { inventoryJsonSchema, jsonSchemaOf } from './json-schema.ts';
 
 const groups = { web: { description: 'Web servers', most: 2 } };

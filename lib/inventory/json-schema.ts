@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { hostSchema, inventorySchema, namePattern } from './schema.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;

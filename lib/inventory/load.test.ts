@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { describeProblem, Problem, Problems } from '../problem.ts';
 import { loadInventory } from './load.ts';
 import { parseYaml } from './yaml-file.ts';

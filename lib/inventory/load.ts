@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { exitCode, type Place, Problem, Problems } from '../problem.ts';
 import type { Secret } from '../secret/secret.ts';
 import { secretsFileOf } from '../secret/secrets-file.ts';

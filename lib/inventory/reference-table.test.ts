@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { jsonSchemaOf } from './json-schema.ts';
 import { referenceRows, referenceTable } from './reference-table.ts';
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { Problem } from '../problem.ts';
 import { keyPlace, type Path, type Placed, valueAt, valuePlace } from './placed.ts';
 import { didYouMean, suggest } from './suggest.ts';

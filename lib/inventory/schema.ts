@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from './secret-reference.ts';
 
 /** A name that is safe as a folder, in a command and in a log. */

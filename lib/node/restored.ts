@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Reader, SqlTarget } from '../host/host.ts';
 import { sqlLiteral } from '../resource/postgres.ts';
 import { drift, ok, unknownUntil, type Verdict } from '../resource/resource.ts';

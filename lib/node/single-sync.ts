@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ContainerState, Reader, SqlTarget } from '../host/host.ts';
 import { sqlLiteral } from '../resource/postgres.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../resource/resource.ts';

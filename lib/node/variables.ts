@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { addressSchema } from '../inventory/schema.ts';
 import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from '../inventory/secret-reference.ts';
 import { mostDownloadConnections } from '../resource/download-script.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Events as a record has them (docs/events.md), as far as a report reads them. Fields it does not know may be there. */
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const schema = z.object({
   /** Of one run alone. */

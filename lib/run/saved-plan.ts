@@ -1,6 +1,6 @@
 import { randomBytes, scryptSync } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readBounded, UnfitFile } from '../bounded-file.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { Problem, Problems } from '../problem.ts';

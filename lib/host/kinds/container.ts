@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Kind } from '../batch.ts';
 import type { ContainerState } from '../host.ts';
 import { quote } from '../quote.ts';

@@ -3,5 +3,5 @@ import { argumentsOf } from '../../../lib/arguments.mjs';
 import { compiled } from '../../../lib/compiled.mjs';
 
 const entry = 'test/bench/tools/ours-command.ts';
-const { run } = await (await compiled([entry]))(entry);
+const { run } = await (await compiled([[entry]]))(entry);
 await run(argumentsOf('ours.mjs'));
