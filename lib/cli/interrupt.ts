@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { exitCode } from '../problem.ts';
 
 /** A shell between npx and us may be replaced by us: then the terminal and npx both send the signal, moments apart. Milliseconds. */
@@ -11,6 +12,8 @@ const sameAgain = 250;
  */
 export function interruption(): { signal: AbortSignal; interrupt: () => void; release: () => void } {
   const controller = new AbortController();
+  // Each host has some; Node takes more than ten for a mistake, and says so.
+  setMaxListeners(0, controller.signal);
   let first: number | undefined;
   const onSignal = () => {
     const now = performance.now();

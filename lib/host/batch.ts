@@ -85,12 +85,12 @@ function createBatch(connection: Connection): Batch {
     },
     async ask<K, V>(kind: Kind<K, V>, key: K) {
       // First, as it throws for a key that cannot be asked about.
-      kind.id(key);
+      const id = kind.id(key);
       soon();
-      const id = `${kind.name} ${kind.group?.(key) ?? ''}`;
-      const group = (asked.get(id) as AskedOf<K, V> | undefined) ?? gather(kind);
-      asked.set(id, group);
-      return group.ask(key);
+      const groupId = `${kind.name} ${kind.group?.(key) ?? ''}`;
+      const group = (asked.get(groupId) as AskedOf<K, V> | undefined) ?? gather(kind);
+      asked.set(groupId, group);
+      return group.ask(id, key);
     },
   };
 }
@@ -101,18 +101,18 @@ interface Asked {
 }
 
 interface AskedOf<K, V> extends Asked {
-  ask(key: K): Promise<V>;
+  ask(id: string, key: K): Promise<V>;
 }
 
 function gather<K, V>(kind: Kind<K, V>): AskedOf<K, V> {
   const keys = new Map<string, K>();
   const { promise, resolve, reject } = withResolvers<Map<string, V | Error>>();
   return {
-    async ask(key) {
-      keys.set(kind.id(key), key);
+    async ask(id, key) {
+      keys.set(id, key);
       const answers = await promise;
-      if (!answers.has(kind.id(key))) return kind.absent(key);
-      const answer = answers.get(kind.id(key)) as V | Error;
+      if (!answers.has(id)) return kind.absent(key);
+      const answer = answers.get(id) as V | Error;
       if (answer instanceof Error) throw answer;
       return answer;
     },

@@ -1,10 +1,14 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { parseSshConfig, resolveSshConfig } from './ssh-config.ts';
 import { standInFor, temporaryDirectory } from './testing.ts';
 
-afterEach(() => vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.useRealTimers();
+});
 
 test('what ssh -G says is taken over', () => {
   const config = parseSshConfig(
@@ -70,4 +74,30 @@ test('agents: none, by variable, by the usual variable', () => {
     '/run/other',
     '/run/other',
   ]);
+});
+
+test('of many hosts asked about at once, a slow one holds up no other', async () => {
+  // The last word is the host.
+  standInFor('ssh', 'for last; do :; done; [ "$last" = slow ] && sleep 1; echo "hostname is-$last"');
+  const names = ['slow', ...Array.from({ length: 20 }, (_, index) => `host-${index}`)];
+  const ended: string[] = [];
+  const configs = await Promise.all(
+    names.map(async (name) => {
+      const { host } = await resolveSshConfig(name);
+      ended.push(name);
+      return host;
+    }),
+  );
+  expect(configs).toEqual(names.map((name) => `is-${name}`));
+  expect(ended.at(-1)).toBe('slow');
+});
+
+test('ssh that does not come to an end is ended, and the usual values stand', async () => {
+  const pidFile = join(standInFor('ssh', 'echo $$ >"$(dirname "$0")/pid"; exec sleep 60'), 'pid');
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  const config = resolveSshConfig('db', { port: 7 });
+  await vi.waitUntil(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await config).toMatchObject({ host: 'db', port: 7, jump: [] });
+  await vi.waitUntil(() => !existsSync(`/proc/${readFileSync(pidFile, 'utf8').trim()}/exe`));
 });

@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { askSsh } from './ask-ssh.ts';
 
 /** Where and how to log in, as the operator's ssh_config has it. */
 export interface SshConfig {
@@ -35,8 +35,8 @@ export async function resolveSshConfig(
     ...(given.user === undefined ? [] : ['-l', given.user]),
     ...(given.port === undefined ? [] : ['-p', String(given.port)]),
   ];
-  const said = await runSsh(['-G', ...options, '--', address]);
-  return parseSshConfig(said ?? '', { host: address, user: given.user, port: given.port });
+  const said = await askSsh(['-G', ...options, '--', address]);
+  return parseSshConfig(said, { host: address, user: given.user, port: given.port });
 }
 
 /** @param text what `ssh -G` printed; empty for the usual values */
@@ -98,11 +98,4 @@ function expand(text: string, { host, port, user }: { host: string; port: number
   };
   const home = text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : text;
   return home.replace(/%./g, (token) => tokens[token] ?? token);
-}
-
-/** @returns undefined where there is no ssh client, or it cannot make sense of its configuration */
-function runSsh(options: readonly string[]): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    execFile('ssh', options, { timeout: 10_000 }, (error, stdout) => resolve(error ? undefined : stdout));
-  });
 }

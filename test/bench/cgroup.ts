@@ -37,10 +37,21 @@ export function cgroupFor(name: string): Cgroup {
     seconds: () => Number(/usage_usec (\d+)/.exec(readFileSync(join(path, 'cpu.stat'), 'utf8'))?.[1]) / 1e6,
     async end() {
       writeFileSync(join(path, 'cgroup.kill'), '1');
-      while (processes().length > 0) await delay(5);
-      rmdirSync(path);
+      // What has just been killed keeps it for a moment, though it is listed no more.
+      while (processes().length > 0 || !remove(path)) await delay(5);
     },
   };
+}
+
+/** @returns false while it is in use */
+function remove(path: string): boolean {
+  try {
+    rmdirSync(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EBUSY') return false;
+    throw error;
+  }
 }
 
 /** Removes the groups of a benchmark that has ended. */
