@@ -19,6 +19,7 @@ export const byCurl: Fetching = {
   begin: `continued=$(size_of "$part")
 `,
   fetch: `tries=0
+most=$continued
 while :; do
   have=$(size_of "$part")
   if [ -n "$total" ] && [ "$have" -ge "$total" ]; then break; fi
@@ -34,9 +35,11 @@ while :; do
     408 | 416 | 429) ;;
     4*) fail "$url answers $http" ;;
   esac
-  if [ "$(size_of "$part")" -gt "$have" ]; then tries=0; fi
+  # What was here before, and is fetched again, gets nobody further.
+  have=$(size_of "$part")
+  if [ "$have" -gt "$most" ]; then most=$have; tries=0; fi
   tries=$((tries + 1))
-  [ "$tries" -lt 10 ] || fail "$url breaks off at $(size_of "$part") of \${total:-an unknown number of} bytes (curl exit code $code, HTTP $http)"
+  [ "$tries" -lt 10 ] || fail "$url breaks off at $most of \${total:-an unknown number of} bytes (curl exit code $code, HTTP $http)"
   sleep "$tries"
 done
 `,
