@@ -36,6 +36,25 @@ test('it gives up at once where waiting is pointless', async () => {
   await expect(resource.apply(host)).rejects.toThrow('it has ended');
 });
 
+test('what has come about is not given up', async () => {
+  const giveUp = async () => {
+    throw new Error('it has ended');
+  };
+  await eventually('it is up', async () => ok, { seconds: 60, giveUp }).apply(host);
+});
+
+test('whether waiting is pointless is asked together with the look', async () => {
+  let asked = 0;
+  const look = async () => {
+    await new Promise(setImmediate);
+    return asked === 0 ? drift('asked later') : ok;
+  };
+  const giveUp = async () => {
+    asked += 1;
+  };
+  await eventually('it is up', look, { seconds: 0, giveUp }).apply(host);
+});
+
 test('an interrupted wait says that it was interrupted, and does not look again and again', async () => {
   const cut = { ...host, sleep: async () => {} } as unknown as Writer;
   const resource = eventually('it is up', async () => drift('no answer'), { seconds: 60 });

@@ -9,7 +9,7 @@ export interface Patience {
   readonly pause?: number;
   /** What to do where it does not come about. */
   readonly hint?: string;
-  /** Called after each look that was not ok: throws where waiting is pointless. */
+  /** Asked together with each look: throws where waiting is pointless. */
   readonly giveUp?: (host: Writer) => Promise<void>;
 }
 
@@ -36,11 +36,13 @@ export function eventually(name: string, check: (host: Reader) => Promise<Verdic
     async apply(host) {
       const until = performance.now() + patience.seconds * 1000;
       for (;;) {
-        const verdict = await check(host);
-        if (verdict.is === 'ok') return;
-        await patience.giveUp?.(host);
-        if (performance.now() >= until) throw new DidNotComeAbout(name, verdict, patience);
-        host.progress({ what: `waiting: ${describeVerdict(verdict)}` });
+        // In one tick, so that both travel in one request.
+        const [verdict, pointless] = await Promise.allSettled([check(host), patience.giveUp?.(host)]);
+        if (verdict.status === 'rejected') throw verdict.reason;
+        if (verdict.value.is === 'ok') return;
+        if (pointless.status === 'rejected') throw pointless.reason;
+        if (performance.now() >= until) throw new DidNotComeAbout(name, verdict.value, patience);
+        host.progress({ what: `waiting: ${describeVerdict(verdict.value)}` });
         await pause(host, patience.pause ?? 1);
       }
     },
