@@ -23,7 +23,15 @@ test.each<[what: string, line: string | undefined, table: number | undefined, si
     'foreign',
   ],
 ])('what a database holds is read from itself: %s', (_, found, table, size, is) => {
-  expect(holding(found, table, size).is).toBe(is);
+  expect(holding(found, table, size, size).is).toBe(is);
+});
+
+test.each([
+  ['rows beside a table without any', undefined, 7],
+  ['rows where that table was never made', undefined, undefined],
+  ['our mark, and only that table was emptied', line('complete', 7), 7],
+])('what a restore would drop is data, wherever it stands: %s', (_, found, table) => {
+  expect(holding(found, table, 0, 8192).is).toBe('foreign');
 });
 
 const ours: Holding = { is: 'restored', sha256: 'aa', snapshot: '2024-05-01' };

@@ -43,31 +43,36 @@ export interface Store {
   readonly target: SqlTarget;
 }
 
-/** Looks at one database, in one SELECT that also works where nothing has been restored. */
+/**
+ * Looks at one database, in one SELECT that also works where nothing has been restored. All tables of the schema count, for a restore
+ * drops it whole. They are looked at only where the main table is empty: while a restore makes an index, its table is locked.
+ */
 export async function readHolding(host: Reader, { archive, target }: Store): Promise<Holding> {
   const result = await host.sql(
     target,
     `select (select line from regexp_split_to_table(${comment}, E'\\n') line where starts_with(line, ${sqlLiteral(mark)}) limit 1),
-            t.id::oid, coalesce(pg_relation_size(t.id), 0)
-     from (select to_regclass(${sqlLiteral(archive.table)}) as id) t`,
+            t.id::oid, t.size, case when t.size > 0 then t.size
+              else (select coalesce(sum(pg_relation_size(oid)), 0) from pg_class where relkind in ('r', 'm') and relnamespace = to_regnamespace('state')) end
+     from (select id, coalesce(pg_relation_size(id), 0) as size from to_regclass(${sqlLiteral(archive.table)}) id) t`,
   );
   if (!result.ok) return { is: 'unreachable' };
-  const [line, table, size] = result.rows[0] ?? [];
-  return holding(line ?? undefined, table ? Number(table) : undefined, Number(size));
+  const [line, table, size, all] = result.rows[0] ?? [];
+  return holding(line ?? undefined, table ? Number(table) : undefined, Number(size), Number(all));
 }
 
 /**
  * @param line our line in the comment on the database
  * @param table object id of the main table; undefined where there is none
  * @param size of that table, bytes
+ * @param all size of all tables that a restore would drop, that one among them, bytes
  */
-export function holding(line: string | undefined, table: number | undefined, size: number): Holding {
+export function holding(line: string | undefined, table: number | undefined, size: number, all: number): Holding {
   const found = line === undefined ? undefined : parseMark(line);
   if (found?.restore === 'complete' && found.table === table && size > 0) {
     return { is: 'restored', sha256: found.sha256, snapshot: found.snapshot };
   }
   if (found?.restore === 'started') return { is: 'interrupted' };
-  return { is: size > 0 ? 'foreign' : 'empty' };
+  return { is: all > 0 ? 'foreign' : 'empty' };
 }
 
 function parseMark(line: string): Mark | undefined {

@@ -2,13 +2,13 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Progress } from '../../../lib/host/host.ts';
 import { createReader } from '../../../lib/host/reader.ts';
 import { connectLocally } from '../../../lib/host/testing.ts';
 import { restoreProgress } from '../../../lib/node/restore-progress.ts';
 import { restoreScript } from '../../../lib/node/restore-script.ts';
-import type { Store } from '../../../lib/node/restored.ts';
+import { lookAtStores, type Store } from '../../../lib/node/restored.ts';
 import { type Postgres, startPostgres } from '../../postgres.ts';
 
 let postgres: Postgres;
@@ -51,7 +51,14 @@ beforeAll(async () => {
     'docker',
     `case "$1" in
 inspect) echo ${postgres.pid} ;;
-exec) shift; [ "$1" = -i ] && shift; shift; exec nsenter --target ${postgres.pid} --mount env PGHOST=${postgres.socket} PGPORT=${postgres.port} "$@" ;;
+exec)
+  shift
+  while [ "\${1#-}" != "$1" ]; do
+    if [ "$1" = -e ]; then export "$2"; shift; fi
+    shift
+  done
+  shift
+  exec nsenter --target ${postgres.pid} --mount env PGHOST=${postgres.socket} PGPORT=${postgres.port} "$@" ;;
 esac`,
   );
 });
@@ -193,6 +200,33 @@ async function fails(archives: typeof good, words: RegExp, path?: string): Promi
   expect(code).toBe(1);
   expect(marks()).not.toContain('complete');
 }
+
+describe('what was not restored by us is not replaced', () => {
+  const decision = async () => {
+    const before = process.env.PATH;
+    process.env.PATH = `${folder}:${before}`;
+    const connection = await connectLocally();
+    onTestFinished(async () => {
+      process.env.PATH = before;
+      await connection.close();
+    });
+    return (await lookAtStores(createReader(connection, 'here'), stores(good), false)).decision;
+  };
+
+  test('nor is it where the table without rows is the one by which a snapshot is known', async () => {
+    freshDatabases();
+    const prover =
+      'create schema state; create table state.nodes (hash bytea, data bytea); create table state.program ()';
+    postgres.sql(proverDatabase, prover);
+    expect(await decision()).toBe('restore');
+    postgres.sql(
+      stateDatabase,
+      `create schema state; create table state.l2block (block_num bigint);
+       create table state.virtual_batch as select n from generate_series(1, 1000) n`,
+    );
+    expect(await decision()).toBe('refuse');
+  });
+});
 
 describe("a restore by the host's own pg_restore", () => {
   test.each([1, 4, 30])('jobs at a time: %i; they restore both archives whole, a second time as well', async (jobs) => {
