@@ -36,6 +36,16 @@ test.each(['{', '[]', '"x"', 'null', '7'])('what is no JSON object is refused: %
   );
 });
 
+test('a number that would become another one is refused', () => {
+  expect(() => withDataRoot('{"default-ulimits":{\n"nofile":{"Hard":9223372036854775807}}}', '/d')).toThrow(
+    expect.objectContaining({
+      message:
+        '/etc/docker/daemon.json has a number in line 2 that would not be kept to its last digit; it is left as it is',
+      hint: 'write a smaller one there, or change the file by hand: what is right already is not written anew',
+    }),
+  );
+});
+
 test('whatever keys there are, they survive', () => {
   const keys = fc.dictionary(
     fc.string().filter((key) => !['graph', 'data-root', '__proto__'].includes(key)),

@@ -6,6 +6,7 @@ import { shellWord } from '../shell-word.ts';
 import { unitChange } from './change.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 import { editedText } from './edited-text.ts';
+import { refuseInexact } from './exact-json.ts';
 import { runInUnit } from './job.ts';
 import { packages } from './packages.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from './resource.ts';
@@ -166,7 +167,7 @@ async function progress(host: Reader): Promise<Progress | undefined> {
  * The engine's settings with another data-root and every other key as it was.
  *
  * @param text of daemon.json; empty where there is none
- * @throws Problem where it is not a JSON object
+ * @throws Problem where it is not a JSON object, or has a number that cannot be kept
  */
 export function withDataRoot(text: string, root: string): string {
   const refuse = () =>
@@ -181,6 +182,7 @@ export function withDataRoot(text: string, root: string): string {
     throw refuse();
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse();
+  refuseInexact(settings, text);
   // `graph` is what data-root was called before: both together keep the engine from starting.
   const kept = Object.entries(value).filter(([key]) => key !== 'graph' && key !== 'data-root');
   return `${JSON.stringify(Object.fromEntries([...kept, ['data-root', root]]), null, 2)}\n`;

@@ -112,3 +112,15 @@ test.each([
   await expect(wanted.apply(host)).rejects.toThrow(why);
   expect(readFileSync(path, 'utf8')).toBe(content);
 });
+
+test('a number of a key that is not ours is never changed', async () => {
+  const content = '{"default-ulimits":{"memlock":{"Hard":9223372036854775807,"Name":"memlock"}}}';
+  writeFileSync(path, content);
+  const words = `${path} has a number in line 1 that would not be kept to its last digit; it is left as it is`;
+  const wanted = jsonFile(path).merge({ b: 1 });
+  await expect(wanted.check(host)).rejects.toThrow(words);
+  await expect(wanted.apply(host)).rejects.toThrow(words);
+  expect(readFileSync(path, 'utf8')).toBe(content);
+  writeFileSync(path, content.replace('{', '{"b":1,'));
+  expect(await wanted.check(host)).toEqual(ok);
+});

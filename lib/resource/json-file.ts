@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { exitCode, Problem } from '../problem.ts';
 import { changesOfFile } from './change.ts';
 import { editedText } from './edited-text.ts';
+import { refuseInexact } from './exact-json.ts';
 import { drift, ok, type Resource } from './resource.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
@@ -35,11 +36,17 @@ function make(path: string, keys: JsonObject): JsonFileResource {
       const wanted = mergeObjects(was ?? {}, keys);
       // Compared as values: another layout of the same object is nobody's business.
       if (was && isDeepStrictEqual(was, wanted)) return ok;
+      refuseInexact(path, text ?? '');
       return drift([{ what: 'content', was: was ? print(was) : '', wanted: print(wanted) }]);
     },
 
     async apply(host) {
-      if (await file.change(host, (was) => print(mergeObjects(parseObject(path, was), keys)))) return;
+      const merged = (was: string) => {
+        const there = parseObject(path, was);
+        refuseInexact(path, was);
+        return print(mergeObjects(there, keys));
+      };
+      if (await file.change(host, merged)) return;
       await host.write(path, print(mergeObjects({}, keys)), { mode: 0o644, owner: 'root', group: 'root' });
     },
   };
