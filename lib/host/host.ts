@@ -141,8 +141,8 @@ export interface Writer extends Reader {
    * Puts another content into a file that is there, likewise. Its mode and owner stay; of a link it is the target that changes.
    *
    * @param was SHA-256, in hex, of the content that it replaces: a change by somebody else is not lost
-   * @returns false where the file has another content by now, and is left alone
-   * @throws CommandFailed where no file is there
+   * @returns false where the file has another content by now, and is left alone, or is gone
+   * @throws CommandFailed where a directory or a device is there
    */
   rewrite(path: string, was: string, content: string): Promise<boolean>;
   /** Tells whoever watches how far long work is. */

@@ -1,7 +1,7 @@
 import type { FileAttributes } from './host.ts';
 import { quote } from './quote.ts';
 
-/** Exit code of a rewrite that met another content than the one that it was to replace. */
+/** Exit code of a rewrite that met another content than the one that it was to replace, or nothing any more. */
 export const changedSince = 75;
 
 /**
@@ -41,6 +41,7 @@ ${putInPlace}`;
 export function rewriteScript(path: string, was: string, size: number): string {
   return `${fail}
 __f=$(readlink -f ${quote(path)})||exit
+[ -e "$__f" ]||exit ${changedSince}
 [ -f "$__f" ]||__fail ${quote(path)}" is no file that could be changed"
 [ "$(sha256sum <"$__f")" = '${was}  -' ]||exit ${changedSince}
 __d=\${__f%/*}

@@ -55,6 +55,15 @@ test('a missing file is made', async () => {
   expect(statSync(path).mode & 0o7777).toBe(0o644);
 });
 
+test('a file that went between the look and the change is made', async () => {
+  writeFileSync(path, '{"b":1}');
+  const wanted = jsonFile(path).merge({ a: 1 });
+  await wanted.check(host);
+  rmSync(path);
+  await wanted.apply(host);
+  expect(readFileSync(path, 'utf8')).toBe('{\n  "a": 1\n}\n');
+});
+
 test('other keys stay where they are, and so does the mode', async () => {
   writeFileSync(path, '{"log-driver":"json-file","data-root":"/old","insecure-registries":["a:1"]}');
   chmodSync(path, 0o600);

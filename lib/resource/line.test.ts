@@ -107,6 +107,14 @@ test('a change by somebody else between the look and the change is not lost', as
   expect(readFileSync(path, 'utf8')).toBe('a\nb\nx\n');
 });
 
+test('a file that went between the look and the change is told', async () => {
+  writeFileSync(path, 'a\n');
+  const wanted = line(path, 'x');
+  await wanted.check(host);
+  rmSync(path);
+  await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
+});
+
 test('a file that never stays as it was looked at is left alone', async () => {
   const restless = toldHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
   await expect(line('/etc/hosts', 'x').apply(restless)).rejects.toMatchObject({
