@@ -29,12 +29,14 @@ if [ -f "$__f" ]&&[ ! -L "$__f" ]&&cmp -s "$__t" "$__f";then
 chown "$__o" "$__f"&&chmod "$__m" "$__f"
 exit
 fi
+${prepare}
 ${putInPlace}`;
 }
 
 /**
  * The same for a file that is there, whose mode and owner stay; of a link it is the target that changes. A file that is a mount
- * point of its own, as a container's /etc/hosts is, cannot be replaced by rename.
+ * point of its own, as a container's /etc/hosts is, cannot be replaced by rename. That it still has the content that is replaced is
+ * looked at twice: before the new one is sent, and when all that takes time is done.
  *
  * @param was SHA-256 of the content that is replaced, in hex
  */
@@ -43,15 +45,19 @@ export function rewriteScript(path: string, was: string, size: number): string {
 __f=$(readlink -f ${quote(path)})||exit
 [ -e "$__f" ]||exit ${changedSince}
 [ -f "$__f" ]||__fail ${quote(path)}" is no file that could be changed"
-[ "$(sha256sum <"$__f")" = '${was}  -' ]||exit ${changedSince}
+__same(){ [ "$(sha256sum <"$__f")" = '${was}  -' ]||exit ${changedSince};}
+__same
 __d=\${__f%/*}
 __d=\${__d:-/}
 __o=$(stat -c %u:%g "$__f")&&__m=$(stat -c %a "$__f")||exit
 ${receive(path.slice(path.lastIndexOf('/') + 1), size)}
 if mountpoint -q "$__f";then
+__same
 cat "$__t" >"$__f"
 exit
 fi
+${prepare}
+__same
 ${putInPlace}`;
 }
 
@@ -67,9 +73,10 @@ __n=$(wc -c <"$__t")
 [ "$__n" -eq ${size} ]||__fail "only $__n of ${size} bytes arrived"`;
 }
 
-const putInPlace = `chown "$__o" "$__t"||exit
+const prepare = `chown "$__o" "$__t"||exit
 chmod "$__m" "$__t"||exit
-sync "$__t" 2>/dev/null
-mv -f "$__t" "$__f"||exit
+sync "$__t" 2>/dev/null`;
+
+const putInPlace = `mv -f "$__t" "$__f"||exit
 sync "$__d" 2>/dev/null
 exit 0`;

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { Secret } from '../secret/secret.ts';
 import type { Progress } from './host.ts';
 import { CommandFailed } from './output.ts';
-import { connectLocally, temporaryDirectory } from './testing.ts';
+import { connectLocally, standInFor, temporaryDirectory } from './testing.ts';
 import { createWriter } from './writer.ts';
 
 const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -112,6 +112,17 @@ test('a rewrite of what has another content by now, or is gone, changes nothing 
   rmSync(path);
   expect(await writer.rewrite(path, sha256Of('old'), 'new')).toBe(false);
   expect(readdirSync(root)).toEqual([]);
+});
+
+test('a change by somebody else while the new content is on its way is not lost', async () => {
+  const path = join(temporaryDirectory(), 'file');
+  writeFileSync(path, 'old');
+  // All that takes time is before it: the content has come, and is on the disk.
+  standInFor('sync', `[ "$1" = ${join(path, '..')} ] || printf ' and more' >>${path}`);
+  const { writer } = await open();
+  expect(await writer.rewrite(path, sha256Of('old'), 'new')).toBe(false);
+  expect(readFileSync(path, 'utf8')).toBe('old and more');
+  expect(readdirSync(join(path, '..'))).toEqual(['file']);
 });
 
 test('a rewrite of what is no file is refused', async () => {
