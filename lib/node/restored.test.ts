@@ -23,7 +23,7 @@ test.each<[what: string, line: string | undefined, table: number | undefined, si
     'foreign',
   ],
 ])('what a database holds is read from itself: %s', (_, found, table, size, is) => {
-  expect(holding(found, table, size, size).is).toBe(is);
+  expect(holding(found, { table, size, all: size, writers: 1 }).is).toBe(is);
 });
 
 test.each([
@@ -31,7 +31,14 @@ test.each([
   ['rows where that table was never made', undefined, undefined],
   ['our mark, and only that table was emptied', line('complete', 7), 7],
 ])('what a restore would drop is data, wherever it stands: %s', (_, found, table) => {
-  expect(holding(found, table, 0, 8192).is).toBe('foreign');
+  expect(holding(found, { table, size: 0, all: 8192, writers: 0 }).is).toBe('foreign');
+});
+
+test.each([
+  ['started', 7, 'foreign'],
+  ['complete', 7, 'restored'],
+])('a restore marked %s on which a node has worked since', (restore, table, is) => {
+  expect(holding(line(restore, 7), { table, size: 8192, all: 8192, writers: 2 }).is).toBe(is);
 });
 
 const ours: Holding = { is: 'restored', sha256: 'aa', snapshot: '2024-05-01' };

@@ -43,35 +43,53 @@ export interface Store {
   readonly target: SqlTarget;
 }
 
+/** What of a database tells whose it is. */
+interface Contents {
+  /** Object id of the archive's main table; undefined where there is none. */
+  readonly table: number | undefined;
+  /** Of that table, bytes. */
+  readonly size: number;
+  /** Of all tables that a restore would drop, that one among them, bytes. */
+  readonly all: number;
+  /** How many transactions wrote the first and the last rows of that table; a restore fills it in one. */
+  readonly writers: number;
+}
+
 /**
  * Looks at one database, in one SELECT that also works where nothing has been restored. All tables of the schema count, for a restore
  * drops it whole. They are looked at only where the main table is empty: while a restore makes an index, its table is locked.
  */
 export async function readHolding(host: Reader, { archive, target }: Store): Promise<Holding> {
+  // A table that may be absent cannot be named in the query itself. Each of the two ranges is read without reading all of the table.
+  const writers = `format('select count(distinct x) as writers from (
+      select xmin::text as x from %1$s where ctid < ''(1,0)'' union all
+      select xmin::text from %1$s where ctid >= ''(%2$s,0)'') rows', t.id, t.size / current_setting('block_size')::int - 1)`;
   const result = await host.sql(
     target,
     `select (select line from regexp_split_to_table(${comment}, E'\\n') line where starts_with(line, ${sqlLiteral(mark)}) limit 1),
             t.id::oid, t.size, case when t.size > 0 then t.size
-              else (select coalesce(sum(pg_relation_size(oid)), 0) from pg_class where relkind in ('r', 'm') and relnamespace = to_regnamespace('state')) end
+              else (select coalesce(sum(pg_relation_size(oid)), 0) from pg_class where relkind in ('r', 'm') and relnamespace = to_regnamespace('state')) end,
+            case when t.size > 0 then (xpath('/row/writers/text()', query_to_xml(${writers}, false, true, '')))[1]::text else '0' end
      from (select id, coalesce(pg_relation_size(id), 0) as size from to_regclass(${sqlLiteral(archive.table)}) id) t`,
   );
   if (!result.ok) return { is: 'unreachable' };
-  const [line, table, size, all] = result.rows[0] ?? [];
-  return holding(line ?? undefined, table ? Number(table) : undefined, Number(size), Number(all));
+  const [line, table, size, all, transactions] = result.rows[0] ?? [];
+  return holding(line ?? undefined, {
+    table: table ? Number(table) : undefined,
+    size: Number(size),
+    all: Number(all),
+    writers: Number(transactions),
+  });
 }
 
-/**
- * @param line our line in the comment on the database
- * @param table object id of the main table; undefined where there is none
- * @param size of that table, bytes
- * @param all size of all tables that a restore would drop, that one among them, bytes
- */
-export function holding(line: string | undefined, table: number | undefined, size: number, all: number): Holding {
+/** @param line our line in the comment on the database */
+export function holding(line: string | undefined, { table, size, all, writers }: Contents): Holding {
   const found = line === undefined ? undefined : parseMark(line);
   if (found?.restore === 'complete' && found.table === table && size > 0) {
     return { is: 'restored', sha256: found.sha256, snapshot: found.snapshot };
   }
-  if (found?.restore === 'started') return { is: 'interrupted' };
+  // A node has worked on it: after a restore of ours that failed, somebody has restored it in another way.
+  if (found?.restore === 'started' && writers <= 1) return { is: 'interrupted' };
   return { is: all > 0 ? 'foreign' : 'empty' };
 }
 

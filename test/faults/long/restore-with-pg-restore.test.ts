@@ -226,6 +226,22 @@ describe('what was not restored by us is not replaced', () => {
     );
     expect(await decision()).toBe('refuse');
   });
+
+  test('nor is it where a node has worked on it since somebody restored it by hand, after a restore of ours that failed', async () => {
+    freshDatabases();
+    const half = join(folder, 'half-of-ours');
+    execFileSync('cp', [good.prover, half]);
+    truncateSync(half, statSync(half).size / 2);
+    await fails({ ...good, prover: half }, /^the prover database is not restored/);
+    expect(await decision()).toBe('restore');
+    const env = { ...process.env, ...postgres.environment };
+    postgres.sql(proverDatabase, 'drop schema if exists state cascade');
+    execFileSync('pg_restore', ['--no-owner', '--no-acl', `--dbname=${proverDatabase}`, good.prover], { env });
+    // All of it is what a restore can have written.
+    expect(await decision()).toBe('restore');
+    postgres.sql(stateDatabase, `insert into state.l2block values (${blocks + 1}, 'of the node')`);
+    expect(await decision()).toBe('refuse');
+  });
 });
 
 describe("a restore by the host's own pg_restore", () => {
