@@ -1,3 +1,5 @@
+import type { Reader } from '../host/host.ts';
+import { exitCode, Problem } from '../problem.ts';
 import { job } from '../resource/job.ts';
 import { drift, expectation, ok, type Resource } from '../resource/resource.ts';
 import { restoreProgress } from './restore-progress.ts';
@@ -12,6 +14,9 @@ interface Stores {
   readonly prover: Store;
 }
 
+const howToReplace =
+  'to drop what is there and restore the snapshot, say snapshot: { replace_existing: true } in the inventory';
+
 /** A database with data that was not restored by us is left alone, unless the inventory says that it may be replaced. */
 export function databasesMayBeRestored(stores: Stores, replaceExisting: boolean): Resource {
   return expectation(
@@ -21,9 +26,7 @@ export function databasesMayBeRestored(stores: Stores, replaceExisting: boolean)
       if (seen.decision === 'refuse') return drift(seen.description);
       return seen.decision === 'wait' ? verdictOf(seen) : ok;
     },
-    {
-      hint: 'to drop what is there and restore the snapshot, say snapshot: { replace_existing: true } in the inventory',
-    },
+    { hint: howToReplace },
   );
 }
 
@@ -36,7 +39,8 @@ export function snapshotIsRestored({
   vars,
 }: Stores & { readonly tool: RestoreTool; readonly configuration: string; readonly vars: Variables }): Resource {
   const { snapshot, credentials } = vars;
-  return job(`snapshot of ${snapshot.date} is restored`, {
+  const look = (host: Reader) => lookAtStores(host, { state, prover }, snapshot.replace_existing);
+  const restore = job(`snapshot of ${snapshot.date} is restored`, {
     unit: 'rpc-node-restore',
     script: restoreScript({
       state,
@@ -47,7 +51,20 @@ export function snapshotIsRestored({
       configuration,
       log: `${snapshotDirectory(vars)}/restore.log`,
     }),
-    done: async (host) => verdictOf(await lookAtStores(host, { state, prover }, snapshot.replace_existing)),
+    done: async (host) => verdictOf(await look(host)),
     progress: (host) => restoreProgress(host, [state, prover]),
   });
+  return {
+    ...restore,
+    async apply(host) {
+      // The archives have been fetched since the databases were looked at, which takes hours.
+      const { decision, description } = await look(host);
+      if (decision === 'refuse')
+        throw new Problem(`the databases hold data by now that a restore would destroy: ${description}`, {
+          hint: howToReplace,
+          code: exitCode.failed,
+        });
+      await restore.apply(host);
+    },
+  };
 }
