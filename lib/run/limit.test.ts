@@ -22,3 +22,15 @@ test('an error of one is the error of all', async () => {
     }),
   ).rejects.toThrow('no');
 });
+
+test('an error waits for what is under way, and lets nothing new begin', async () => {
+  const said: string[] = [];
+  const failing = mapWithForks(['fails', 'slow', 'later'], 2, async (item) => {
+    said.push(`${item} begins`);
+    if (item === 'fails') throw new Error('no');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    said.push(`${item} ends`);
+  });
+  await expect(failing).rejects.toThrow('no');
+  expect(said).toEqual(['fails begins', 'slow begins', 'slow ends']);
+});

@@ -2,6 +2,8 @@
  * Runs a function on each item, at most `forks` at a time.
  *
  * @returns the results in the order of the items
+ * @throws what the first one throws that fails, when those under way have ended: what they have opened can be closed then. No other
+ *   begins after it.
  */
 export async function mapWithForks<T, R>(
   items: readonly T[],
@@ -10,9 +12,18 @@ export async function mapWithForks<T, R>(
 ): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();
+  const failures: unknown[] = [];
   const worker = async () => {
-    for (const [at, item] of queue) results[at] = await work(item);
+    for (const [at, item] of queue) {
+      if (failures.length > 0) return;
+      try {
+        results[at] = await work(item);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
   };
   await Promise.all(Array.from({ length: Math.min(forks, items.length) }, worker));
+  if (failures.length > 0) throw failures[0];
   return results;
 }
