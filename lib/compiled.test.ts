@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -8,12 +9,13 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -22,14 +24,15 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 let project: string;
 let cache: string;
 beforeEach(() => {
-  project = mkdtempSync(join(tmpdir(), 'compiled-'));
+  project = mkdtempSync(join(tmpdir(), 'compiled $$ $& #%-'));
   cache = join(project, 'node_modules/.cache/rpc-playbooks');
   for (const folder of ['lib/commands', 'roles', 'node_modules', 'temporary'])
     mkdirSync(join(project, folder), { recursive: true });
   for (const name of ['esbuild', 'ssh2', 'node-ssh', 'zx']) {
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
   }
-  for (const name of ['compiled.mjs', 'program.mjs']) cpSync(join(root, 'lib', name), join(project, 'lib', name));
+  for (const name of ['compile.mjs', 'compiled.mjs', 'kept.mjs', 'program.mjs'])
+    cpSync(join(root, 'lib', name), join(project, 'lib', name));
   put('lib/shared.ts', `export class Shared {}\n`);
   put(
     'lib/commands/playbook.ts',
@@ -68,8 +71,11 @@ function run(
 ): Promise<{ code: unknown; stdout: string; stderr: string }> {
   const env = { ...process.env, TMPDIR: join(project, 'temporary') };
   return new Promise((resolve) => {
-    execFile('node', ['--input-type=module', '-e', text, project], { env, ...as }, (error, stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, stdout: stdout.trim(), stderr }),
+    execFile(
+      'node',
+      ['--input-type=module', '-e', text, pathToFileURL(project).href],
+      { env, ...as },
+      (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout: stdout.trim(), stderr }),
     );
   });
 }
@@ -99,6 +105,14 @@ test('a source that changed is compiled again, even where its size and time are 
   expect((await run()).stdout).toBe('two, , false, false, beside it, beside the package');
 });
 
+test('a source that was JavaScript already and changed is compiled again', async () => {
+  put('lib/plain.mjs', 'export const plain = 1;\n');
+  put('lib/commands/playbook.ts', `import { plain } from '../plain.mjs';\nexport const word = plain;\n`);
+  await run();
+  put('lib/plain.mjs', 'export const plain = 2;\n');
+  expect((await run()).stdout).toMatch(/^2,/);
+});
+
 test('what one user has compiled, another can run', async () => {
   await run();
   chmodSync(project, 0o755);
@@ -126,6 +140,76 @@ test('what no run can still be using is dropped', async () => {
   await run();
   expect(readdirSync(cache)).toContain('of-yesterday');
   expect(readdirSync(cache)).not.toContain('of-old');
+});
+
+const only = () => join(cache, readdirSync(cache)[0] ?? '');
+
+test('what is in use is not dropped, however long ago it was compiled', async () => {
+  await run();
+  const longAgo = Date.now() / 1000 - 8 * 24 * 3600;
+  utimesSync(only(), longAgo, longAgo);
+  await run();
+  expect(Date.now() - statSync(only()).mtimeMs).toBeLessThan(60_000);
+});
+
+test.each<[what: string, spoil: () => void]>([
+  ['a file is missing', () => rmSync(join(only(), '0.mjs'))],
+  ['a file is cut off', () => truncateSync(join(only(), '0.mjs'), 100)],
+  ['all of it is missing', () => readdirSync(only()).forEach((name) => void rmSync(join(only(), name)))],
+  [
+    'it is no folder',
+    () => {
+      const folder = only();
+      rmSync(folder, { recursive: true });
+      writeFileSync(folder, '');
+    },
+  ],
+])('what was compiled and is not whole is compiled anew: %s', async (_, spoil) => {
+  await run();
+  spoil();
+  expect(await run()).toEqual(good);
+  expect(readdirSync(cache)).toHaveLength(1);
+});
+
+test.each<[what: string, give: () => void]>([
+  ['is of another user', () => chownSync(only(), 65534, 65534)],
+  ['lies where anybody may write', () => chmodSync(cache, 0o777)],
+])('code in a folder that %s is not run', async (_, give) => {
+  await run();
+  const code = join(only(), '0.mjs');
+  // Of the same size, so that it is whole.
+  writeFileSync(code, 'console.log("mine");'.padEnd(statSync(code).size));
+  give();
+  expect(await run()).toEqual(good);
+  expect(readdirSync(join(project, 'temporary'))).toEqual([]);
+});
+
+test('what only another user may read is compiled for oneself', async () => {
+  chmodSync(project, 0o755);
+  chmodSync(join(project, 'temporary'), 0o777);
+  await run();
+  chmodSync(only(), 0o700);
+  expect(await run({ uid: 65534, gid: 65534 })).toEqual(good);
+  expect(readdirSync(join(project, 'temporary'))).toEqual([]);
+});
+
+test('what editors and Macs leave beside roles is none', async () => {
+  symlinkSync('nobody@nowhere.1', join(project, 'roles/.#role.ts'));
+  put('roles/._role.ts', '\0');
+  mkdirSync(join(project, 'roles/folder.ts'));
+  symlinkSync('nowhere', join(project, 'roles/gone.ts'));
+  expect(await run()).toEqual(good);
+});
+
+test.each([
+  ['export const role = 1;', "roles/role.ts: its default export is no role; it should be: role('role', …)\n"],
+  ['export default 1;', "roles/role.ts: its default export is no role; it should be: role('role', …)\n"],
+  ["throw new Error('not now');", 'the program cannot be loaded: not now\n  --verbose shows where\n'],
+  ["import 'nothing';", 'roles/role.ts:1:8: Could not resolve "nothing"\n'],
+])('a role that is none is refused in words: %s', async (text, stderr) => {
+  put('roles/role.ts', text);
+  const asked = `await (await import(process.argv[1] + '/lib/program.mjs')).role('role')`;
+  expect(await run({}, asked)).toEqual({ code: 3, stdout: '', stderr });
 });
 
 test('a role that is not there is refused with those that are', async () => {

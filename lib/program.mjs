@@ -1,23 +1,35 @@
 // The program behind the playbooks: what they run, and the roles that they compose.
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { compiled, isSource } from './compiled.mjs';
 
 /** Exit code of bad input, as lib/problem.ts has it, which cannot be imported yet. */
 const badInput = 3;
 
 /** @param {string} folder */
-const sourcesOf = (folder) =>
-  readdirSync(new URL(`../${folder}`, import.meta.url))
-    .filter(isSource)
+const sourcesOf = (folder) => {
+  const place = new URL(`../${folder}/`, import.meta.url);
+  return readdirSync(place)
+    .filter(
+      (name) =>
+        isSource(name) && statSync(new URL(encodeURIComponent(name), place), { throwIfNoEntry: false })?.isFile(),
+    )
     .map((name) => `${folder}/${name}`);
+};
 
 const deployment = 'lib/commands/playbook.ts';
 const others = sourcesOf('lib/commands').filter((file) => file !== deployment);
 const roles = sourcesOf('roles');
-const bundles = [[deployment, ...roles], ...others.map((file) => [file])];
 
-/** Imports one of its modules: a file of lib/commands or roles, as lib/commands/status.ts. */
-export const program = await compiled(bundles).catch(refuse);
+const load = await compiled([[deployment, ...roles], ...others.map((file) => [file])]).catch(refuse);
+
+/**
+ * Imports one of its modules.
+ *
+ * @param {string} file of lib/commands or roles, as lib/commands/status.ts
+ */
+export function program(file) {
+  return load(file).catch(refuse);
+}
 
 /**
  * The role of this name, from roles/NAME.ts.
@@ -27,28 +39,41 @@ export const program = await compiled(bundles).catch(refuse);
  */
 export async function role(name) {
   const file = `roles/${name}.ts`;
-  if (!roles.includes(file)) {
-    console.error(`there is no role ${name} (${file}); there are: ${roles.map(nameOf).join(', ')}`);
-    process.exit(badInput);
-  }
-  return (await program(file)).default;
+  if (!roles.includes(file)) end(`there is no role ${name} (${file}); there are: ${roles.map(nameOf).join(', ')}`);
+  const { default: found } = await program(file);
+  if (typeof found?.resources !== 'function')
+    end(`${file}: its default export is no role; it should be: role('${name}', …)`);
+  return found;
 }
 
 /** @param {string} file */
 const nameOf = (file) => file.replace(/^roles\/|\.ts$/g, '');
 
 /**
- * A role that is no TypeScript is a mistake of whoever wrote it: its place is shown, and no stack of ours.
+ * What cannot be compiled or loaded is a mistake of whoever wrote or installed it: its place is shown, and no stack unless asked for.
  *
  * @param {unknown} error
  * @returns {never}
  */
 function refuse(error) {
-  const { errors } = /** @type {Partial<import('esbuild').BuildFailure>} */ (error);
-  if (!errors) throw error;
-  for (const { location, text } of errors) {
-    const place = location ? `${location.file}:${location.line}:${location.column + 1}: ` : '';
-    console.error(`${place}${text}`);
+  const { errors, code, message, stack } =
+    /** @type {Partial<import('esbuild').BuildFailure & NodeJS.ErrnoException>} */ (error);
+  if (errors) {
+    const places = errors.map(({ location, text }) =>
+      location ? `${location.file}:${location.line}:${location.column + 1}: ${text}` : text,
+    );
+    end(places.join('\n'));
   }
+  if (code === 'ERR_MODULE_NOT_FOUND') end(`${message}\n  the packages are not all installed: npm ci`);
+  if (process.argv.includes('--verbose')) end(stack ?? String(error));
+  end(`the program cannot be loaded: ${message ?? error}\n  --verbose shows where`);
+}
+
+/**
+ * @param {string} line
+ * @returns {never}
+ */
+function end(line) {
+  console.error(line);
   process.exit(badInput);
 }
