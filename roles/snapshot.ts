@@ -1,5 +1,6 @@
 import { component } from '../lib/node/component.ts';
 import { proverDatabase, stateDatabase } from '../lib/node/databases.ts';
+import { databasesAreFree } from '../lib/node/databases-in-use.ts';
 import { stateIndexes } from '../lib/node/indexes.ts';
 import { databasesMayBeRestored, snapshotIsRestored } from '../lib/node/restore.ts';
 import { restoreTool } from '../lib/node/restore-tool.ts';
@@ -50,6 +51,7 @@ export default role<Variables>('snapshot', async (context) => {
   ];
   return [
     databasesMayBeRestored(stores, vars.snapshot.replace_existing),
+    ...(vars.snapshot.replace_existing ? [databasesAreFree(stores, context.hosts)] : []),
     ...means.map((resource) => meansTo(restored, resource)),
     restored,
     ...stateIndexes(stores.state.target),

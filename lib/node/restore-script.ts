@@ -20,7 +20,7 @@ export interface Restore {
 }
 
 /** Containers of the node: none may run on a database that is being restored. */
-const nodeContainers = ['sync', 'json-rpc', 'prover'];
+export const nodeContainers = ['sync', 'json-rpc', 'prover'];
 
 /** What pg_restore lists of an archive as rows of kind, schema and name: tables first, indexes and constraints last to be restored. */
 const listed = `awk '

@@ -14,6 +14,9 @@ interface Stores {
   readonly prover: Store;
 }
 
+/** Name of the unit that restores, without `.service`. */
+export const restoreUnit = 'rpc-node-restore';
+
 const howToReplace =
   'to drop what is there and restore the snapshot, say snapshot: { replace_existing: true } in the inventory';
 
@@ -41,7 +44,7 @@ export function snapshotIsRestored({
   const { snapshot, credentials } = vars;
   const look = (host: Reader) => lookAtStores(host, { state, prover }, snapshot.replace_existing);
   const restore = job(`snapshot of ${snapshot.date} is restored`, {
-    unit: 'rpc-node-restore',
+    unit: restoreUnit,
     script: restoreScript({
       state,
       prover,

@@ -158,19 +158,32 @@ export function describeHoldings(state: Holding, prover: Holding): string {
   return `the state database ${describe(state)}, the prover database ${describe(prover)}`;
 }
 
+/** What a look at both databases came to. */
+export interface Seen {
+  readonly decision: Decision;
+  /** What is there, in words. */
+  readonly description: string;
+  /** Whether a restore of ours has begun on one of them, and not come to its end. */
+  readonly begun: boolean;
+}
+
 /** Looks at both databases and decides. */
 export async function lookAtStores(
   host: Reader,
   stores: { readonly state: Store; readonly prover: Store },
   replaceExisting: boolean,
-): Promise<{ decision: Decision; description: string }> {
+): Promise<Seen> {
   const [state, prover] = await Promise.all([readHolding(host, stores.state), readHolding(host, stores.prover)]);
   const wanted = { state: stores.state.archive.sha256, prover: stores.prover.archive.sha256, replaceExisting };
-  return { decision: decide(state, prover, wanted), description: describeHoldings(state, prover) };
+  return {
+    decision: decide(state, prover, wanted),
+    description: describeHoldings(state, prover),
+    begun: [state, prover].some(({ is }) => is === 'interrupted'),
+  };
 }
 
 /** The verdict on `the snapshot is restored`. */
-export function verdictOf({ decision, description }: { decision: Decision; description: string }): Verdict {
+export function verdictOf({ decision, description }: Pick<Seen, 'decision' | 'description'>): Verdict {
   if (decision === 'keep') return ok;
   return decision === 'wait' ? unknownUntil('state-db is running') : drift(description);
 }
