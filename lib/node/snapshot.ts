@@ -175,7 +175,8 @@ export function roomForSnapshot(archives: Archives, directory: string): Resource
       if (free.text() === '') return unknownUntil(`${directory} is there`);
       if (state === 'no curl' || prover === 'no curl') return unknownUntil('curl is installed');
       const unknown = [state, prover].filter((size) => typeof size === 'string');
-      if (unknown.length > 0) return drift(unknown.join('; '));
+      // No lack of room: that the archives cannot be had is told by itself.
+      if (unknown.length > 0) return unknownUntil(`both archives tell their size (${unknown.join('; ')})`);
       const needed = [state, prover].reduce((sum, size) => sum + (typeof size === 'string' ? 0 : bytesNeeded(size)), 0);
       return needed <= Number(free.text())
         ? ok
