@@ -1,6 +1,6 @@
 // Lets `npx zx` run playbooks whose modules are TypeScript, and exports what a playbook needs.
 import { argumentsOf } from './arguments.mjs';
-import { program, role } from './program.mjs';
+import { program, role } from './program/program.mjs';
 
 /** @type {typeof import('./commands/playbook.ts')} */
 const { loadDeployment, main, openSession, play, playbook, Problem } = await program('lib/commands/playbook.ts');

@@ -1,5 +1,5 @@
 import { argumentsOf } from './arguments.mjs';
-import { program } from './program.mjs';
+import { program } from './program/program.mjs';
 
 /**
  * Runs the command line of lib/commands/NAME.ts, and sets the process's exit code.

@@ -7,7 +7,7 @@ const badInput = 3;
 
 /** @param {string} folder */
 const sourcesOf = (folder) => {
-  const place = new URL(`../${folder}/`, import.meta.url);
+  const place = new URL(`../../${folder}/`, import.meta.url);
   return readdirSync(place)
     .filter(
       (name) =>
@@ -35,7 +35,7 @@ export function program(file) {
  * The role of this name, from roles/NAME.ts.
  *
  * @param {string} name
- * @returns {Promise<import('./resource/role.ts').Role<import('./node/variables.ts').Variables>>}
+ * @returns {Promise<import('../resource/role.ts').Role<import('../node/variables.ts').Variables>>}
  */
 export async function role(name) {
   const file = `roles/${name}.ts`;

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A project of two commands and a role that share a module, and a package that finds its file by its own place. */
 let project: string;
@@ -26,13 +26,13 @@ let cache: string;
 beforeEach(() => {
   project = mkdtempSync(join(tmpdir(), 'compiled $$ $& #%-'));
   cache = join(project, 'node_modules/.cache/rpc-playbooks');
-  for (const folder of ['lib/commands', 'roles', 'node_modules', 'temporary'])
+  for (const folder of ['lib/commands', 'lib/program', 'roles', 'node_modules', 'temporary'])
     mkdirSync(join(project, folder), { recursive: true });
   for (const name of ['esbuild', 'ssh2', 'node-ssh', 'zx']) {
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
   }
   for (const name of ['compile.mjs', 'compiled.mjs', 'kept.mjs', 'program.mjs'])
-    cpSync(join(root, 'lib', name), join(project, 'lib', name));
+    cpSync(join(root, 'lib/program', name), join(project, 'lib/program', name));
   put('lib/shared.ts', `export class Shared {}\n`);
   put(
     'lib/commands/playbook.ts',
@@ -58,7 +58,7 @@ function put(file: string, text: string): void {
 }
 
 const script = `
-  const { program } = await import(process.argv[1] + '/lib/program.mjs');
+  const { program } = await import(process.argv[1] + '/lib/program/program.mjs');
   const { word, connects, shared } = await program('lib/commands/playbook.ts');
   const { isShared, text } = await program('roles/role.ts');
   const { Shared, beside } = await program('lib/commands/other.ts');
@@ -208,12 +208,12 @@ test.each([
   ["import 'nothing';", 'roles/role.ts:1:8: Could not resolve "nothing"\n'],
 ])('a role that is none is refused in words: %s', async (text, stderr) => {
   put('roles/role.ts', text);
-  const asked = `await (await import(process.argv[1] + '/lib/program.mjs')).role('role')`;
+  const asked = `await (await import(process.argv[1] + '/lib/program/program.mjs')).role('role')`;
   expect(await run({}, asked)).toEqual({ code: 3, stdout: '', stderr });
 });
 
 test('a role that is not there is refused with those that are', async () => {
-  const asked = `(await import(process.argv[1] + '/lib/program.mjs')).role('nope')`;
+  const asked = `(await import(process.argv[1] + '/lib/program/program.mjs')).role('nope')`;
   expect(await run({}, asked)).toEqual({
     code: 3,
     stdout: '',
