@@ -186,6 +186,21 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'network', 'trusted_sequencer_url'], 'ws://a/']],
     /trusted_sequencer_url must be a web address/,
   ],
+  ...[
+    ['network', 'genesis', 'url'],
+    ['snapshot', 'state', 'url'],
+    ['snapshot', 'prover', 'url'],
+    ['snapshot', 'source', 'repository'],
+    ['postgresql_repository'],
+  ].flatMap((path) =>
+    ['https://user:hunter2@a.example/b', 'HTTP://hunter2@a.example', 'https://a:b@hunter2@a.example?c'].map(
+      (address): [string, Changes, RegExp] => [
+        `a password in ${path.join('.')}: ${address}`,
+        [[['vars', ...path], address]],
+        new RegExp(`: ${path.join('\\.')} must not hold a user name or a password`),
+      ],
+    ),
+  ),
   [
     'an image that is an option',
     [[['vars', 'images', 'node'], '--privileged']],
@@ -311,6 +326,19 @@ test.each<[string, Changes]>([
     'a mirror of the genesis file may be for one host',
     [[['groups', 'rpc', 'rpc-1', 'vars'], { network: { genesis: { url: 'http://mirror.example/genesis.json' } } }]],
   ],
+  ...['https://a.example/b@c', 'https://a.example?user=b@c', 'https://a.example:8443/#@'].map(
+    (address): [string, Changes] => [
+      `an @ behind the host is no user: ${address}`,
+      [
+        [['vars', 'network', 'genesis', 'url'], address],
+        [['vars', 'snapshot', 'source', 'repository'], address],
+      ],
+    ],
+  ),
+  ...['git@git.example:node.git', 'ssh://git@git.example/node.git'].map((address): [string, Changes] => [
+    `a user by SSH is no secret: ${address}`,
+    [[['vars', 'snapshot', 'source', 'repository'], address]],
+  ]),
   ...[
     'postgres:15',
     'postgres:15.4-alpine',

@@ -17,6 +17,14 @@ const url = z
   })
   .refine((address) => URL.canParse(address), 'must be a web address (http:// or https://)')
   .meta({ title: 'web address' });
+/** What hosts fetch from stands in process lists, files and messages, where no password may be. */
+const withoutUser = /^[^/]*\/\/[^@/?#]*(?:[/?#]|$)/;
+const downloadAddress = url
+  .regex(withoutUser, {
+    error: 'must not hold a user name or a password: what stands before @ would be seen by others',
+    abort: true,
+  })
+  .meta({ title: 'web address' });
 /** As Docker reads it: a registry, a path in small letters, a tag, a digest. */
 const imageName =
   /^(?:[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?$/;
@@ -80,7 +88,7 @@ const secretReference = z
 /** PostgreSQL's own limit on max_connections. */
 const mostConnections = 262_143;
 const archive = z.strictObject({
-  url: url.describe('Download address'),
+  url: downloadAddress.describe('Download address, without user name and password'),
   sha256: sha256.describe('SHA-256 of the archive, in hex'),
 });
 const credentials = z.strictObject({
@@ -107,7 +115,7 @@ export const networkSchema = z.strictObject({
   chain_id: z.int().positive().describe('Chain id that the genesis file has to name'),
   genesis: z
     .strictObject({
-      url: url.describe('Download address of the genesis file'),
+      url: downloadAddress.describe('Download address of the genesis file, without user name and password'),
       sha256: sha256.describe('SHA-256 of the genesis file, in hex'),
     })
     .describe("The network's genesis file, which the node reads"),
@@ -299,7 +307,12 @@ export const variablesSchema = z.strictObject({
           repository: z
             .string()
             .regex(/^[^\s\p{Cc}-][^\s\p{Cc}]*$/u, 'must be one word that does not start with -')
-            .describe("git address of the node's source"),
+            .regex(/^(?![Hh][Tt][Tt][Pp][Ss]?:\/\/[^/?#]*@)/, {
+              error:
+                'must not hold a user name or a password in a web address: what stands before @ would be seen by others',
+              abort: true,
+            })
+            .describe("git address of the node's source; a web address without user name and password"),
           ref: z
             .string()
             .regex(/^[A-Za-z0-9][\w./+-]*$/, 'must be the name of a tag, or a commit')
@@ -363,9 +376,9 @@ export const variablesSchema = z.strictObject({
     .array(addressSchema)
     .default([])
     .describe("NTP servers, host names or IP addresses; empty: the distribution's own"),
-  postgresql_repository: url
+  postgresql_repository: downloadAddress
     .default('https://apt.postgresql.org/pub/repos/apt')
-    .describe('PGDG repository, for distributions whose own client is not version 15'),
+    .describe('PGDG repository, without user name and password, for distributions whose own client is not version 15'),
   docker_root: z
     .strictObject({
       disk: absolutePath.optional().describe('Mount point or block device to use instead of the largest mounted disk'),
