@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -76,6 +76,7 @@ function machine(programs?: readonly string[]): Reader {
 
 const machines: [string, string[] | undefined][] = [
   ['with what this machine has', undefined],
+  ...(existsSync('/usr/bin/wget') ? [['with wget', [...bare, 'wget']] satisfies [string, string[]]] : []),
   ['with bash alone', bare],
 ];
 

@@ -44,7 +44,7 @@ with_wget() {
   code=$(printf '%s\n' "$answer" | sed -n 's/^ *HTTP\/[0-9.]* \([0-9]*\).*/\1/p' | tail -n 1)
   if [ -z "$code" ]; then echo 'no answer' >&2; return 1; fi
   echo "http $code"
-  printf '%s\n' "$answer" | grep -v '^  '
+  printf '%s\n' "$answer" | sed '/^  /d'
 }
 
 with_bash() {
