@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { exitCode, Problem } from '../problem.ts';
 import { changesOfFile } from '../resource/change.ts';
 import { type Difference, drift, ok, type Resource } from '../resource/resource.ts';
+import { withoutQuery } from '../resource/web-address.ts';
 import { generationOf } from './generation.ts';
 import { genesisFaults } from './genesis.ts';
 import { genesisPath } from './render.ts';
@@ -25,7 +26,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
     if (faults.length === 0) return;
     const more = faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : [];
     throw new Problem(
-      `the genesis file from ${url} is refused:\n${[...faults.slice(0, shownFaults), ...more].map((fault) => `  ${fault}`).join('\n')}`,
+      `the genesis file from ${withoutQuery(url)} is refused:\n${[...faults.slice(0, shownFaults), ...more].map((fault) => `  ${fault}`).join('\n')}`,
       {
         code: exitCode.failed,
         hint: `it has to be one for chain id ${wanted.chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
@@ -54,7 +55,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       const found = hashOf(content);
       if (found !== sha256) {
         throw new Problem(
-          `the genesis file from ${url} is not the one that the inventory means: SHA-256 ${found}, wanted ${sha256}`,
+          `the genesis file from ${withoutQuery(url)} is not the one that the inventory means: SHA-256 ${found}, wanted ${sha256}`,
           {
             code: exitCode.failed,
           },

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Reader } from '../host/host.ts';
 import { Output } from '../host/output.ts';
 import { shell } from '../host/shell.ts';
+import { standInFor } from '../host/testing.ts';
 import { describeVerdict, drift, ok } from '../resource/resource.ts';
 import { answersJsonRpc, downloads, registryAnswers, shownAddress } from './reachable.ts';
 
@@ -131,4 +132,14 @@ test('other protocols are tried as far as the connection', async () => {
 test('of an address only the server is shown', () => {
   expect(shownAddress('https://user:pass@l1.example:8443/v3/KEY?x=KEY')).toBe('https://l1.example:8443');
   expect(shownAddress('wss://l1.example')).toBe('wss://l1.example');
+});
+
+test('a key in an address is in no argument list', async () => {
+  const real = spawnSync('sh', ['-c', 'command -v curl'], { encoding: 'utf8' }).stdout.trim();
+  const noting = `{ echo "$@"; tr '\\0' ' ' </proc/$PPID/cmdline; } >>"\${0%/*}/notes"; exec ${real} "$@"`;
+  const notes = join(standInFor('curl', noting), 'notes');
+  expect(await downloads(machine(), `${address}/file?key=5ec2e7`)).toEqual(ok);
+  expect(await answersJsonRpc(machine(), `${address}/rpc?key=5ec2e7`, 'eth_blockNumber')).toEqual(ok);
+  expect(readFileSync(notes, 'utf8')).toContain('eth_blockNumber');
+  expect(readFileSync(notes, 'utf8')).not.toContain('5ec2e7');
 });

@@ -41,7 +41,8 @@ export async function answersJsonRpc(host: Reader, url: string, method: string):
 
 async function probe(host: Reader, url: string, body = ''): Promise<Answer> {
   // The script's own limit comes first; this one is for a name server that does not answer.
-  const output = await host.$({ timeoutSeconds: answerLimit + 2 })`sh -c ${script} probe ${url} ${answerLimit} ${body}`;
+  const output = await host.$({ timeoutSeconds: answerLimit + 2 })`
+    printf '%s\\n' ${url} | sh -c ${script} probe ${answerLimit} ${body}`;
   if (output.timedOut) return { reached: false, why: `no answer within ${answerLimit} s` };
   if (!output.ok) return { reached: false, why: reasonOf(output.stderr) };
   const [first = '', ...rest] = output.stdout.split('\n');

@@ -114,7 +114,7 @@ test('too little room is told in numbers, and an archive that cannot be asked fo
   expect(await room.check(begun)).toEqual(drift('7.0 GB needed in /data, 1.0 GB free'));
   const silent = toldHost([
     [/^df/, '1\n'],
-    [/curl.*snapshots\/state/s, { exitCode: 22, stderr: 'curl: (22) The requested URL returned error: 404' }],
+    [/snapshots\/state.*curl/s, { exitCode: 22, stderr: 'curl: (22) The requested URL returned error: 404' }],
     [/curl/, 'HTTP/1.1 200\r\n'],
   ]);
   expect(await room.check(silent)).toEqual(

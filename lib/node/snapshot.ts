@@ -1,6 +1,7 @@
 import type { Reader } from '../host/host.ts';
 import { curlError } from '../resource/http.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
+import { curlAddress, withoutQuery } from '../resource/web-address.ts';
 import { type DumpHeader, type NotADump, readDumpHeader } from './dump.ts';
 import type { Variables } from './variables.ts';
 
@@ -83,10 +84,11 @@ function judge(problems: readonly string[]): Verdict {
 async function readBeginning(host: Reader, url: string): Promise<Buffer | string> {
   // A server that knows no ranges sends the whole file: head ends that.
   const output = await host.$`command -v curl >/dev/null || exit 127
-    curl --silent --show-error --fail --location --connect-timeout 10 --max-time 30 --range ${`0-${beginning - 1}`} -- ${url} | head -c ${beginning}`;
+    printf '%s\\n' ${curlAddress(url)} |
+    curl --silent --show-error --fail --location --globoff --connect-timeout 10 --max-time 30 --range ${`0-${beginning - 1}`} --config - | head -c ${beginning}`;
   if (output.exitCode === 127) return 'no curl';
   if (output.bytes.length > 0) return output.bytes;
-  return `${url}: ${output.stderr.trim() === '' ? 'it is empty' : curlError(output.stderr)}`;
+  return `${withoutQuery(url)}: ${output.stderr.trim() === '' ? 'it is empty' : curlError(output.stderr)}`;
 }
 
 interface Opened {
@@ -100,7 +102,9 @@ export function archiveProblems(state: Opened, prover: Opened, date: string): re
   if (first.format === 'other' || second.format === 'other') {
     return [state, prover].flatMap(({ archive, header }) =>
       header.format === 'other'
-        ? [`${archive.url} is ${header.description}; the restore tool takes PostgreSQL dumps in the custom format`]
+        ? [
+            `${withoutQuery(archive.url)} is ${header.description}; the restore tool takes PostgreSQL dumps in the custom format`,
+          ]
         : [],
     );
   }
@@ -121,13 +125,13 @@ export function archiveProblems(state: Opened, prover: Opened, date: string): re
 
 function tableProblems(archive: Archive, header: DumpHeader): string[] {
   if (!header.complete || header.tables.includes(archive.table)) return [];
-  return [`${archive.url} holds no table ${archive.table} (it is of database ${header.database})`];
+  return [`${withoutQuery(archive.url)} holds no table ${archive.table} (it is of database ${header.database})`];
 }
 
 function versionProblems({ url }: Archive, { serverMajor, dumpMajor }: DumpHeader): string[] {
   if (serverMajor === postgresMajor && dumpMajor === postgresMajor) return [];
   return [
-    `${url} was made from PostgreSQL ${serverMajor} by pg_dump ${dumpMajor}, and both have to be ${postgresMajor}`,
+    `${withoutQuery(url)} was made from PostgreSQL ${serverMajor} by pg_dump ${dumpMajor}, and both have to be ${postgresMajor}`,
   ];
 }
 
@@ -201,15 +205,16 @@ export function bytesNeeded({ total, here }: Sizes): number {
 async function readSizes(host: Reader, { url, path }: Archive): Promise<Sizes | string> {
   const [head, whole, part] = await Promise.all([
     host.$`command -v curl >/dev/null || exit 127
-      curl --silent --show-error --fail --location --head --connect-timeout 10 --max-time 30 -- ${url}`,
+      printf '%s\\n' ${curlAddress(url)} |
+      curl --silent --show-error --fail --location --globoff --head --connect-timeout 10 --max-time 30 --config -`,
     host.stat(path),
     // Its blocks: a part that is fetched at several places at the same time is as long as the whole, with holes in it.
     host.$`stat -c '%b %B' ${`${path}.part`} 2>/dev/null`,
   ]);
   if (head.exitCode === 127) return 'no curl';
-  if (!head.ok) return `${url}: ${curlError(head.stderr)}`;
+  if (!head.ok) return `${withoutQuery(url)}: ${curlError(head.stderr)}`;
   const total = contentLength(head.stdout);
-  if (total === undefined) return `${url} does not tell its size`;
+  if (total === undefined) return `${withoutQuery(url)} does not tell its size`;
   const [blocks = 0, size = 0] = part.text().split(' ').map(Number);
   return { total, here: whole?.size ?? Math.min(blocks * size, total) };
 }

@@ -23,7 +23,10 @@ fetch() {
       --allow-overwrite=false --always-resume=true --file-allocation=none --auto-save-interval=1 --piece-length=1M \\
       --min-split-size=1M --split=${connections} --max-connection-per-server=${connections} --connect-timeout=30 --timeout=${quiet.connection} \\
       --max-tries=20 --retry-wait=1 --show-console-readout=true --human-readable=false --summary-interval=0 --enable-color=false \\
-      --console-log-level=error --download-result=hide --dir="$directory" --out="\${part##*/}" -- "$url" 2>&1 &
+      --console-log-level=error --download-result=hide --dir="$directory" --input-file=- <<END 2>&1 &
+$url
+  out=\${part##*/}
+END
     echo $! >"$status.pid"
     wait $!
     echo $? >"$status.code"
@@ -45,7 +48,7 @@ fetch() {
         *'[HttpSkipResponseCommand.cc:'*'] errorCode=24 Authorization failed.') echo 401 >"$status.http" ;;
         *'[DefaultBtProgressInfoFile.cc:'*) echo control >"$status.why" ;;
       esac
-      case $line in *'] errorCode='*' URI='*) ;; *'] errorCode='*) printf 'aria2c: %s\\n' "\${line#*errorCode=* }" >&2 ;; esac
+      case $line in *'] errorCode='*' URI='*) ;; *'] errorCode='*) told=\${line#*errorCode=* }; printf 'aria2c: %s\\n' "\${told%%\\?*}" >&2 ;; esac
     done
   }
   code=$(cat "$status.code" 2>/dev/null || echo 1)
@@ -67,7 +70,7 @@ most=$continued
 refused=0
 while [ ! -e "$part" ] || [ -e "$part.aria2" ]; do
   fetch
-  if [ "$code" -eq 0 ] && [ ! -e "$part.aria2" ]; then break; fi
+  if [ "$code" -eq 0 ] && [ -e "$part" ] && [ ! -e "$part.aria2" ]; then break; fi
   have=$(held_of "$part")
   if [ "$have" -gt "$most" ]; then
     most=$have
@@ -76,11 +79,11 @@ while [ ! -e "$part" ] || [ -e "$part.aria2" ]; do
   else
     case $http in
       408 | 416 | 429) ;;
-      4*) fail "$url answers $http" ;;
+      4*) fail "$shown answers $http" ;;
     esac
     if [ "$code" -eq 8 ]; then refused=$((refused + 1)); fi
   fi
-  [ "$code" -ne 9 ] || fail "not enough room in $directory for $url: it is full at $have of \${total:-an unknown number of} bytes"
+  [ "$code" -ne 9 ] || fail "not enough room in $directory for $shown: it is full at $have of \${total:-an unknown number of} bytes"
   # What is noted of the parts cannot be read, or is of another file; or the server cannot continue a download.
   if [ "$why" = control ] || [ "$refused" -gt 1 ]; then
     rm -f "$part" "$part.aria2"
@@ -89,7 +92,7 @@ while [ ! -e "$part" ] || [ -e "$part.aria2" ]; do
   # Without a note a part cannot be continued.
   [ -e "$part.aria2" ] || rm -f "$part"
   tries=$((tries + 1))
-  [ "$tries" -lt 10 ] || fail "$url breaks off at $have of \${total:-an unknown number of} bytes (aria2c exit code $code\${http:+, HTTP $http})"
+  [ "$tries" -lt 10 ] || fail "$shown breaks off at $have of \${total:-an unknown number of} bytes (aria2c exit code $code\${http:+, HTTP $http})"
   sleep "$tries"
 done
 `,

@@ -23,8 +23,7 @@ most=$continued
 while :; do
   have=$(size_of "$part")
   if [ -n "$total" ] && [ "$have" -ge "$total" ]; then break; fi
-  http=$(curl --silent --show-error --fail --location --connect-timeout 30 --speed-limit 1 --speed-time 120 \\
-    --continue-at - --output "$part" --write-out '%{http_code}' -- "$url")
+  http=$(ask --show-error --speed-limit 1 --speed-time 120 --continue-at - --output "$part" --write-out '%{http_code}')
   code=$?
   [ "$code" -eq 0 ] && break
   # A part that is complete already, where the server did not tell its length.
@@ -33,13 +32,13 @@ while :; do
   if [ "$code" -eq 33 ] || [ "$code" -eq 36 ]; then rm -f "$part"; fi
   case $http in
     408 | 416 | 429) ;;
-    4*) fail "$url answers $http" ;;
+    4*) fail "$shown answers $http" ;;
   esac
   # What was here before, and is fetched again, gets nobody further.
   have=$(size_of "$part")
   if [ "$have" -gt "$most" ]; then most=$have; tries=0; fi
   tries=$((tries + 1))
-  [ "$tries" -lt 10 ] || fail "$url breaks off at $most of \${total:-an unknown number of} bytes (curl exit code $code, HTTP $http)"
+  [ "$tries" -lt 10 ] || fail "$shown breaks off at $most of \${total:-an unknown number of} bytes (curl exit code $code, HTTP $http)"
   sleep "$tries"
 done
 `,

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { quote } from '../host/quote.ts';
 import { byAria2 } from './download-by-aria2.ts';
 import { byCurl } from './download-by-curl.ts';
+import { curlAddress } from './web-address.ts';
 
 /** As many as aria2 makes to one server. */
 export const mostDownloadConnections = 16;
@@ -18,7 +19,8 @@ export interface Source {
 /**
  * The work itself. A part is continued only by the program that began it, and only when the server still has the same file (length,
  * entity tag, date); a file that was continued and turns out wrong is fetched once more from its beginning, before it is called
- * corrupted.
+ * corrupted. The address itself stands in no argument list, in no message and in no file that others can read, for its query may be
+ * as good as a password.
  *
  * @param status where it says what it does: `downloading TOTAL`, by aria2 with the bytes that are here after it, or `verifying`
  */
@@ -26,9 +28,11 @@ export function downloadScript({ url, path, sha256, connections }: Source, statu
   const by = connections === 1 ? byCurl : byAria2(connections);
   return `set -u
 url=${quote(url)}
+shown=\${url%%\\?*}
 path=${quote(path)}
 directory=${quote(dirname(path))}
 want=${quote(sha256)}
+address=${quote(curlAddress(url))}
 status=${quote(status)}
 part=$path.part
 
@@ -36,6 +40,12 @@ fail() { printf '%s\\n' "$*" >&2; exit 1; }
 say() { printf '%s\\n' "$*" >"$status.new" && mv -f "$status.new" "$status"; }
 size_of() { if [ -e "$1" ]; then stat -c %s "$1"; else echo 0; fi; }
 sum_of() { say verifying; sha256sum <"$1" | cut -d' ' -f1; }
+# By the address on its standard input.
+ask() {
+  curl --silent --fail --location --globoff --connect-timeout 30 "$@" --config - <<END
+$address
+END
+}
 note() { stat -c "$want %s %Y" "$path" >"$path.verified.new" && mv -f "$path.verified.new" "$path.verified"; }
 ${by.functions}
 command -v curl >/dev/null || fail 'curl is not installed'
@@ -47,18 +57,19 @@ if [ -e "$path" ]; then
   [ -e "$path.verified" ] || fail "$path was not put there by this tool and is not what the inventory means: SHA-256 $found, wanted $want. Move it away, or correct the inventory"
 fi
 
-headers=$(curl --silent --fail --location --head --connect-timeout 30 --max-time 60 -- "$url" | tr -d '\\r')
+headers=$(ask --head --max-time 60 | tr -d '\\r')
 total=$(printf '%s\\n' "$headers" | awk 'toupper($1) ~ /^HTTP\\// { n = "" } tolower($1) == "content-length:" { n = $2 } END { print n }')
 # A shell may run commands that stand where it computes with a number.
-case $total in *[!0-9]* | ????????????????*) fail "$url tells no size that could be one: $total" ;; esac
+case $total in *[!0-9]* | ????????????????*) fail "$shown tells no size that could be one: $total" ;; esac
 version=$(printf '%s\\n' "$headers" | awk 'tolower($1) ~ /^(content-length|etag|last-modified):$/ { printf "%s;", $0 }')
-printf '%s\\n' "${by.mark}$url $version" >"$part.of.new"
+rm -f "$part.of.new"
+(umask 077 && printf '%s\\n' "${by.mark}$url $version" >"$part.of.new")
 cmp -s "$part.of.new" "$part.of" || rm -f "$part"
 mv -f "$part.of.new" "$part.of"
 
 ${by.begin}if [ -n "$total" ]; then
   free=$(df -B1 --output=avail "$directory" | tail -n 1)
-  [ $((total - continued)) -le "$free" ] || fail "not enough room in $directory for $url: $((total - continued)) bytes needed, $free free"
+  [ $((total - continued)) -le "$free" ] || fail "not enough room in $directory for $shown: $((total - continued)) bytes needed, $free free"
 fi
 
 say downloading "$total"
@@ -66,7 +77,7 @@ ${by.fetch}
 found=$(sum_of "$part")
 if [ "$found" != "$want" ]; then
   if [ "$continued" -gt 0 ]; then rm -f "$part"; exec /bin/sh "$0"; fi
-  fail "$url is corrupted, or not the file that the inventory means: SHA-256 $found, wanted $want ($(size_of "$part") bytes)"
+  fail "$shown is corrupted, or not the file that the inventory means: SHA-256 $found, wanted $want ($(size_of "$part") bytes)"
 fi
 chmod 0644 "$part"
 sync "$part" 2>/dev/null || :

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { download, proofDifferences } from './download.ts';
 import { downloadScript } from './download-script.ts';
+import { describeVerdict } from './resource.ts';
+import { stoppedUnit, toldHost } from './told-host.ts';
 
 const hash = 'a'.repeat(64);
 const file = { size: 3_000_000_000, modified: 1700000000.75 };
@@ -54,4 +56,11 @@ test.each([0, 17, 1.5, Number.NaN])('%d is no number of connections', (count) =>
   expect(() => download('http://x/y').to('/y').connections(count)).toThrow(
     `${count} is no number of connections from 1 to 16`,
   );
+});
+
+test('the query of an address is shown neither where the file is absent nor in the title of its unit', async () => {
+  const file = download('https://x.example/y?X-Amz-Signature=5ec2e7').to('/data/y').sha256(hash);
+  const host = toldHost([[/^/, '']], { unit: async () => ({ ...stoppedUnit, active: 'failed' }) });
+  expect(describeVerdict(await file.check(host))).toBe('file: absent -> https://x.example/y');
+  await expect(file.apply(host)).rejects.toThrow(/^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s);
 });

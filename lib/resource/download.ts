@@ -4,6 +4,7 @@ import type { Progress, Reader } from '../host/host.ts';
 import { downloadScript, mostDownloadConnections, type Source } from './download-script.ts';
 import { begun, jobDirectory, runInUnit } from './job.ts';
 import { type Difference, drift, ok, type Resource, type Verdict } from './resource.ts';
+import { withoutQuery } from './web-address.ts';
 
 /** A file to be fetched by the host itself. */
 export interface Download {
@@ -53,7 +54,7 @@ function make(source: Source): DownloadResource {
   const unit = unitOf(path);
   const work = {
     unit,
-    title: `download ${url} to ${path}`,
+    title: `download ${withoutQuery(url)} to ${path}`,
     script: downloadScript(source, `${jobDirectory}/${unit}.status`),
     progress: (reader: Reader) => progressOf(reader, source, unit),
   };
@@ -71,7 +72,7 @@ function make(source: Source): DownloadResource {
 
 async function look(host: Reader, { path, sha256, url }: Source): Promise<Verdict> {
   const [file, proof] = await Promise.all([host.stat(path), host.read(`${path}.verified`)]);
-  if (!file) return drift([{ what: 'file', was: 'absent', wanted: url }]);
+  if (!file) return drift([{ what: 'file', was: 'absent', wanted: withoutQuery(url) }]);
   const differences = proofDifferences(proof?.toString() ?? '', file, sha256);
   return differences.length === 0 ? ok : drift(differences);
 }

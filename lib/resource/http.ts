@@ -1,5 +1,6 @@
 import type { Reader } from '../host/host.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from './resource.ts';
+import { curlAddress, withoutQuery } from './web-address.ts';
 
 /** How long an answer may take. Seconds. */
 const answerLimit = 10;
@@ -20,11 +21,12 @@ export function httpExpectation(name: string, { url, accept = isFine, hint, seve
 
 async function look(host: Reader, url: string, accept: (status: number) => boolean): Promise<Verdict> {
   const output = await host.$`command -v curl >/dev/null || exit 127
-    curl --silent --show-error --location --head --output /dev/null --write-out ${'%{http_code}'} --max-time ${answerLimit} -- ${url}`;
+    printf '%s\\n' ${curlAddress(url)} |
+    curl --globoff --silent --show-error --location --head --output /dev/null --write-out ${'%{http_code}'} --max-time ${answerLimit} --config -`;
   if (output.exitCode === 127) return unknownUntil('curl is installed');
-  if (!output.ok) return drift(`${url} does not answer: ${curlError(output.stderr)}`);
+  if (!output.ok) return drift(`${withoutQuery(url)} does not answer: ${curlError(output.stderr)}`);
   const status = Number(output.text());
-  return accept(status) ? ok : drift(`${url} answers HTTP ${status}`);
+  return accept(status) ? ok : drift(`${withoutQuery(url)} answers HTTP ${status}`);
 }
 
 function isFine(status: number): boolean {

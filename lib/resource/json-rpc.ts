@@ -1,6 +1,7 @@
 import type { Reader } from '../host/host.ts';
 import type { Output } from '../host/output.ts';
 import { curlError } from './http.ts';
+import { curlAddress } from './web-address.ts';
 
 /** How long an answer may take. Seconds. */
 const answerLimit = 10;
@@ -18,8 +19,8 @@ export async function jsonRpc(
   params: readonly unknown[] = [],
 ): Promise<JsonRpcAnswer> {
   const request = JSON.stringify({ jsonrpc: '2.0', method, params, id: 1 });
-  const output =
-    await host.$`curl --silent --show-error --max-time ${answerLimit} --header ${'Content-Type: application/json'} --data ${request} -- ${url}`;
+  const output = await host.$`printf '%s\\n' ${curlAddress(url)} |
+      curl --silent --show-error --globoff --max-time ${answerLimit} --header ${'Content-Type: application/json'} --data ${request} --config -`;
   return readAnswer(output, url);
 }
 

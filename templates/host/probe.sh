@@ -1,9 +1,10 @@
-# Whether an address answers, with what a bare server has: curl, else wget, else bash. Arguments: URL, seconds, and a JSON body
-# to POST, if any. Prints `http CODE` and the answer's beginning, or `tcp` where only the connection could be tried.
-# Exit code 1 and the reason on standard error where nothing answers.
-url=$1
-limit=$2
-body=${3-}
+# Whether an address answers, with what a bare server has: curl, else wget, else bash. On standard input: the URL, for providers put
+# a key into it, and arguments are seen by others. Arguments: seconds, and a JSON body to POST, if any. Prints `http CODE` and the
+# answer's beginning, or `tcp` where only the connection could be tried. Exit code 1 and the reason on standard error where nothing
+# answers.
+IFS= read -r url
+limit=$1
+body=${2-}
 
 scheme=${url%%://*}
 rest=${url#*://}
@@ -25,10 +26,11 @@ kind='Content-Type: application/json'
 
 # A server that does not know ranges would send everything: the size limit ends that once the status is known.
 with_curl() {
+  address=$(printf '%s\n' "$url" | sed 's/[\\"]/\\&/g; s/.*/url = "&"/')
   if [ -n "$body" ]; then
-    answer=$(curl -sSL -m "$limit" -H "$kind" -d "$body" -w '\n%{http_code}' -- "$url")
+    answer=$(printf '%s\n' "$address" | curl -sSLg -m "$limit" -K - -H "$kind" -d "$body" -w '\n%{http_code}')
   else
-    answer=$(curl -sSL -m "$limit" -r 0-0 --max-filesize 1000000 -o /dev/null -w '\n%{http_code}' -- "$url" 2>&1)
+    answer=$(printf '%s\n' "$address" | curl -sSLg -m "$limit" -K - -r 0-0 --max-filesize 1000000 -o /dev/null -w '\n%{http_code}' 2>&1)
   fi
   code=$(printf '%s\n' "$answer" | tail -n 1)
   case $code in '' | 000) printf '%s\n' "$answer" | sed '$d' >&2; return 1 ;; esac
@@ -37,10 +39,10 @@ with_curl() {
 }
 
 with_wget() {
-  set -- -q -S -O - -T "$limit" -t 1
+  set -- -q -S -O - -T "$limit" -t 1 -i -
   if [ -n "$body" ]; then set -- "$@" --header "$kind" --post-data "$body"; else set -- "$@" --header 'Range: bytes=0-0'; fi
   # The headers go to standard error, the answer's beginning comes after them.
-  answer=$( { wget "$@" -- "$url" | head -c 4000; } 2>&1)
+  answer=$( { printf '%s\n' "$url" | wget "$@" | head -c 4000; } 2>&1)
   code=$(printf '%s\n' "$answer" | sed -n 's/^ *HTTP\/[0-9.]* \([0-9]*\).*/\1/p' | tail -n 1)
   if [ -z "$code" ]; then echo 'no answer' >&2; return 1; fi
   echo "http $code"
@@ -49,17 +51,18 @@ with_wget() {
 
 with_bash() {
   # shellcheck disable=SC2016
-  answer=$(timeout "$limit" bash -c '
+  answer=$(printf '%s\n' "${path:-/}" | timeout "$limit" bash -c '
+    IFS= read -r path
     exec 3<>"/dev/tcp/$1/$2" || exit 1
     [ "$3" = http ] || exit 0
-    if [ -n "$6" ]; then
-      printf "POST %s HTTP/1.0\r\nHost: %s\r\n%s\r\nContent-Length: %s\r\n\r\n%s" "$4" "$5" "$7" "${#6}" "$6" >&3
+    if [ -n "$5" ]; then
+      printf "POST %s HTTP/1.0\r\nHost: %s\r\n%s\r\nContent-Length: %s\r\n\r\n%s" "$path" "$4" "$6" "${#5}" "$5" >&3
       head -c 100000 <&3
     else
-      printf "GET %s HTTP/1.0\r\nHost: %s\r\nRange: bytes=0-0\r\n\r\n" "$4" "$5" >&3
+      printf "GET %s HTTP/1.0\r\nHost: %s\r\nRange: bytes=0-0\r\n\r\n" "$path" "$4" >&3
       IFS= read -r first <&3
       printf "%s\n" "$first"
-    fi' bash "$host" "$port" "$scheme" "${path:-/}" "$authority" "$body" "$kind" 2>&1)
+    fi' bash "$host" "$port" "$scheme" "$authority" "$body" "$kind" 2>&1)
   case $? in
     0) ;;
     124) echo "no answer within $limit s" >&2; return 1 ;;

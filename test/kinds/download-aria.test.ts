@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -379,6 +379,44 @@ test('a disk that fills up on the way is told at once', async () => {
   expect(words.match(/it is full/g)).toHaveLength(1);
 });
 
+/** Programs that note how they are called before they do their work. @returns the environment that has them, and what they noted */
+function noting(...programs: readonly string[]) {
+  const bin = join(folder, 'noting');
+  const notes = join(folder, 'notes');
+  mkdirSync(bin);
+  for (const program of programs) {
+    const real = execFileSync('/bin/sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).trim();
+    writeFileSync(join(bin, program), `#!/bin/sh\n{ echo ${program} "$@"; env; } >>${notes}\nexec ${real} "$@"\n`, {
+      mode: 0o755,
+    });
+  }
+  return { env: { PATH: `${bin}:${process.env.PATH}` }, noted: () => readFileSync(notes, 'utf8') };
+}
+
+test.each([1, connections])(
+  'the query of an address is in no argument list, message or file of others, by %i connections',
+  async (count) => {
+    const address = '/signed?X-Amz-Signature=5ec2e7';
+    const { env, noted } = noting('curl', 'aria2c', 'stdbuf');
+    server.serve(address, { content, rate: inSeconds(5) });
+    const child = begin(address, { connections: count, env });
+    await until(() => existsSync(part) && statSync(part).size > 0);
+    expect(statSync(`${part}.of`).mode & 0o777).toBe(0o600);
+    await kill(child);
+    expect(noted()).toMatch(/^curl .*--head/m);
+    expect(noted()).toMatch(count === 1 ? /^curl .*--output/m : /^aria2c .*--dir/m);
+    server.serve(address, { content, failing: { status: 404, times: 1e9 } });
+    const missing = await run(address, { connections: count, env });
+    expect(missing.words).toContain(`${server.url('/signed')} answers 404\n`);
+    server.serve(address, { content });
+    const wrong = await run(address, { connections: count, env, sha256: 'a'.repeat(64) });
+    expect(wrong.words).toContain(`${server.url('/signed')} is corrupted, or not the file`);
+    expect((await run(address, { connections: count, env })).code).toBe(0);
+    expect(readFileSync(path).equals(content)).toBe(true);
+    for (const seen of [noted(), missing.words, wrong.words]) expect(seen).not.toContain('5ec2e7');
+  },
+);
+
 test('redirects are followed', async () => {
   server.serve('/moved', { content, location: server.url('/there') });
   server.serve('/there', { content });
@@ -402,22 +440,21 @@ test("no settings and passwords of a user's are read", async () => {
   }
 });
 
-test.each(['/f[1-3]{a,b}', "/it's$(touch%20ran)`id`;x", '/a=b&c;d'])(
-  '%s is one address and no pattern',
-  async (address) => {
-    server.serve(address, { content });
-    // curl has patterns of its own, of which it knows nothing when it asks for the size.
-    const { code } = await run(address);
-    expect(code).toBe(0);
-    expectWhole();
-    expect(new Set(server.asked(address).map(({ path: asked }) => asked))).toEqual(new Set([address]));
-  },
-);
+test.each(
+  ['/f[1-3]{a,b}', "/it's$(touch%20ran)`id`;x", '/a=b&c;d', '/a?b=c&d'].flatMap((address) =>
+    [1, connections].map((count): [string, number] => [address, count]),
+  ),
+)('%s is one address and no pattern, by %i connections', async (address, count) => {
+  server.serve(address, { content });
+  expect(await run(address, { connections: count })).toEqual({ code: 0, words: '' });
+  expectWhole();
+  expect(new Set(server.asked(address).map(({ path: asked }) => asked))).toEqual(new Set([address]));
+});
 
 test('an address that begins with a dash is no option', async () => {
   const { code, words } = await run('', { url: '--version' });
   expect(code).toBe(1);
-  expect(words).toContain('aria2c: Unrecognized URI or unsupported protocol: --version');
+  expect(words).toContain('--version breaks off at 0 of an unknown number of bytes (aria2c exit code 0)\n');
 });
 
 test.each([
