@@ -63,10 +63,11 @@ END
     mark: 'aria2 ',
     begin: `[ -e "$part.aria2" ] || [ "$(size_of "$part")" = "$total" ] || rm -f "$part"
 [ -e "$part" ] || rm -f "$part.aria2"
-continued=$(held_of "$part")
+held=$(held_of "$part")
+if [ -e "$part" ]; then continued=yes; fi
 `,
     fetch: `tries=0
-most=$continued
+most=$held
 refused=0
 while [ ! -e "$part" ] || [ -e "$part.aria2" ]; do
   fetch

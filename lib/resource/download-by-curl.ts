@@ -5,7 +5,7 @@ export interface Fetching {
   readonly needs: string;
   /** Stands before the address and version of what a part is of, so that no other program goes on with the part. */
   readonly mark: string;
-  /** Drops a part that cannot be continued, and sets `continued` to how many bytes of it are here. */
+  /** Drops a part that cannot be continued; sets `held` to how many bytes are here, and `continued` where anything is. */
   readonly begin: string;
   /** Makes the part whole, or fails. */
   readonly fetch: string;
@@ -16,10 +16,11 @@ export const byCurl: Fetching = {
   functions: '',
   needs: '',
   mark: '',
-  begin: `continued=$(size_of "$part")
+  begin: `held=$(size_of "$part")
+if [ "$held" -gt 0 ]; then continued=yes; fi
 `,
   fetch: `tries=0
-most=$continued
+most=$held
 while :; do
   have=$(size_of "$part")
   if [ -n "$total" ] && [ "$have" -ge "$total" ]; then break; fi

@@ -67,16 +67,17 @@ rm -f "$part.of.new"
 cmp -s "$part.of.new" "$part.of" || rm -f "$part"
 mv -f "$part.of.new" "$part.of"
 
+continued=
 ${by.begin}if [ -n "$total" ]; then
   free=$(df -B1 --output=avail "$directory" | tail -n 1)
-  [ $((total - continued)) -le "$free" ] || fail "not enough room in $directory for $shown: $((total - continued)) bytes needed, $free free"
+  [ $((total - held)) -le "$free" ] || fail "not enough room in $directory for $shown: $((total - held)) bytes needed, $free free"
 fi
 
 say downloading "$total"
 ${by.fetch}
 found=$(sum_of "$part")
 if [ "$found" != "$want" ]; then
-  if [ "$continued" -gt 0 ]; then rm -f "$part"; exec /bin/sh "$0"; fi
+  if [ -n "$continued" ]; then rm -f "$part"; exec /bin/sh "$0"; fi
   fail "$shown is corrupted, or not the file that the inventory means: SHA-256 $found, wanted $want ($(size_of "$part") bytes)"
 fi
 chmod 0644 "$part"

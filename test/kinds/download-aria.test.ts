@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -190,6 +191,33 @@ test('a part of full length without a note of its parts is hashed, and fetched a
   expect(await run('/holes')).toEqual({ code: 0, words: '' });
   expectWhole();
 });
+
+test('a part of full length that is nothing but a hole, as after a power cut, is fetched anew', async () => {
+  server.serve('/hole', { content, rate: inSeconds(5) });
+  await cutOff('/hole', content.length / 4);
+  rmSync(part);
+  rmSync(`${part}.aria2`);
+  writeFileSync(part, '');
+  truncateSync(part, content.length);
+  expect(heldOf(part)).toBe(0);
+  server.serve('/hole', { content });
+  expect(await run('/hole')).toEqual({ code: 0, words: '' });
+  expectWhole();
+});
+
+test.each([0, content.length])(
+  'a note of pieces that a power cut took is no reason to call the file corrupted: %i bytes are left, all of them a hole',
+  async (left) => {
+    const address = `/lost-${left}`;
+    server.serve(address, { content, rate: inSeconds(5) });
+    await cutOff(address, content.length / 4);
+    truncateSync(part, 0);
+    truncateSync(part, left);
+    server.serve(address, { content });
+    expect(await run(address)).toEqual({ code: 0, words: '' });
+    expectWhole();
+  },
+);
 
 test('a part that is shorter than the whole and has no note of its parts is dropped', async () => {
   server.serve('/noteless', { content, rate: inSeconds(5) });
