@@ -13,7 +13,9 @@ export interface Fetching {
 
 /** One connection, which begins where the part ends. */
 export const byCurl: Fetching = {
-  functions: '',
+  functions: `# What keeps more from being written there, in the system's words.
+hindrance() { LC_ALL=C dd if=/dev/zero of="$part.probe" bs=64k count=16 2>&1 >/dev/null | sed -n 's/^dd: .*: //p'; rm -f "$part.probe"; }
+`,
   needs: '',
   mark: '',
   begin: `held=$(size_of "$part")
@@ -31,6 +33,14 @@ while :; do
   [ -z "$total" ] && [ "$have" -gt 0 ] && [ "$http" = 416 ] && break
   # The server cannot continue a download.
   if [ "$code" -eq 33 ] || [ "$code" -eq 36 ]; then rm -f "$part"; fi
+  if [ "$code" -eq 23 ]; then
+    why=$(hindrance)
+    case $why in
+      'No space left on device' | 'Disk quota exceeded')
+        fail "not enough room in $directory for $shown: it is full at $(size_of "$part") of \${total:-an unknown number of} bytes" ;;
+      ?*) fail "$part cannot be written: $why" ;;
+    esac
+  fi
   case $http in
     408 | 416 | 429) ;;
     4*) fail "$shown answers $http" ;;

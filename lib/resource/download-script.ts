@@ -75,6 +75,8 @@ fi
 
 say downloading "$total"
 ${by.fetch}
+# Of nothing to fetch, nothing is made.
+[ -e "$part" ] || : >"$part"
 found=$(sum_of "$part")
 if [ "$found" != "$want" ]; then
   if [ -n "$continued" ]; then rm -f "$part"; exec /bin/sh "$0"; fi

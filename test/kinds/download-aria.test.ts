@@ -393,7 +393,7 @@ test('the holes of a part need room, too', async () => {
   expect((await run('/room', { env })).code).toBe(0);
 });
 
-test('a disk that fills up on the way is told at once', async () => {
+test.each([1, connections])('a disk that fills up on the way is told at once, by %i connections', async (count) => {
   server.serve('/full', { content });
   mkdirSync(join(folder, 'bin'));
   // Others write there, too: there was room when it was asked for.
@@ -401,10 +401,22 @@ test('a disk that fills up on the way is told at once', async () => {
   const small = 'mount -t tmpfs -o size=3m tmpfs "$directory" || exit 99\nurl=';
   const script = { 'set -u\nurl=': `set -u\ndirectory=${join(folder, 'data')}\n${small}` };
   const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
-  const { code, words } = await run('/full', { instead: script, env, alone: true });
+  const { code, words } = await run('/full', { instead: script, env, alone: true, connections: count });
   expect(code).toBe(1);
   expect(words).toMatch(/\nnot enough room in .*\/data for http:.*\/full: it is full at \d+ of \d+ bytes\n$/);
   expect(words.match(/it is full/g)).toHaveLength(1);
+});
+
+test.each([1, connections])('an empty file is fetched as one, or told to be one, by %i connections', async (count) => {
+  const nothing = contentOf(0);
+  server.serve('/empty', nothing);
+  const { code, words } = await run('/empty', { connections: count });
+  expect(code).toBe(1);
+  expect(words).toBe(
+    `${server.url('/empty')} is corrupted, or not the file that the inventory means: SHA-256 ${nothing.hash}, wanted ${hash} (0 bytes)\n`,
+  );
+  expect(await run('/empty', { connections: count, sha256: nothing.hash })).toEqual({ code: 0, words: '' });
+  expectWhole(nothing.content);
 });
 
 /** Programs that note how they are called before they do their work. @returns the environment that has them, and what they noted */

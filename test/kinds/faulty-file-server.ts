@@ -59,7 +59,7 @@ export async function startFaultyFileServer() {
     const range = file.withoutRanges ? null : /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
     const from = Number(range?.[1] ?? 0);
     const to = range?.[2] ? Number(range[2]) + 1 : content.length;
-    if (from >= content.length) return void response.writeHead(416).end();
+    if (range && from >= content.length) return void response.writeHead(416).end();
     response.writeHead(range ? 206 : 200, {
       'content-length': to - from,
       ...(file.withoutRanges ? {} : { 'accept-ranges': 'bytes' }),
