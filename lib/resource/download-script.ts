@@ -46,6 +46,8 @@ ask() {
 $address
 END
 }
+# The file has its name. What aria2 noted of a part that curl then began anew goes, and what a run left that was killed here.
+finish() { note; rm -f "$part.of" "$part.aria2" "$status" "$status".*; exit 0; }
 note() { stat -c "$want %s %Y" "$path" >"$path.verified.new" && mv -f "$path.verified.new" "$path.verified"; }
 ${by.functions}
 command -v curl >/dev/null || fail 'curl is not installed'
@@ -53,7 +55,7 @@ ${by.needs}[ -d "$directory" ] || fail "$directory is no directory"
 
 if [ -e "$path" ]; then
   found=$(sum_of "$path")
-  if [ "$found" = "$want" ]; then note; exit 0; fi
+  if [ "$found" = "$want" ]; then finish; fi
   [ -e "$path.verified" ] || fail "$path was not put there by this tool and is not what the inventory means: SHA-256 $found, wanted $want. Move it away, or correct the inventory"
 fi
 
@@ -85,7 +87,6 @@ fi
 chmod 0644 "$part"
 sync "$part" 2>/dev/null || :
 mv -f "$part" "$path"
-note
-rm -f "$part.of" "$status"
+finish
 `;
 }

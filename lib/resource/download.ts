@@ -62,11 +62,7 @@ function make(source: Source): DownloadResource {
     name: `${path} is downloaded`,
     begun: begun(`download of ${path} is under way`, work, (host) => look(host, source)),
     check: (host) => look(host, source),
-    apply: async (host) => {
-      await runInUnit(host, work);
-      // What aria2 noted of a part that curl then began anew.
-      await host.run`rm -f ${`${path}.part.aria2`}`;
-    },
+    apply: async (host) => void (await runInUnit(host, work)),
   };
 }
 
