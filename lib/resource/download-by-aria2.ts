@@ -94,7 +94,9 @@ while [ ! -e "$part" ] || [ -e "$part.aria2" ]; do
   [ -e "$part.aria2" ] || rm -f "$part"
   tries=$((tries + 1))
   [ "$tries" -lt 10 ] || fail "$shown breaks off at $have of \${total:-an unknown number of} bytes (aria2c exit code $code\${http:+, HTTP $http})"
-  sleep "$tries"
+  # It does not tell what it was answered.
+  case $http in 429 | 503) ask --no-fail --head --max-time 60 >"$status.headers" ;; esac
+  pause
 done
 `,
   };

@@ -26,7 +26,7 @@ most=$held
 while :; do
   have=$(size_of "$part")
   if [ -n "$total" ] && [ "$have" -ge "$total" ]; then break; fi
-  http=$(ask --show-error --speed-limit 1 --speed-time 120 --continue-at - --output "$part" --write-out '%{http_code}')
+  http=$(ask --show-error --speed-limit 1 --speed-time 120 --continue-at - --dump-header "$status.headers" --output "$part" --write-out '%{http_code}')
   code=$?
   [ "$code" -eq 0 ] && break
   # A part that is complete already, where the server did not tell its length.
@@ -50,7 +50,7 @@ while :; do
   if [ "$have" -gt "$most" ]; then most=$have; tries=0; fi
   tries=$((tries + 1))
   [ "$tries" -lt 10 ] || fail "$shown breaks off at $most of \${total:-an unknown number of} bytes (curl exit code $code, HTTP $http)"
-  sleep "$tries"
+  pause
 done
 `,
 };

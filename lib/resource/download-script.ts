@@ -7,6 +7,9 @@ import { curlAddress } from './web-address.ts';
 /** As many as aria2 makes to one server. */
 export const mostDownloadConnections = 16;
 
+/** A server that is busy is left alone for as long as it says, but not for longer. Seconds. */
+const longestPause = 300;
+
 /** What is fetched, to where. */
 export interface Source {
   readonly url: string;
@@ -45,6 +48,20 @@ ask() {
   curl --silent --fail --location --globoff --connect-timeout 30 "$@" --config - <<END
 $address
 END
+}
+# Until the next try. What a busy server answered says for how long, in seconds or by a date.
+pause() {
+  pause=$tries
+  after=
+  case $http in 429 | 503) after=$(tr -d '\\r' <"$status.headers" | awk 'toupper($1) ~ /^HTTP\\// { n = "" } tolower($1) == "retry-after:" { sub(/^[^:]*: */, ""); n = $0 } END { print n }') ;; esac
+  case $after in
+    '') ;;
+    *[!0-9]*) after=$(date -d "$after" +%s 2>/dev/null) && after=$((after - $(date +%s))) || after= ;;
+    ????????*) after=${longestPause} ;;
+  esac
+  if [ -n "$after" ] && [ "$after" -gt "$pause" ]; then pause=$after; fi
+  if [ "$pause" -gt ${longestPause} ]; then pause=${longestPause}; fi
+  sleep "$pause"
 }
 # The file has its name. What aria2 noted of a part that curl then began anew goes, and what a run left that was killed here.
 finish() { note; rm -f "$part.of" "$part.aria2" "$status" "$status".*; exit 0; }

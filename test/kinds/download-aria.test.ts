@@ -68,7 +68,7 @@ interface Changes {
 function begin(served: string, changes: Changes = {}): ChildProcess {
   const source = { url: changes.url ?? server.url(served), path, sha256: changes.sha256 ?? hash };
   let script = downloadScript({ ...source, connections: changes.connections ?? connections }, join(folder, 'status'));
-  for (const [slow, quick] of Object.entries({ 'sleep "$tries"': 'sleep 0.1', ...changes.instead })) {
+  for (const [slow, quick] of Object.entries({ 'sleep "$pause"': 'sleep 0.1', ...changes.instead })) {
     expect(script).toContain(slow);
     script = script.replaceAll(slow, quick);
   }
@@ -318,6 +318,30 @@ test('an address that reads like an answer of a server is none', async () => {
 test.each([408, 429, 500, 503])('after %i it is asked again', async (status) => {
   server.serve(`/then-${status}`, { content, failing: { status, times: 3 } });
   expect((await run(`/then-${status}`)).code).toBe(0);
+  expectWhole();
+});
+
+const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
+const longAgo = new Date(0).toUTCString();
+test.each(
+  [1, connections].flatMap((count) =>
+    [
+      ['17', '17'],
+      ['1', '2'],
+      ['86400', '300'],
+      ['99999999999999999999', '300'],
+      [inAnHour, '300'],
+      [longAgo, '2'],
+      ['a[$(touch ran)]', '2'],
+    ].map(([told = '', pause = '']): [number, string, string] => [count, told, pause]),
+  ),
+)('by %i connections: a busy server that says Retry-After: %s is left alone for %s s', async (count, told, pause) => {
+  const address = `/busy-${count}-${encodeURIComponent(told)}`;
+  server.serve(address, { content, failing: { status: 429, times: 3, headers: { 'retry-after': told } } });
+  const noting = { 'sleep "$pause"': `echo "$pause" >>${join(folder, 'data', 'pauses')}` };
+  expect((await run(address, { connections: count, instead: noting })).code).toBe(0);
+  expect(readFileSync(join(folder, 'data', 'pauses'), 'utf8').split('\n')[1]).toBe(pause);
+  rmSync(join(folder, 'data', 'pauses'));
   expectWhole();
 });
 

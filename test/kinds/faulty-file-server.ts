@@ -8,8 +8,8 @@ export interface Served {
   readonly etag?: string;
   /** Sends the whole file whatever was asked for. */
   readonly withoutRanges?: boolean;
-  /** HTTP status of the first so many answers to GET. */
-  readonly failing?: { readonly status: number; readonly times: number };
+  /** HTTP status of the first so many answers to GET; with headers, of those to HEAD that come between them, too. */
+  readonly failing?: { readonly status: number; readonly times: number; readonly headers?: OutgoingHttpHeaders };
   /** The first so many answers to GET end halfway: the connection is reset, or goes silent; or it is mute after the headers. */
   readonly breaking?: { readonly times: number; readonly how: 'reset' | 'silence' | 'mute' };
   /** Most bytes a second of one connection. */
@@ -48,14 +48,17 @@ export async function startFaultyFileServer() {
     if (file.location) return void response.writeHead(302, { location: file.location }).end();
     const { etag, content, headers = {} } = file;
     const named = { ...headers, ...(etag ? { etag } : {}) };
+    const earlier = asked.filter(({ path }) => path === request.url).length;
+    const { failing = { times: 0, status: 0 }, breaking } = file;
     if (request.method === 'HEAD') {
+      if (earlier > 0 && earlier < failing.times && failing.headers) {
+        return void response.writeHead(failing.status, failing.headers).end();
+      }
       return void response.writeHead(200, { 'content-length': file.toldSize ?? content.length, ...named }).end();
     }
-    const earlier = asked.filter(({ path }) => path === request.url).length;
     const entry = askedBy(request);
     asked.push(entry);
-    const { failing = { times: 0, status: 0 }, breaking } = file;
-    if (earlier < failing.times) return void response.writeHead(failing.status).end();
+    if (earlier < failing.times) return void response.writeHead(failing.status, failing.headers).end();
     const range = file.withoutRanges ? null : /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
     const from = Number(range?.[1] ?? 0);
     const to = range?.[2] ? Number(range[2]) + 1 : content.length;
