@@ -130,11 +130,15 @@ interface Ended {
   readonly complained: readonly string[];
 }
 
+/** What Ctrl-C leaves of a look. */
+const cutShort = Symbol('cut short');
+
 /** Runs the command over the lab's inventory with hosts that are as given, healthy where nothing is. */
 async function run(
   args: readonly string[],
   statuses: Readonly<Record<string, HostStatus>> = {},
-  look: (host: string) => Promise<void> = async () => {},
+  look: (host: string) => Promise<unknown> = async () => {},
+  terminal = false,
 ): Promise<Ended> {
   const complained: string[] = [];
   let output = '';
@@ -143,7 +147,7 @@ async function run(
     watch: async ({ name }) => ({
       name,
       look: async () => {
-        await look(name);
+        if ((await look(name)) === cutShort) return undefined;
         return statuses[name] ?? healthy(name);
       },
       close: async () => {},
@@ -155,7 +159,7 @@ async function run(
         output += text;
         return true;
       },
-      isTTY: false as never,
+      isTTY: terminal as never,
       columns: 80,
       rows: 24,
     },
@@ -224,17 +228,53 @@ test('--forks hosts are looked at at once', async () => {
   expect(most).toBe(2);
 });
 
-test('--watch shows hosts again and again, does not wait for a slow one, and ends with 130 on Ctrl-C', async () => {
+test('--watch on a terminal does not wait for a slow host, and ends with 130 on Ctrl-C', async () => {
   let looks = 0;
   const slow = once(process, 'SIGTERM');
-  const ended = await run(['--inventory', await labDeployment(), '--watch', '--every', '1'], {}, async (host) => {
+  const args = ['--inventory', await labDeployment(), '--no-color', '--watch', '--every', '1'];
+  const look = async (host: string) => {
     if (host === 'rpc-2') await slow;
     if (host === 'rpc-1' && ++looks === 3) process.emit('SIGTERM');
-  });
+  };
+  const ended = await run(args, {}, look, true);
   expect(ended.code).toBe(130);
-  expect(ended.output.match(/^rpc-1 {2}healthy/gm)?.length).toBeGreaterThanOrEqual(1);
+  expect(ended.output).toMatch(/\nrpc-1 +healthy/);
   expect(ended.output).toContain('1 not seen yet');
-  expect(ended.output).not.toContain('\u001b');
+});
+
+test('what Ctrl-C cut short says nothing of a host: what was seen before stays on the terminal', async () => {
+  let looks = 0;
+  const args = ['--inventory', await labDeployment(), '--no-color', '--watch', '--every', '1', '--limit', 'rpc-1'];
+  const look = async () => {
+    if (++looks < 2) return undefined;
+    process.emit('SIGTERM');
+    return cutShort;
+  };
+  const ended = await run(args, { 'rpc-1': unhealthy('rpc-1') }, look, true);
+  expect(ended.code).toBe(130);
+  const kept = ended.output.split('\u001b[?1049l').at(-1);
+  expect(kept).toMatch(/^rpc-1 +unhealthy/m);
+  expect(kept).not.toContain('unreachable');
+});
+
+test('--watch without a terminal tells what it saw in this look, once for each', async () => {
+  let looks = 0;
+  const args = ['--inventory', await labDeployment(), '--no-color', '--watch', '--every', '1', '--limit', 'rpc-1'];
+  for (const json of [[], ['--json']]) {
+    looks = 0;
+    const statuses: Record<string, HostStatus> = {};
+    const ended = await run([...args, ...json], statuses, async () => {
+      looks += 1;
+      statuses['rpc-1'] = { ...healthy('rpc-1'), seconds: looks, at: (now + looks) * 1000 };
+      if (looks === 2) statuses['rpc-1'] = unhealthy('rpc-1');
+      if (looks === 3) process.emit('SIGTERM');
+      return looks === 3 ? cutShort : undefined;
+    });
+    expect(ended.code).toBe(130);
+    expect(ended.output).not.toContain('\u001b');
+    const told = json.length > 0 ? /"host":"rpc-1".*?"health":"(\w+)"/g : /^rpc-1 {2}(\w+)/gm;
+    expect([...ended.output.matchAll(told)].map(([, health]) => health)).toEqual(['healthy', 'unhealthy']);
+  }
 });
 
 test.each([

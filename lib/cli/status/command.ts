@@ -121,7 +121,8 @@ class Latest<V> {
   }
 
   async #look(host: WatchedHost): Promise<void> {
-    this.#seen.set(host.name, await this.#slots.run(() => host.look()));
+    const status = await this.#slots.run(() => host.look());
+    if (status) this.#seen.set(host.name, status);
   }
 
   /** In the order of the inventory; what was not seen yet is left out. */
@@ -154,39 +155,52 @@ class Latest<V> {
   }
 }
 
-/** Shows again and again what was seen last, until Ctrl-C. */
+/** Shows again and again how hosts are, until Ctrl-C. */
 async function watch<V>(
   latest: Latest<V>,
   options: StatusOptions,
   interrupt: AbortSignal,
   { output }: StatusSurroundings<V>,
 ): Promise<void> {
+  if (output.isTTY && !options.json) return watchOnScreen(latest, options, interrupt, output);
+  while (!interrupt.aborted) {
+    await latest.lookOnce();
+    // A look that was cut short would tell of some hosts how they were a look before.
+    if (interrupt.aborted) return;
+    output.write(options.json ? await latest.text() : `${titleOf(options)}\n\n${await latest.text()}\n`);
+    await pause(options.every, interrupt);
+  }
+}
+
+/** Shows again and again what was seen last: a slow host holds up none. */
+async function watchOnScreen<V>(
+  latest: Latest<V>,
+  options: StatusOptions,
+  interrupt: AbortSignal,
+  output: StatusSurroundings<V>['output'],
+): Promise<void> {
   const looking = latest.lookUntil(interrupt);
-  const screen = output.isTTY && !options.json ? openScreen(output) : undefined;
-  const title = () => `${new Date().toISOString().slice(0, 19)}Z, every ${options.every} s; Ctrl-C ends`;
+  const screen = openScreen(output);
   try {
-    // A document without some hosts would mislead; people are told how many are missing, and see the others soon.
-    const patience = options.json ? Number.POSITIVE_INFINITY : options.every;
-    for (let waited = 0; waited < patience && !latest.isComplete() && !interrupt.aborted; waited += 0.1) {
+    // People are told how many are missing, and see the others soon.
+    for (let waited = 0; waited < options.every && !latest.isComplete() && !interrupt.aborted; waited += 0.1) {
       await pause(0.1, interrupt);
     }
     while (!interrupt.aborted) {
-      if (screen) {
-        const room = { width: output.columns ?? 80, height: (output.rows ?? 24) - 2 };
-        screen.draw([title(), '', ...(await latest.lines(room))]);
-      } else if (options.json) {
-        output.write(await latest.text());
-      } else {
-        output.write(`${title()}\n\n${await latest.text()}\n`);
-      }
+      const room = { width: output.columns ?? 80, height: (output.rows ?? 24) - 2 };
+      screen.draw([titleOf(options), '', ...(await latest.lines(room))]);
       await pause(options.every, interrupt);
     }
   } finally {
-    screen?.close();
+    screen.close();
   }
   // What was seen last stays on the terminal.
-  if (screen && latest.seen().length > 0) output.write(await latest.text());
+  if (latest.seen().length > 0) output.write(await latest.text());
   await looking;
+}
+
+function titleOf({ every }: StatusOptions): string {
+  return `${new Date().toISOString().slice(0, 19)}Z, every ${every} s; Ctrl-C ends`;
 }
 
 /** Ends early on Ctrl-C. */

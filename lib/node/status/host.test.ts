@@ -31,14 +31,16 @@ test('a host that says nothing is unreachable after the time limit, and not late
   const status = await host.look();
   await host.close();
   expect(status).toMatchObject({ host: 'rpc-1', health: 'unreachable', seen: undefined, findings: [] });
-  expect(String(status.error)).toContain('no answer within 0.3 s');
-  expect(status.seconds).toBeGreaterThan(0.25);
-  expect(status.seconds).toBeLessThan(3);
+  expect(String(status?.error)).toContain('no answer within 0.3 s');
+  expect(status?.seconds).toBeGreaterThan(0.25);
+  expect(status?.seconds).toBeLessThan(3);
 });
 
-test('Ctrl-C ends the wait for a host at once', async () => {
+test('Ctrl-C ends the wait for a host at once, and says nothing of the host', async () => {
   const controller = new AbortController();
   const host = await silentHost(60, controller.signal);
   setTimeout(() => controller.abort(), 50);
-  expect((await host.look()).seconds).toBeLessThan(3);
+  const began = performance.now();
+  expect(await host.look()).toBeUndefined();
+  expect(performance.now() - began).toBeLessThan(3000);
 });

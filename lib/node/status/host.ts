@@ -35,8 +35,8 @@ export interface HostStatus {
 /** A host that is looked at again and again over one connection. */
 export interface WatchedHost {
   readonly name: string;
-  /** Never throws: what is in the way is in the answer. */
-  look(): Promise<HostStatus>;
+  /** Never throws: what is in the way is in the answer. Undefined where Ctrl-C cut it short, which says nothing of the host. */
+  look(): Promise<HostStatus | undefined>;
   close(): Promise<void>;
 }
 
@@ -108,6 +108,7 @@ export async function watchedHost(
         };
       } catch (error) {
         drop().catch(() => {});
+        if (options.interrupt.aborted) return undefined;
         const nothing = { seen: undefined, findings: [], standing: 'unknown', behind: undefined } as const;
         return { ...common, ...taken(), ...nothing, health: 'unreachable', error };
       }
