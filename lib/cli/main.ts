@@ -43,7 +43,7 @@ export interface OpenOptions {
 /** What a playbook's command line is run with. */
 export interface Surroundings<V> {
   /** Reads and checks an inventory. @throws Problem, Problems */
-  load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock'>): Promise<Inventory<V>>;
+  load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock' | 'connects'>): Promise<Inventory<V>>;
   open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
   /** The inventory used where none is named. */
   readonly embedded: string;
@@ -183,7 +183,7 @@ async function chooseHosts<V>(options: Options, planned: readonly string[] | und
   const over = options.set.map(variableOver);
   const unlock = unlockOnTerminal(options.identity);
   const load = async () => {
-    const inventory = await around.load(name, { over, unlock });
+    const inventory = await around.load(name, { over, unlock, connects: !options.listHosts });
     if (planned) return { inventory, hosts: planned.map((host) => namedHost(inventory, host)) };
     const hosts = options.limit === undefined ? inventory.hosts : selectHosts(inventory, options.limit);
     return { inventory, hosts };

@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -493,4 +494,53 @@ test('many values left open are told quickly', async () => {
   const started = performance.now();
   expect((await complaints({ 'a.yaml': v(open) })).length).toBeGreaterThan(1);
   expect(performance.now() - started).toBeLessThan(5000);
+});
+
+describe('files of keys that an inventory names and that are not there', () => {
+  const refusal = async (ssh: string, hosts = good, connects = true) => {
+    const here = await write({ 'a.yaml': `${ssh}\n${hosts}`, id: '', known: '' });
+    await mkdir(join(here, 'keys'));
+    const error = await loadInventory(join(here, 'a.yaml'), schema, { connects }).catch((error: unknown) => error);
+    return error instanceof Problems
+      ? error.problems.map((problem) => describeProblem(problem).replaceAll(`${here}/`, ''))
+      : [];
+  };
+  const known =
+    'known_hosts: konwn does not exist\n  the path is relative to the inventory; without known_hosts, your own is looked in';
+  const identity = (what: string) =>
+    `identity_file: ${what}\n  the path is relative to the inventory; without identity_file, the keys of your ssh_config and agent are tried`;
+
+  test('are refused where hosts are to be connected to, each once', async () => {
+    expect(await refusal('ssh: { identity_file: ide, known_hosts: konwn }')).toEqual([
+      `a.yaml:1:23: ${identity('ide does not exist')}`,
+      `a.yaml:1:41: ${known}`,
+    ]);
+    expect(await refusal('ssh: { identity_file: keys }')).toEqual([`a.yaml:1:23: ${identity('keys is a folder')}`]);
+    expect(await refusal('ssh: { identity_file: ~/no-such-key }')).toEqual([
+      expect.stringMatching(/^a\.yaml:1:23: identity_file: .*[^~]\/no-such-key does not exist\n/),
+    ]);
+    const own = good.replace('address: 10.0.0.2', 'address: 10.0.0.2, known_hosts: konwn');
+    expect(await refusal('ssh: { known_hosts: known }', own)).toEqual([`a.yaml:6:51: ${known}`]);
+  });
+
+  test('are no matter where no host is reached with them', async () => {
+    expect(await refusal('ssh: { identity_file: id, known_hosts: known }')).toEqual([]);
+    expect(await refusal('ssh: { identity_file: ide, known_hosts: konwn }', good, false)).toEqual([]);
+    const local = good.replaceAll('address:', 'connection: local, address:');
+    expect(await refusal('ssh: { identity_file: ide, known_hosts: konwn }', local)).toEqual([]);
+    const own = good.replaceAll('address:', 'known_hosts: known, address:');
+    expect(await refusal('ssh: { known_hosts: konwn }', own)).toEqual([]);
+  });
+});
+
+test('of a file that the lab makes it is said how to have it', async () => {
+  const lab = fileURLToPath(new URL('../../.lab/never-made', import.meta.url));
+  const here = await write({ 'a.yaml': `vars_files: [${lab}]\nssh: { known_hosts: ${lab} }\n${good}` });
+  const hint = 'the lab makes this file: npm run lab:up';
+  await expect(loadInventory(join(here, 'a.yaml'), schema, { connects: true })).rejects.toMatchObject({
+    problems: [
+      { message: '.lab/never-made does not exist', hint },
+      { message: 'known_hosts: .lab/never-made does not exist', hint },
+    ],
+  });
 });

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as z from 'zod';
 import { exitCode, type Place, Problem, Problems } from '../problem.ts';
@@ -9,6 +8,8 @@ import type { Secret } from '../secret/secret.ts';
 import { secretsFileOf } from '../secret/secrets-file.ts';
 import { type Unlock, unlocker } from '../secret/unlock.ts';
 import type { Inventory, InventoryHost } from './inventory.ts';
+import { missingKeyFiles } from './key-files.ts';
+import { hintForLab, pathFrom, shown } from './paths.ts';
 import {
   keyPlace,
   merge,
@@ -36,6 +37,8 @@ export interface LoadOptions {
   readonly unlock?: Unlock;
   /** Variables that outrank all of the inventory's, for every host; of two the later wins. */
   readonly over?: readonly VariablesOver[];
+  /** Whether its hosts are to be connected to: then the files of keys that it names have to be there. Default: false. */
+  readonly connects?: boolean;
 }
 
 /** Variables from outside an inventory. */
@@ -93,6 +96,10 @@ export async function loadInventory<S extends z.ZodType>(
   const complete = problems.length === unread;
   const hosts = hostsOf(top, problems);
   problems.push(...duplicates(hosts));
+  if (options.connects) {
+    const placed = hosts.map((host) => host.placed);
+    problems.push(...missingKeyFiles(file, valueAt(top, ['ssh']), placed));
+  }
 
   const over = (options.over ?? [])
     .map(({ values, from }) => place(values, { file: from }))
@@ -220,12 +227,6 @@ async function find(nameOrFile: string, folder: string): Promise<string> {
   });
 }
 
-/** A path as an operator would type it here. */
-function shown(path: string): string {
-  const here = relative(process.cwd(), path);
-  return here.startsWith('..') || isAbsolute(here) ? path : here;
-}
-
 async function read(file: string, from?: Place): Promise<PlacedMap> {
   try {
     return await readYamlFile(file);
@@ -238,7 +239,7 @@ async function read(file: string, from?: Place): Promise<PlacedMap> {
         : code === 'EISDIR'
           ? 'is a folder'
           : `cannot be read (${code ?? 'unknown error'})`;
-    throw new Problem(`${file} ${why}`, { where: from });
+    throw new Problem(`${file} ${why}`, { where: from, hint: code === 'ENOENT' ? hintForLab(file) : undefined });
   }
 }
 
@@ -390,11 +391,6 @@ async function reachOf(host: RawHost, ssh: Raw['ssh'], source: ReachSource): Pro
 
 function several(value: string | string[] | undefined): readonly string[] {
   return value === undefined ? [] : [value].flat();
-}
-
-function pathFrom(file: string, path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
-  return resolve(dirname(file), path.startsWith('~/') ? `${homedir()}${path.slice(1)}` : path);
 }
 
 function asProblems(error: unknown): readonly Problem[] {

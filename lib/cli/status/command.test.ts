@@ -290,6 +290,13 @@ test.each([
   expect(await run([...inventory, ...args])).toEqual({ code: 3, output: '', complained: [message] });
 });
 
+test('a file of keys that is not there is bad input, and no host is looked at', async () => {
+  const inventory = await labDeployment([[['ssh', 'known_hosts'], '../.lab/konwn']]);
+  const ended = await run(['--inventory', inventory]);
+  expect(ended).toMatchObject({ code: 3, output: '' });
+  expect(ended.complained[0]).toMatch(/lab\.yaml:\d+:\d+: known_hosts: .*\.lab\/konwn does not exist\n/);
+});
+
 test('durations have units', () => {
   const read = (text: string) => parseStatusOptions(['--stale-after', text]).staleAfter;
   expect(['90', '90s', '5m', '2h', '1d'].map(read)).toEqual([90, 90, 300, 7200, 86_400]);

@@ -21,7 +21,7 @@ import { openScreen } from './screen.ts';
 /** What the command is run with. */
 export interface StatusSurroundings<V> {
   /** @throws Problem, Problems */
-  load(nameOrFile: string, options: Pick<LoadOptions, 'unlock'>): Promise<Inventory<V>>;
+  load(nameOrFile: string, options: Pick<LoadOptions, 'unlock' | 'connects'>): Promise<Inventory<V>>;
   /** A host to look at. @throws Problem, Problems */
   watch(host: InventoryHost<V>, hosts: readonly InventoryHost<V>[], options: WatchOptions): Promise<WatchedHost>;
   /** The inventory used where none is named. */
@@ -49,6 +49,7 @@ export async function statusCommand<V>(args: readonly string[], around: StatusSu
     if (options.inventory === undefined) around.complain(`no --inventory given: using the embedded ${around.embedded}`);
     const inventory = await around.load(options.inventory ?? around.embedded, {
       unlock: unlockOnTerminal(options.identity),
+      connects: true,
     });
     const chosen = options.limit === undefined ? inventory.hosts : selectHosts(inventory, options.limit);
     const becomePassword = options.askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;

@@ -11,7 +11,7 @@ const passwords = { state: 'state.Pw~1', pool: 'pool.Pw~2', prover: 'prover.Pw~3
 export type Changes = readonly (readonly [path: readonly string[], value: unknown])[];
 
 /**
- * Writes inventory/lab.yaml, and values and passwords such as the lab makes, to a folder that goes when the test ends.
+ * Writes inventory/lab.yaml, and values, passwords and files of keys (which are empty) such as the lab makes, to a folder that goes when the test ends.
  *
  * @returns the path of the inventory there
  */
@@ -38,6 +38,7 @@ snapshot:
   date: 2024-05-01
 `,
   );
+  for (const name of ['id_ed25519', 'known_hosts']) await writeFile(join(folder, '.lab', name), '', { mode: 0o600 });
   for (const [store, password] of Object.entries(passwords)) {
     await writeFile(join(folder, `.lab/secrets/${store}_db_password`), `${password}\n`, { mode: 0o600 });
   }
