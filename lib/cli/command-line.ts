@@ -60,40 +60,76 @@ function read(args: readonly string[], table: OptionTable) {
       { type: value === undefined ? 'boolean' : 'string', ...(short && { short }), ...(repeat && { multiple: true }) },
     ]),
   ) as NonNullable<Parameters<typeof parseArgs>[0]>['options'];
-  try {
-    const parsed = parseArgs({ args: [...args], options, strict: true, allowPositionals: true, tokens: true });
-    refuseTwice(parsed.tokens, table);
-    return parsed;
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    throw new Problem(firstSentence(error), { hint: 'see --help' });
-  }
+  // Not strict: what is wrong is found below, and said in our own words.
+  const parsed = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const said = parsed.tokens.filter((token) => token.kind === 'option');
+  for (const token of said) refuseMisused(token, table);
+  refuseTwice(said, table);
+  return parsed;
 }
 
-type Token = { readonly kind: string; readonly name?: string; readonly value?: string | undefined };
+interface Token {
+  readonly name: string;
+  /** As it was written: `-l`. */
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  /** Whether the value stands in the same word, as in `--limit=a`. */
+  readonly inlineValue?: boolean | undefined;
+}
+
+function refuseMisused({ name, rawName, value, inlineValue }: Token, table: OptionTable): void {
+  const known = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (!known) throw unknownOption(rawName, table);
+  if (known.value === undefined && value !== undefined) {
+    throw new Problem(`--${name} takes no value`, { hint: `write --${name} alone` });
+  }
+  if (known.value === undefined) return;
+  if (value === undefined) throw new Problem(`--${name} needs a value`, { hint: `--${name} ${known.value}` });
+  if (!inlineValue && /^-./.test(value)) {
+    throw new Problem(`--${name} needs a value, and "${value}" looks like an option`, {
+      hint: `--${name} ${known.value}; for a value that begins with a dash, --${name}=VALUE`,
+    });
+  }
+}
 
 /** Of two values one would be left out, without a word. */
 function refuseTwice(tokens: readonly Token[], table: OptionTable): void {
   const seen = new Set<string>();
-  for (const { kind, name, value } of tokens) {
-    if (kind !== 'option' || name === undefined || value === undefined || table[name]?.repeat) continue;
+  for (const { name, value } of tokens) {
+    if (value === undefined || table[name]?.repeat) continue;
     if (seen.has(name)) throw new Problem(`--${name} stands here twice`, { hint: 'keep one of the two' });
     seen.add(name);
   }
 }
 
-/** What Node says about arguments goes on with advice on how to have it otherwise. */
-function firstSentence(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.split(/\. |\n/)[0] ?? message;
-}
-
 function refuseUnknown(arg: string, table: OptionTable): void {
   if (!arg.startsWith('--') || arg === '--') return;
   const name = arg.slice(2).split('=')[0] ?? '';
-  if (Object.hasOwn(table, name)) return;
-  const meant = suggest(name, Object.keys(table));
-  throw new Problem(`unknown option "--${name}"`, { hint: meant ? `did you mean --${meant}?` : 'see --help' });
+  if (!Object.hasOwn(table, name)) throw unknownOption(`--${name}`, table);
+}
+
+/** What options are called elsewhere, in other tools or other words, too far from their names here for a slip. */
+const elsewhere: Readonly<Record<string, string>> = {
+  '--host': 'limit',
+  '--hosts': 'limit',
+  '--tags': 'role',
+  '-t': 'role',
+  '--skip-tags': 'skip-role',
+  '--start-at-task': 'start-at',
+  '--extra-vars': 'set',
+  '-e': 'set',
+  '--dry-run': 'check',
+  '-C': 'check',
+  '-D': 'diff',
+  '-K': 'ask-become-pass',
+  '--interval': 'every',
+};
+
+function unknownOption(said: string, table: OptionTable): Problem {
+  const same = Object.hasOwn(elsewhere, said) ? elsewhere[said] : undefined;
+  const near = said.startsWith('--') ? suggest(said.slice(2), Object.keys(table)) : undefined;
+  const meant = same !== undefined && Object.hasOwn(table, same) ? same : near;
+  return new Problem(`unknown option "${said}"`, { hint: meant ? `did you mean --${meant}?` : 'see --help' });
 }
 
 /** The value of an option that is a whole number. @throws Problem for anything else */

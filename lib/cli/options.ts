@@ -125,7 +125,9 @@ const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOpt
 export function parseOptions(args: readonly string[], roleNames: readonly string[]): Options {
   const { given } = parseCommandLine(args, runOptions);
   for (const [one, other] of contrary) {
-    if (given[one] && given[other]) throw new Problem(`--${one} and --${other} do not go together`);
+    if (given[one] && given[other]) {
+      throw new Problem(`--${one} and --${other} do not go together`, { hint: 'leave one of them out' });
+    }
   }
   if (given.out !== undefined && !given.check) {
     throw new Problem('--out saves what check mode would do', { hint: 'add --check' });
