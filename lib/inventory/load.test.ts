@@ -178,6 +178,15 @@ test.each<[string, string | Buffer, string[]]>([
     ['a.yaml:2:62: network.chain_id must be a whole number, not text\n  write it without quotes'],
   ],
   [
+    'a number where text belongs',
+    v('  day: 0123\n  servers: [1.10]\n  region: true'),
+    [
+      "a.yaml:3:8: day must be text, not a whole number\n  put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
+      "a.yaml:4:13: servers.0 must be text, not a number\n  put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
+      "a.yaml:5:11: region must be text, not true or false\n  put it in quotes, '…'",
+    ],
+  ],
+  [
     'yes for true',
     v('  loud: yes'),
     ['a.yaml:3:9: loud must be true or false, not text\n  YAML 1.2 knows only true and false'],
@@ -531,6 +540,14 @@ describe('files of keys that an inventory names and that are not there', () => {
     const own = good.replaceAll('address:', 'known_hosts: known, address:');
     expect(await refusal('ssh: { known_hosts: konwn }', own)).toEqual([]);
   });
+});
+
+test('a number on the command line where text belongs needs quotes that the shell leaves', async () => {
+  const here = await write({ 'a.yaml': good });
+  const over = [{ values: { region: 7 }, from: '--set region' }];
+  await expect(loadInventory(join(here, 'a.yaml'), schema, { over })).rejects.toThrow(
+    `--set region: region must be text, not a whole number\n  put it in quotes within the shell's, '"…"': as a number it loses`,
+  );
 });
 
 test('of a file that the lab makes it is said how to have it', async () => {

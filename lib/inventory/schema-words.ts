@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { Problem } from '../problem.ts';
-import { keyPlace, type Path, type Placed, valueAt, valuePlace } from './placed.ts';
+import { keyPlace, type Path, type Placed, type PlacedScalar, valueAt, valuePlace } from './placed.ts';
 import { didYouMean, suggest } from './suggest.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -100,7 +100,10 @@ function tooSmall(issue: z.core.$ZodIssueTooSmall): string {
 }
 
 function hintFor(issue: Issue, value: Placed): string | undefined {
-  if (value.kind !== 'scalar' || typeof value.value !== 'string') return undefined;
+  if (value.kind !== 'scalar') return undefined;
+  if (typeof value.value !== 'string') {
+    return issue.code === 'invalid_type' && issue.expected === 'string' ? inQuotes(value) : undefined;
+  }
   if (issue.code === 'invalid_value') {
     const meant = suggest(value.value, issue.values.map(String));
     return meant === undefined ? undefined : `did you mean ${meant}?`;
@@ -118,6 +121,15 @@ function hintFor(issue: Issue, value: Placed): string | undefined {
   return undefined;
 }
 
+/** What a number loses may be what tells one checksum or version from another. */
+function inQuotes({ value, at }: PlacedScalar): string {
+  // What was said on the command line has no line, and the shell takes the outer quotes away.
+  const put = at.line === undefined ? `put it in quotes within the shell's, '"…"'` : "put it in quotes, '…'";
+  return typeof value === 'boolean'
+    ? put
+    : `${put}: as a number it loses zeros in front and digits after the sixteenth`;
+}
+
 function messageOf(issue: { readonly message: string } | undefined): string {
   const message = issue?.message ?? 'is not allowed';
   return message.startsWith('must') || message.startsWith('is ') || message.startsWith('only ')
@@ -130,7 +142,7 @@ function kindOf(value: Placed): string {
   if (value.kind === 'map') return 'a mapping';
   if (typeof value.value === 'string') return 'text';
   if (typeof value.value === 'boolean') return 'true or false';
-  return Number.isInteger(value.value) ? 'a whole number' : 'a number';
+  return typeof value.value === 'bigint' || Number.isInteger(value.value) ? 'a whole number' : 'a number';
 }
 
 /** The schema of the value at a path, through defaults and optionals. */
