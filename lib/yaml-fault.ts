@@ -27,3 +27,22 @@ const faults: Readonly<Record<string, YamlFault>> = {
 export function yamlFault(code: string, otherwise: string): YamlFault {
   return faults[code] ?? { message: otherwise, hint: quotes };
 }
+
+/** What the parser says of a place. */
+interface Said {
+  readonly code: string;
+  readonly message: string;
+  readonly pos: readonly [number, number];
+}
+
+/**
+ * What to tell of what the parser found wrong: of its errors the first, for it loses its way there and calls what follows wrong as
+ * well; where there are none, all of its warnings.
+ */
+export function telling<E extends Said, W extends Said>(
+  errors: readonly E[],
+  warnings: readonly W[],
+): readonly (E | W)[] {
+  const [first, ...others] = errors;
+  return first ? [others.reduce((least, error) => (error.pos[0] < least.pos[0] ? error : least), first)] : warnings;
+}

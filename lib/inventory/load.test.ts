@@ -239,6 +239,16 @@ test.each<[string, string | Buffer, string[]]>([
     ['a.yaml:2:1: YAML cannot be indented by tabs\n  indent with spaces'],
   ],
   [
+    'tabs, of which the parser finds the first and loses its way',
+    good.replaceAll('\n  ', '\n\t'),
+    ['a.yaml:2:1: YAML cannot be indented by tabs\n  indent with spaces'],
+  ],
+  [
+    'an indent that makes what follows wrong as well',
+    good.replace('groups:', ' groups: @'),
+    ['a.yaml:3:1: this is not indented as the lines around it\n  give it the indent of its neighbours'],
+  ],
+  [
     'what is no YAML',
     good.replace('vars:', 'vars: ]'),
     [

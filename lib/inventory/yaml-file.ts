@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node } from 'yaml';
 import { type Place, Problem, Problems } from '../problem.ts';
 import { deepest, NestedTooDeeply, yamlDocuments } from '../yaml-documents.mjs';
-import { yamlFault } from '../yaml-fault.ts';
+import { telling, yamlFault } from '../yaml-fault.ts';
 import type { Placed, PlacedEntry, PlacedMap } from './placed.ts';
 
 const tooDeep = 'this is nested too deeply or repeats itself through its anchors';
@@ -14,7 +14,7 @@ const largest = 256 * 1024;
  * Reads a YAML 1.2 file whose top is a mapping; every value knows its line and column.
  *
  * @param file path, also as it is shown in problems
- * @throws Problem, Problems with the syntax errors that no other one led to, and duplicate keys, each with its place
+ * @throws Problem, Problems with the first syntax error, all tags, or all duplicate keys, each with its place
  * @throws what the file system throws where the file cannot be read
  */
 export async function readYamlFile(file: string): Promise<PlacedMap> {
@@ -51,13 +51,13 @@ export function parseYaml(text: string, file: string): PlacedMap {
   const empty = new Problem('this file is empty', { where: { file, line: 1, column: 1 } });
   const documents = readDocuments(text.replace(/^\uFEFF/, ''), lines, place);
 
-  const errors = documents.flatMap((document) => [...document.errors, ...document.warnings]);
-  // One bracket too many, and nothing that follows is what the parser expects.
-  const first = errors.find(({ code }) => code === 'UNEXPECTED_TOKEN');
-  const telling = errors.filter((error) => error.code !== 'UNEXPECTED_TOKEN' || error === first);
-  if (telling.length > 0) {
+  const wrong = telling(
+    documents.flatMap(({ errors }) => errors),
+    documents.flatMap(({ warnings }) => warnings),
+  );
+  if (wrong.length > 0) {
     throw new Problems(
-      telling.map(({ code, message, pos }) => {
+      wrong.map(({ code, message, pos }) => {
         const fault = yamlFault(code, `not valid YAML: ${message.replace(/:? "[\s\S]*$/, '')}`);
         return new Problem(fault.message, { where: place(pos[0]), hint: fault.hint });
       }),

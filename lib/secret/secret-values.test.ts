@@ -107,3 +107,9 @@ test('passwords are long, safe everywhere, begin as a word does, and no two are 
   expect(new Set(made).size).toBe(500);
   expect([...new Set(made.join(''))]).toHaveLength(66);
 });
+
+test('of a text that is not YAML the first fault is told, for the parser loses its way there', () => {
+  expect(() => parseSecretValues('a:\n\tb: hunter2\n\tc: d\n]\n---\n', 'f', () => undefined)).toThrow(
+    /^f:2:1: YAML cannot be indented by tabs\n {2}indent with spaces$/,
+  );
+});

@@ -1,7 +1,7 @@
 import { type Document, isMap, isScalar, LineCounter, type Pair, type YAMLMap } from 'yaml';
 import { type Place, Problem, Problems } from '../problem.ts';
 import { NestedTooDeeply, yamlDocuments } from '../yaml-documents.mjs';
-import { yamlFault } from '../yaml-fault.ts';
+import { telling, yamlFault } from '../yaml-fault.ts';
 
 /** What may be the name of a secret. */
 export const secretNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
@@ -123,11 +123,11 @@ function parsed(
       uniqueKeys: false,
     });
     // The parser's own words quote the text.
-    const problems = [...document.errors, ...document.warnings].map(({ code, pos }) => {
+    const problems = telling(document.errors, document.warnings).map(({ code, pos }) => {
       const { message, hint } = yamlFault(code, 'this is not YAML');
       return new Problem(message, { where: place(pos[0]), hint });
     });
-    if (second)
+    if (second && document.errors.length === 0)
       problems.push(new Problem('there may be only one document, without ---', { where: place(second.range[0]) }));
     return { document, place, problems };
   } catch (error) {
