@@ -159,9 +159,12 @@ function explain(name: string, config: SshConfig, login: Login, error: SshError,
 }
 
 function notLetIn(name: string, config: SshConfig, login: Login, error: SshError): Unreachable {
+  const tried = login.methods.length;
+  const why =
+    tried === 1 ? 'the only way to log in was not accepted' : `none of the ${tried} ways to log in was accepted`;
   return new Unreachable(
     name,
-    `${config.user} was not let in at ${config.host}: none of ${login.methods.length} ways to log in was accepted`,
+    `${config.user} was not let in at ${config.host}: ${why}`,
     [byHand(config), ...login.notes].join('; '),
     error,
   );

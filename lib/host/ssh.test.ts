@@ -75,7 +75,11 @@ test('a login that is refused tells how it was tried, and how to try it by hand'
   const port = await sshServer((client) => client.on('authentication', (context) => context.reject()));
   sshConfig('hostname 127.0.0.1', 'identityfile none');
   expect(await refusal({ port })).toBe(
-    `h: root was not let in at 127.0.0.1: none of 1 ways to log in was accepted\n  try: ssh -v root@127.0.0.1 -p ${port}`,
+    `h: root was not let in at 127.0.0.1: the only way to log in was not accepted\n  try: ssh -v root@127.0.0.1 -p ${port}`,
+  );
+  sshConfig('hostname 127.0.0.1', `identityfile ${keyFile()}`);
+  expect(await refusal({ port })).toBe(
+    `h: root was not let in at 127.0.0.1: none of the 2 ways to log in was accepted\n  try: ssh -v root@127.0.0.1 -p ${port}`,
   );
 });
 
