@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Planned } from '../run/plan.ts';
-import { confirmEachOn, confirmPlan } from './confirm.ts';
+import { asking, confirmEachOn, confirmPlan } from './confirm.ts';
 import type { Style } from './lines.ts';
+import { plainOutput } from './plain.ts';
 
 const style: Style = {
   paint: (_, text) => text,
@@ -95,4 +96,22 @@ test('before each change it is asked, until all the rest is allowed', async () =
     async () => '',
   );
   expect(await refusing(step, seen)).toBe(false);
+});
+
+test.each([
+  [true, /^rpc-1 +0 +0 .*\n1 host in 1\.0 s\n$/m],
+  [false, /^$/],
+])('after an answer of %s the table of what was done follows only where something was', async (yes, expected) => {
+  let text = '';
+  const { confirm, show } = asking(
+    async () => yes,
+    plainOutput((line) => {
+      text += line;
+    }, style),
+  );
+  expect(await confirm([])).toBe(yes);
+  const counts = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
+  const hosts = [{ host: 'rpc-1', counts, unreachable: false, stopped: undefined, seconds: 1, roundTrips: 1 }];
+  show({ type: 'run-finished', hosts, seconds: 1, interrupted: false });
+  expect(text).toMatch(expected);
 });

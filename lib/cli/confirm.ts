@@ -1,6 +1,7 @@
 import type { ConfirmEach } from '../run/converge.ts';
-import type { RunEvent } from '../run/events.ts';
+import type { Listener, RunEvent } from '../run/events.ts';
 import { changesSomething, type HostPlan, type Planned } from '../run/plan.ts';
+import type { RunOptions } from '../run/run-options.ts';
 import { linesOf, type Style } from './lines.ts';
 import { terminal } from './terminal.ts';
 
@@ -40,6 +41,24 @@ export async function confirmPlan(
     );
   }
   return /^y(es)?$/.test(await ask(`make these changes on ${busy.map(({ host }) => host).join(', ')}? [y/N] `));
+}
+
+/**
+ * A question about the plan, and what is shown of the run around it: after a no, which changes nothing, no table of zeros follows
+ * the plan that was just read.
+ */
+export function asking(
+  question: NonNullable<RunOptions['confirm']>,
+  show: Listener,
+): { readonly confirm: NonNullable<RunOptions['confirm']>; readonly show: Listener } {
+  let declined = false;
+  return {
+    async confirm(plans) {
+      declined = !(await question(plans));
+      return !declined;
+    },
+    show: (event) => show(declined && event.type === 'run-finished' ? { ...event, hosts: [] } : event),
+  };
 }
 
 function doneEvent({ step, outcome, differences, note, error, commands }: Omit<Planned, 'predicted'>): RunEvent {

@@ -141,8 +141,9 @@ export function cutOffLines(busy: readonly Busy[], style: Style): string[] {
   return cutOff.length > 0 ? [...cutOff, 'stopped at once: the next run goes on from there'] : [];
 }
 
-/** One row for each host, and under it why a host stopped. */
+/** One row for each host, and under it why a host stopped; nothing without hosts. */
 export function summaryLines(hosts: readonly HostSummary[], total: number, style: Style): string[] {
+  if (hosts.length === 0) return [];
   const columns: readonly (readonly [string, (host: HostSummary) => string])[] = [
     ['ok', (h) => String(h.counts.ok)],
     style.check ? ['pending', (h) => String(h.counts.pending)] : ['changed', (h) => String(h.counts.changed)],

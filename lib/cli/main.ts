@@ -17,7 +17,7 @@ import { Secret } from '../secret/secret.ts';
 import { shellWord } from '../shell-word.ts';
 import { outliveOutput } from './closed-pipe.ts';
 import { paintFor } from './colour.ts';
-import { askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
+import { asking, askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
 import { describeError } from './describe-error.ts';
 import { eventLine } from './event-json.ts';
 import { playbookHelp } from './help.ts';
@@ -112,7 +112,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
     hostWidth: Math.max(4, ...hosts.map((host) => host.name.length)),
   };
   const record = runRecord({ folder: recordFolder, inventory: inventory.name });
-  const show = output(options, style);
+  const shown = output(options, style);
   try {
     if (options.listTasks) {
       const tasks = await listTasks(playbook, inventory, open, chosen);
@@ -121,10 +121,11 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
     }
     const ask = askOnTerminal(interrupt);
     const asks = !options.check && !options.yes && !options.json && !plan && terminal;
+    const { confirm, show } = asking((plans) => confirmPlan(plans, style, print, ask), shown);
     const questions: Pick<RunOptions, 'confirm' | 'confirmEach'> = options.step
       ? { confirmEach: confirmEachOn(style, print, ask) }
       : asks
-        ? { confirm: (plans) => confirmPlan(plans, style, print, ask) }
+        ? { confirm }
         : {};
     const result = await run(
       playbook,
