@@ -11,7 +11,8 @@ const passwords = { state: 'state.Pw~1', pool: 'pool.Pw~2', prover: 'prover.Pw~3
 export type Changes = readonly (readonly [path: readonly string[], value: unknown])[];
 
 /**
- * Writes inventory/lab.yaml, and values, passwords and files of keys (which are empty) such as the lab makes, to a folder that goes when the test ends.
+ * Writes inventory/lab.yaml, and values, passwords and files of keys (which are empty) such as the lab makes, to a folder that goes
+ * when the test ends.
  *
  * @returns the path of the inventory there
  */
