@@ -22,12 +22,13 @@ export interface Restore {
 /** Containers of the node: none may run on a database that is being restored. */
 export const nodeContainers = ['sync', 'json-rpc', 'prover'];
 
-/** What pg_restore lists of an archive as rows of kind, schema and name: tables first, indexes and constraints last to be restored. */
-const listed = `awk '
-  $4 == "TABLE" && $5 == "state" { print "TABLE\\t" $5 "\\t" $6 }
-  $4 == "INDEX" && $5 == "state" { print "INDEX\\t" $5 "\\t" $6 }
-  $4 == "CONSTRAINT" && $5 == "state" { print "CONSTRAINT\\t" $5 "\\t" $7 }
-  $4 == "FK" && $5 == "CONSTRAINT" && $6 == "state" { print "CONSTRAINT\\t" $6 "\\t" $8 }'`;
+/**
+ * What pg_restore lists of an archive as rows of kind, schema and name, for COPY: tables first, indexes and constraints last to be
+ * restored. The name of a constraint comes after that of its table. All may have spaces in them, the owner at the end may not.
+ */
+const listed = `sed -n 's/\\\\/&&/g
+  s/^[0-9]*; [0-9]* [0-9]* \\(TABLE\\|INDEX\\|CONSTRAINT\\) state \\(.*\\) [^ ]*$/\\1\tstate\t\\2/p
+  s/^[0-9]*; [0-9]* [0-9]* FK \\(CONSTRAINT\\) state \\(.*\\) [^ ]*$/\\1\tstate\t\\2/p'`;
 
 /** Raises an error that names what of the archive is not in the database. */
 const everythingListed = `
@@ -37,8 +38,8 @@ const everythingListed = `
       select from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where e.kind in ('TABLE', 'INDEX') and n.nspname = e.schema and c.relname = e.name)
     and not exists (
-      select from pg_constraint k join pg_namespace n on n.oid = k.connamespace
-      where e.kind = 'CONSTRAINT' and n.nspname = e.schema and k.conname = e.name)
+      select from pg_constraint k join pg_namespace n on n.oid = k.connamespace join pg_class t on t.oid = k.conrelid
+      where e.kind = 'CONSTRAINT' and n.nspname = e.schema and t.relname || ' ' || k.conname = e.name)
     limit 5) missing;
   if problem is not null then raise exception 'not restored: %', problem; end if;`;
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -257,6 +257,28 @@ describe("a restore by the host's own pg_restore", () => {
     const env = { ...process.env, ...postgres.environment };
     execFileSync('sh', ['-c', 'pg_dump --format=custom made_state | cat >"$1"', 'sh', state], { env });
     await succeeds({ ...good, state });
+  });
+
+  test('names may have spaces and backslashes in them, and what has such a name is missed as well', async () => {
+    freshDatabases();
+    postgres.sql('postgres', 'drop database if exists made_odd; create database made_odd template made_state');
+    postgres.sql(
+      'made_odd',
+      `create table state."my  table" (n int constraint "the \\key" primary key);
+       create table state."a\\b c" (n int constraint "to it" references state."my  table");
+       create index "by n" on state."a\\b c" (n)`,
+    );
+    const odd = { ...good, state: archive('odd', 'made_odd') };
+    expect((await start(odd).ended).output).toBe('the snapshot is restored');
+    const bin = join(folder, 'losing');
+    mkdirSync(bin);
+    const losing = `#!/bin/sh
+/usr/bin/pg_restore "$@" || exit
+for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;; esac; done
+[ "\${database-}" != --dbname=${stateDatabase} ] || psql -Xq "$host" "$database" -U ${postgres.user} -c 'drop index state."by n"'
+`;
+    writeFileSync(join(bin, 'pg_restore'), losing, { mode: 0o755 });
+    await fails(odd, /not restored: INDEX state\.by n$/, `${bin}:${folder}:${process.env.PATH}`);
   });
 
   test('an archive that breaks off: told with its reason at the first time; with a whole one the next run succeeds', async () => {
