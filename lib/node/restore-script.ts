@@ -52,7 +52,7 @@ export function restoreScript({ state, prover, proverUser, snapshot, tool, confi
   const databases = [state, prover].map(({ target }) => sqlLiteral(target.database)).join(', ');
   const way =
     'jobs' in tool
-      ? withPgRestore({ jobs: tool.jobs, state: state.target, prover: prover.target, proverUser })
+      ? withPgRestore({ jobs: tool.jobs, state, prover, proverUser, snapshot })
       : withNodeTool(tool.command, configuration);
   return `set -u
 log=${quote(log)}

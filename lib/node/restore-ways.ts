@@ -1,5 +1,6 @@
-import type { SqlTarget } from '../host/host.ts';
 import { quote } from '../host/quote.ts';
+import { dropLeftovers } from './restore-outside.ts';
+import type { Store } from './restored.ts';
 
 /** The two parts of the restore script that differ by what restores. They use its functions and variables. */
 export interface Way {
@@ -66,15 +67,29 @@ export function withPgRestore({
   state,
   prover,
   proverUser,
+  snapshot,
 }: {
   readonly jobs: number;
-  readonly state: SqlTarget;
-  readonly prover: SqlTarget;
+  readonly state: Store;
+  readonly prover: Store;
   readonly proverUser: string;
+  /** Day of the snapshot. */
+  readonly snapshot: string;
 }): Way {
-  const options = ['--exit-on-error', '--no-owner', '--no-acl', '--format=custom', '--no-password'];
-  const words = [...options, ...(jobs > 1 ? [`--jobs=${jobs}`] : []), `--username=${state.user}`].map(quote).join(' ');
-  const container = quote(state.container);
+  // Whom a database publishes to, or subscribes to, is its server's own affair.
+  const content = ['--no-owner', '--no-acl', '--no-publications', '--no-subscriptions', '--format=custom'];
+  const words = [
+    '--exit-on-error',
+    ...content,
+    '--no-password',
+    ...(jobs > 1 ? [`--jobs=${jobs}`] : []),
+    `--username=${state.target.user}`,
+  ]
+    .map(quote)
+    .join(' ');
+  const leftovers = (store: Store, on: string, archivePath: string) =>
+    dropLeftovers(store, snapshot, on, { archivePath, options: content.map(quote).join(' ') });
+  const container = quote(state.target.container);
   return {
     before: `command -v pg_restore >/dev/null || fail 'pg_restore is not installed: role client-tools installs it'
 for archive in "$state_archive" "$prover_archive"; do
@@ -102,9 +117,9 @@ restore() {
 }
 
 empty_databases
-restore state "$state_archive" ${quote(`--dbname=${state.database}`)}
+${leftovers(state, 'on_state', '"$state_archive"')}${leftovers(prover, 'on_prover', '"$prover_archive"')}restore state "$state_archive" ${quote(`--dbname=${state.target.database}`)}
 check_state >"$log.check" 2>&1 || fail "the state database is not restored: $(reason "$log.check")"
-restore prover "$prover_archive" ${quote(`--dbname=${prover.database}`)} ${quote(`--role=${proverUser}`)}
+restore prover "$prover_archive" ${quote(`--dbname=${prover.target.database}`)} ${quote(`--role=${proverUser}`)}
 check_prover >"$log.check" 2>&1 || fail "the prover database is not restored: $(reason "$log.check")"`,
   };
 }

@@ -101,13 +101,33 @@ function parseMark(line: string): Mark | undefined {
   }
 }
 
-/** SQL, for a superuser connected to the database, that puts the mark; what else the comment says is kept. */
-export function markStatement(restore: Mark['restore'], { sha256, table }: Archive, snapshot: string): string {
+/**
+ * SQL condition: whatever stands in the database that one is connected to, under a name of this archive, was put there by a restore
+ * of ours, for nothing of that name was there when the first one began.
+ */
+export function isOurs({ sha256 }: Pick<Archive, 'sha256'>): string {
+  return `exists (select from regexp_split_to_table(${comment}, E'\\n') line where starts_with(line, ${sqlLiteral(mark)})
+    and line like '%"ours": true%' and line like ${sqlLiteral(`%"sha256": "${sha256}"%`)})`;
+}
+
+/**
+ * SQL, for a superuser connected to the database, that puts the mark; what else the comment says is kept.
+ *
+ * @param ours whether it is known now that nothing stands there under a name of the archive; what was known stays known
+ */
+export function markStatement(
+  restore: Mark['restore'],
+  archive: Archive,
+  snapshot: string,
+  { ours = false }: { readonly ours?: boolean } = {},
+): string {
+  const { sha256, table } = archive;
   return `do $mark$
 declare
   others text := (select string_agg(line, E'\\n') from regexp_split_to_table(${comment}, E'\\n') line where not starts_with(line, ${sqlLiteral(mark)}));
   own text := ${sqlLiteral(mark)} || (jsonb_build_object('restore', ${sqlLiteral(restore)}, 'sha256', ${sqlLiteral(sha256)}, 'snapshot', ${sqlLiteral(snapshot)},
-    'table', to_regclass(${sqlLiteral(table)})::oid::bigint, 'at', date_trunc('second', now())))::text;
+    'table', to_regclass(${sqlLiteral(table)})::oid::bigint, 'at', date_trunc('second', now()),
+    'ours', ${ours ? 'true' : isOurs(archive)}))::text;
 begin
   execute format('comment on database %I is %L', current_database(), concat_ws(E'\\n', others, own));
 end $mark$;

@@ -379,6 +379,79 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
     }
   });
 
+  /** As a snapshot may hold them beside the schema of the node. */
+  const beside = `
+    create type public.kind as enum ('a', 'b');
+    create table public.notes (id serial primary key, kind public.kind, "a b" text);
+    create view public.kinds as select kind from public.notes;
+    create function public.told() returns event_trigger language plpgsql as 'begin
+DROP TABLE no_such_table;
+end';
+    create schema extra; create table extra.more (n int);
+    create publication everything for all tables;
+    select lo_from_bytea(4711, 'large');
+    create table state.kept (kind public.kind)`;
+
+  test('what an interrupted restore left outside of the schema is dropped before the next', async () => {
+    freshDatabases();
+    for (const name of ['made_state', 'made_prover']) {
+      postgres.sql(
+        'postgres',
+        `drop database if exists ${name}_beside; create database ${name}_beside template ${name}`,
+      );
+      postgres.sql(`${name}_beside`, beside);
+    }
+    // Only a superuser may make one, and the prover's own user is none.
+    postgres.sql(
+      'made_state_beside',
+      "create event trigger told on sql_drop when tag in ('DROP CAST') execute function public.told()",
+    );
+    const both = {
+      state: archive('state-beside', 'made_state_beside'),
+      prover: archive('prover-beside', 'made_prover_beside'),
+    };
+    // Of somebody else's.
+    postgres.sql(stateDatabase, 'create table public.theirs as select 1 as n');
+    const half = join(folder, 'half-beside');
+    execFileSync('cp', [both.prover, half]);
+    truncateSync(half, Math.floor(statSync(half).size / 2));
+    await fails({ ...both, prover: half }, /^the prover database is not restored/);
+    for (let times = 0; times < 2; times += 1) {
+      expect((await start(both).ended).output).toBe('the snapshot is restored');
+      expect(
+        postgres.sql(
+          stateDatabase,
+          'select n from public.theirs; select lo_get(4711); select count(*) from extra.more',
+        ),
+      ).toBe('1\n\\x6c61726765\n0');
+      expect(
+        postgres.sql(proverDatabase, 'select count(*) from public.kinds; select count(*) from pg_publication'),
+      ).toBe('0\n0');
+    }
+  });
+
+  test('what others have under a name of the archive is never dropped, however often it is in the way', async () => {
+    freshDatabases();
+    const state = archive('state-beside', 'made_state_beside');
+    postgres.sql(stateDatabase, "create table public.notes as select 'precious' as n");
+    for (let times = 0; times < 3; times += 1) {
+      await fails(
+        { ...good, state },
+        /^the state database is not restored: could not execute query: ERROR: .*already exists/,
+      );
+      expect(postgres.sql(stateDatabase, 'select n from public.notes')).toBe('precious');
+    }
+  });
+
+  test('what others have built on what a restore left keeps it, and is named', async () => {
+    freshDatabases();
+    const state = archive('state-beside', 'made_state_beside');
+    expect((await start({ ...good, state }).ended).output).toBe('the snapshot is restored');
+    postgres.sql(stateDatabase, 'create view public.theirs as select * from public.notes');
+    await fails({ ...good, state }, /^what an interrupted restore left in state_db could not be dropped: cannot drop /);
+    postgres.sql(stateDatabase, 'select * from public.theirs');
+  });
+
   test('what a killed restore left at the server, its lock held, does not keep the next one', async () => {
     freshDatabases();
     await succeeds();
