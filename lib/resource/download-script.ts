@@ -76,15 +76,22 @@ if [ -e "$path" ]; then
   [ -e "$path.verified" ] || fail "$path was not put there by this tool and is not what the inventory means: SHA-256 $found, wanted $want. Move it away, or correct the inventory"
 fi
 
-headers=$(ask --head --max-time 60 | tr -d '\\r')
+headers=$(ask --head --max-time 60) || headers=
+headers=$(printf '%s\\n' "$headers" | tr -d '\\r')
 total=$(printf '%s\\n' "$headers" | awk 'toupper($1) ~ /^HTTP\\// { n = "" } tolower($1) == "content-length:" { n = $2 } END { print n }')
 # A shell may run commands that stand where it computes with a number.
 case $total in *[!0-9]* | ????????????????*) fail "$shown tells no size that could be one: $total" ;; esac
 version=$(printf '%s\\n' "$headers" | awk 'tolower($1) ~ /^(content-length|etag|last-modified):$/ { printf "%s;", $0 }')
-rm -f "$part.of.new"
-(umask 077 && printf '%s\\n' "${by.mark}$url $version" >"$part.of.new")
-cmp -s "$part.of.new" "$part.of" || rm -f "$part"
-mv -f "$part.of.new" "$part.of"
+of="${by.mark}$url"
+case $headers:$(cat "$part.of" 2>/dev/null) in
+  # A server that does not answer now tells nothing against the part.
+  ":$of "*) ;;
+  *)
+    rm -f "$part.of.new"
+    (umask 077 && printf '%s\\n' "$of $version" >"$part.of.new")
+    cmp -s "$part.of.new" "$part.of" || rm -f "$part"
+    mv -f "$part.of.new" "$part.of" ;;
+esac
 
 continued=
 ${by.begin}if [ -n "$total" ]; then

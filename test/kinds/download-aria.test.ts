@@ -169,6 +169,19 @@ test('what was killed goes on where it was, whatever the length of the part', as
   expect(server.sent('/killed') - first).toBeLessThan(content.length - first / 2);
 });
 
+test.each([1, connections])(
+  'a part is kept when the server does not tell what it has, by %i connections',
+  async (count) => {
+    const address = `/untold-${count}`;
+    server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
+    const first = await cutOff(address, content.length / 4, { connections: count });
+    server.serve(address, { content, etag: '"1"', failingHead: 503 });
+    expect(await run(address, { connections: count })).toEqual({ code: 0, words: '' });
+    expectWhole();
+    expect(server.sent(address) - first).toBeLessThan(0.95 * content.length);
+  },
+);
+
 test('a part that is whole and was killed before it was verified is not fetched again', async () => {
   server.serve('/unverified', { content });
   const child = begin('/unverified', { instead: { 'sha256sum <"$1"': 'sleep 60 <"$1"' } });

@@ -17,6 +17,8 @@ export interface Served {
   readonly headers?: OutgoingHttpHeaders;
   /** Where it is instead. */
   readonly location?: string;
+  /** HEAD is answered by this status. */
+  readonly failingHead?: number;
   /** The size that HEAD tells instead of the real one. */
   readonly toldSize?: number;
 }
@@ -51,6 +53,7 @@ export async function startFaultyFileServer() {
     const earlier = asked.filter(({ path }) => path === request.url).length;
     const { failing = { times: 0, status: 0 }, breaking } = file;
     if (request.method === 'HEAD') {
+      if (file.failingHead) return void response.writeHead(file.failingHead).end();
       if (earlier > 0 && earlier < failing.times && failing.headers) {
         return void response.writeHead(failing.status, failing.headers).end();
       }
