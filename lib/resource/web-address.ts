@@ -8,5 +8,5 @@ export function withoutQuery(url: string): string {
  * To be used with --globoff, for it is no pattern.
  */
 export function curlAddress(url: string): string {
-  return `url = "${url.replace(/[\\"]/g, '\\$&')}"`;
+  return `url="${url.replace(/[\\"]/g, '\\$&')}"`;
 }
