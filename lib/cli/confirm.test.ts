@@ -98,6 +98,26 @@ test('before each change it is asked, until all the rest is allowed', async () =
   expect(await refusing(step, seen)).toBe(false);
 });
 
+test('a warning that hosts have in common stands in the plan once, below what is to be done', async () => {
+  const said: string[] = [];
+  const small = (host: string) => {
+    const { step, ...rest } = task('server has 64 CPU cores', 'warning', { note: 'it has 8' });
+    return { host, tasks: [{ ...rest, step: { ...step, host } }] };
+  };
+  const plans = [small('db-1'), { host: 'rpc-1', tasks: [...small('rpc-1').tasks, task('a', 'pending')] }];
+  await confirmPlan(
+    plans,
+    style,
+    (line) => void said.push(line),
+    async () => '',
+  );
+  expect(said.slice(0, 3)).toEqual([
+    'rpc-1  pending docker: a',
+    'db-1, rpc-1  warning docker: server has 64 CPU cores  (it has 8)',
+    '',
+  ]);
+});
+
 test.each([
   [true, /^rpc-1 +0 +0 .*\n1 host in 1\.0 s\n$/m],
   [false, /^$/],

@@ -2,6 +2,7 @@ import type { ConfirmEach } from '../run/converge.ts';
 import type { Listener, RunEvent } from '../run/events.ts';
 import { changesSomething, type HostPlan, type Planned } from '../run/plan.ts';
 import type { RunOptions } from '../run/run-options.ts';
+import { GroupedWarnings } from './grouped-warnings.ts';
 import { linesOf, type Style } from './lines.ts';
 import { terminal } from './terminal.ts';
 
@@ -28,10 +29,11 @@ export async function confirmPlan(
   say: (line: string) => void,
   ask: Ask,
 ): Promise<boolean> {
-  const shown = { ...style, check: true };
+  const warnings = new GroupedWarnings({ ...style, check: true });
   for (const { tasks } of plans) {
-    for (const task of tasks) for (const line of linesOf(doneEvent(task), shown)) say(line);
+    for (const task of tasks) for (const line of warnings.linesOf(doneEvent(task))) say(line);
   }
+  for (const line of warnings.release()) say(line);
   const busy = plans.filter(changesSomething);
   say('');
   for (const { host, tasks } of busy) {

@@ -64,7 +64,12 @@ export function linesOf(event: RunEvent, style: Style): string[] {
   }
 }
 
-function resourceLines(event: Extract<RunEvent, { type: 'resource-done' }>, style: Style): string[] {
+/** @param label whose lines they are */
+export function resourceLines(
+  event: Extract<RunEvent, { type: 'resource-done' }>,
+  style: Style,
+  label = event.step.host,
+): string[] {
   const { paint } = style;
   const { outcome, step } = event;
   if (outcome === 'ok' && !style.verbose) return [];
@@ -80,7 +85,7 @@ function resourceLines(event: Extract<RunEvent, { type: 'resource-done' }>, styl
     ...(event.error === undefined ? [] : errorOn(step.host, event.error, style).split('\n')),
   ];
   const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${printable(step.resource)}${beside}${took}`;
-  return onHost(step.host, style, [title, ...details.map((line) => `  ${line}`)]);
+  return onHost(label, style, [title, ...details.map((line) => `  ${line}`)]);
 }
 
 function differencesOf(differences: readonly Difference[], { diff }: Style): string[] {

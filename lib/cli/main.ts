@@ -240,5 +240,5 @@ function output(options: Options, style: Style): Listener {
   if (options.json) return (event) => print(eventLine(event, Date.now()));
   return process.stdout.isTTY && !options.step
     ? liveOutput(process.stdout, style)
-    : plainOutput((text) => void process.stdout.write(text), style);
+    : plainOutput((text) => void process.stdout.write(text), style, options.step);
 }

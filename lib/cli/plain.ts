@@ -1,13 +1,18 @@
 import type { Listener } from '../run/events.ts';
 import { redact } from '../secret/secret.ts';
+import { GroupedWarnings } from './grouped-warnings.ts';
 import { cutOffLines, linesOf, type Style, summaryLines } from './lines.ts';
 import { BusyHosts, busyText } from './live/busy.ts';
 
 /** How often long work says that it still goes on, so that CI does not think it hung. Seconds. */
 const heartbeat = 30;
 
-/** Plain lines, for a pipe or a file. */
-export function plainOutput(write: (text: string) => void, style: Style): Listener {
+/**
+ * Plain lines, for a pipe or a file.
+ *
+ * @param asks whether questions come in between: then everything is said before them
+ */
+export function plainOutput(write: (text: string) => void, style: Style, asks = false): Listener {
   const print = (lines: readonly string[]) => {
     for (const line of lines) write(`${redact(line)}\n`);
   };
@@ -16,10 +21,11 @@ export function plainOutput(write: (text: string) => void, style: Style): Listen
     print(busy.list().map((each) => `${each.host.padEnd(style.hostWidth)}  … ${busyText(each)}`));
   }, heartbeat * 1000);
   timer.unref();
-  const onExit = () => print(cutOffLines(busy.list(), style));
+  const warnings = new GroupedWarnings(style);
+  const onExit = () => print([...warnings.release(), ...cutOffLines(busy.list(), style)]);
   return (event) => {
     busy.follow(event);
-    print(linesOf(event, style));
+    print(asks ? linesOf(event, style) : warnings.linesOf(event));
     if (event.type === 'run-started') process.on('exit', onExit);
     if (event.type !== 'run-finished' && event.type !== 'run-failed') return;
     clearInterval(timer);

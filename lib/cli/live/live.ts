@@ -1,7 +1,8 @@
 import type { WriteStream } from 'node:tty';
 import type { Listener } from '../../run/events.ts';
 import { redact } from '../../secret/secret.ts';
-import { cutOffLines, linesOf, type Style, summaryLines } from '../lines.ts';
+import { GroupedWarnings } from '../grouped-warnings.ts';
+import { cutOffLines, type Style, summaryLines } from '../lines.ts';
 import { LiveArea } from './area.ts';
 import { BusyHosts } from './busy.ts';
 import { guard } from './guard.ts';
@@ -22,6 +23,7 @@ const settlesWithin = 150;
 export function liveOutput(terminal: Terminal, style: Style): Listener {
   const busy = new BusyHosts();
   const standing = new Standing();
+  const warnings = new GroupedWarnings(style);
   const area = new LiveArea(terminal);
   const began = performance.now();
   let settled = 0;
@@ -45,13 +47,13 @@ export function liveOutput(terminal: Terminal, style: Style): Listener {
       area.clear();
     },
     clear: () => area.clear(),
-    exit: () => area.draw(cutOffLines(busy.list(), style).map(redact), []),
+    exit: () => area.draw([...warnings.release(), ...cutOffLines(busy.list(), style)].map(redact), []),
   });
 
   return (event) => {
     busy.follow(event);
     standing.follow(event);
-    const lines = linesOf(event, style);
+    const lines = warnings.linesOf(event);
     if (event.type === 'run-started') follower.begin();
     if (event.type === 'run-finished') lines.push(...summaryLines(event.hosts, event.seconds, style));
     if (event.type === 'run-finished' || event.type === 'run-failed') {
