@@ -33,7 +33,7 @@ beforeAll(async () => {
           .end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
       }
       // As a server does that does not know ranges.
-      if (pathname === '/large') return response.setHeader('content-length', 5_000_000_000).write('x');
+      if (pathname === '/large') return response.setHeader('content-length', 5_000_000_000).write('x'.repeat(100_000));
       const status = pathname === '/v2/' ? 401 : pathname === '/file' ? 200 : 404;
       return response.writeHead(status).end('<html>');
     });
