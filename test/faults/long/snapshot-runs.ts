@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { outside } from '../../../lab/layout.mjs';
 import { resetHosts } from '../../../lab/reset.mjs';
 import { labUp } from '../../../lab/up.mjs';
+import { recordFolder } from '../../../lib/cli/run-record.ts';
+import { recordsIn } from '../../../lib/report/record.ts';
 import { labHosts, onHost, stateIndexes, stateSql } from '../../deploy/lab-host.ts';
 import { labInventoryWith } from '../../deploy/lab-inventory.ts';
 import { type Ended, runPlaybook, startPlaybook } from '../../deploy/playbook.ts';
@@ -106,4 +109,13 @@ export async function running(unit: string): Promise<void> {
   await expect
     .poll(() => onHost('db-1', `systemctl is-active ${unit} || true`), { timeout: 120_000, interval: 20 })
     .toBe('active');
+}
+
+/** Waits until the run that goes on has begun this task. */
+export async function comesTo(task: string): Promise<void> {
+  const started = () => {
+    const lines = readFileSync(recordsIn(recordFolder)[0]?.path ?? '', 'utf8').split('\n');
+    return lines.some((line) => line.includes('"resource-started"') && line.includes(JSON.stringify(task)));
+  };
+  await expect.poll(started, { timeout: 120_000, interval: 20 }).toBe(true);
 }

@@ -3,7 +3,18 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { onHost, stateSql } from '../../deploy/lab-host.ts';
 import type { Ended } from '../../deploy/playbook.ts';
-import { type Archives, cleanUp, deploy, emptied, good, prepare, running, start, succeeds } from './snapshot-runs.ts';
+import {
+  type Archives,
+  cleanUp,
+  comesTo,
+  deploy,
+  emptied,
+  good,
+  prepare,
+  running,
+  start,
+  succeeds,
+} from './snapshot-runs.ts';
 
 beforeAll(prepare);
 afterEach(emptied);
@@ -120,11 +131,11 @@ describe('a download goes wrong', () => {
   });
 
   test('the unit that downloads is killed: named, the next run goes on with what is there', async () => {
-    const run = await start({ behaviour: { rate: 2_000_000 } });
+    const run = await start({ behaviour: { rate: 200_000 } });
     await running('rpc-playbooks-download-testnet_prover_db.sql.tar.gz-*');
     // Before its turn comes it would be begun again, without a word.
-    await onHost('db-1', 'until [ -e /data/snapshot/testnet_state_db.sql.tar.gz.verified ]; do sleep 0.1; done');
-    await sleep(1500);
+    await comesTo('/data/snapshot/testnet_prover_db.sql.tar.gz is downloaded');
+    await sleep(1000);
     await onHost('db-1', `systemctl kill -s KILL 'rpc-playbooks-download-testnet_prover*'`);
     await refused(await run.ended, /rpc-playbooks-download-testnet_prover\S* failed \(signal\)/);
     expect(Number(await onHost('db-1', 'stat -c %s /data/snapshot/testnet_prover_db.sql.tar.gz.part'))).toBeGreaterThan(
