@@ -1,17 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Planned } from '../run/plan.ts';
 import { asking, confirmEachOn, confirmPlan } from './confirm.ts';
-import type { Style } from './lines.ts';
 import { plainOutput } from './plain.ts';
+import { plainStyle as style } from './testing.ts';
 
-const style: Style = {
-  paint: (_, text) => text,
-  verbose: false,
-  quiet: false,
-  diff: 'short',
-  check: false,
-  hostWidth: 5,
-};
 const task = (resource: string, outcome: Planned['outcome'], more: Partial<Planned> = {}): Planned => ({
   step: { host: 'rpc-1', play: 'p', role: 'docker', resource },
   outcome,

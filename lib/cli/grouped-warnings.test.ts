@@ -2,15 +2,7 @@ import { expect, test } from 'vitest';
 import type { Outcome, RunEvent } from '../run/events.ts';
 import type { Style } from './lines.ts';
 import { plainOutput } from './plain.ts';
-
-const plainStyle: Style = {
-  paint: (_, text) => text,
-  verbose: false,
-  quiet: false,
-  diff: 'short',
-  check: false,
-  hostWidth: 5,
-};
+import { plainStyle } from './testing.ts';
 
 const done = (host: string, resource: string, outcome: Outcome, note?: string): RunEvent => ({
   type: 'resource-done',

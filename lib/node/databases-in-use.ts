@@ -1,9 +1,8 @@
 import type { InventoryHost } from '../inventory/inventory.ts';
-import { sqlLiteral } from '../resource/postgres.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../resource/resource.ts';
 import { restoreUnit } from './restore.ts';
 import { nodeContainers } from './restore-script.ts';
-import { lookAtStores, type Store, verdictOf } from './restored.ts';
+import { clientsOf, lookAtStores, type Stores, verdictOf } from './restored.ts';
 import type { Variables } from './variables.ts';
 
 /**
@@ -13,11 +12,9 @@ import type { Variables } from './variables.ts';
  * @param hosts of the inventory, to tell whose connections there are
  */
 export function databasesAreFree(
-  stores: { readonly state: Store; readonly prover: Store },
+  stores: Stores,
   hosts: readonly Pick<InventoryHost<Variables>, 'name' | 'reach'>[],
 ): Resource {
-  const { state, prover } = stores;
-  const names = [state.target.database, prover.target.database].map(sqlLiteral).join(', ');
   return expectation(
     'nothing uses the databases that are to be replaced',
     async (host) => {
@@ -25,10 +22,7 @@ export function databasesAreFree(
         lookAtStores(host, stores, true),
         host.unit(`${restoreUnit}.service`),
         host.$`docker ps --format ${'{{.Names}}'}`,
-        host.sql(
-          state.target,
-          `select distinct host(client_addr) from pg_stat_activity where datname in (${names}) and client_addr is not null`,
-        ),
+        host.sql(stores.state.target, `select distinct host(client_addr) from ${clientsOf(stores)}`),
       ]);
       if (seen.decision === 'wait') return verdictOf(seen);
       // A restore of ours that has begun uses them itself.

@@ -3,11 +3,9 @@ import { psqlCommand, sqlLiteral } from '../resource/postgres.ts';
 import type { RestoreTool } from './restore-tool.ts';
 import { toolContainer } from './restore-tool.ts';
 import { leftoversEnd, withNodeTool, withPgRestore } from './restore-ways.ts';
-import { markStatement, type Store } from './restored.ts';
+import { clientsOf, databaseNames, markStatement, type Stores } from './restored.ts';
 
-export interface Restore {
-  readonly state: Store;
-  readonly prover: Store;
+export interface Restore extends Stores {
   /** Who has to own the prover's tables. */
   readonly proverUser: string;
   /** Day of the snapshot. */
@@ -49,7 +47,7 @@ const everythingListed = `
  * what restored them told of success. Only then, and by this same script, are the databases marked as restored.
  */
 export function restoreScript({ state, prover, proverUser, snapshot, tool, configuration, log }: Restore): string {
-  const databases = [state, prover].map(({ target }) => sqlLiteral(target.database)).join(', ');
+  const stores = { state, prover };
   const way =
     'jobs' in tool
       ? withPgRestore({ jobs: tool.jobs, state, prover, proverUser, snapshot })
@@ -79,12 +77,12 @@ docker rm --force ${toolContainer} >/dev/null 2>&1
 running=$(docker ps --format '{{.Names}}' | grep -x ${nodeContainers.map((name) => `-e ${name}`).join(' ')} | paste -sd ' ')
 [ -z "$running" ] || fail "these run and use the databases: $running. Stop them first (docker stop $running)"
 clients=$(on_state <<'SQL'
-select string_agg(distinct host(client_addr), ' ') from pg_stat_activity where datname in (${databases}) and client_addr is not null
+select string_agg(distinct host(client_addr), ' ') from ${clientsOf(stores)}
 SQL
 ) || fail 'state-db does not answer'
 [ -z "$clients" ] || fail "the databases are in use from $clients: stop what runs there first"
 on_state <<'SQL' || fail 'what an interrupted restore left running could not be ended'
-${leftoversEnd(databases)}
+${leftoversEnd(databaseNames(stores))}
 SQL
 
 on_state <<'SQL' || fail 'the state database could not be marked as being restored'

@@ -1,6 +1,6 @@
 import { quote } from '../host/quote.ts';
 import { dropLeftovers } from './restore-outside.ts';
-import type { Store } from './restored.ts';
+import type { Store, Stores } from './restored.ts';
 
 /** The two parts of the restore script that differ by what restores. They use its functions and variables. */
 export interface Way {
@@ -68,10 +68,8 @@ export function withPgRestore({
   prover,
   proverUser,
   snapshot,
-}: {
+}: Stores & {
   readonly jobs: number;
-  readonly state: Store;
-  readonly prover: Store;
   readonly proverUser: string;
   /** Day of the snapshot. */
   readonly snapshot: string;

@@ -5,14 +5,9 @@ import { drift, expectation, ok, type Resource } from '../resource/resource.ts';
 import { restoreProgress } from './restore-progress.ts';
 import { restoreScript } from './restore-script.ts';
 import type { RestoreTool } from './restore-tool.ts';
-import { lookAtStores, type Store, verdictOf } from './restored.ts';
+import { lookAtStores, type Stores, verdictOf } from './restored.ts';
 import { snapshotDirectory } from './snapshot.ts';
 import type { Variables } from './variables.ts';
-
-interface Stores {
-  readonly state: Store;
-  readonly prover: Store;
-}
 
 /** Name of the unit that restores, without `.service`. */
 export const restoreUnit = 'rpc-node-restore';

@@ -43,6 +43,22 @@ export interface Store {
   readonly target: SqlTarget;
 }
 
+/** The two databases that one snapshot fills. */
+export interface Stores {
+  readonly state: Store;
+  readonly prover: Store;
+}
+
+/** SQL: the names of both, with commas between. */
+export function databaseNames({ state, prover }: Stores): string {
+  return [state, prover].map(({ target }) => sqlLiteral(target.database)).join(', ');
+}
+
+/** SQL, to stand after FROM: who uses them over the network. */
+export function clientsOf(stores: Stores): string {
+  return `pg_stat_activity where datname in (${databaseNames(stores)}) and client_addr is not null`;
+}
+
 /** What of a database tells whose it is. */
 interface Contents {
   /** Object id of the archive's main table; undefined where there is none. */
@@ -188,11 +204,7 @@ export interface Seen {
 }
 
 /** Looks at both databases and decides. */
-export async function lookAtStores(
-  host: Reader,
-  stores: { readonly state: Store; readonly prover: Store },
-  replaceExisting: boolean,
-): Promise<Seen> {
+export async function lookAtStores(host: Reader, stores: Stores, replaceExisting: boolean): Promise<Seen> {
   const [state, prover] = await Promise.all([readHolding(host, stores.state), readHolding(host, stores.prover)]);
   const wanted = { state: stores.state.archive.sha256, prover: stores.prover.archive.sha256, replaceExisting };
   return {
