@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import '../test/typescript.mjs';
 
-const { schemaText, withTables } = await import('../lib/node/reference.ts');
+const { schemaText, withTables } = await import('../lib/node/inventory/reference.ts');
 
 const page = new URL('configuration.md', import.meta.url);
 await writeFile(page, withTables(await readFile(page, 'utf8')));

@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
 // Turns bare servers into a serving RPC node, in the order of the specification (part 1, "Deployment order").
-import { play, playbook, roles, runPlaybook } from '../lib/boot.mjs';
+import { play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
 
 await runPlaybook(
   playbook('deploy', 'turns bare servers into a serving RPC node and keeps them so.', [

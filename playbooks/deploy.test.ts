@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makePlan, savePlan } from '../lib/run/saved-plan.ts';
+import { makePlan, savePlan } from '../lib/engine/run/saved-plan.ts';
 import { runPlaybook } from '../test/deploy/playbook.ts';
 
 let folder: string;

@@ -4,16 +4,16 @@ import toml from '@iarna/toml';
 import { beforeAll, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import type { Facts } from '../lib/host/facts.ts';
-import type { Reader, Writer } from '../lib/host/host.ts';
-import { Output } from '../lib/host/output.ts';
-import { shell } from '../lib/host/shell.ts';
-import { loadDeployment } from '../lib/node/inventory.ts';
-import { renderHost } from '../lib/node/render.ts';
-import { type Changes, labDeployment } from '../lib/node/testdata/lab-deployment.ts';
-import { type Variables, variablesSchema } from '../lib/node/variables.ts';
-import type { Context, Role } from '../lib/resource/role.ts';
-import { Secret } from '../lib/secret/secret.ts';
+import type { Facts } from '../lib/engine/host/facts/facts.ts';
+import type { Reader, Writer } from '../lib/engine/host/host.ts';
+import { Output } from '../lib/engine/host/output.ts';
+import { shell } from '../lib/engine/host/shell.ts';
+import type { Context, Role } from '../lib/engine/resource/role.ts';
+import { Secret } from '../lib/engine/secret/secret.ts';
+import { loadDeployment } from '../lib/node/inventory/inventory.ts';
+import { type Variables, variablesSchema } from '../lib/node/inventory/variables.ts';
+import { renderHost } from '../lib/node/render/render.ts';
+import { type Changes, labDeployment } from '../lib/node/testing/lab-deployment.ts';
 
 // Each variable of the inventory is changed alone, and everything that uses it has to follow: values in the rendered files, and
 // roles, by what their resources ask of a bare host and would do to it. `db` is the Database+Sync server, `rpc` an RPC server.
@@ -422,14 +422,14 @@ const table: readonly Row[] = [
 
 /** What a bare host cannot show, and where it is proved instead. */
 const elsewhere: Readonly<Record<string, string>> = {
-  generation: 'lib/node/specification.test.ts',
-  'network.chain_id': 'lib/node/genesis-file.ts',
+  generation: 'lib/node/render/specification.test.ts',
+  'network.chain_id': 'lib/node/chain/genesis-file.ts',
   region: 'roles/preflight.ts',
   'snapshot.replace_existing': 'test/deploy/faults.test.ts',
-  'snapshot.restore_jobs': 'lib/node/restore-tool.test.ts',
+  'snapshot.restore_jobs': 'lib/node/snapshot/restore-tool.test.ts',
   postgresql_repository: 'roles/client-tools.ts',
   'docker_root.format': 'roles/docker-root.ts',
-  'verify.attempts': 'lib/node/installation-check.ts',
+  'verify.attempts': 'lib/node/chain/installation-check.ts',
 };
 
 let unchanged: Promise<Map<string, string>> | undefined;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sshKey } from '../lib/secret/testing.ts';
+import { sshKey } from '../lib/engine/secret/testing/keys.ts';
 
 const project = fileURLToPath(new URL('..', import.meta.url));
 const zx = join(project, 'node_modules/.bin/zx');

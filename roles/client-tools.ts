@@ -1,8 +1,8 @@
-import type { Variables } from '../lib/node/variables.ts';
-import { file } from '../lib/resource/file.ts';
-import { packages } from '../lib/resource/packages.ts';
-import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/resource/resource.ts';
-import { role } from '../lib/resource/role.ts';
+import { file } from '../lib/engine/resource/file/file.ts';
+import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import { packages } from '../lib/engine/resource/system/packages.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
 
 /** The server's major version: a dump or a restore between different ones is refused. */
 const postgresqlVersion = 15;

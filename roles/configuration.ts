@@ -1,11 +1,11 @@
-import { genesisFile } from '../lib/node/genesis-file.ts';
-import { renderHost } from '../lib/node/render.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import { directory } from '../lib/resource/directory.ts';
-import { download } from '../lib/resource/download.ts';
-import { file } from '../lib/resource/file.ts';
-import { line } from '../lib/resource/line.ts';
-import { role } from '../lib/resource/role.ts';
+import { download } from '../lib/engine/resource/download/download.ts';
+import { directory } from '../lib/engine/resource/file/directory.ts';
+import { file } from '../lib/engine/resource/file/file.ts';
+import { line } from '../lib/engine/resource/file/line.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import { genesisFile } from '../lib/node/chain/genesis-file.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
+import { renderHost } from '../lib/node/render/render.ts';
 
 /** The files that the containers mount, each host's own (spec part 2), in a folder that only root may enter. */
 export default role<Variables>('configuration', async ({ host, vars, hosts }) => {

@@ -1,9 +1,9 @@
-import { dockerDisk } from '../lib/node/largest-disk.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import { formattedDisk } from '../lib/resource/blank-disk.ts';
-import { dockerRoot, oldCopyIsRemoved } from '../lib/resource/docker-root.ts';
-import { mount } from '../lib/resource/mount.ts';
-import { role } from '../lib/resource/role.ts';
+import { formattedDisk } from '../lib/engine/resource/disk/blank-disk.ts';
+import { mount } from '../lib/engine/resource/disk/mount.ts';
+import { dockerRoot, oldCopyIsRemoved } from '../lib/engine/resource/docker/docker-root.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
+import { dockerDisk } from '../lib/node/server/largest-disk.ts';
 
 /** Docker's data is on the largest available disk, or the one that the inventory names (spec part 1, operating rules). */
 export default role<Variables>('docker-root', ({ vars, facts }) => {

@@ -1,11 +1,11 @@
-import type { Facts } from '../lib/host/facts.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import { unfinishedMove } from '../lib/resource/docker-root.ts';
-import { jsonFile } from '../lib/resource/json-file.ts';
-import { packages } from '../lib/resource/packages.ts';
-import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/resource/resource.ts';
-import { role } from '../lib/resource/role.ts';
-import { service } from '../lib/resource/service.ts';
+import type { Facts } from '../lib/engine/host/facts/facts.ts';
+import { unfinishedMove } from '../lib/engine/resource/docker/docker-root.ts';
+import { jsonFile } from '../lib/engine/resource/file/json-file.ts';
+import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import { packages } from '../lib/engine/resource/system/packages.ts';
+import { service } from '../lib/engine/resource/system/service.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
 
 const settings = '/etc/docker/daemon.json';
 

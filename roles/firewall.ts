@@ -1,7 +1,7 @@
-import { accesses } from '../lib/node/firewall.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import { packetFilter } from '../lib/resource/packet-filter.ts';
-import { role } from '../lib/resource/role.ts';
+import { packetFilter } from '../lib/engine/resource/network/packet-filter.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
+import { accesses } from '../lib/node/server/firewall.ts';
 
 /**
  * Databases, provers and metrics are reached by the deployment's own hosts alone, JSON-RPC by whom the inventory names. It concerns

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { contextOf, type Given, refusal } from '../lib/node/testdata/role-context.ts';
-import { runningContainer, toldHost } from '../lib/resource/told-host.ts';
+import { runningContainer, toldHost } from '../lib/engine/resource/testing/told-host.ts';
+import { contextOf, type Given, refusal } from '../lib/node/testing/role-context.ts';
 import oneSynchronizer from './one-synchronizer.ts';
 
 test.each<[Given, string, string]>([

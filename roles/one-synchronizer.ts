@@ -1,6 +1,6 @@
-import type { Variables } from '../lib/node/variables.ts';
-import { drift, expectation, ok } from '../lib/resource/resource.ts';
-import { role } from '../lib/resource/role.ts';
+import { drift, expectation, ok } from '../lib/engine/resource/resource.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
 
 const corrupts = 'two synchronizers on one database corrupt it';
 

@@ -1,9 +1,9 @@
-import { component } from '../lib/node/component.ts';
-import { directoryThatItsContainerOwns } from '../lib/node/data-directory.ts';
-import { acceptsConnections, databaseCpuShares } from '../lib/node/databases.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import { cpuShares } from '../lib/resource/cpu-shares.ts';
-import { role } from '../lib/resource/role.ts';
+import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
+import { acceptsConnections, databaseCpuShares } from '../lib/node/databases/databases.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
+import { component } from '../lib/node/render/component.ts';
 
 /** The transaction pool's database server, each host its own. */
 export default role<Variables>('pool-db', async (context) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Changes } from '../lib/node/testdata/lab-deployment.ts';
-import { contextOf, type Given, refusal, sound } from '../lib/node/testdata/role-context.ts';
-import { toldHost } from '../lib/resource/told-host.ts';
+import { toldHost } from '../lib/engine/resource/testing/told-host.ts';
+import type { Changes } from '../lib/node/testing/lab-deployment.ts';
+import { contextOf, type Given, refusal, sound } from '../lib/node/testing/role-context.ts';
 import databaseReachable from './database-reachable.ts';
 import docker from './docker.ts';
 import preflight from './preflight.ts';

@@ -1,16 +1,16 @@
-import type { Reader } from '../lib/host/host.ts';
-import { databaseHost } from '../lib/node/database-host.ts';
-import { stateDatabase } from '../lib/node/databases.ts';
-import { hardwareFindings, requiredCpuFlags } from '../lib/node/hardware.ts';
-import { portIsFree, publishedPorts } from '../lib/node/published-ports.ts';
-import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/reachable.ts';
-import { genesisPath, renderHost } from '../lib/node/render.ts';
-import { readHolding } from '../lib/node/restored.ts';
-import { databaseSettings, disagreements } from '../lib/node/same-databases.ts';
-import { archivesOf } from '../lib/node/snapshot.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import { drift, expectation, ok, type Resource, type Verdict } from '../lib/resource/resource.ts';
-import { type Context, role } from '../lib/resource/role.ts';
+import type { Reader } from '../lib/engine/host/host.ts';
+import { drift, expectation, ok, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
+import { type Context, role } from '../lib/engine/resource/role.ts';
+import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
+import { stateDatabase } from '../lib/node/databases/databases.ts';
+import { databaseHost } from '../lib/node/inventory/database-host.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
+import { genesisPath, renderHost } from '../lib/node/render/render.ts';
+import { databaseSettings, disagreements } from '../lib/node/render/same-databases.ts';
+import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
+import { portIsFree, publishedPorts } from '../lib/node/server/published-ports.ts';
+import { readHolding } from '../lib/node/snapshot/restored.ts';
+import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
 
 type Deployment = Context<Variables>;
 

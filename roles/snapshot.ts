@@ -1,22 +1,22 @@
-import { component } from '../lib/node/component.ts';
-import { proverDatabase, stateDatabase } from '../lib/node/databases.ts';
-import { databasesAreFree } from '../lib/node/databases-in-use.ts';
-import { stateIndexes } from '../lib/node/indexes.ts';
-import { databasesMayBeRestored, snapshotIsRestored } from '../lib/node/restore.ts';
-import { restoreTool } from '../lib/node/restore-tool.ts';
+import { download } from '../lib/engine/resource/download/download.ts';
+import { directory } from '../lib/engine/resource/file/directory.ts';
+import { meansTo } from '../lib/engine/resource/means-to.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import { packages } from '../lib/engine/resource/system/packages.ts';
+import { proverDatabase, stateDatabase } from '../lib/node/databases/databases.ts';
+import { stateIndexes } from '../lib/node/databases/indexes.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
+import { component } from '../lib/node/render/component.ts';
+import { databasesAreFree } from '../lib/node/snapshot/databases-in-use.ts';
+import { databasesMayBeRestored, snapshotIsRestored } from '../lib/node/snapshot/restore.ts';
+import { restoreTool } from '../lib/node/snapshot/restore-tool.ts';
 import {
   archivesFit,
   archivesHoldTheirTables,
   archivesOf,
   roomForSnapshot,
   snapshotDirectory,
-} from '../lib/node/snapshot.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import { directory } from '../lib/resource/directory.ts';
-import { download } from '../lib/resource/download.ts';
-import { meansTo } from '../lib/resource/means-to.ts';
-import { packages } from '../lib/resource/packages.ts';
-import { role } from '../lib/resource/role.ts';
+} from '../lib/node/snapshot/snapshot.ts';
 
 /** Both databases are restored from a snapshot, once, and the state database has the spec's indexes (spec, Snapshot recovery). */
 export default role<Variables>('snapshot', async (context) => {

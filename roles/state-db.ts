@@ -1,10 +1,10 @@
-import { component } from '../lib/node/component.ts';
-import { directoryThatItsContainerOwns } from '../lib/node/data-directory.ts';
-import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases.ts';
-import { proverDatabaseIsThere } from '../lib/node/prover-database.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import { cpuShares } from '../lib/resource/cpu-shares.ts';
-import { role } from '../lib/resource/role.ts';
+import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
+import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
+import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
+import { component } from '../lib/node/render/component.ts';
 
 /** The chain state's database server, which keeps the prover's hash store as well. */
 export default role<Variables>('state-db', async (context) => {

@@ -1,9 +1,9 @@
-import { component } from '../lib/node/component.ts';
-import { stateDatabase } from '../lib/node/databases.ts';
-import { noForeignSynchronizer } from '../lib/node/single-sync.ts';
-import { poolDbHasItsLead, staysUp } from '../lib/node/startup.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import { role } from '../lib/resource/role.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import { noForeignSynchronizer } from '../lib/node/chain/single-sync.ts';
+import { stateDatabase } from '../lib/node/databases/databases.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
+import { component } from '../lib/node/render/component.ts';
+import { poolDbHasItsLead, staysUp } from '../lib/node/server/startup.ts';
 
 /** Fills the state database from the trusted sequencer and layer 1. There is one of it: two would corrupt the database. */
 export default role<Variables>('sync', async (context) => {

@@ -1,13 +1,13 @@
-import type { Reader } from '../lib/host/host.ts';
-import { chronySources, clockIsSynchronised, withoutDistributionServers } from '../lib/node/chrony.ts';
-import type { Variables } from '../lib/node/variables.ts';
-import { directory } from '../lib/resource/directory.ts';
-import { file } from '../lib/resource/file.ts';
-import { packages } from '../lib/resource/packages.ts';
-import { ok, type Resource } from '../lib/resource/resource.ts';
-import { role } from '../lib/resource/role.ts';
-import { service } from '../lib/resource/service.ts';
-import { timezone } from '../lib/resource/timezone.ts';
+import type { Reader } from '../lib/engine/host/host.ts';
+import { directory } from '../lib/engine/resource/file/directory.ts';
+import { file } from '../lib/engine/resource/file/file.ts';
+import { ok, type Resource } from '../lib/engine/resource/resource.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import { packages } from '../lib/engine/resource/system/packages.ts';
+import { service } from '../lib/engine/resource/system/service.ts';
+import { timezone } from '../lib/engine/resource/system/timezone.ts';
+import type { Variables } from '../lib/node/inventory/variables.ts';
+import { chronySources, clockIsSynchronised, withoutDistributionServers } from '../lib/node/server/chrony.ts';
 
 const sources = '/etc/chrony/sources.d/deployment.sources';
 const dropIns = '/etc/systemd/system/chrony.service.d';

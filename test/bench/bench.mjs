@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { argumentsOf } from '../../lib/arguments.mjs';
+import { argumentsOf } from '../../lib/start/arguments.mjs';
 import '../typescript.mjs';
 
 const { help, parseOptions } = await import('./options.ts');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { quote } from '../../lib/host/quote.ts';
+import { quote } from '../../lib/engine/host/quote.ts';
 import type { Workload } from './workload.ts';
 
 /** The end of a here document: stands on no line of the workload. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env zx
 // Measures how long pg_restore takes with several jobs beside one, on a PostgreSQL of its own (docs/benchmarks.md).
 import { parseArgs } from 'node:util';
-import { argumentsOf } from '../../lib/arguments.mjs';
+import { argumentsOf } from '../../lib/start/arguments.mjs';
 import '../typescript.mjs';
 
 const { measureRestore, saveRestore } = await import('./restore.ts');

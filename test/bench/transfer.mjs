@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
 // Measures how a large file is fetched: plain curl beside what a download runs on a host (docs/benchmarks.md).
-import { argumentsOf } from '../../lib/arguments.mjs';
+import { argumentsOf } from '../../lib/start/arguments.mjs';
 import '../typescript.mjs';
 
 const { measureTransfers } = await import('./transfer.ts');

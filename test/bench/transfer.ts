@@ -5,7 +5,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { downloadScript } from '../../lib/resource/download-script.ts';
+import { downloadScript } from '../../lib/engine/resource/download/download-script.ts';
 import { installMissing } from '../install-missing.ts';
 import { machine, putSection, spread } from './page.ts';
 import { block } from './transfer-server.mjs';

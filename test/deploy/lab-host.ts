@@ -1,5 +1,5 @@
 import { $ } from 'zx';
-import { indexes } from '../../lib/node/testdata/specification/indexes.ts';
+import { indexes } from '../../lib/node/render/testdata/specification/indexes.ts';
 
 /** The hosts of the embedded lab. */
 export const labHosts = ['db-1', 'rpc-1', 'rpc-2'] as const;

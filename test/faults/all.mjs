@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'zx';
 import { projectRoot } from '../../lab/layout.mjs';
-import { argumentsOf } from '../../lib/arguments.mjs';
+import { argumentsOf } from '../../lib/start/arguments.mjs';
 import { withResults } from './results-page.mjs';
 
 const page = join(projectRoot, 'docs/reliability.md');

@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exitCode } from '../../lib/problem.ts';
+import { exitCode } from '../../lib/engine/problem/problem.ts';
 import { startSshd } from '../ssh/sshd.ts';
 import { checkDeployment } from './check-deployment.ts';
 import { installForLightHosts, type LightHost, type LightHostOptions, startLightHost } from './light-host.ts';

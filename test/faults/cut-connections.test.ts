@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exitCode } from '../../lib/problem.ts';
+import { exitCode } from '../../lib/engine/problem/problem.ts';
 import { freePort } from '../ssh/sshd.ts';
 import { installForLightHosts, type LightHost, type LightHostOptions, startLightHost } from './light-host.ts';
 import { measured } from './measured.ts';

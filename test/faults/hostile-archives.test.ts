@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readDumpHeader } from '../../lib/node/dump.ts';
-import { generations } from '../../lib/node/generation.ts';
-import { genesisFaults } from '../../lib/node/genesis.ts';
-import { archiveProblems } from '../../lib/node/snapshot.ts';
+import { genesisFaults } from '../../lib/node/chain/genesis.ts';
+import { generations } from '../../lib/node/inventory/generation.ts';
+import { readDumpHeader } from '../../lib/node/snapshot/dump.ts';
+import { archiveProblems } from '../../lib/node/snapshot/snapshot.ts';
 import { takenOrRefused } from './outcome.ts';
 import { seed } from './seed.ts';
 
-const dump = (name: string) => readFileSync(new URL(`../../lib/node/testdata/${name}.dump`, import.meta.url));
+const dump = (name: string) => readFileSync(new URL(`../../lib/node/snapshot/testdata/${name}.dump`, import.meta.url));
 const wanted = { ...generations.current, chainId: 55555 };
 
 const address = (i: number) => `0x${i.toString(16).padStart(40, '0')}`;

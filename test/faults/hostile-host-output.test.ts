@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { linesOf } from '../../lib/cli/lines.ts';
-import { asLogin } from '../../lib/host/become.ts';
-import { parseBlockDevices } from '../../lib/host/block-devices.ts';
-import { type Connection, ConnectionLost, connect, connectionOver } from '../../lib/host/connection.ts';
-import { parseCpu } from '../../lib/host/cpu.ts';
-import { readFrames } from '../../lib/host/frame.ts';
-import { gatherFacts, parseRelease } from '../../lib/host/gather-facts.ts';
-import { parseMounts } from '../../lib/host/mounts.ts';
-import { createReader } from '../../lib/host/reader.ts';
-import { mostOutput } from '../../lib/host/watch.ts';
-import { thisMachine } from '../../lib/inventory/testing.ts';
-import { blockAt, blockNumber } from '../../lib/node/chain.ts';
+import { type Connection, ConnectionLost, connect, connectionOver } from '../../lib/engine/host/connection.ts';
+import { parseBlockDevices } from '../../lib/engine/host/facts/block-devices.ts';
+import { parseCpu } from '../../lib/engine/host/facts/cpu.ts';
+import { gatherFacts, parseRelease } from '../../lib/engine/host/facts/gather-facts.ts';
+import { parseMounts } from '../../lib/engine/host/facts/mounts.ts';
+import { createReader } from '../../lib/engine/host/reader.ts';
+import { readFrames } from '../../lib/engine/host/reads/frame.ts';
+import { asLogin } from '../../lib/engine/host/transport/become.ts';
+import { mostOutput } from '../../lib/engine/host/transport/watch.ts';
+import { thisMachine } from '../../lib/engine/inventory/testing/this-machine.ts';
+import { linesOf } from '../../lib/engine/output/lines.ts';
+import { blockAt, blockNumber } from '../../lib/node/chain/chain.ts';
 import { seed } from './seed.ts';
 
 const marks = [

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, parseDocument } from 'yaml';
-import { loadDeployment } from '../../lib/node/inventory.ts';
-import { filesOf, renderFiles } from '../../lib/node/render-files.ts';
+import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
+import { filesOf, renderFiles } from '../../lib/node/render/render-files.ts';
 import { takenOrRefused } from './outcome.ts';
 import { inEveryForm, seed } from './seed.ts';
 

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseOptions, parseSet, runOptions } from '../../lib/cli/options.ts';
-import { reportCommand } from '../../lib/cli/report.ts';
-import { selectHosts } from '../../lib/inventory/pattern.ts';
-import { thisMachine } from '../../lib/inventory/testing.ts';
-import { recordName, safeName } from '../../lib/report/record-name.ts';
-import { privateTarget } from '../../lib/secret/private-output.ts';
+import { parseOptions, parseSet, runOptions } from '../../lib/commands/playbook/options.ts';
+import { reportCommand } from '../../lib/commands/report/command.ts';
+import { privateTarget } from '../../lib/engine/file/private-output.ts';
+import { selectHosts } from '../../lib/engine/inventory/pattern.ts';
+import { thisMachine } from '../../lib/engine/inventory/testing/this-machine.ts';
+import { recordName, safeName } from '../../lib/engine/report/record-name.ts';
 import { takenOrRefused } from './outcome.ts';
 import { seed } from './seed.ts';
 

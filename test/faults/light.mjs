@@ -2,18 +2,18 @@
 // A playbook for light hosts: a few files, and one task that takes as long as the inventory says to look at and to do.
 import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { argumentsOf } from '../../lib/arguments.mjs';
+import { argumentsOf } from '../../lib/start/arguments.mjs';
 import '../typescript.mjs';
 
-const { main } = await import('../../lib/cli/main.ts');
-const { loadInventory } = await import('../../lib/inventory/load.ts');
-const { directory } = await import('../../lib/resource/directory.ts');
-const { file } = await import('../../lib/resource/file.ts');
-const { line } = await import('../../lib/resource/line.ts');
-const { drift, ok, task } = await import('../../lib/resource/resource.ts');
-const { role } = await import('../../lib/resource/role.ts');
-const { openSession } = await import('../../lib/run/open-session.ts');
-const { play, playbook } = await import('../../lib/run/playbook.ts');
+const { main } = await import('../../lib/commands/playbook/command.ts');
+const { loadInventory } = await import('../../lib/engine/inventory/load.ts');
+const { directory } = await import('../../lib/engine/resource/file/directory.ts');
+const { file } = await import('../../lib/engine/resource/file/file.ts');
+const { line } = await import('../../lib/engine/resource/file/line.ts');
+const { drift, ok, task } = await import('../../lib/engine/resource/resource.ts');
+const { role } = await import('../../lib/engine/resource/role.ts');
+const { openSession } = await import('../../lib/engine/run/open-session.ts');
+const { play, playbook } = await import('../../lib/engine/run/playbook.ts');
 
 const variables = z.strictObject({
   look_seconds: z.number().default(0),
@@ -25,7 +25,7 @@ const variables = z.strictObject({
 
 const files = role(
   'files',
-  /** @param {import('../../lib/resource/role.ts').Context<Variables>} context */ ({ vars }) => [
+  /** @param {import('../../lib/engine/resource/role.ts').Context<Variables>} context */ ({ vars }) => [
     directory('/etc/light/node').mode(0o750),
     file('/etc/light/node/grüße.conf').content('Gruß = "schön"\n'),
     line('/etc/list', 'two'),
@@ -35,7 +35,7 @@ const files = role(
 
 const work = role(
   'work',
-  /** @param {import('../../lib/resource/role.ts').Context<Variables>} context */ ({ vars }) => [
+  /** @param {import('../../lib/engine/resource/role.ts').Context<Variables>} context */ ({ vars }) => [
     task('work is done', {
       check: async (host) => {
         if (vars.look_seconds > 0) await host.$`sleep ${vars.look_seconds}`;

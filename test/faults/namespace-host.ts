@@ -2,11 +2,11 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { asLogin } from '../../lib/host/become.ts';
-import { connectionOver } from '../../lib/host/connection.ts';
-import type { Writer } from '../../lib/host/host.ts';
-import type { Transport } from '../../lib/host/transport.ts';
-import { createWriter } from '../../lib/host/writer.ts';
+import { connectionOver } from '../../lib/engine/host/connection.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { asLogin } from '../../lib/engine/host/transport/become.ts';
+import type { Transport } from '../../lib/engine/host/transport/transport.ts';
+import { createWriter } from '../../lib/engine/host/writer.ts';
 
 /** The program whose run shows that text was taken for a command. */
 export const canary = 'rpc-canary';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { describeError } from '../../lib/cli/describe-error.ts';
-import { Problem, Problems } from '../../lib/problem.ts';
+import { describeError } from '../../lib/engine/output/describe-error.ts';
+import { Problem, Problems } from '../../lib/engine/problem/problem.ts';
 
 /** How long anything hostile may keep us. A second or two are ample, but other tests may have the processor. Milliseconds. */
 const patience = 20_000;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Writer } from '../../lib/host/host.ts';
-import type { Difference, Resource } from '../../lib/resource/resource.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import type { Difference, Resource } from '../../lib/engine/resource/resource.ts';
 
 /**
  * What the engine does with a resource that is not as it should be: look, change, look again.

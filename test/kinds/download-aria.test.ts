@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { downloadScript } from '../../lib/resource/download-script.ts';
+import { downloadScript } from '../../lib/engine/resource/download/download-script.ts';
 import { installMissing } from '../install-missing.ts';
 import { contentOf, startFaultyFileServer } from './faulty-file-server.ts';
 

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../lib/host/host.ts';
-import { download } from '../../lib/resource/download.ts';
-import { packages } from '../../lib/resource/packages.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { download } from '../../lib/engine/resource/download/download.ts';
+import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 

@@ -3,10 +3,10 @@ import { beforeAll, expect, test } from 'vitest';
 import { quietly } from '../../lab/docker.mjs';
 import { network, outside } from '../../lab/layout.mjs';
 import { answers } from '../../lab/reach.mjs';
-import type { Writer } from '../../lib/host/host.ts';
-import { jsonFile } from '../../lib/resource/json-file.ts';
-import { packages } from '../../lib/resource/packages.ts';
-import { packetFilter } from '../../lib/resource/packet-filter.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
+import { packetFilter } from '../../lib/engine/resource/network/packet-filter.ts';
+import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { converge } from './converge.ts';
 import { type ScratchHost, scratchHost } from './scratch.ts';
 

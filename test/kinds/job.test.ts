@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Reader, Writer } from '../../lib/host/host.ts';
-import { begun, job, runInUnit } from '../../lib/resource/job.ts';
-import { drift, ok } from '../../lib/resource/resource.ts';
+import type { Reader, Writer } from '../../lib/engine/host/host.ts';
+import { begun, job, runInUnit } from '../../lib/engine/resource/job/job.ts';
+import { drift, ok } from '../../lib/engine/resource/resource.ts';
 import { scratchHost } from './scratch.ts';
 
 let host: Writer;

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../lib/host/host.ts';
-import { mount } from '../../lib/resource/mount.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { mount } from '../../lib/engine/resource/disk/mount.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Writer } from '../../lib/host/host.ts';
-import { packages } from '../../lib/resource/packages.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 

@@ -1,14 +1,14 @@
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { quote } from '../../lib/host/quote.ts';
-import { parseIpNetwork } from '../../lib/resource/ip-network.ts';
+import { quote } from '../../lib/engine/host/quote.ts';
+import { parseIpNetwork } from '../../lib/engine/resource/network/ip-network.ts';
 import {
   type PortGroup,
   packetFilterChains,
   packetFilterDifferences,
   restoreLines,
-} from '../../lib/resource/packet-filter-rules.ts';
+} from '../../lib/engine/resource/network/packet-filter-rules.ts';
 import { type Namespaces, namespaces } from './namespaces.ts';
 
 // Real packets through the real rules, with no Docker engine and no lab: a host in the middle of namespaces, with the rules that an

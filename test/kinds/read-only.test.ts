@@ -1,32 +1,32 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import type { Writer } from '../../lib/host/host.ts';
-import { formattedDisk } from '../../lib/resource/blank-disk.ts';
-import { composeService } from '../../lib/resource/compose-service.ts';
-import { secretContent } from '../../lib/resource/content.ts';
-import { cpuShares } from '../../lib/resource/cpu-shares.ts';
-import { directory } from '../../lib/resource/directory.ts';
-import { dockerImage } from '../../lib/resource/docker-image.ts';
-import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from '../../lib/resource/docker-root.ts';
-import { download } from '../../lib/resource/download.ts';
-import { eventually } from '../../lib/resource/eventually.ts';
-import { file } from '../../lib/resource/file.ts';
-import { httpExpectation } from '../../lib/resource/http.ts';
-import { job } from '../../lib/resource/job.ts';
-import { jsonFile } from '../../lib/resource/json-file.ts';
-import { jsonRpc } from '../../lib/resource/json-rpc.ts';
-import { line } from '../../lib/resource/line.ts';
-import { containerListens } from '../../lib/resource/listening.ts';
-import { mount } from '../../lib/resource/mount.ts';
-import { packages } from '../../lib/resource/packages.ts';
-import { packetFilter } from '../../lib/resource/packet-filter.ts';
-import { postgresIndex } from '../../lib/resource/postgres.ts';
-import { drift, ok, type Resource, type Verdict } from '../../lib/resource/resource.ts';
-import { schedule } from '../../lib/resource/schedule.ts';
-import { service } from '../../lib/resource/service.ts';
-import { timezone } from '../../lib/resource/timezone.ts';
-import { previewOf } from '../../lib/run/preview.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { formattedDisk } from '../../lib/engine/resource/disk/blank-disk.ts';
+import { mount } from '../../lib/engine/resource/disk/mount.ts';
+import { composeService } from '../../lib/engine/resource/docker/compose-service.ts';
+import { cpuShares } from '../../lib/engine/resource/docker/cpu-shares.ts';
+import { dockerImage } from '../../lib/engine/resource/docker/docker-image.ts';
+import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from '../../lib/engine/resource/docker/docker-root.ts';
+import { download } from '../../lib/engine/resource/download/download.ts';
+import { secretContent } from '../../lib/engine/resource/file/content.ts';
+import { directory } from '../../lib/engine/resource/file/directory.ts';
+import { file } from '../../lib/engine/resource/file/file.ts';
+import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
+import { line } from '../../lib/engine/resource/file/line.ts';
+import { eventually } from '../../lib/engine/resource/job/eventually.ts';
+import { job } from '../../lib/engine/resource/job/job.ts';
+import { httpExpectation } from '../../lib/engine/resource/network/http.ts';
+import { containerListens } from '../../lib/engine/resource/network/listening.ts';
+import { packetFilter } from '../../lib/engine/resource/network/packet-filter.ts';
+import { drift, ok, type Resource, type Verdict } from '../../lib/engine/resource/resource.ts';
+import { packages } from '../../lib/engine/resource/system/packages.ts';
+import { schedule } from '../../lib/engine/resource/system/schedule.ts';
+import { service } from '../../lib/engine/resource/system/service.ts';
+import { timezone } from '../../lib/engine/resource/system/timezone.ts';
+import { previewOf } from '../../lib/engine/run/preview.ts';
+import { jsonRpc } from '../../lib/node/chain/json-rpc.ts';
+import { postgresIndex } from '../../lib/node/databases/postgres.ts';
 import { changesBetween, listing } from './listing.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -136,8 +136,10 @@ async function changesByLooking(): Promise<{ changes: string[]; verdicts: Verdic
 }
 
 test('no kind is left out', async () => {
-  const folder = join(import.meta.dirname, '../../lib/resource');
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+  const folder = join(import.meta.dirname, '../../lib/engine/resource');
+  const files = (await readdir(folder, { recursive: true })).filter(
+    (name) => /(?<!\.test)\.ts$/.test(name) && !name.includes('testing/'),
+  );
   const looks = await Promise.all(
     files.map(async (name) =>
       /\bcheck(\(host|:| =)|\bhost\.\$/.test(await readFile(join(folder, name), 'utf8')) ? [name] : [],
@@ -148,6 +150,7 @@ test('no kind is left out', async () => {
   expect(
     looks
       .flat()
+      .map((name) => basename(name))
       .filter((name) => !parts.includes(name))
       .sort(),
   ).toEqual(Object.keys(kinds('/dev/null')).sort());

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Writer } from '../../lib/host/host.ts';
-import { schedule } from '../../lib/resource/schedule.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { schedule } from '../../lib/engine/resource/system/schedule.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 

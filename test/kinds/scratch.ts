@@ -4,9 +4,9 @@ import { ensureClientKey, identityFile, knownHostsFile } from '../../lab/keys.mj
 import { withLock } from '../../lab/lock.mjs';
 import { waitForHost } from '../../lab/reach.mjs';
 import { labUp } from '../../lab/up.mjs';
-import { type Connection, connect } from '../../lib/host/connection.ts';
-import type { Writer } from '../../lib/host/host.ts';
-import { createWriter } from '../../lib/host/writer.ts';
+import { type Connection, connect } from '../../lib/engine/host/connection.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { createWriter } from '../../lib/engine/host/writer.ts';
 
 /** Servers of the lab's making beside its own three; several, as tests may be run by more than one process. */
 const places = Array.from({ length: 9 }, (_, at) => ({

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../lib/host/host.ts';
-import { service } from '../../lib/resource/service.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { service } from '../../lib/engine/resource/system/service.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Writer } from '../../lib/host/host.ts';
-import { timezone } from '../../lib/resource/timezone.ts';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { timezone } from '../../lib/engine/resource/system/timezone.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 

@@ -2,9 +2,9 @@ import { inflateSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { $ } from 'zx';
-import { reportHtml } from '../../lib/report/report-html.ts';
-import { checkRun, failedRun, hostileRun, killedRun, largeRun } from '../../lib/report/testdata/runs.ts';
-import { recorded } from '../../lib/report/testdata/told.ts';
+import { reportHtml } from '../../lib/engine/report/report-html.ts';
+import { checkRun, failedRun, hostileRun, killedRun, largeRun } from '../../lib/engine/report/testdata/runs.ts';
+import { recorded } from '../../lib/engine/report/testdata/told.ts';
 import { open, startBrowser } from './browser.ts';
 
 let browser: Browser;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runOptions } from '../../lib/cli/options.ts';
-import { statusOptions } from '../../lib/cli/status/options.ts';
+import { runOptions } from '../../lib/commands/playbook/options.ts';
+import { statusOptions } from '../../lib/commands/status/options.ts';
 import { install, Terminal } from './tmux.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -4,8 +4,8 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Progress } from '../../lib/host/host.ts';
-import type { HostSummary, Outcome, RunEvent } from '../../lib/run/events.ts';
+import type { Progress } from '../../lib/engine/host/host.ts';
+import type { HostSummary, Outcome, RunEvent } from '../../lib/engine/run/events.ts';
 import { Terminal } from './tmux.ts';
 
 const none = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };

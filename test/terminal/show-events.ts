@@ -1,7 +1,7 @@
 // Shows the events of a run that come through a socket, as a playbook on a terminal does: node show-events.ts SOCKET [--quiet]
 import { createConnection } from 'node:net';
 import { createInterface } from 'node:readline';
-import { liveOutput } from '../../lib/cli/live/live.ts';
+import { liveOutput } from '../../lib/engine/output/live/live.ts';
 
 const [, , path = '', ...words] = process.argv;
 const listen = liveOutput(process.stdout, {

@@ -1,21 +1,21 @@
 #!/usr/bin/env zx
 // A playbook on this machine that changes one directory, slowly: SLOW_DIRECTORY.
-import { argumentsOf } from '../../lib/arguments.mjs';
+import { argumentsOf } from '../../lib/start/arguments.mjs';
 import '../typescript.mjs';
 
-const { main } = await import('../../lib/cli/main.ts');
-const { thisMachine } = await import('../../lib/inventory/testing.ts');
-const { pause } = await import('../../lib/resource/pause.ts');
-const { drift, ok, task } = await import('../../lib/resource/resource.ts');
-const { role } = await import('../../lib/resource/role.ts');
-const { openSession } = await import('../../lib/run/open-session.ts');
-const { play, playbook } = await import('../../lib/run/playbook.ts');
+const { main } = await import('../../lib/commands/playbook/command.ts');
+const { thisMachine } = await import('../../lib/engine/inventory/testing/this-machine.ts');
+const { pause } = await import('../../lib/engine/resource/job/pause.ts');
+const { drift, ok, task } = await import('../../lib/engine/resource/resource.ts');
+const { role } = await import('../../lib/engine/resource/role.ts');
+const { openSession } = await import('../../lib/engine/run/open-session.ts');
+const { play, playbook } = await import('../../lib/engine/run/playbook.ts');
 
 const directory = process.env.SLOW_DIRECTORY ?? '';
 
 /**
  * @param {string} name
- * @param {(host: import('../../lib/host/host.ts').Writer) => Promise<unknown>} work
+ * @param {(host: import('../../lib/engine/host/host.ts').Writer) => Promise<unknown>} work
  */
 function made(name, work) {
   const path = `${directory}/${name}`;

@@ -70,12 +70,16 @@ export function isSaid({ file, pieces }: Words, tests: readonly TestWords[]): bo
   return tests.some((test) => isNear(test.file, file) && inOrder.test(test.whole));
 }
 
-/** In the same folder, or named after the file or one of its folders. */
+/** In the same room, or named after the file or one of its folders. */
 function isNear(test: string, file: string): boolean {
-  const folder = (path: string) => path.slice(0, path.lastIndexOf('/'));
+  const room = (path: string) =>
+    path
+      .split('/')
+      .slice(0, path.startsWith('lib/engine/') ? 3 : 2)
+      .join('/');
   const name = /([^/]+)\.test\.\w+$/.exec(test)?.[1] ?? '';
   return (
-    folder(test) === folder(file) ||
+    room(test) === room(file) ||
     file
       .replace(/\.\w+$/, '')
       .split('/')

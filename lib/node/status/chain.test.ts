@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toldHost } from '../../resource/told-host.ts';
+import { toldHost } from '../../engine/resource/testing/told-host.ts';
 import { type ChainSource, compare, jsonRpcChain, stateChain } from './chain.ts';
 import type { Block, Head } from './status.ts';
 

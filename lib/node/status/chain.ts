@@ -1,6 +1,6 @@
-import type { Reader, SqlTarget } from '../../host/host.ts';
-import { type Answer, batchNumber, blockAt } from '../chain.ts';
-import { shownAddress } from '../reachable.ts';
+import type { Reader, SqlTarget } from '../../engine/host/host.ts';
+import { type Answer, batchNumber, blockAt } from '../chain/chain.ts';
+import { shownAddress } from '../chain/reachable.ts';
 import type { Block, Comparison, Head } from './status.ts';
 
 /** Somewhere that knows a chain's blocks. */

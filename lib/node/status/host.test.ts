@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadDeployment } from '../inventory.ts';
-import { labDeployment } from '../testdata/lab-deployment.ts';
+import { loadDeployment } from '../inventory/inventory.ts';
+import { labDeployment } from '../testing/lab-deployment.ts';
 import { watchedHost } from './host.ts';
 
 const limits = { staleAfter: 300, mostBehind: 20 };

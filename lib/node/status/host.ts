@@ -1,9 +1,9 @@
-import { type Connection, ConnectionLost, connect } from '../../host/connection.ts';
-import { createReader } from '../../host/reader.ts';
-import type { InventoryHost } from '../../inventory/inventory.ts';
-import type { Secret } from '../../secret/secret.ts';
-import { type RenderContext, renderHost } from '../render.ts';
-import type { Variables } from '../variables.ts';
+import { type Connection, ConnectionLost, connect } from '../../engine/host/connection.ts';
+import { createReader } from '../../engine/host/reader.ts';
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import type { Secret } from '../../engine/secret/secret.ts';
+import type { Variables } from '../inventory/variables.ts';
+import { type RenderContext, renderHost } from '../render/render.ts';
 import { judge, standingOf } from './judge.ts';
 import { lookAt } from './look.ts';
 import type { Expected, Finding, Limits, Seen, Standing } from './status.ts';

@@ -1,4 +1,4 @@
-import type { Reader } from '../../host/host.ts';
+import type { Reader } from '../../engine/host/host.ts';
 import type { LogSeen } from './status.ts';
 
 /** A halted synchronizer says so every few seconds, for ever. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Reader, Shell, Word } from '../../host/host.ts';
-import { Output } from '../../host/output.ts';
-import { loadDeployment } from '../inventory.ts';
-import { labDeployment } from '../testdata/lab-deployment.ts';
+import type { Reader, Shell, Word } from '../../engine/host/host.ts';
+import { Output } from '../../engine/host/output.ts';
+import { loadDeployment } from '../inventory/inventory.ts';
+import { labDeployment } from '../testing/lab-deployment.ts';
 import { clockSeen, lookAt } from './look.ts';
 
 /** A host on which nothing answers, that tells what it was asked. */

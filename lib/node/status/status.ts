@@ -1,5 +1,5 @@
-import type { Answer } from '../chain.ts';
-import type { ServiceName } from '../render.ts';
+import type { Answer } from '../chain/chain.ts';
+import type { ServiceName } from '../render/render.ts';
 
 /** A block. */
 export interface Block {

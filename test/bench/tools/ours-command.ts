@@ -1,9 +1,9 @@
 // The workload as a playbook of this project, run as any other: the same command line, inventory, plan and report.
 import { z } from 'zod';
-import { main } from '../../../lib/cli/main.ts';
-import { loadInventory } from '../../../lib/inventory/load.ts';
-import { openSession } from '../../../lib/run/open-session.ts';
-import { play, playbook } from '../../../lib/run/playbook.ts';
+import { main } from '../../../lib/commands/playbook/command.ts';
+import { loadInventory } from '../../../lib/engine/inventory/load.ts';
+import { openSession } from '../../../lib/engine/run/open-session.ts';
+import { play, playbook } from '../../../lib/engine/run/playbook.ts';
 import workloadRole from './ours-role.ts';
 
 /** @param args what follows the script's name on the command line */

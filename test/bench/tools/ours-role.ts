@@ -1,12 +1,12 @@
-import type { Reader } from '../../../lib/host/host.ts';
-import { directory } from '../../../lib/resource/directory.ts';
-import { file } from '../../../lib/resource/file.ts';
-import { line } from '../../../lib/resource/line.ts';
-import { packages } from '../../../lib/resource/packages.ts';
-import { drift, expectation, ok, type Resource, task } from '../../../lib/resource/resource.ts';
-import { type Context, role } from '../../../lib/resource/role.ts';
-import { service } from '../../../lib/resource/service.ts';
-import { timezone } from '../../../lib/resource/timezone.ts';
+import type { Reader } from '../../../lib/engine/host/host.ts';
+import { directory } from '../../../lib/engine/resource/file/directory.ts';
+import { file } from '../../../lib/engine/resource/file/file.ts';
+import { line } from '../../../lib/engine/resource/file/line.ts';
+import { drift, expectation, ok, type Resource, task } from '../../../lib/engine/resource/resource.ts';
+import { type Context, role } from '../../../lib/engine/resource/role.ts';
+import { packages } from '../../../lib/engine/resource/system/packages.ts';
+import { service } from '../../../lib/engine/resource/system/service.ts';
+import { timezone } from '../../../lib/engine/resource/system/timezone.ts';
 import { type Workload, workload } from '../workload.ts';
 
 /** The workload as a role. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
-import { argumentsOf } from '../../../lib/arguments.mjs';
-import { compiled } from '../../../lib/program/compiled.mjs';
+import { argumentsOf } from '../../../lib/start/arguments.mjs';
+import { compiled } from '../../../lib/start/compiled.mjs';
 
 const entry = 'test/bench/tools/ours-command.ts';
 const { run } = await (await compiled([[entry]]))(entry);

@@ -3,12 +3,12 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync, writ
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Progress } from '../../../lib/host/host.ts';
-import { createReader } from '../../../lib/host/reader.ts';
-import { connectLocally } from '../../../lib/host/testing.ts';
-import { restoreProgress } from '../../../lib/node/restore-progress.ts';
-import { restoreScript } from '../../../lib/node/restore-script.ts';
-import { lookAtStores, type Store } from '../../../lib/node/restored.ts';
+import type { Progress } from '../../../lib/engine/host/host.ts';
+import { createReader } from '../../../lib/engine/host/reader.ts';
+import { connectLocally } from '../../../lib/engine/host/testing/local-connection.ts';
+import { restoreProgress } from '../../../lib/node/snapshot/restore-progress.ts';
+import { restoreScript } from '../../../lib/node/snapshot/restore-script.ts';
+import { lookAtStores, type Store } from '../../../lib/node/snapshot/restored.ts';
 import { type Postgres, startPostgres } from '../../postgres.ts';
 
 let postgres: Postgres;

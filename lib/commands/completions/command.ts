@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { type HelpPage, helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
+import { shared } from '../../engine/command-line/shared-options.ts';
+import { describeError } from '../../engine/output/describe-error.ts';
+import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
+import { runOptions } from '../playbook/options.ts';
+import { renderOptions } from '../render/command.ts';
+import { reportOptions } from '../report/command.ts';
+import { secretsOptions, verbs } from '../secrets/options.ts';
+import { statusOptions } from '../status/options.ts';
+import { bashCompletions } from './bash.ts';
+import type { Completions } from './completions.ts';
+import { zshCompletions } from './zsh.ts';
+
+const shells = { bash: bashCompletions, zsh: zshCompletions } as const;
+const completionsOptions = { help: shared.help } as const;
+
+const page: HelpPage = {
+  command: 'npx zx playbooks/completions.mjs',
+  purpose: 'bash | zsh   prints a script that completes the command lines of the playbooks.',
+  options: completionsOptions,
+  examples: [
+    'bash > ~/.rpc-playbooks.bash    # and in ~/.bashrc: . ~/.rpc-playbooks.bash',
+    'zsh > ~/.zfunc/_rpc_playbooks   # in a folder of $fpath',
+  ],
+  exits: { 0: 'printed', 3: 'bad input' },
+  more: [
+    'Completed are playbooks, options, and the names of inventories, hosts, groups, roles and variables. The script knows the options\nof the version that printed it; all names are looked up anew.',
+  ],
+};
+
+/** What the command is run with. */
+export interface CompletionsSurroundings {
+  /** Where the project is. */
+  readonly root: string;
+  say(text: string): void;
+  complain(line: string): void;
+}
+
+/** Runs the command. @param args what follows the script's name */
+export function completionsCommand(
+  args: readonly string[],
+  { root, say, complain }: CompletionsSurroundings,
+): ExitCode {
+  try {
+    const names = Object.keys(shells);
+    const { given, words } = parseCommandLine(args, completionsOptions, names);
+    if (given.help) {
+      say(helpText(page).trimEnd());
+      return exitCode.converged;
+    }
+    const [shell] = words;
+    if (shell === undefined) throw new Problem('no shell is named', { hint: `one of ${names.join(', ')}` });
+    say(shells[shell as keyof typeof shells](completionsOf(root)).trimEnd());
+    return exitCode.converged;
+  } catch (error) {
+    complain(describeError(error));
+    return error instanceof Problem ? error.code : exitCode.failed;
+  }
+}
+
+function completionsOf(root: string): Completions {
+  return {
+    root,
+    commands: {
+      render: { options: renderOptions },
+      status: { options: statusOptions },
+      secrets: { options: secretsOptions, words: Object.keys(verbs) },
+      report: { options: reportOptions, words: 'file' },
+      completions: { options: completionsOptions, words: Object.keys(shells) },
+    },
+    run: { options: runOptions },
+    variables: variablesIn(JSON.parse(readFileSync(`${root}/inventory/schema.json`, 'utf8')).definitions.variables),
+  };
+}
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+/** Names of all variables that hold no others. */
+function variablesIn({ properties = {} }: Schema, path: readonly string[] = []): string[] {
+  return Object.entries(properties).flatMap(([name, inner]) => {
+    const own = [...path, name];
+    return inner.properties ? variablesIn(inner, own) : [own.join('.')];
+  });
+}

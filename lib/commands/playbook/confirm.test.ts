@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { plainOutput } from '../../engine/output/plain.ts';
+import { plainStyle as style } from '../../engine/output/testing/plain-style.ts';
+import type { Planned } from '../../engine/run/plan.ts';
+import { asking, confirmEachOn, confirmPlan } from './confirm.ts';
+
+const task = (resource: string, outcome: Planned['outcome'], more: Partial<Planned> = {}): Planned => ({
+  step: { host: 'rpc-1', play: 'p', role: 'docker', resource },
+  outcome,
+  differences: [],
+  note: undefined,
+  error: undefined,
+  commands: [],
+  predicted: false,
+  ...more,
+});
+
+async function confirmed(answer: string) {
+  const said: string[] = [];
+  const plans = [
+    {
+      host: 'rpc-1',
+      tasks: [
+        task('a', 'pending', {
+          differences: [{ what: 'mode', was: '0644', wanted: '0600' }],
+          commands: ['chmod 600 /a', 'sh -c one\ntwo\nthree'],
+        }),
+        task('b', 'unknown', { note: 'is looked at again after a' }),
+        task('c', 'ok'),
+      ],
+    },
+    { host: 'db-1', tasks: [task('c', 'ok')] },
+  ];
+  const yes = await confirmPlan(
+    plans,
+    style,
+    (line) => said.push(line),
+    async (question) => {
+      said.push(question);
+      return answer;
+    },
+  );
+  return { yes, said };
+}
+
+test('the plan is shown with diffs and commands, and what would be changed is asked about', async () => {
+  const { said } = await confirmed('');
+  expect(said).toEqual([
+    'rpc-1  pending docker: a',
+    'rpc-1    mode: 0644 -> 0600',
+    'rpc-1    $ chmod 600 /a',
+    'rpc-1    $ sh -c one … (2 more lines: --diff)',
+    'rpc-1  unknown docker: b  (is looked at again after a)',
+    '',
+    'rpc-1  1 to change, 1 that follow or cannot be told yet',
+    'make these changes on rpc-1? [y/N] ',
+  ]);
+});
+
+test.each([
+  ['y', true],
+  ['yes', true],
+  ['', false],
+  ['n', false],
+  ['yep', false],
+])('the answer %j', async (answer, expected) => {
+  expect((await confirmed(answer)).yes).toBe(expected);
+});
+
+test('before each change it is asked, until all the rest is allowed', async () => {
+  const answers = ['y', 'a'];
+  const asked: string[] = [];
+  const ask = confirmEachOn(
+    style,
+    () => {},
+    async (question) => {
+      asked.push(question);
+      return answers.shift() ?? 'n';
+    },
+  );
+  const seen = { is: 'drift', differences: [] } as const;
+  const step = task('a', 'pending').step;
+  expect([await ask(step, seen), await ask(step, seen), await ask(step, seen)]).toEqual([true, true, true]);
+  expect(asked).toHaveLength(2);
+  const refusing = confirmEachOn(
+    style,
+    () => {},
+    async () => '',
+  );
+  expect(await refusing(step, seen)).toBe(false);
+});
+
+test('a warning that hosts have in common stands in the plan once, below what is to be done', async () => {
+  const said: string[] = [];
+  const small = (host: string) => {
+    const { step, ...rest } = task('server has 64 CPU cores', 'warning', { note: 'it has 8' });
+    return { host, tasks: [{ ...rest, step: { ...step, host } }] };
+  };
+  const plans = [small('db-1'), { host: 'rpc-1', tasks: [...small('rpc-1').tasks, task('a', 'pending')] }];
+  await confirmPlan(
+    plans,
+    style,
+    (line) => void said.push(line),
+    async () => '',
+  );
+  expect(said.slice(0, 3)).toEqual([
+    'rpc-1  pending docker: a',
+    'db-1, rpc-1  warning docker: server has 64 CPU cores  (it has 8)',
+    '',
+  ]);
+});
+
+test.each([
+  [true, /^rpc-1 +0 +0 .*\n1 host in 1\.0 s\n$/m],
+  [false, /^$/],
+])('after an answer of %s the table of what was done follows only where something was', async (yes, expected) => {
+  let text = '';
+  const { confirm, show } = asking(
+    async () => yes,
+    plainOutput((line) => {
+      text += line;
+    }, style),
+  );
+  expect(await confirm([])).toBe(yes);
+  const counts = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
+  const hosts = [{ host: 'rpc-1', counts, unreachable: false, stopped: undefined, seconds: 1, roundTrips: 1 }];
+  show({ type: 'run-finished', hosts, seconds: 1, interrupted: false });
+  expect(text).toMatch(expected);
+});

@@ -1,0 +1,35 @@
+import { helpText } from '../../engine/command-line/command-line.ts';
+import type { Playbook } from '../../engine/run/playbook.ts';
+import { runOptions } from './options.ts';
+
+/** What the exit codes of a run mean. */
+export const runExits = {
+  0: 'converged; in check mode: nothing to change',
+  1: 'a task failed',
+  2: 'changes are pending: check mode, or the plan was not confirmed',
+  3: 'bad input, nothing was touched',
+  4: 'a host is unreachable',
+  5: 'locked by another run',
+  130: 'interrupted',
+} as const;
+
+/** What `--help` of a playbook prints. */
+export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly string[]): string {
+  const plays = playbook.plays.map(
+    (play) => `  ${play.name} (${play.hosts}): ${play.roles.map((r) => r.name).join(', ')}`,
+  );
+  const role = roleNames[2] ?? roleNames[0] ?? 'NAME';
+  return helpText({
+    command: `npx zx playbooks/${playbook.name}.mjs`,
+    purpose: playbook.purpose,
+    options: runOptions,
+    examples: [
+      '--inventory mainnet --check',
+      '--inventory mainnet',
+      `--inventory mainnet --role ${role} --limit rpc`,
+      "--inventory mainnet --limit 'rpc,!rpc-2' --set verify.attempts=60",
+    ],
+    exits: runExits,
+    more: [['Plays and roles, in order', ...plays].join('\n')],
+  });
+}

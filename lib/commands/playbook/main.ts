@@ -1,0 +1,7 @@
+// What a playbook of this node is made of, and run with.
+
+export { Problem } from '../../engine/problem/problem.ts';
+export { openSession } from '../../engine/run/open-session.ts';
+export { play, playbook } from '../../engine/run/playbook.ts';
+export { loadDeployment } from '../../node/inventory/inventory.ts';
+export { main } from './command.ts';

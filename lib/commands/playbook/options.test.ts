@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest';
+import { helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
+import { parseOptions } from './options.ts';
+
+const roles = ['preflight', 'time-sync', 'docker'];
+
+test('defaults', () => {
+  expect(parseOptions([], roles)).toEqual({
+    inventory: undefined,
+    check: false,
+    limit: undefined,
+    roles: [],
+    skippedRoles: [],
+    startAt: undefined,
+    step: false,
+    set: [],
+    forks: 25,
+    timeout: undefined,
+    listHosts: false,
+    listTasks: false,
+    diff: 'short',
+    out: undefined,
+    plan: undefined,
+    report: undefined,
+    breakLock: false,
+    yes: false,
+    json: false,
+    quiet: false,
+    color: true,
+    identity: undefined,
+    askBecomePass: false,
+    verbose: false,
+    help: false,
+  });
+});
+
+test('a flag does not swallow the word behind it', () => {
+  expect(() => parseOptions(['--check', 'time-sync'], roles)).toThrow('unexpected word "time-sync"');
+});
+
+test.each([
+  [['--chekc'], 'unknown option "--chekc"', 'did you mean --check?'],
+  [['--zzz'], 'unknown option "--zzz"', 'see --help'],
+  [['--constructor'], 'unknown option "--constructor"', 'see --help'],
+  [['--role', 'time-snyc'], 'unknown role "time-snyc"', 'did you mean time-sync?'],
+  [['--skip-role', 'dokcer'], 'unknown role "dokcer"', 'did you mean docker?'],
+  [['--forks', '0'], '--forks 0: must be a whole number from 1 to 9999', undefined],
+  [['--forks', '1e3'], '--forks 1e3: must be a whole number from 1 to 9999', undefined],
+  [['--timeout', '4000'], '--timeout 4000: must be a whole number from 1 to 3600', undefined],
+  [['--limit'], '--limit needs a value', '--limit PATTERN'],
+  [['-q', '-i'], '--inventory needs a value', '--inventory NAME|FILE'],
+  [['-x'], 'unknown option "-x"', 'see --help'],
+  [['-qx'], 'unknown option "-x"', 'see --help'],
+  [['--host', 'rpc-1'], 'unknown option "--host"', 'did you mean --limit?'],
+  [['--dry-run'], 'unknown option "--dry-run"', 'did you mean --check?'],
+  [['-e', 'a=b'], 'unknown option "-e"', 'did you mean --set?'],
+  [['--check=yes'], '--check takes no value', 'write --check alone'],
+  [
+    ['--limit', '--check'],
+    '--limit needs a value, and "--check" looks like an option',
+    '--limit PATTERN; for a value that begins with a dash, --limit=VALUE',
+  ],
+  [['--limit', 'a', '-l', 'b'], '--limit stands here twice', 'keep one of the two'],
+  [['-i', 'a', '--inventory=b'], '--inventory stands here twice', 'keep one of the two'],
+  [['--diff', '--no-diff'], '--diff and --no-diff do not go together', 'leave one of them out'],
+  [['--step', '--check'], '--check and --step do not go together', 'leave one of them out'],
+  [['--out', 'p.json'], '--out saves what check mode would do', 'add --check'],
+  [
+    ['--plan', 'p.json', '--role', 'docker'],
+    '--plan and --role do not go together',
+    'a plan is followed as it was made',
+  ],
+  [['--plan', 'p.json', '--check'], '--plan and --check do not go together', 'a plan is followed as it was made'],
+  [['-q', '-v'], '--quiet and --verbose do not go together', 'leave one of them out'],
+  [['--set', 'ports'], '--set ports: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
+  [['--set', 'a..b=1'], '--set a..b=1: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
+  [['--set', 'x=&a [*a,*a]'], '--set x=&a [*a,*a]: the value is no plain YAML', expect.anything()],
+  [['--set', 'x=!!js/function y'], '--set x=!!js/function y: the value is no plain YAML', expect.anything()],
+  [['--set', `${'a.'.repeat(20000)}b=1`], '--set: a key of 20001 parts is none', undefined],
+  [['--set', 'a={'], '--set a={: the value is no plain YAML', `put it in quotes: --set key='"text"'`],
+])('%j is refused: %s', (args, words, hint) => {
+  expect(() => parseOptions(args, roles)).toThrow(
+    expect.objectContaining({ message: expect.stringContaining(words), hint }),
+  );
+});
+
+test('--role may be repeated, and = works', () => {
+  const options = parseOptions(['--role=docker', '--role', 'preflight', '--inventory=lab', '--forks=3'], roles);
+  expect(options).toMatchObject({ roles: ['docker', 'preflight'], inventory: 'lab', forks: 3 });
+});
+
+test('--set takes values as an inventory does, with = in them too', () => {
+  const { set } = parseOptions(
+    ['--set', 'ports.rpc_http=80', '--set', 'network.l1_rpc_url=http://a/?b=c', '--set=a=true'],
+    roles,
+  );
+  expect(set.map(({ path, value }) => [path.join('.'), value])).toEqual([
+    ['ports.rpc_http', 80],
+    ['network.l1_rpc_url', 'http://a/?b=c'],
+    ['a', true],
+  ]);
+});
+
+test('--diff and --verbose show all, --no-diff nothing', () => {
+  const shown = (...args: string[]) => parseOptions(args, roles).diff;
+  expect([shown(), shown('--diff'), shown('-v'), shown('--no-diff')]).toEqual(['short', 'whole', 'whole', 'none']);
+});
+
+const table = {
+  list: { help: 'show them' },
+  out: { short: 'o', value: 'FILE', help: 'where to\nand more of it' },
+  also: { value: 'X', repeat: true, help: 'again and again' },
+} as const;
+
+test('words without dashes are those that a command knows, and one of them', () => {
+  expect(parseCommandLine(['show', '-o', 'f', '--also', 'a', '--also', 'b'], table, ['show', 'edit'])).toEqual({
+    given: { list: false, out: 'f', also: ['a', 'b'] },
+    words: ['show'],
+  });
+  expect(() => parseCommandLine(['shwo'], table, ['show', 'edit'])).toThrow(
+    expect.objectContaining({ message: 'unexpected word "shwo"', hint: 'did you mean show?' }),
+  );
+  expect(() => parseCommandLine(['show', 'edit'], table, ['show', 'edit'])).toThrow('unexpected word "edit"');
+});
+
+test('help stands in columns', () => {
+  const text = helpText({
+    command: 'npx zx playbooks/x.mjs',
+    purpose: 'does x.',
+    options: table,
+    examples: ['--list', ''],
+    exits: { 0: 'done', 130: 'interrupted' },
+  });
+  expect(text).toBe(`npx zx playbooks/x.mjs does x.
+
+Options
+      --list      show them
+  -o, --out FILE  where to
+                  and more of it
+      --also X    again and again
+
+Examples
+  npx zx playbooks/x.mjs --list
+  npx zx playbooks/x.mjs
+
+Exit codes
+    0  done
+  130  interrupted
+`);
+});

@@ -1,0 +1,204 @@
+import { parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { shared } from '../../engine/command-line/shared-options.ts';
+import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
+import { Problem } from '../../engine/problem/problem.ts';
+import { didYouMean } from '../../engine/text/suggest.ts';
+
+/** How much of what differs is shown: not at all, long new texts in short, or all. */
+export type DiffShown = 'none' | 'short' | 'whole';
+
+/** What an operator may say on the command line of a playbook. */
+export interface Options {
+  /** undefined: the embedded lab. */
+  readonly inventory: string | undefined;
+  readonly check: boolean;
+  readonly limit: string | undefined;
+  /** Empty: all roles. */
+  readonly roles: readonly string[];
+  readonly skippedRoles: readonly string[];
+  /** Title of the resource to begin at. */
+  readonly startAt: string | undefined;
+  /** Ask before each change. */
+  readonly step: boolean;
+  /** Variables laid over the inventory's, in the order given. */
+  readonly set: readonly SetVariable[];
+  readonly forks: number;
+  /** How long a host may take to answer. Seconds. */
+  readonly timeout: number | undefined;
+  readonly listHosts: boolean;
+  readonly listTasks: boolean;
+  readonly diff: DiffShown;
+  /** Where to save the plan of check mode. */
+  readonly out: string | undefined;
+  /** Where to write the run as an HTML page. */
+  readonly report: string | undefined;
+  /** A saved plan to follow. */
+  readonly plan: string | undefined;
+  readonly breakLock: boolean;
+  readonly yes: boolean;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly color: boolean;
+  /** Of whom the file of secrets may be read. */
+  readonly identity: string | undefined;
+  readonly askBecomePass: boolean;
+  readonly verbose: boolean;
+  readonly help: boolean;
+}
+
+/** One `--set KEY=VALUE`. */
+export interface SetVariable {
+  readonly path: readonly string[];
+  readonly value: unknown;
+  /** `KEY=VALUE`, as it was given. */
+  readonly said: string;
+}
+
+/** The options of every playbook, in the order of its help. */
+export const runOptions = {
+  inventory: shared.inventory,
+  check: { help: 'look only: show what would change, change nothing' },
+  limit: shared.limit,
+  role: { value: 'NAME', repeat: true, help: 'this role only (may be repeated)', completes: 'role' },
+  'skip-role': { value: 'NAME', repeat: true, help: 'all roles but this one (may be repeated)', completes: 'role' },
+  'start-at': { value: 'TITLE', help: 'leave out all that comes before this task; --list-tasks shows the titles' },
+  step: { help: 'ask before each change' },
+  set: {
+    value: 'KEY=VALUE',
+    repeat: true,
+    help: "a variable over the inventory's, for every host: --set ports.rpc_http=18123 (may be repeated)",
+  },
+  out: { value: 'FILE', help: 'with --check: save what would be done, for --plan', completes: 'file' },
+  plan: {
+    value: 'FILE',
+    help: 'do what a saved plan says, on its hosts, and refuse where anything has moved since',
+    completes: 'file',
+  },
+  'break-lock': { help: 'take the lock from a run that is dead, or is to stop' },
+  yes: { short: 'y', help: 'change without asking; without a terminal nothing is asked anyway' },
+  diff: { help: 'show all of what differs, long new files too' },
+  'no-diff': { help: 'show only what changes, not how' },
+  'list-hosts': { help: 'name the hosts that would be worked on, and end' },
+  'list-tasks': { help: 'name all tasks of each host in order, and end (asks the hosts)' },
+  forks: shared.forks,
+  timeout: { value: 'SECONDS', help: 'how long a host may take to answer (15)' },
+  identity: shared.identity,
+  'ask-become-pass': shared['ask-become-pass'],
+  report: {
+    value: 'FILE',
+    help: 'write the run as one HTML page; playbooks/report.mjs does it later, too',
+    completes: 'file',
+  },
+  json: shared.json,
+  quiet: { short: 'q', help: 'show problems and the summary only' },
+  verbose: shared.verbose,
+  'no-color': shared['no-color'],
+  help: shared.help,
+} as const;
+
+/** As Ansible's, but five times as many: a host costs one connection here, not a process. */
+const defaultForks = 25;
+
+/** Options of which one says the opposite of the other, or makes it pointless. */
+const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOptions])[] = [
+  ['diff', 'no-diff'],
+  ['quiet', 'verbose'],
+  ['check', 'step'],
+  ['json', 'step'],
+  ['yes', 'step'],
+  ['list-hosts', 'list-tasks'],
+  ['list-hosts', 'json'],
+  ['list-tasks', 'json'],
+  ['list-hosts', 'report'],
+  ['list-tasks', 'report'],
+  ['list-hosts', 'out'],
+  ['list-tasks', 'out'],
+];
+
+/**
+ * Reads a playbook's options, strictly.
+ *
+ * @param args what follows the script's name
+ * @param roleNames the roles of the playbook, for `--role`
+ * @throws Problem for an unknown or misspelt option, a missing or extra word, a role the playbook has not, two that contradict
+ */
+export function parseOptions(args: readonly string[], roleNames: readonly string[]): Options {
+  const { given } = parseCommandLine(args, runOptions);
+  for (const [one, other] of contrary) {
+    if (given[one] && given[other]) {
+      throw new Problem(`--${one} and --${other} do not go together`, { hint: 'leave one of them out' });
+    }
+  }
+  if (given.out !== undefined && !given.check) {
+    throw new Problem('--out saves what check mode would do', { hint: 'add --check' });
+  }
+  for (const fixed of ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step'] as const) {
+    const said = given[fixed];
+    if (
+      given.plan !== undefined &&
+      said !== undefined &&
+      said !== false &&
+      !(Array.isArray(said) && said.length === 0)
+    ) {
+      throw new Problem(`--plan and --${fixed} do not go together`, { hint: 'a plan is followed as it was made' });
+    }
+  }
+  refuseUnknownRoles([...given.role, ...given['skip-role']], roleNames);
+  return {
+    inventory: given.inventory,
+    check: given.check,
+    limit: given.limit,
+    roles: given.role,
+    skippedRoles: given['skip-role'],
+    startAt: given['start-at'],
+    step: given.step,
+    set: given.set.map(parseSet),
+    forks: wholeNumber('--forks', given.forks, 9999) ?? defaultForks,
+    timeout: wholeNumber('--timeout', given.timeout, 3600),
+    listHosts: given['list-hosts'],
+    listTasks: given['list-tasks'],
+    diff: given['no-diff'] ? 'none' : given.diff || given.verbose ? 'whole' : 'short',
+    out: given.out,
+    plan: given.plan,
+    report: given.report,
+    breakLock: given['break-lock'],
+    yes: given.yes,
+    json: given.json,
+    quiet: given.quiet,
+    color: !given['no-color'],
+    identity: given.identity,
+    askBecomePass: given['ask-become-pass'],
+    verbose: given.verbose,
+    help: given.help,
+  };
+}
+
+/** No variable lies deeper. */
+const deepest = 20;
+
+/** @throws Problem for a role that the playbook has not */
+export function refuseUnknownRoles(roles: readonly string[], known: readonly string[]): void {
+  const role = roles.find((each) => !known.includes(each));
+  if (role !== undefined) throw new Problem(`unknown role "${role}"`, { hint: didYouMean(role, known) });
+}
+
+/**
+ * Reads a `KEY=VALUE`. The value is YAML, as in an inventory: the schema then says whether it is of the right type.
+ *
+ * @throws Problem where it is none
+ */
+export function parseSet(said: string): SetVariable {
+  const [, key = '', value = ''] = /^([^=]*)=([\s\S]*)$/.exec(said) ?? [];
+  const path = key.split('.');
+  if (path.some((part) => part === '')) {
+    throw new Problem(`--set ${said}: must be KEY=VALUE`, { hint: 'such as --set ports.rpc_http=18123' });
+  }
+  if (path.length > deepest) throw new Problem(`--set: a key of ${path.length} parts is none`);
+  try {
+    const [document, second] = yamlDocuments(value, {});
+    if (second || document.errors.length > 0 || document.warnings.length > 0) throw new Error('no plain YAML');
+    return { path, value: document.toJS({ maxAliasCount: 0 }) as unknown, said };
+  } catch {
+    throw new Problem(`--set ${said}: the value is no plain YAML`, { hint: 'put it in quotes: --set key=\'"text"\'' });
+  }
+}

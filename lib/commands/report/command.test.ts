@@ -1,0 +1,117 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
+import { checkRun, failedRun, killedRun } from '../../engine/report/testdata/runs.ts';
+import { recordText } from '../../engine/report/testdata/told.ts';
+import { reportCommand } from './command.ts';
+
+function records() {
+  const folder = temporaryDirectory();
+  const save = (name: string, text: string) => writeFileSync(join(folder, `${name}.ndjson`), text);
+  save('20241121T164235Z-lab', recordText(failedRun()));
+  save('20241122T000000Z-lab', recordText(killedRun()).slice(0, -9));
+  save('20241123T000000Z-mainnet', recordText(checkRun()));
+  return folder;
+}
+
+function run(folder: string, ...args: string[]) {
+  const said: string[] = [];
+  const complained: string[] = [];
+  const code = reportCommand(args, {
+    folder,
+    say: (line) => said.push(line),
+    complain: (line) => complained.push(line),
+  });
+  return { code, said, complained };
+}
+
+test('the newest run is written beside its record, for this user alone, over an older report too', () => {
+  const folder = records();
+  const out = join(folder, '20241123T000000Z-mainnet.html');
+  writeFileSync(out, 'older');
+  chmodSync(out, 0o644);
+  expect(run(folder)).toEqual({ code: 0, said: [out], complained: [] });
+  expect(readFileSync(out, 'utf8')).toContain('<title>deploy on lab: unreachable: rpc-3; 4 pending, 2 unknown</title>');
+  expect(statSync(out).mode & 0o777).toBe(0o600);
+});
+
+test('an inventory, a record by path or by name, and a place for the page can be chosen', () => {
+  const folder = records();
+  const out = join(folder, 'deep/report.html');
+  for (const args of [
+    ['-i', 'lab'],
+    ['--inventory', 'inventory/lab.yaml'],
+  ]) {
+    expect(run(folder, ...args).said).toEqual([join(folder, '20241122T000000Z-lab.html')]);
+  }
+  for (const record of [
+    '20241121T164235Z-lab',
+    '20241121T164235Z-lab.ndjson',
+    join(folder, '20241121T164235Z-lab.ndjson'),
+  ]) {
+    expect(run(folder, record, '--out', out)).toEqual({ code: 0, said: [out], complained: [] });
+    expect(readFileSync(out, 'utf8')).toContain('failed: rpc-2');
+  }
+});
+
+test('records are listed newest first, one that cannot be read among them', () => {
+  const folder = records();
+  writeFileSync(join(folder, '20241120T000000Z-lab.ndjson'), 'x\n');
+  const { code, said } = run(folder, '--list');
+  expect(code).toBe(0);
+  expect(said.map((line) => line.replace(/ {2,}/g, ' | ').replaceAll(folder, ''))).toEqual([
+    '2024-11-21 16:42:35 UTC | deploy --check | lab | 4 hosts | unreachable: rpc-3; 4 pending, 2 unknown | /20241123T000000Z-mainnet.ndjson',
+    '2024-11-21 16:42:35 UTC | deploy | lab | 3 hosts | no end is recorded: it was killed, or still goes on | /20241122T000000Z-lab.ndjson',
+    '2024-11-21 16:42:35 UTC | deploy | lab | 3 hosts | failed: rpc-2 | /20241121T164235Z-lab.ndjson',
+    ` | cannot be read: /20241120T000000Z-lab.ndjson:1: this line is not JSON | /20241120T000000Z-lab.ndjson`,
+  ]);
+  expect(run(folder, '--list', '-i', 'mainnet').said).toHaveLength(1);
+  expect(run(join(folder, 'none'), '--list')).toMatchObject({
+    code: 0,
+    said: [expect.stringContaining('no run is recorded in')],
+  });
+});
+
+test('a report never takes the place of its record', () => {
+  const folder = records();
+  const record = join(folder, '20241121T164235Z-lab.ndjson');
+  expect(run(folder, record, '--out', record)).toEqual({
+    code: 3,
+    said: [],
+    complained: [`${record} is the record itself\n  name another: --out FILE`],
+  });
+});
+
+test('bad input ends with 3, in one clear message, and writes nothing', () => {
+  const folder = records();
+  const bad = join(folder, 'bad.ndjson');
+  writeFileSync(bad, `${recordText(failedRun())}half a li\nne\n`);
+  const line = readFileSync(bad, 'utf8').split('\n').length - 2;
+  mkdirSync(join(folder, 'taken.html'));
+  const refused = (message: string, ...args: string[]) =>
+    expect(run(folder, ...args)).toEqual({ code: 3, said: [], complained: [message] });
+  refused('unknown option "--lst"\n  did you mean --list?', '--lst');
+  refused('unexpected word "b"\n  one record a report; see --help', 'a', 'b');
+  refused('RECORD and --inventory do not go together\n  either chooses the record', 'a', '-i', 'lab');
+  refused('--list writes no report\n  leave out --out', '--list', '--out', 'x');
+  refused('there is no record 20241121T164235Z-lb\n  did you mean 20241121T164235Z-lab.ndjson?', '20241121T164235Z-lb');
+  refused(`no run of mainet is recorded in ${folder}\n  did you mean mainnet?`, '-i', 'mainet');
+  refused(
+    `${bad}:${line}: this line is not JSON\n  take this line out, or choose another record: --list shows them`,
+    bad,
+  );
+  refused(`${folder}/taken.html is there and is no file`, '--out', join(folder, 'taken.html'));
+  refused('--out names no file\n  name a file: --out report.html', '--out', '');
+  expect(run(join(folder, 'none'))).toMatchObject({
+    code: 3,
+    complained: [expect.stringMatching(/^no run is recorded in .*\n {2}each run leaves a record: /)],
+  });
+});
+
+test('help shows every option, with examples', () => {
+  const { code, said } = run('/nowhere', '--help');
+  expect(code).toBe(0);
+  for (const word of ['--inventory', '--out', '--list', '[RECORD]', 'Examples', 'Exit codes'])
+    expect(said.join('\n')).toContain(word);
+});

@@ -1,0 +1,156 @@
+import { existsSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { type HelpPage, helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
+import { shared } from '../../engine/command-line/shared-options.ts';
+import { describeError } from '../../engine/output/describe-error.ts';
+import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
+import { endingOf, eventOf } from '../../engine/report/ending.ts';
+import { type FoundRecord, readRecord, recordsIn } from '../../engine/report/record.ts';
+import { reportBeside, safeName } from '../../engine/report/record-name.ts';
+import { writeReport } from '../../engine/report/write-report.ts';
+import { didYouMean } from '../../engine/text/suggest.ts';
+
+/** What the command is run with. */
+export interface ReportSurroundings {
+  /** Where the records are. */
+  readonly folder: string;
+  say(line: string): void;
+  complain(line: string): void;
+}
+
+export const reportOptions = {
+  inventory: { ...shared.inventory, help: 'of this inventory only' },
+  out: {
+    short: 'o',
+    value: 'FILE',
+    help: 'write it there; without it beside the record, where it goes when the record does',
+    completes: 'file',
+  },
+  list: { help: 'list the records, newest first, and write nothing' },
+  help: shared.help,
+} as const;
+
+const page: HelpPage = {
+  command: 'npx zx playbooks/report.mjs',
+  purpose: '[RECORD] writes a run as one HTML page that opens from disk: the newest run, or RECORD.',
+  options: reportOptions,
+  examples: ['', '--inventory mainnet --out report.html', '--list', '.runs/20241121T164235Z-lab.ndjson'],
+  exits: { 0: 'written, or listed', 3: 'bad input, or no such record' },
+  more: ['RECORD is a file of .runs, or what --json printed. The page is of mode 0600 and holds no secret.'],
+};
+
+/** Runs the command. @param args what follows the script's name */
+export function reportCommand(args: readonly string[], around: ReportSurroundings): ExitCode {
+  try {
+    const { given, record } = read(args);
+    if (given.help) {
+      around.say(helpText(page).trimEnd());
+      return exitCode.converged;
+    }
+    if (given.list) {
+      list(given.inventory, around);
+      return exitCode.converged;
+    }
+    const path = record === undefined ? newest(given.inventory, around.folder) : named(record, around.folder);
+    const out = given.out ?? reportBeside(path);
+    writeReport(path, out);
+    around.say(shown(out));
+    return exitCode.converged;
+  } catch (error) {
+    around.complain(describeError(error));
+    return exitCodeOfError(error);
+  }
+}
+
+function read(args: readonly string[]) {
+  // A record is a word that only this command can judge.
+  const { given, words } = commandLine(args);
+  const [record] = words;
+  if (given.out === '') throw new Problem('--out names no file', { hint: 'name a file: --out report.html' });
+  if (given.list && (record !== undefined || given.out !== undefined)) {
+    throw new Problem('--list writes no report', { hint: `leave out ${record ?? '--out'}` });
+  }
+  if (record !== undefined && given.inventory !== undefined) {
+    throw new Problem('RECORD and --inventory do not go together', { hint: 'either chooses the record' });
+  }
+  return { given, record };
+}
+
+function commandLine(args: readonly string[]) {
+  try {
+    return parseCommandLine(args, reportOptions, args);
+  } catch (error) {
+    if (!(error instanceof Problem) || !error.message.startsWith('unexpected word')) throw error;
+    throw new Problem(error.message, { hint: 'one record a report; see --help' });
+  }
+}
+
+function list(inventory: string | undefined, { folder, say }: ReportSurroundings): void {
+  const records = ofInventory(inventory, folder);
+  if (records.length === 0) say(`no run is recorded in ${shown(folder)}`);
+  const rows = records.map(({ path }) => rowOf(path));
+  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
+  for (const row of rows)
+    say(
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
+}
+
+/** Time, playbook and mode, inventory, hosts, how it ended, file. A record that cannot be read says so there. */
+function rowOf(path: string): string[] {
+  try {
+    const events = readRecord(path);
+    const started = eventOf(events, 'run-started');
+    if (!started) return ['', '', '', '', '', shown(path)];
+    const { time, playbook, check, inventory, hosts } = started;
+    return [
+      `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`,
+      `${playbook}${check ? ' --check' : ''}`,
+      inventory,
+      `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'}`,
+      endingOf(events).text,
+      shown(path),
+    ];
+  } catch (error) {
+    return ['', '', '', '', `cannot be read: ${describeError(error).split('\n')[0]}`, shown(path)];
+  }
+}
+
+function newest(inventory: string | undefined, folder: string): string {
+  const [record] = ofInventory(inventory, folder);
+  if (record) return record.path;
+  const of = inventory === undefined ? '' : ` of ${inventory}`;
+  const known = new Set(recordsIn(folder).map((each) => each.inventory));
+  throw new Problem(`no run${of} is recorded in ${shown(folder)}`, {
+    hint:
+      inventory !== undefined && known.size > 0
+        ? didYouMean(inventory, known)
+        : 'each run leaves a record: npx zx playbooks/deploy.mjs --inventory NAME --check',
+  });
+}
+
+function ofInventory(nameOrFile: string | undefined, folder: string): readonly FoundRecord[] {
+  const records = recordsIn(folder);
+  if (nameOrFile === undefined) return records;
+  const name = safeName(basename(nameOrFile).replace(/\.ya?ml$/, ''));
+  return records.filter(({ inventory }) => inventory === name);
+}
+
+/** A path, or the name of a record with or without its ending. */
+function named(record: string, folder: string): string {
+  const found = [record, join(folder, record), join(folder, `${record}.ndjson`)].find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  const names = recordsIn(folder).map(({ path }) => basename(path));
+  throw new Problem(`there is no record ${record}`, {
+    hint: names.length > 0 ? `${didYouMean(record, names.slice(0, 5))}` : '--list shows the records',
+  });
+}
+
+/** As seen from where the command is run, if that is shorter. */
+function shown(path: string): string {
+  const from = relative('', path);
+  return from !== '' && from.length < path.length ? from : path;
+}

@@ -1,0 +1,13 @@
+import { outliveOutput } from '../../engine/command-line/closed-pipe.ts';
+import { recordFolder } from '../../engine/report/run-record.ts';
+import { reportCommand } from './command.ts';
+
+/** The command line of report, on the records of this project's runs. */
+export function run(args: readonly string[]) {
+  outliveOutput();
+  return reportCommand(args, {
+    folder: recordFolder,
+    say: (line) => console.log(line),
+    complain: (line) => console.error(line),
+  });
+}

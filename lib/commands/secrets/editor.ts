@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { constants as os, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { identityVariable, passphraseVariable } from '../../engine/secret/age/identities.ts';
+
+/** Lives in memory: what is deleted there is gone. */
+const inMemory = '/dev/shm';
+
+/**
+ * Has a text edited in the operator's own editor, in a private folder that is gone afterwards, whatever happens: also what the
+ * editor itself leaves there, as copies and swap files, and also on Ctrl-C and when the process is told to end.
+ *
+ * @param name of the file, by which an editor knows its language
+ * @returns the text as it was saved
+ * @throws Problem where the editor cannot be started or fails; with the code of an interrupted run where it was interrupted
+ */
+export async function editPrivately(text: string, name: string, environment = process.env): Promise<string> {
+  let folder: string | undefined;
+  let editor: ChildProcess | undefined;
+  const remove = () => {
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  };
+  const end = () => {
+    editor?.kill('SIGTERM');
+    process.exit(exitCode.interrupted);
+  };
+  // Within the editor Ctrl-C is the editor's to understand.
+  const interrupt = () => {
+    if (!editor) end();
+  };
+  process.on('exit', remove).on('SIGINT', interrupt).on('SIGTERM', end).on('SIGHUP', end);
+  try {
+    folder = mkdtempSync(join(temporaryFolder(), 'rpc-playbooks-'));
+    const file = join(folder, name);
+    await writeFile(file, text, { mode: 0o600, flag: 'wx' });
+    const { [identityVariable]: _, [passphraseVariable]: __, ...withoutKeys } = environment;
+    const command = environment.VISUAL || environment.EDITOR || 'vi';
+    // As git does: the command may have options in it.
+    editor = spawn('/bin/sh', ['-c', `${command} "$1"`, 'sh', file], { stdio: 'inherit', env: withoutKeys });
+    await ended(editor, command);
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    if (error instanceof TypeError) throw new Problem('what was saved is not UTF-8 text: nothing was changed');
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Problem(`the text cannot be edited (${code ?? 'unknown error'}): nothing was changed`);
+  } finally {
+    remove();
+    process.off('exit', remove).off('SIGINT', interrupt).off('SIGTERM', end).off('SIGHUP', end);
+  }
+}
+
+/** Memory, so that the plain text reaches no disk; else the folder for temporary files. */
+function temporaryFolder(): string {
+  try {
+    accessSync(inMemory, constants.W_OK | constants.X_OK);
+    return inMemory;
+  } catch {
+    return tmpdir();
+  }
+}
+
+/** Waits for an editor. @throws Problem where it failed */
+async function ended(editor: ChildProcess, command: string): Promise<void> {
+  const [code, signal] = (await once(editor, 'close')) as [number | null, string | null];
+  if (code === 0) return;
+  // A signal to both may reach the editor first. A shell says 128 and the signal's number.
+  const ending = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  if (ending.some((name) => signal === name || code === 128 + os.signals[name])) {
+    throw new Problem('interrupted: nothing was changed', { code: exitCode.interrupted });
+  }
+  throw new Problem(`the editor (${command}) ended with ${signal ?? `exit code ${code}`}: nothing was changed`, {
+    hint: 'export EDITOR=nano, or another that waits until the file is closed',
+  });
+}

@@ -1,0 +1,62 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
+import { recordName, safeName } from '../../engine/report/record-name.ts';
+import { lastRuns } from './last-run.ts';
+
+function record(directory: string, time: string, events: readonly object[], inventory = 'lab') {
+  const lines = events.map((event) => JSON.stringify({ format: 1, time, ...event }));
+  writeFileSync(join(directory, nameOf(time, inventory)), `${lines.join('\n')}\n`);
+}
+
+/** As a run names its record. */
+function nameOf(time: string, inventory: string): string {
+  return recordName({ time: time.replaceAll('-', ''), inventory: safeName(inventory) });
+}
+
+const started = { type: 'run-started', playbook: 'deploy', inventory: 'lab', check: false, hosts: [] };
+const host = (name: string, details: object = {}) => ({
+  host: name,
+  counts: { ok: 1, changed: 2, failed: 0 },
+  unreachable: false,
+  ...details,
+});
+const finished = (...hosts: object[]) => ({ type: 'run-finished', interrupted: false, hosts });
+
+test('each host has the newest run that worked on it', async () => {
+  const directory = temporaryDirectory();
+  record(directory, '2026-01-01T10-00-00Z', [started, finished(host('db-1'), host('rpc-1'), host('rpc-2'))]);
+  record(directory, '2026-01-02T10-00-00Z', [
+    started,
+    finished(host('rpc-1', { counts: { failed: 1 } }), host('rpc-2', { unreachable: true })),
+  ]);
+  record(directory, '2026-01-03T10-00-00Z', [{ ...started, check: true }, finished(host('rpc-1'))]);
+  record(directory, '2026-01-04T10-00-00Z', [started]);
+  record(directory, '2026-01-05T10-00-00Z', [{ ...started, inventory: 'main' }, finished(host('rpc-1'))], 'main');
+  writeFileSync(join(directory, nameOf('2026-01-06T10-00-00Z', 'lab')), '{"type":"run-started"\nnull\n');
+  expect(Object.fromEntries(await lastRuns(directory, 'lab'))).toEqual({
+    'db-1': { playbook: 'deploy', time: '2026-01-01T10-00-00Z', ended: 'converged', changed: 2 },
+    'rpc-1': { playbook: 'deploy', time: '2026-01-02T10-00-00Z', ended: 'failed', changed: 0 },
+    'rpc-2': { playbook: 'deploy', time: '2026-01-02T10-00-00Z', ended: 'unreachable', changed: 2 },
+  });
+});
+
+test('an interrupted run, and one whose host stopped', async () => {
+  const directory = temporaryDirectory();
+  record(directory, '2026-01-01T10-00-00Z', [started, { ...finished(host('a')), interrupted: true }]);
+  record(directory, '2026-01-02T10-00-00Z', [started, finished(host('b', { stopped: 'skipped' }))]);
+  const runs = await lastRuns(directory, 'lab');
+  expect([runs.get('a')?.ended, runs.get('b')?.ended]).toEqual(['interrupted', 'failed']);
+});
+
+test('an inventory is found by the name that its records have', async () => {
+  const directory = temporaryDirectory();
+  const inventory = 'main.eu';
+  record(directory, '2026-01-01T10-00-00Z', [{ ...started, inventory }, finished(host('a'))], inventory);
+  expect((await lastRuns(directory, inventory)).get('a')?.ended).toBe('converged');
+});
+
+test('without records there is none', async () => {
+  expect((await lastRuns(join(temporaryDirectory(), 'none'), 'lab')).size).toBe(0);
+});

@@ -1,0 +1,177 @@
+import { parseArgs } from 'node:util';
+import { Problem } from '../problem/problem.ts';
+import { didYouMean, suggest } from '../text/suggest.ts';
+
+/** One option of a command. */
+export interface OptionSpec {
+  readonly short?: string;
+  /** What follows it, as help shows it: `NAME|FILE`. Without one the option is a switch. */
+  readonly value?: string;
+  /** It may stand several times, each with a value. */
+  readonly repeat?: true;
+  /** What it does; further lines are indented below. */
+  readonly help: string;
+  /** What a shell offers for its value. */
+  readonly completes?: 'inventory' | 'host' | 'role' | 'file' | readonly string[];
+}
+
+/** The options of a command by their long names, in the order of its help. */
+export type OptionTable = Readonly<Record<string, OptionSpec>>;
+
+/** What an operator said: a switch is true or false, a value text or undefined, a repeated one a list. */
+export type Given<T extends OptionTable> = {
+  readonly [K in keyof T]: T[K] extends { readonly repeat: true }
+    ? readonly string[]
+    : T[K] extends { readonly value: string }
+      ? string | undefined
+      : boolean;
+};
+
+/**
+ * Reads a command line strictly.
+ *
+ * @param words names of what may stand without dashes, for the hint; none by default
+ * @returns what was said of each option, and the words without dashes
+ * @throws Problem for an unknown or misspelt option, one without its value, one that stands twice, and a word too many
+ */
+export function parseCommandLine<T extends OptionTable>(
+  args: readonly string[],
+  table: T,
+  words: readonly string[] = [],
+): { readonly given: Given<T>; readonly words: readonly string[] } {
+  for (const arg of args) refuseUnknown(arg, table);
+  const { values, positionals } = read(args, table);
+  const extra = positionals.find((word) => !words.includes(word)) ?? positionals[1];
+  if (extra !== undefined) {
+    const hint = words.length > 0 ? didYouMean(extra, words) : 'options start with --; see --help';
+    throw new Problem(`unexpected word "${extra}"`, { hint });
+  }
+  const given = Object.entries(table).map(([name, { value, repeat }]) => {
+    const said = (values as Readonly<Record<string, unknown>>)[name];
+    return [name, repeat ? (said ?? []) : value === undefined ? (said ?? false) : said];
+  });
+  return { given: Object.fromEntries(given) as Given<T>, words: positionals };
+}
+
+function read(args: readonly string[], table: OptionTable) {
+  const options = Object.fromEntries(
+    Object.entries(table).map(([name, { short, value, repeat }]) => [
+      name,
+      { type: value === undefined ? 'boolean' : 'string', ...(short && { short }), ...(repeat && { multiple: true }) },
+    ]),
+  ) as NonNullable<Parameters<typeof parseArgs>[0]>['options'];
+  // Not strict: what is wrong is found below, and said in our own words.
+  const parsed = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const said = parsed.tokens.filter((token) => token.kind === 'option');
+  for (const token of said) refuseMisused(token, table);
+  refuseTwice(said, table);
+  return parsed;
+}
+
+interface Token {
+  readonly name: string;
+  /** As it was written: `-l`. */
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  /** Whether the value stands in the same word, as in `--limit=a`. */
+  readonly inlineValue?: boolean | undefined;
+}
+
+function refuseMisused({ name, rawName, value, inlineValue }: Token, table: OptionTable): void {
+  const known = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (!known) throw unknownOption(rawName, table);
+  if (known.value === undefined && value !== undefined) {
+    throw new Problem(`--${name} takes no value`, { hint: `write --${name} alone` });
+  }
+  if (known.value === undefined) return;
+  if (value === undefined) throw new Problem(`--${name} needs a value`, { hint: `--${name} ${known.value}` });
+  if (!inlineValue && /^-./.test(value)) {
+    throw new Problem(`--${name} needs a value, and "${value}" looks like an option`, {
+      hint: `--${name} ${known.value}; for a value that begins with a dash, --${name}=VALUE`,
+    });
+  }
+}
+
+/** Of two values one would be left out, without a word. */
+function refuseTwice(tokens: readonly Token[], table: OptionTable): void {
+  const seen = new Set<string>();
+  for (const { name, value } of tokens) {
+    if (value === undefined || table[name]?.repeat) continue;
+    if (seen.has(name)) throw new Problem(`--${name} stands here twice`, { hint: 'keep one of the two' });
+    seen.add(name);
+  }
+}
+
+function refuseUnknown(arg: string, table: OptionTable): void {
+  if (!arg.startsWith('--') || arg === '--') return;
+  const name = arg.slice(2).split('=')[0] ?? '';
+  if (!Object.hasOwn(table, name)) throw unknownOption(`--${name}`, table);
+}
+
+/** What options are called elsewhere, in other tools or other words, too far from their names here for a slip. */
+const elsewhere: Readonly<Record<string, string>> = {
+  '--host': 'limit',
+  '--hosts': 'limit',
+  '--tags': 'role',
+  '-t': 'role',
+  '--skip-tags': 'skip-role',
+  '--start-at-task': 'start-at',
+  '--extra-vars': 'set',
+  '-e': 'set',
+  '--dry-run': 'check',
+  '-C': 'check',
+  '-D': 'diff',
+  '-K': 'ask-become-pass',
+  '--interval': 'every',
+};
+
+function unknownOption(said: string, table: OptionTable): Problem {
+  const same = Object.hasOwn(elsewhere, said) ? elsewhere[said] : undefined;
+  const near = said.startsWith('--') ? suggest(said.slice(2), Object.keys(table)) : undefined;
+  const meant = same !== undefined && Object.hasOwn(table, same) ? same : near;
+  return new Problem(`unknown option "${said}"`, { hint: meant ? `did you mean --${meant}?` : 'see --help' });
+}
+
+/** The value of an option that is a whole number. @throws Problem for anything else */
+export function wholeNumber(option: string, text: string | undefined, most: number, least = 1): number | undefined {
+  if (text === undefined) return undefined;
+  const number = /^(0|[1-9]\d{0,6})$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw new Problem(`${option} ${text}: must be a whole number from ${least} to ${most}`);
+}
+
+/** What `--help` prints. */
+export interface HelpPage {
+  /** `npx zx playbooks/deploy.mjs`. */
+  readonly command: string;
+  /** What it does, going on from the command. */
+  readonly purpose: string;
+  readonly options: OptionTable;
+  readonly examples: readonly string[];
+  /** Exit codes and their meanings. */
+  readonly exits: Readonly<Record<number, string>>;
+  /** Further paragraphs. */
+  readonly more?: readonly string[];
+}
+
+/** The help of a command, with a line for each option. */
+export function helpText({ command, purpose, options, examples, exits, more = [] }: HelpPage): string {
+  const rows = Object.entries(options).map(([name, { short, value, help }]): [string, string[]] => [
+    `${short ? `-${short}, ` : '    '}--${name}${value === undefined ? '' : ` ${value}`}`,
+    help.split('\n'),
+  ]);
+  const width = Math.max(...rows.map(([left]) => left.length));
+  const lines = rows.flatMap(([left, [first = '', ...rest]]) => [
+    `  ${left.padEnd(width)}  ${first}`,
+    ...rest.map((line) => `  ${' '.repeat(width)}  ${line}`),
+  ]);
+  const codes = Object.entries(exits).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`);
+  const parts = [
+    [`${command} ${purpose}`],
+    ['Options', ...lines],
+    ['Examples', ...examples.map((example) => `  ${command} ${example}`.trimEnd())],
+    ['Exit codes', ...codes],
+    ...more.map((paragraph) => [paragraph]),
+  ];
+  return `${parts.map((part) => part.join('\n')).join('\n\n')}\n`;
+}

@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../host/testing/local-connection.ts';
+import { privateTarget, writePrivateFile } from './private-output.ts';
+
+test('a private file is made anew, over one that others could read too', () => {
+  const folder = temporaryDirectory();
+  const file = join(folder, 'f');
+  writeFileSync(file, 'older', { mode: 0o644 });
+  writePrivateFile(file, 'text');
+  expect(readFileSync(file, 'utf8')).toBe('text');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(folder)).toEqual(['f']);
+});
+
+test('what is no file is never replaced, and a link is followed', () => {
+  const folder = temporaryDirectory();
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  mkdirSync(join(folder, 'folder'));
+  symlinkSync('/dev/null', join(folder, 'device'));
+  symlinkSync(join(folder, 'nowhere'), join(folder, 'dangling'));
+  for (const name of ['pipe', 'folder', 'device']) {
+    expect(() => writePrivateFile(join(folder, name), 'text')).toThrow('is there and is no file');
+  }
+  expect(() => writePrivateFile(join(folder, 'dangling'), 'text')).toThrow('its folder does not exist');
+  expect(lstatSync(pipe).isFIFO()).toBe(true);
+  expect(lstatSync('/dev/null').isCharacterDevice()).toBe(true);
+
+  writeFileSync(join(folder, 'real'), 'older');
+  symlinkSync('real', join(folder, 'link'));
+  writePrivateFile(join(folder, 'link'), 'text');
+  expect(readFileSync(join(folder, 'real'), 'utf8')).toBe('text');
+  expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true);
+});
+
+test('where nothing can be written is told before', () => {
+  expect(() => privateTarget('')).toThrow(
+    expect.objectContaining({ message: 'the name of the file to write is empty', hint: 'name a file: --out FILE' }),
+  );
+  expect(() => privateTarget('/no/such/folder/f')).toThrow(
+    'cannot write /no/such/folder/f (its folder does not exist)',
+  );
+  expect(() => writePrivateFile('/proc/x', 'text')).toThrow('cannot write /proc/x');
+  expect(existsSync('/proc/x')).toBe(false);
+});

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { Secret } from '../secret/secret.ts';
+import { connectionOver, Unreachable } from './connection.ts';
+import { connectLocally, processesWith, standInFor } from './testing/local-connection.ts';
+import { asLogin } from './transport/become.ts';
+
+test('code, output byte for byte, and standard input', async () => {
+  const here = await connectLocally();
+  const data = randomBytes(300_000);
+  const { code, stdout, stderr } = await here.exec('cat; printf "no newline\\377" >&2; exit 42', { stdin: data });
+  expect(code).toBe(42);
+  expect(stdout.equals(data)).toBe(true);
+  expect(stderr.toString('latin1')).toBe('no newline\xff');
+  expect((await here.exec('cat', { stdin: new Secret('from a secret') })).stdout.toString()).toBe('from a secret');
+});
+
+test('a script may be of any size and hold any text', async () => {
+  const here = await connectLocally();
+  const words = `it's "a" \\ $x \`y\` \n é`;
+  for (const padding of [0, 89_000, 90_000, 400_000]) {
+    const script = `cat <<'END'\n${words}\nEND\ncat\n#${'x'.repeat(padding)}`;
+    expect((await here.exec(script, { stdin: 'in' })).stdout.toString()).toBe(`${words}\nin`);
+  }
+});
+
+test('standard input that nobody reads does no harm', async () => {
+  const here = await connectLocally();
+  expect((await here.exec('exit 3', { stdin: Buffer.alloc(3_000_000) })).code).toBe(3);
+});
+
+test('a script is not told of our environment, and finds the system directories', async () => {
+  process.env.OF_THE_CONTROLLER = 'secret';
+  const here = await connectLocally();
+  const { stdout } = await here.exec(
+    'echo "$OF_THE_CONTROLLER $LC_ALL $PWD"; case $PATH in */usr/sbin*) echo sbin;;esac',
+  );
+  delete process.env.OF_THE_CONTROLLER;
+  expect(stdout.toString()).toBe(' C /\nsbin\n');
+});
+
+test('a time limit ends a script and all that it started, stubborn or not', async () => {
+  const here = await connectLocally();
+  const mark = `31.${Date.now() % 1_000_000}`;
+  const start = performance.now();
+  const result = await here.exec(
+    `sleep ${mark} & (trap '' TERM; sleep ${mark}; sleep ${mark}) & echo begun; sleep ${mark}`,
+    {
+      timeoutSeconds: 1,
+    },
+  );
+  expect(result).toMatchObject({ code: 124, timedOut: true });
+  expect(result.stdout.toString()).toBe('begun\n');
+  expect(performance.now() - start).toBeLessThan(8000);
+  expect(processesWith(`sleep ${mark}`)).toEqual([]);
+});
+
+test('a time limit that is not reached changes nothing and leaves no watcher', async () => {
+  const mark = standInFor('unused', '');
+  const here = await connectLocally();
+  const { code, stdout, timedOut } = await here.exec('cat; exit 9', { stdin: 'in', timeoutSeconds: 600 });
+  expect({ code, timedOut, text: stdout.toString() }).toEqual({ code: 9, timedOut: false, text: 'in' });
+  await expect.poll(() => processesWith(mark)).toEqual([]);
+});
+
+test('output is told while it comes, without what the login shell printed first', async () => {
+  const here = connectionOver(
+    'noisy',
+    {
+      async run(command, _input, onStdout) {
+        const nonce = /echo (\w+);/.exec(scriptOf(command))?.[1];
+        const parts = ['Welcome!\n', `${nonce?.slice(0, 5)}`, `${nonce?.slice(5)}\none `, 'two'];
+        for (const part of parts) onStdout(Buffer.from(part));
+        return { code: 0, stdout: Buffer.from(parts.join('')), stderr: Buffer.from(`sudo: hm\n${nonce}\nerr`) };
+      },
+      async close() {},
+    },
+    asLogin,
+  );
+  const chunks: string[] = [];
+  const { stdout, stderr } = await here.exec('true', { onStdout: (chunk) => chunks.push(chunk.toString()) });
+  expect(chunks.join('')).toBe('one two');
+  expect(stdout.toString()).toBe('one two');
+  expect(stderr.toString()).toBe('err');
+});
+
+test('a login shell that runs nothing is no success', async () => {
+  const here = connectionOver(
+    'db-1',
+    {
+      run: async () => ({ code: 0, stdout: Buffer.from('This account is not available.\n'), stderr: Buffer.alloc(0) }),
+      async close() {},
+    },
+    asLogin,
+  );
+  await expect(here.exec('true')).rejects.toThrow(Unreachable);
+  await expect(here.exec('true')).rejects.toThrow(/db-1: .*not available/);
+});
+
+function scriptOf(command: string): string {
+  return Buffer.from(/__s=([\w+/=]+)/.exec(command)?.[1] ?? '', 'base64').toString();
+}

@@ -1,0 +1,201 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Connection } from '../connection.ts';
+import type { Reader } from '../host.ts';
+import { createReader } from '../reader.ts';
+import { connectLocally, processesWith, standInFor, temporaryDirectory } from '../testing/local-connection.ts';
+import { createWriter } from '../writer.ts';
+import { batchOf } from './batch.ts';
+import { batchScript } from './batch-script.ts';
+
+async function open() {
+  const connection = await connectLocally();
+  return { connection, host: createReader(connection, 'here') };
+}
+
+test('reads of one tick are one exec, each with its own code, output and error output', async () => {
+  const { connection, host } = await open();
+  const [a, b, c] = await Promise.all([
+    host.$`echo ${'a b'}; exit 3`,
+    host.$`echo oops >&2; exec sh -c 'kill -9 $$'`,
+    host.$`cd /nowhere || exit; echo not here`,
+  ]);
+  expect([a.exitCode, a.stdout, a.stderr]).toEqual([3, 'a b\n', '']);
+  expect(b.stderr).toBe('oops\n');
+  expect(b.ok).toBe(false);
+  expect(c.exitCode).toBe(2);
+  expect(c.stderr).toMatch(/can't cd/);
+  expect(connection.execs).toBe(1);
+});
+
+test('reads of a Writer travel with those of a Reader', async () => {
+  const { connection, host } = await open();
+  const writer = createWriter(connection, 'here', { onProgress: () => {} });
+  await Promise.all([host.$`echo 1`, writer.$`echo 2`, writer.stat('/'), host.read('/etc/passwd')]);
+  expect(connection.execs).toBe(1);
+});
+
+test('a second read in a row costs a second trip for everybody together', async () => {
+  const { connection, host } = await open();
+  const twice = async (word: string) => (await host.$`echo ${(await host.$`echo ${word}`).text()}2`).text();
+  expect(await Promise.all(['a', 'b', 'c'].map(twice))).toEqual(['a2', 'b2', 'c2']);
+  expect(connection.execs).toBe(2);
+});
+
+test('the same read twice in one tick runs once', async () => {
+  const { host } = await open();
+  const file = join(temporaryDirectory(), 'count');
+  const read = () => host.$`echo x >> ${file}; wc -l < ${file}`;
+  const counts = await Promise.all([read(), read(), read()]);
+  expect(counts.map((count) => count.text())).toEqual(['1', '1', '1']);
+});
+
+test('output that looks like a frame, binary output and megabytes come back as they were', async () => {
+  const { host } = await open();
+  const file = join(temporaryDirectory(), 'data');
+  const data = randomBytes(4_000_000);
+  writeFileSync(file, data);
+  const outputs = await Promise.all([
+    host.$`printf '12 o1\n3 total\n'`,
+    host.$`cat ${file}`,
+    host.$`printf '1 0 0\n'; cat ${file} >&2`,
+    host.$`printf ''`,
+    host.$`printf 'no newline'`,
+  ]);
+  expect(outputs.map((output) => output.ok)).toEqual([true, true, true, true, true]);
+  expect(outputs[0]?.stdout).toBe('12 o1\n3 total\n');
+  expect(outputs[1]?.bytes.equals(data)).toBe(true);
+  expect(outputs[3]?.stdout).toBe('');
+  expect(outputs[4]?.stdout).toBe('no newline');
+});
+
+test('a syntax error, an unclosed quote or an exit does not touch the reads beside it', async () => {
+  const { host, connection } = await open();
+  const bad = [
+    'if; then',
+    "echo 'open",
+    'echo "$(',
+    'exit 5',
+    '}',
+    ')',
+    'exec false',
+    'set -e; false; true',
+    'cd /nowhere',
+  ];
+  const [fine, ...outputs] = await Promise.all([host.$`echo fine`, ...bad.map((text) => runText(host, text))]);
+  expect(fine.text()).toBe('fine');
+  expect(outputs.filter((output) => output.ok)).toEqual([]);
+  expect(connection.execs).toBe(1);
+});
+
+/** Runs text as it stands. */
+function runText(host: Reader, text: string) {
+  return host.$(Object.assign([text], { raw: [text] }));
+}
+
+test('a read that hangs ends at its own limit, and the others have their answers', async () => {
+  const { host } = await open();
+  const mark = `33.${Date.now() % 1_000_000}`;
+  const start = performance.now();
+  const [slow, ...rest] = await Promise.all([
+    host.$({ timeoutSeconds: 1 })`echo first; sleep ${mark} & sleep ${mark}`,
+    ...Array.from({ length: 12 }, (_, index) => host.$`echo ${index}`),
+  ]);
+  expect(slow.timedOut).toBe(true);
+  expect(slow.exitCode).toBe(124);
+  expect(slow.stdout).toBe('first\n');
+  expect(rest.map((output) => output.text())).toEqual(Array.from({ length: 12 }, (_, index) => String(index)));
+  expect(performance.now() - start).toBeLessThan(4000);
+  expect(processesWith(`sleep ${mark}`)).toEqual([]);
+});
+
+test('standard input of a read is empty, and what is given to one reaches that one only', async () => {
+  const { host } = await open();
+  const [empty, given] = await Promise.all([host.$`cat`, host.$({ stdin: 'given' })`cat`]);
+  expect([empty.stdout, given.stdout]).toEqual(['', 'given']);
+});
+
+test('a command sees no arguments of ours', async () => {
+  const { host } = await open();
+  expect((await host.$`echo $# "$@"`).text()).toBe('0');
+});
+
+test('a batch leaves no file and no process behind', async () => {
+  const mark = standInFor('unused', '');
+  const { connection } = await open();
+  const { stdout } = await connection.exec(
+    batchScript(
+      [
+        { text: 'echo "$__d"', timeoutSeconds: 60 },
+        { text: 'echo "$$"', timeoutSeconds: 60 },
+      ],
+      'quick',
+    ),
+  );
+  const directory = /(\/.*rpc-playbooks\.\w+)/.exec(stdout.toString())?.[1];
+  expect(directory).toBeDefined();
+  expect(existsSync(directory ?? '/')).toBe(false);
+  await expect.poll(() => processesWith(mark)).toEqual([]);
+});
+
+test('what a read leaves running cannot mix up the others', async () => {
+  const { host, connection } = await open();
+  // Writes on while the reply is put together.
+  const [noisy, quiet] = await Promise.all([
+    host.$`(i=0; while [ $i -lt 3000 ]; do echo noise; i=$((i+1)); done; exec sleep 0.2) & echo started`,
+    host.$`echo quiet`,
+  ]);
+  expect(noisy.stdout).toMatch(/^(started|noise)\n/);
+  expect(quiet.stdout).toBe('quiet\n');
+  expect(connection.execs).toBeLessThanOrEqual(2);
+});
+
+test('frames that do not fit, or that found no room, are asked for again with care, once', async () => {
+  const sizes = '12 codes\n2 o1\n0 e1\n14 total\n0 0 0\n1 0 0\nhi';
+  const fine = { code: 0, stdout: Buffer.from(sizes), stderr: Buffer.alloc(0), timedOut: false };
+  const tooLong = { ...fine, stdout: Buffer.from(`${sizes}still writing`) };
+  const noRoom = { ...fine, code: 75, stderr: Buffer.from('no room') };
+  const ask = async (...replies: (typeof fine)[]) => {
+    const scripts: string[] = [];
+    const exec = async (script: string) => {
+      scripts.push(script);
+      return replies[scripts.length - 1] ?? fine;
+    };
+    const output = batchOf({ name: 'fake', execs: 0, close: async () => {}, exec }).run('echo hi', 5);
+    return {
+      text: await output.then(({ stdout }) => stdout, String),
+      careful: scripts.map((s) => s.includes('head -c')),
+    };
+  };
+  expect(await ask(tooLong)).toEqual({ text: 'hi', careful: [false, true] });
+  expect(await ask(noRoom)).toEqual({ text: 'hi', careful: [false, true] });
+  expect(await ask(noRoom, noRoom)).toEqual({
+    text: 'Problem: fake: no room',
+    careful: [false, true],
+  });
+  expect((await ask({ ...noRoom, code: 3, stderr: Buffer.from('what?') })).text).toBe(
+    'Error: fake: the host could not run a batch of reads (3): what?',
+  );
+  expect((await ask(tooLong, tooLong)).text).toBe(
+    'Error: fake: the reply to a batch of reads cannot be taken apart: 42 bytes were announced and 55 came',
+  );
+  const noEnd = { ...fine, stdout: Buffer.from('6 codes\n2 o1\n0 e1\n8 total\n0 0 0\nhi') };
+  expect((await ask(noEnd)).text).toBe('Error: fake: the host did not say how a command ended: echo hi');
+});
+
+test('a failed exec fails every read of that tick, and no later one', async () => {
+  const { connection } = await open();
+  let fail = true;
+  const flaky: Connection = {
+    ...connection,
+    execs: 0,
+    exec: (script, options) => (fail ? Promise.reject(new Error('gone')) : connection.exec(script, options)),
+  };
+  const host = createReader(flaky, 'flaky');
+  const results = await Promise.allSettled([host.$`true`, host.stat('/'), host.read('/etc/passwd'), host.unit('x')]);
+  expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected']);
+  fail = false;
+  expect((await host.$`echo back`).text()).toBe('back');
+});

@@ -1,0 +1,80 @@
+import * as z from 'zod';
+import type { ContainerState } from '../host.ts';
+import { quote } from '../quote.ts';
+import type { Kind } from './batch.ts';
+
+/** One `docker inspect` over all containers. Without Docker, or with its engine down, there are none. */
+export const containerKind: Kind<string, ContainerState | undefined> = {
+  name: 'container',
+  id(name) {
+    if (!/^[a-zA-Z0-9][\w.-]*$/.test(name)) throw new TypeError(`no name of a container: ${name}`);
+    return name;
+  },
+  command: (names) => `docker container inspect -f '{{json .}}' ${quote(names)}`,
+  answers(output, names) {
+    const states = new Map<string, ContainerState>();
+    for (const line of output.lines()) {
+      const parsed = parse(line);
+      if (!parsed) continue;
+      const { raw, document } = parsed;
+      const name = document.Name.replace(/^\//, '');
+      const id = document.Id;
+      for (const asked of names.filter((other) => other === name || id.startsWith(other))) {
+        states.set(asked, stateOf(document, raw));
+      }
+    }
+    return states;
+  },
+  absent: () => undefined,
+};
+
+const text = z.string().catch('');
+const number = z.number().catch(0);
+
+/** What is used of the engine's document. What is of another form counts as not said. */
+const document = z.looseObject({
+  Id: text,
+  Name: text,
+  RestartCount: number,
+  State: z
+    .object({
+      Running: z.boolean().catch(false),
+      Status: text,
+      ExitCode: number,
+      StartedAt: text,
+      Health: z.object({ Status: z.string() }).optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+  Config: z
+    .object({ Image: text, Labels: z.record(z.string(), z.string()).catch({}) })
+    .optional()
+    .catch(undefined),
+  HostConfig: z.object({ CpuShares: number }).optional().catch(undefined),
+});
+type Document = z.output<typeof document>;
+
+function stateOf({ State, Config, HostConfig, ...document }: Document, raw: unknown): ContainerState {
+  return {
+    id: document.Id,
+    image: Config?.Image ?? '',
+    running: State?.Running ?? false,
+    status: State?.Status ?? '',
+    health: State?.Health?.Status,
+    exitCode: State?.ExitCode ?? 0,
+    restartCount: document.RestartCount,
+    startedAt: State?.StartedAt ?? '',
+    labels: Config?.Labels ?? {},
+    cpuShares: HostConfig?.CpuShares ?? 0,
+    raw,
+  };
+}
+
+function parse(line: string): { readonly raw: unknown; readonly document: Document } | undefined {
+  try {
+    const raw: unknown = JSON.parse(line);
+    return { raw, document: document.parse(raw) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { parseBlockDevices } from '../facts/block-devices.ts';
+import { parseCpu } from '../facts/cpu.ts';
+import { Output } from '../output.ts';
+import { containerKind } from './container.ts';
+
+test.each(['{"blockdevices":5}', '{"blockdevices":[null,5,"x",{"path":7,"size":{},"children":5}]}', 'null', '[]'])(
+  'lsblk that says %s names no device',
+  (text) => expect(parseBlockDevices(text)).toEqual([]),
+);
+
+test('devices below one another without end are read to a depth', () => {
+  const depth = 100_000;
+  const text = `{"blockdevices":${'[{"path":"/dev/x","size":1,"children":'.repeat(depth)}[]${'}]'.repeat(depth)}}`;
+  expect(parseBlockDevices(text)).toHaveLength(1);
+});
+
+test('an engine whose document has other types than its own says nothing of them', () => {
+  const document = {
+    Id: 'f00d',
+    Name: '/state-db',
+    State: { Status: 5, ExitCode: 'x', Health: [] },
+    Config: { Labels: 'x' },
+  };
+  const lines = `${JSON.stringify(document)}\n{"Name":5}\nnull\n5\n`;
+  const answers = containerKind.answers(new Output(0, Buffer.from(lines), ''), ['state-db']);
+  expect(answers.get('state-db')).toMatchObject({
+    status: '',
+    exitCode: 0,
+    health: undefined,
+    labels: {},
+    running: false,
+  });
+});
+
+test('a processor whose description is a very long line of spaces holds nobody up', () => {
+  const started = performance.now();
+  expect(parseCpu(' '.repeat(200_000)).count).toBe(0);
+  expect(performance.now() - started).toBeLessThan(2000);
+});

@@ -1,0 +1,28 @@
+import type { PackageState } from '../host.ts';
+import { quote } from '../quote.ts';
+import type { Kind } from './batch.ts';
+
+/** One `dpkg-query` over all names. Where there is no dpkg, nothing is installed. */
+export const packageKind: Kind<string, PackageState> = {
+  name: 'package',
+  id(name) {
+    // dpkg-query takes patterns, too; a name is none. The rule is Debian policy 5.6.1, with an architecture after it.
+    if (!/^[a-z0-9][a-z0-9+.-]*(:[a-z0-9-]+)?$/.test(name)) throw new TypeError(`no name of a package: ${name}`);
+    return name;
+  },
+  command: (names) =>
+    `dpkg-query -W -f '\${Package} \${Architecture} \${db:Status-Abbrev} \${Version}\\n' -- ${quote(names)}`,
+  answers(output, names) {
+    const states = new Map<string, PackageState>();
+    for (const line of output.lines()) {
+      const [name = '', architecture = '', status = '', version = ''] = line.split(/ +/);
+      // The second letter is what is there: i is unpacked and configured.
+      const installed = status[1] === 'i';
+      for (const asked of names.filter((other) => other === name || other === `${name}:${architecture}`)) {
+        if (installed || !states.has(asked)) states.set(asked, { installed, version: installed ? version : undefined });
+      }
+    }
+    return states;
+  },
+  absent: () => ({ installed: false, version: undefined }),
+};

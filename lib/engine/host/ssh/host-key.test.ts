@@ -1,0 +1,70 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../testing/local-connection.ts';
+import { checkHostKey } from './host-key.ts';
+import { parseSshConfig } from './ssh-config.ts';
+
+const ed25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIjgX7ubcDDAX0e/29rwOjiMqSrtgh+xG/K5fnbLu5bT';
+const other = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGBzdPEPxPeBnLtRzFL0lfKEwHNN0aNXWPBKU8sEFzXJ';
+const blobOf = (line: string) => Buffer.from(line.split(' ')[1] ?? '', 'base64');
+
+function known(text: string): string {
+  const file = join(temporaryDirectory(), 'known_hosts');
+  writeFileSync(file, text);
+  return file;
+}
+
+const config = parseSshConfig('', { host: 'db-1' });
+
+test('algorithms of known keys come first, so that the host shows one that can be compared', async () => {
+  const rsa = `db-1 ssh-rsa ${Buffer.from('\0\0\0\x07ssh-rsa').toString('base64')}`;
+  const { algorithms } = await checkHostKey('db-1', config, { hostKeys: [], knownHostsFile: known(rsa) });
+  expect(algorithms.slice(0, 2)).toEqual(['rsa-sha2-512', 'rsa-sha2-256']);
+  expect(algorithms).toContain('ssh-ed25519');
+  expect(algorithms).not.toContain('ssh-rsa');
+});
+
+test('a pinned key outranks known_hosts, which can still revoke it', async () => {
+  const pinned = await checkHostKey('db-1', config, { hostKeys: [ed25519], knownHostsFile: known(`db-1 ${other}`) });
+  expect([pinned.accept(blobOf(ed25519)), pinned.refusal()]).toEqual([true, undefined]);
+  expect(pinned.accept(blobOf(other))).toBe(false);
+  const changed = pinned.refusal();
+  expect(changed?.message).toMatch(
+    /^db-1: THE HOST KEY OF db-1 IS NOT THE ONE THAT IS KNOWN\. .*\n {2}shown: .*\n {2}known: /,
+  );
+  expect(changed?.hint).toMatch(
+    /^nothing was sent to it\. .* replace the old one \(host_key in the inventory\) with\n/,
+  );
+
+  const revoked = await checkHostKey('db-1', config, {
+    hostKeys: [ed25519],
+    knownHostsFile: known(`@revoked * ${ed25519}`),
+  });
+  expect(revoked.accept(blobOf(ed25519))).toBe(false);
+  expect(revoked.refusal()?.message).toMatch(/^db-1: THE HOST KEY OF db-1 IS REVOKED: ssh-ed25519 SHA256:/);
+  expect(revoked.refusal()?.hint).toMatch(/marks this key @revoked; the host needs a new one$/);
+});
+
+test('several pinned keys, and one that is none', async () => {
+  const check = await checkHostKey('db-1', config, { hostKeys: [other, ed25519], knownHostsFile: known('') });
+  expect(check.accept(blobOf(ed25519))).toBe(true);
+  await expect(checkHostKey('db-1', config, { hostKeys: ['nonsense'], knownHostsFile: undefined })).rejects.toThrow(
+    /db-1: host_key in the inventory is no host key: nonsense/,
+  );
+});
+
+test('a host key alias is looked up without a port', async () => {
+  const aliased = parseSshConfig('port 2222\nhostkeyalias the-db', { host: '10.0.0.1' });
+  const check = await checkHostKey('db-1', aliased, { hostKeys: [], knownHostsFile: known(`the-db ${ed25519}`) });
+  expect(check.accept(blobOf(ed25519))).toBe(true);
+});
+
+test('a known_hosts file that is not there knows nobody', async () => {
+  const check = await checkHostKey('db-1', config, { hostKeys: [], knownHostsFile: '/nowhere/known_hosts' });
+  expect(check.accept(blobOf(ed25519))).toBe(false);
+  expect(check.refusal()?.message).toMatch(
+    /^db-1: the host key of db-1 is not known, so it could be anybody's: ssh-ed25519 SHA256:/,
+  );
+  expect(check.refusal()?.hint).toMatch(/ssh-keyscan -t ed25519 db-1 >> \/nowhere\/known_hosts/);
+});

@@ -1,0 +1,45 @@
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { newKeyPair } from '../../secret/testing/keys.ts';
+import { connect } from '../connection.ts';
+import { temporaryDirectory } from '../testing/local-connection.ts';
+
+/** What is said of a port on which something else than a sound sshd answers. */
+async function refusal(answer: (socket: Socket) => void): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const key = newKeyPair('ed25519');
+  const identityFile = join(temporaryDirectory(), 'key');
+  writeFileSync(identityFile, key.private, { mode: 0o600 });
+  const { port } = server.address() as AddressInfo;
+  const reach = {
+    type: 'ssh',
+    address: '127.0.0.1',
+    port,
+    user: 'root',
+    hostKeys: [key.public.trim()],
+    identityFile,
+    knownHostsFile: undefined,
+    jump: [],
+    becomePassword: undefined,
+  } as const;
+  return connect('h', reach, { retries: 0 }).then(
+    () => expect.fail('connected'),
+    (error: Error) => error.message,
+  );
+}
+
+test('a host that ends the connection before the login is not called silent', async () => {
+  expect(await refusal((socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'))).toMatch(
+    /127\.0\.0\.1 port \d+ ended the connection before the login$/,
+  );
+});
+
+test('a port on which something else answers', async () => {
+  expect(await refusal((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))).toMatch(
+    /127\.0\.0\.1 port \d+ (broke off|ended the connection before the login)/,
+  );
+});

@@ -1,0 +1,185 @@
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import ssh2, { type Connection as Client } from 'ssh2';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Reach } from '../../inventory/inventory.ts';
+import { describeProblem } from '../../problem/problem.ts';
+import { newKeyPair } from '../../secret/testing/keys.ts';
+import { connect } from '../connection.ts';
+import { Unreachable } from '../failures.ts';
+import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
+
+const hostKey = newKeyPair('ed25519');
+
+/** A server of SSH in this process, that lets everybody in unless `serve` says otherwise. @returns its port */
+async function sshServer(serve: (client: Client) => void, algorithms: ssh2.Algorithms = {}): Promise<number> {
+  const server = new ssh2.Server({ hostKeys: [hostKey.private], algorithms }, (client) => {
+    client.on('error', () => {});
+    serve(client);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const welcome = (client: Client) => client.on('authentication', (context) => context.accept());
+
+function keyFile(content = newKeyPair('ed25519').private): string {
+  const path = join(temporaryDirectory(), 'key');
+  writeFileSync(path, content, { mode: 0o600 });
+  return path;
+}
+
+/** The key agent of whoever runs the tests is nobody's business here. */
+function withoutAgent(): void {
+  const before = process.env.SSH_AUTH_SOCK;
+  delete process.env.SSH_AUTH_SOCK;
+  onTestFinished(() => {
+    if (before !== undefined) process.env.SSH_AUTH_SOCK = before;
+  });
+}
+
+function reach(more: Partial<Reach> = {}): Reach {
+  withoutAgent();
+  return {
+    type: 'ssh',
+    address: '127.0.0.1',
+    port: 22,
+    user: 'root',
+    hostKeys: [hostKey.public.trim()],
+    identityFile: keyFile(),
+    knownHostsFile: undefined,
+    jump: [],
+    becomePassword: undefined,
+    ...more,
+  };
+}
+
+/** What an operator reads of a host that cannot be reached. */
+async function refusal(more: Partial<Reach>, options: { signal?: AbortSignal; timeout?: number } = {}) {
+  const failed: unknown = await connect('h', reach(more), { retries: 0, ...options }).then(
+    () => expect.fail('connected'),
+    (error: unknown) => error,
+  );
+  expect(failed).toBeInstanceOf(Unreachable);
+  return describeProblem(failed as Unreachable);
+}
+
+/** ssh as it is where ssh_config says more than the inventory does. */
+function sshConfig(...lines: string[]): void {
+  standInFor('ssh', `printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')}`);
+}
+
+test('a login that is refused tells how it was tried, and how to try it by hand', async () => {
+  const port = await sshServer((client) => client.on('authentication', (context) => context.reject()));
+  sshConfig('hostname 127.0.0.1', 'identityfile none');
+  expect(await refusal({ port })).toBe(
+    `h: root was not let in at 127.0.0.1: the only way to log in was not accepted\n  try: ssh -v root@127.0.0.1 -p ${port}`,
+  );
+  sshConfig('hostname 127.0.0.1', `identityfile ${keyFile()}`);
+  expect(await refusal({ port })).toBe(
+    `h: root was not let in at 127.0.0.1: none of the 2 ways to log in was accepted\n  try: ssh -v root@127.0.0.1 -p ${port}`,
+  );
+});
+
+test('keys that cannot be used are told before anything is sent', async () => {
+  sshConfig('hostname 127.0.0.1', 'identityfile none');
+  expect(await refusal({ identityFile: undefined })).toBe(
+    'h: there is no key to log in with as root\n  give identity_file in the inventory, or add a key to the SSH agent',
+  );
+  expect(await refusal({ identityFile: '/nowhere/key' })).toBe(
+    'h: the key file /nowhere/key cannot be read\n  see identity_file in the inventory',
+  );
+  const damaged = keyFile('no key\n');
+  expect(await refusal({ identityFile: damaged })).toBe(
+    `h: the key file ${damaged} cannot be used: Unsupported key format\n  give another in the inventory: identity_file`,
+  );
+  const passphrase = { passphrase: 'x', cipher: 'aes256-ctr', rounds: 1 };
+  const locked = keyFile(newKeyPair('ed25519', passphrase).private);
+  expect(await refusal({ identityFile: locked })).toBe(
+    `h: the key file ${locked} is locked with a passphrase\n  start an agent and add it: eval "$(ssh-agent)" && ssh-add ${locked}`,
+  );
+});
+
+test('an agent that does not answer is told where no key is left to try', async () => {
+  sshConfig('hostname 127.0.0.1', 'identityfile none', 'identityagent /nowhere/agent');
+  expect(await refusal({ identityFile: undefined })).toMatch(
+    /there is no key .*; no agent answers at \/nowhere\/agent$/s,
+  );
+});
+
+test('where nothing answers, or the name is none, the network is named', async () => {
+  const free = createServer();
+  const port = await new Promise<number>((resolve) =>
+    free.listen(0, '127.0.0.1', () => resolve((free.address() as AddressInfo).port)),
+  );
+  await new Promise((resolve) => free.close(resolve));
+  expect(await refusal({ port })).toBe(
+    `h: 127.0.0.1 port ${port} refused the connection\n  is sshd running there, and on this port?`,
+  );
+  expect(await refusal({ address: 'no-such-host.invalid' })).toMatch(
+    /^h: the name no-such-host\.invalid is not known\n {2}check the address in the inventory$|^h: the name server did not answer for no-such-host\.invalid\n {2}check the network/,
+  );
+});
+
+test('an address that no route leads to', async () => {
+  expect(await refusal({ address: '255.255.255.255' })).toBe(
+    'h: there is no route to 255.255.255.255 port 22\n  check the address in the inventory',
+  );
+});
+
+test('a server of SSH that is too old', async () => {
+  const port = await sshServer(welcome, { kex: ['diffie-hellman-group1-sha1'] });
+  expect(await refusal({ port })).toMatch(
+    /^h: no SSH connection to 127\.0\.0\.1 port \d+: .*no matching key exchange algorithm\n {2}try: ssh -v root@127\.0\.0\.1 -p \d+$/,
+  );
+});
+
+test('a host that says nothing is given up', async () => {
+  const silent = createServer(() => {});
+  const port = await new Promise<number>((resolve) =>
+    silent.listen(0, '127.0.0.1', () => resolve((silent.address() as AddressInfo).port)),
+  );
+  onTestFinished(() => void silent.close());
+  expect(await refusal({ port }, { timeout: 0.2 })).toBe(
+    `h: no answer from 127.0.0.1 port ${port} within 0.2 s\n  is the host up, and does a firewall let us through?`,
+  );
+});
+
+test('Ctrl-C while connecting is no fault of the host', async () => {
+  expect(await refusal({}, { signal: AbortSignal.abort() })).toBe('h: interrupted while connecting');
+});
+
+test('what ssh_config says and we cannot do is said with what can be done instead', async () => {
+  sshConfig('hostname 127.0.0.1', 'proxycommand nc %h %p');
+  expect(await refusal({})).toBe(
+    'h: ssh_config reaches 127.0.0.1 by ProxyCommand, which is not understood here\n  name the jump host instead: ProxyJump in ssh_config, or jump in the inventory',
+  );
+  expect(await refusal({ jump: ['a:b:c'] })).toBe('h: a:b:c is no jump host\n  it looks like: user@host:port');
+});
+
+test('a jump host that cannot go on says how far it came', async () => {
+  const port = await sshServer(welcome);
+  const known = join(temporaryDirectory(), 'known_hosts');
+  writeFileSync(known, `[127.0.0.1]:${port} ${hostKey.public}\n`);
+  expect(await refusal({ port: 1, knownHostsFile: known, jump: [`root@127.0.0.1:${port}`] })).toMatch(
+    /^h: jump host root@127\.0\.0\.1:\d+ could not reach 127\.0\.0\.1 port 1: .*\n {2}is the host up, and does the jump host's firewall let it through\?$/,
+  );
+  const unknown = { port: 1, knownHostsFile: '/nowhere/known', jump: [`root@127.0.0.1:${port}`] };
+  expect(await refusal(unknown)).toMatch(/^h \(jump host root@127\.0\.0\.1:\d+\): the host key of .* is not known/);
+});
+
+test('a host that hangs up on a command has not run it for sure', async () => {
+  const port = await sshServer((client) =>
+    welcome(client).on('session', (accept) => accept().on('exec', () => void client.end())),
+  );
+  const lost: unknown = await connect('h', reach({ port }), { retries: 0 }).then(
+    (connection) => connection.exec('true').catch((error: unknown) => error),
+    (error: unknown) => error,
+  );
+  expect(lost).toMatchObject({
+    message: 'h: the connection was lost: the host closed it',
+    hint: 'run again: what was done is seen, what was not is made up for',
+  });
+});

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { describeProblem } from '../../problem/problem.ts';
+import { Secret } from '../../secret/secret.ts';
+import { Unreachable } from '../failures.ts';
+import { findBecome } from './become.ts';
+import type { Transport } from './transport.ts';
+
+/** A host that answers the probes in turn. */
+function host(...answers: { stdout?: string; stderr?: string }[]) {
+  const asked: { command: string; input: string | undefined }[] = [];
+  const transport: Transport = {
+    async run(command, input) {
+      asked.push({ command, input: input?.toString() });
+      const { stdout = 'uid 1000\n', stderr = '' } = answers[asked.length - 1] ?? {};
+      return { code: 1, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) };
+    },
+    async close() {},
+  };
+  return { transport, asked };
+}
+
+const password = new Secret('right-or-wrong');
+
+test('root needs nothing, and is not even asked', async () => {
+  const { transport, asked } = host();
+  expect((await findBecome('db-1', transport, 'root', password)).prefix).toBe('');
+  expect(asked).toEqual([]);
+});
+
+test('another name for root, sudo without a password, sudo with one', async () => {
+  expect((await findBecome('db-1', host({ stdout: 'hello\nuid 0\n' }).transport, 'toor', undefined)).prefix).toBe('');
+
+  const free = host({ stdout: 'uid 1000\nbecomes root\n' });
+  expect(await findBecome('db-1', free.transport, 'me', password)).toEqual({ prefix: 'sudo -n ', password: undefined });
+
+  const asks = host({ stderr: 'sudo: a password is required' }, { stdout: 'becomes root\n' });
+  const become = await findBecome('db-1', asks.transport, 'me', password);
+  expect(become.password).toBe(password);
+  expect(asks.asked.map(({ input }) => input)).toEqual([undefined, 'right-or-wrong\n']);
+  expect(asks.asked.map(({ command }) => command).join()).not.toContain('right-or-wrong');
+});
+
+test.each([
+  [
+    'a password is missing',
+    [{ stderr: 'sudo: a password is required' }],
+    undefined,
+    /sudo wants a password of me\n {2}give become_password for this host in the inventory/,
+  ],
+  [
+    'a password is wrong',
+    [{ stderr: 'sudo: a password is required' }, { stderr: 'Sorry, try again.\nsudo: no password was provided' }],
+    password,
+    /sudo did not take the password of me\n {2}check become_password in the inventory/,
+  ],
+  [
+    'a terminal is wanted',
+    [{ stderr: 'sudo: sorry, you must have a tty to run sudo' }],
+    undefined,
+    /sudo wants a terminal for me, and none is used here\n {2}put this into .*: Defaults:me !requiretty/,
+  ],
+  [
+    'the user may not',
+    [{ stderr: 'sudo: a password is required' }, { stderr: 'me is not in the sudoers file.' }],
+    password,
+    /me may not become root with sudo\n {2}allow it there, or log in as a user who may/,
+  ],
+  [
+    'there is no sudo',
+    [{ stderr: 'sh: 1: sudo: not found' }],
+    undefined,
+    /me is not root, and sudo is not installed\n {2}install sudo there, or log in as root/,
+  ],
+  [
+    'sudo itself is broken',
+    [{ stderr: 'sudo: /usr/bin/sudo must be owned by uid 0 and have the setuid bit set' }],
+    undefined,
+    /me could not become root: sudo: .* setuid bit set\n {2}try `sudo -n true` there by hand/,
+  ],
+  [
+    'the shell runs nothing',
+    [{ stdout: 'Not available.\n' }],
+    undefined,
+    /the login shell did not run a command \(it ended with 1\): Not available\.\n {2}the account needs a login shell that runs/,
+  ],
+])('%s', async (_, answers, given, wanted) => {
+  const failed = await findBecome('db-1', host(...answers).transport, 'me', given).catch((error: unknown) => error);
+  expect(failed).toBeInstanceOf(Unreachable);
+  expect(describeProblem(failed as Unreachable)).toMatch(wanted);
+  expect((failed as Unreachable).message).toMatch(/^db-1: /);
+});

@@ -1,0 +1,32 @@
+import { expect, test, vi } from 'vitest';
+import { ConnectionLost } from '../failures.ts';
+import { connectLocally } from '../testing/local-connection.ts';
+import { slack, watch } from './watch.ts';
+
+const never = () => new Promise<never>(() => {});
+
+test('a host that prints without end is given up, with the reason', async () => {
+  const connection = await connectLocally();
+  const flood = connection.exec('cat /dev/zero', { timeoutSeconds: 30 });
+  await expect(flood).rejects.toThrow(ConnectionLost);
+  await expect(flood).rejects.toThrow('here: the connection was lost: one command printed more than 32 MiB there');
+});
+
+test('a host that answers no more is given up some time after its own limit, and another is not', async () => {
+  vi.useFakeTimers();
+  try {
+    const gaveUp: string[] = [];
+    const lost = (why: string) => {
+      gaveUp.push(why);
+      return new Error(why);
+    };
+    const silent = watch(10, lost).over(never()).catch(String);
+    const quick = watch(10, lost).over(Promise.resolve('answer'));
+    await vi.advanceTimersByTimeAsync((10 + slack) * 1000);
+    expect(await silent).toBe(`Error: no answer within ${10 + slack} s`);
+    expect(await quick).toBe('answer');
+    expect(gaveUp).toHaveLength(1);
+  } finally {
+    vi.useRealTimers();
+  }
+});

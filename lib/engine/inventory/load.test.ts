@@ -1,0 +1,573 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { describeProblem, Problem, Problems } from '../problem/problem.ts';
+import { loadInventory } from './load.ts';
+import { parseYaml } from './yaml-file.ts';
+
+const schema = z.strictObject({
+  network: z.strictObject({
+    kind: z.enum(['main', 'test']),
+    url: z.url().describe('Address of it'),
+    chain_id: z.int().positive(),
+  }),
+  loud: z.boolean().default(false),
+  day: z.iso.date().optional(),
+  servers: z.array(z.string().min(1)).default([]),
+  region: z.string().optional(),
+});
+
+const good = `vars:
+  network: { kind: test, url: 'http://a.example/', chain_id: 7 }
+groups:
+  database: { db-1: { address: 10.0.0.1 } }
+  rpc: { rpc-1: { address: 10.0.0.2 } }
+`;
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inventory-'));
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+let count = 0;
+async function write(files: Record<string, string | Buffer>): Promise<string> {
+  const here = join(folder, String(++count));
+  await mkdir(here);
+  for (const [name, content] of Object.entries(files)) await writeFile(join(here, name), content);
+  return here;
+}
+
+/** What is said about a file, with the folder cut off. */
+async function complaints(files: Record<string, string | Buffer>): Promise<string[]> {
+  const here = await write(files);
+  try {
+    await loadInventory(join(here, 'a.yaml'), schema);
+    return [];
+  } catch (error) {
+    const problems = error instanceof Problems ? error.problems : error instanceof Problem ? [error] : undefined;
+    if (!problems) throw error;
+    return problems.map((problem) => describeProblem(problem).replaceAll(`${here}/`, ''));
+  }
+}
+
+describe('a good inventory', () => {
+  test('is read, by path and by name, in the order of the file', async () => {
+    const here = await write({ 'a.yaml': good.replace('rpc-1: {', "'9': { address: 10.0.0.9 }, '1': {") });
+    const byPath = await loadInventory(join(here, 'a.yaml'), schema);
+    const byName = await loadInventory('a', schema, { folder: here });
+    expect(byName.hosts).toEqual(byPath.hosts);
+    expect(byPath.name).toBe('a');
+    expect(byPath.hosts.map(({ name }) => name)).toEqual(['db-1', '9', '1']);
+    expect(byPath.hosts[0]).toMatchObject({
+      groups: ['database'],
+      reach: { type: 'ssh', address: '10.0.0.1', port: undefined, user: undefined, hostKeys: [], jump: [] },
+      vars: { network: { kind: 'test', chain_id: 7 }, loud: false },
+    });
+  });
+
+  test('lays a host over vars over files of variables, and each value keeps its place', async () => {
+    const here = await write({
+      'a.yaml': `vars_files: [one.yaml, two.yaml]
+vars:
+  network: { kind: main }
+groups:
+  rpc:
+    rpc-1:
+      address: 10.0.0.2
+      region: somewhere
+      vars:
+        network: { chain_id: 9 }
+`,
+      'one.yaml': 'network: { kind: test, url: http://one.example/, chain_id: 1 }\nloud: true\nservers: [a, b]\n',
+      'two.yaml': 'network:\n  chain_id: 2\nservers: [c]\n',
+    });
+    const inventory = await loadInventory(join(here, 'a.yaml'), schema);
+    expect(inventory.hosts[0]?.vars).toEqual({
+      network: { kind: 'main', url: 'http://one.example/', chain_id: 9 },
+      loud: true,
+      servers: ['c'],
+      region: 'somewhere',
+    });
+    expect(inventory.placeOf('rpc-1', ['network', 'chain_id'])).toEqual({
+      file: join(here, 'a.yaml'),
+      line: 10,
+      column: 30,
+    });
+    expect(inventory.placeOf('rpc-1', ['network', 'url'])).toEqual({
+      file: join(here, 'one.yaml'),
+      line: 1,
+      column: 29,
+    });
+    expect(inventory.placeOf('rpc-1', ['servers'])).toEqual({ file: join(here, 'two.yaml'), line: 3, column: 10 });
+  });
+
+  test('may have ssh defaults, which a host overrides; paths are relative to it', async () => {
+    const here = await write({
+      'a.yaml': `ssh: { user: root, port: 2222, identity_file: keys/id, known_hosts: ~/hosts, jump: a@b:1 }
+${good.replace('{ address: 10.0.0.2 }', '{ address: "fd00::2", user: op, port: 22, jump: [c, d], host_key: ssh-ed25519 AAAA, connection: local }')}`,
+    });
+    const [db, rpc] = (await loadInventory(join(here, 'a.yaml'), schema)).hosts;
+    expect(db?.reach).toMatchObject({ user: 'root', port: 2222, identityFile: join(here, 'keys/id'), jump: ['a@b:1'] });
+    expect(db?.reach.knownHostsFile).toMatch(/^\/.*[^~]\/hosts$/);
+    expect(rpc?.reach).toMatchObject({
+      type: 'local',
+      address: 'fd00::2',
+      user: 'op',
+      port: 22,
+      jump: ['c', 'd'],
+      hostKeys: ['ssh-ed25519 AAAA'],
+    });
+  });
+
+  test('may have a byte order mark, CRLF, anchors and merge keys', async () => {
+    expect(await complaints({ 'a.yaml': `\uFEFF${good.replaceAll('\n', '\r\n')}` })).toEqual([]);
+    const anchored = good
+      .replace('{ address: 10.0.0.1 }', '&h { address: 10.0.0.1, user: op }')
+      .replace('{ address: 10.0.0.2 }', '{ <<: *h, address: 10.0.0.2 }');
+    const here = await write({ 'a.yaml': anchored });
+    const { hosts } = await loadInventory(join(here, 'a.yaml'), schema);
+    expect(hosts.map(({ reach }) => [reach.address, reach.user])).toEqual([
+      ['10.0.0.1', 'op'],
+      ['10.0.0.2', 'op'],
+    ]);
+  });
+
+  test('may take a sudo password from a file of mode 0600', async () => {
+    const here = await write({ 'a.yaml': `ssh: { become_password: file:pw }\n${good}`, pw: 'p w\n' });
+    const wide = loadInventory(join(here, 'a.yaml'), schema);
+    await expect(wide).rejects.toThrow(
+      /a\.yaml:1:25: become_password: .*pw has mode 0644; a secret must be 0600 or stricter/,
+    );
+    await chmod(join(here, 'pw'), 0o600);
+    const { hosts } = await loadInventory(join(here, 'a.yaml'), schema);
+    expect(hosts[0]?.reach.becomePassword?.reveal()).toBe('p w');
+  });
+});
+
+const v = (text: string): string => good.replace('chain_id: 7 }', `chain_id: 7 }\n${text}`);
+
+test.each<[string, string | Buffer, string[]]>([
+  ['unknown key at the top', `var: {}\n${good}`, ['a.yaml:1:1: unknown key var\n  did you mean vars?']],
+  [
+    'unknown variable',
+    good.replace('url:', 'ulr:'),
+    [
+      'a.yaml:2:3: network.url is missing\n  Address of it',
+      'a.yaml:2:26: unknown key network.ulr\n  did you mean url?',
+    ],
+  ],
+  [
+    'unknown variable, nothing near',
+    v('  zzzzzz: 1'),
+    ['a.yaml:3:3: unknown key zzzzzz\n  known: network, loud, day, servers, region'],
+  ],
+  [
+    'unknown key of a host',
+    good.replace('address: 10.0.0.2', 'address: 10.0.0.2, prt: 3'),
+    ['a.yaml:5:38: unknown key groups.rpc.rpc-1.prt\n  did you mean port?'],
+  ],
+  [
+    'wrong type',
+    good.replace('7', "'7'"),
+    ['a.yaml:2:62: network.chain_id must be a whole number, not text\n  write it without quotes'],
+  ],
+  [
+    'a number where text belongs',
+    v('  day: 0123\n  servers: [1.10]\n  region: true'),
+    [
+      "a.yaml:3:8: day must be text, not a whole number\n  put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
+      "a.yaml:4:13: servers.0 must be text, not a number\n  put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
+      "a.yaml:5:11: region must be text, not true or false\n  put it in quotes, '…'",
+    ],
+  ],
+  [
+    'yes for true',
+    v('  loud: yes'),
+    ['a.yaml:3:9: loud must be true or false, not text\n  YAML 1.2 knows only true and false'],
+  ],
+  [
+    'a word not in the list',
+    good.replace('kind: test', 'kind: tset'),
+    ['a.yaml:2:20: network.kind must be one of main, test\n  did you mean test?'],
+  ],
+  ['no value', v('  day:'), ['a.yaml:3:3: day has no value']],
+  [
+    'no address',
+    good.replace('http://a.example/', 'a.example'),
+    ['a.yaml:2:31: network.url must be a web address (http:// or https://)'],
+  ],
+  [
+    'fraction and sign',
+    good.replace('chain_id: 7', 'chain_id: -1'),
+    ['a.yaml:2:62: network.chain_id must be more than 0'],
+  ],
+  [
+    'a list where a mapping belongs',
+    good.replace(/network: .*/, 'network: [1]'),
+    ['a.yaml:2:12: network must be a mapping, not a list'],
+  ],
+  ['an empty item of a list', v("  servers: [a, '']"), ['a.yaml:3:16: servers.1 must not be empty']],
+  ['a wrong day', v('  day: 2024-02-30'), ['a.yaml:3:8: day must be a day, YYYY-MM-DD']],
+  [
+    'duplicate key',
+    v('  loud: true\n  loud: false'),
+    ['a.yaml:4:3: this key stands here a second time\n  keep one of the two'],
+  ],
+  [
+    'a colon that was forgotten',
+    good.replace('  rpc: {', '  rpc\n    rpc-0: {'),
+    [
+      expect.stringMatching(
+        /^a\.yaml:\d+:\d+: a colon is missing here\n {2}a key and its value are written as KEY: VALUE$/,
+      ),
+    ],
+  ],
+  [
+    'an address that is none',
+    good.replace(/address: \S+/, 'address: 10.0.0.321,'),
+    [expect.stringContaining('must be an IPv4 address of four numbers, each at most 255')],
+  ],
+  [
+    'a tab',
+    good.replace('  network', '\tnetwork'),
+    ['a.yaml:2:1: YAML cannot be indented by tabs\n  indent with spaces'],
+  ],
+  [
+    'tabs, of which the parser finds the first and loses its way',
+    good.replaceAll('\n  ', '\n\t'),
+    ['a.yaml:2:1: YAML cannot be indented by tabs\n  indent with spaces'],
+  ],
+  [
+    'an indent that makes what follows wrong as well',
+    good.replace('groups:', ' groups: @'),
+    ['a.yaml:3:1: this is not indented as the lines around it\n  give it the indent of its neighbours'],
+  ],
+  [
+    'what is no YAML',
+    good.replace('vars:', 'vars: ]'),
+    [
+      'a.yaml:1:7: not valid YAML: Unexpected flow-seq-end token in YAML stream\n  when in doubt, put the value in single quotes',
+    ],
+  ],
+  ['a key that is a list', `? [a]\n: b\n${good}`, ['a.yaml:1:3: a key must be a plain word']],
+  [
+    'a merge of what is no mapping',
+    `<<: [a]\n${good}`,
+    ['a.yaml:1:6: << merges a mapping only\n  name a mapping that has an anchor: <<: *NAME'],
+  ],
+  ['empty', '', ['a.yaml:1:1: this file is empty']],
+  ['comments only', '# nothing\n', ['a.yaml:1:1: this file is empty']],
+  ['a list at the top', '- a\n', ['a.yaml:1:1: the top of this file must be a mapping (key: value)']],
+  [
+    'two documents',
+    `${good}---\nvars: {}\n`,
+    ['a.yaml:6:1: a second document starts here; there may be only one\n  remove the line ---'],
+  ],
+  ['not text', Buffer.from([0x61, 0x3a, 0xff, 0xfe]), ['a.yaml:1:3: this is not UTF-8 text\n  save the file as UTF-8']],
+  [
+    'no groups',
+    'vars:\n  network: { kind: test, url: http://a.example/, chain_id: 7 }\n',
+    ['a.yaml:1:1: groups is missing\n  Hosts by group'],
+  ],
+  [
+    'a host twice',
+    good.replace('rpc-1:', 'db-1:'),
+    ['a.yaml:5:10: host db-1 stands here a second time; the first is in group database'],
+  ],
+  [
+    'an address twice',
+    good.replace('10.0.0.2', '10.0.0.1'),
+    ['a.yaml:5:28: rpc-1 has the same address as db-1: 10.0.0.1 port 22\n  each host is named once'],
+  ],
+  [
+    'a host without address',
+    good.replace('{ address: 10.0.0.2 }', '{}'),
+    [
+      'a.yaml:5:10: groups.rpc.rpc-1.address is missing\n  Host name or IP address: for SSH, and where the other hosts reach it',
+    ],
+  ],
+  ['a host that is nothing', good.replace('{ address: 10.0.0.2 }', ''), ['a.yaml:5:10: groups.rpc.rpc-1 has no value']],
+  [
+    'a host called like a group',
+    good.replace('rpc-1:', 'database:'),
+    ['a.yaml:5:10: no host can be called database: in a host pattern that means the group'],
+  ],
+  [
+    'a host called all',
+    good.replace('rpc-1:', 'all:'),
+    ['a.yaml:5:10: no host can be called all: in a host pattern that means all hosts'],
+  ],
+  ['a group that JavaScript knows', good.replace('rpc:', '__proto__:'), ['a.yaml:5:3: unknown key __proto__']],
+  [
+    'a name of two lines',
+    good.replace('rpc-1:', '"a\\nb":'),
+    ['a.yaml:5:10: groups.rpc.a\\nb: the name must start with a letter or digit and hold only letters, digits, . _ -'],
+  ],
+  [
+    'brackets without end',
+    `a: ${'['.repeat(9999)}`,
+    [expect.stringMatching(/^a\.yaml:1:\d+: this is nested too deeply/)],
+  ],
+  [
+    'a name that leaves its folder',
+    good.replace('rpc-1:', '../x:'),
+    ['a.yaml:5:10: groups.rpc.../x: the name must start with a letter or digit and hold only letters, digits, . _ -'],
+  ],
+  [
+    'an option for an address',
+    good.replace('10.0.0.2', '-oProxyCommand=x'),
+    ['a.yaml:5:28: groups.rpc.rpc-1.address must be a host name or an IP address'],
+  ],
+  [
+    'a plain sudo password',
+    good.replace('10.0.0.2 }', '10.0.0.2, become_password: hunter2 }'),
+    [
+      'a.yaml:5:55: groups.rpc.rpc-1.become_password must be a reference, env:NAME, file:PATH or secret:NAME: a password never stands in an inventory',
+    ],
+  ],
+  [
+    'a file of variables that is not there',
+    `vars_files: [x.yaml]\n${good.replace("url: 'http://a.example/', ", '')}`,
+    ['a.yaml:1:14: x.yaml does not exist'],
+  ],
+  [
+    'an unset variable of the environment',
+    `ssh: { become_password: env:SURELY_NOT_SET }\n${good}`,
+    [
+      'a.yaml:1:25: become_password: environment variable SURELY_NOT_SET is not set\n  export SURELY_NOT_SET before the run',
+    ],
+  ],
+  [
+    'values left open, before all others, and nothing else about them',
+    `${good.replace('7', "'<FILL: the chain id>'").replace("'http://a.example/'", "'http://<FILL: host>/'")}x: 1\n`,
+    [
+      'a.yaml:2:31: network.url is not filled in\n  fill in: host',
+      'a.yaml:2:65: network.chain_id is not filled in\n  fill in: the chain id',
+      'a.yaml:6:1: unknown key x\n  known: vars_files, ssh, vars, groups',
+    ],
+  ],
+])('%s', async (_, content, expected) => {
+  expect(await complaints({ 'a.yaml': content })).toEqual(expected);
+});
+
+test('all problems are told at once, in the order of the file, those of a host and of a file of variables too', async () => {
+  const said = await complaints({
+    'a.yaml': `vars_files: [b.yaml]
+vars: { lout: true }
+groups:
+  rpc:
+    rpc-1: { address: 10.0.0.1, vars: { network: { kind: x } } }
+    rpc-2: { address: 10.0.0.1 }
+`,
+    'b.yaml': 'network: { kind: test, url: http://b.example/, chain_id: x }\n',
+  });
+  expect(said).toEqual([
+    'a.yaml:2:9: unknown key lout\n  did you mean loud?',
+    'a.yaml:5:58: network.kind must be one of main, test',
+    'a.yaml:6:23: rpc-2 has the same address as rpc-1: 10.0.0.1 port 22\n  each host is named once',
+    'b.yaml:1:58: network.chain_id must be a whole number, not text',
+  ]);
+});
+
+test('a value left open that every host fills in is none', async () => {
+  const filled = good
+    .replace('chain_id: 7', "chain_id: '<FILL: it>'")
+    .replace('10.0.0.1 }', '10.0.0.1, vars: { network: { chain_id: 1 } } }');
+  expect(await complaints({ 'a.yaml': filled })).toEqual([
+    'a.yaml:2:62: network.chain_id is not filled in\n  fill in: it',
+  ]);
+  expect(
+    await complaints({ 'a.yaml': filled.replace('10.0.0.2 }', '10.0.0.2, vars: { network: { chain_id: 1 } } }') }),
+  ).toEqual([]);
+});
+
+test('what is no file, or is too large for an inventory, is not read', async () => {
+  const here = await write({ 'large.yaml': `${good}# ${'x'.repeat(2 ** 20)}\n` });
+  const refusal = (file: string) =>
+    loadInventory(file, schema).catch((error: Error) => describeProblem(error as Problem));
+  expect(await refusal('/dev/zero')).toBe('/dev/zero:1:1: this is not a file');
+  expect(await refusal(join(here, 'large.yaml'))).toMatch(
+    /large\.yaml:1:1: this file is \d+ bytes long: that is no inventory$/,
+  );
+});
+
+test('names are what is written, whatever YAML takes them for', async () => {
+  const here = await write({
+    'a.yaml': good.replace('rpc-1: {', '0x10: { address: a }, 1.0: { address: b }, null: {'),
+  });
+  const { hosts } = await loadInventory(join(here, 'a.yaml'), schema);
+  expect(hosts.map(({ name }) => name)).toEqual(['db-1', '0x10', '1.0', 'null']);
+});
+
+test('an anchor that is set again counts from there', () => {
+  const { entries } = parseYaml('a: &x { b: &y 1 }\nc: &y 2\nd: *x\ne: *y\n', 'a.yaml');
+  expect(entries.get('e')?.value).toMatchObject({ value: 2, at: { line: 4, column: 4 } });
+  expect(() => parseYaml('a: *x\nb: &x 1\n', 'a.yaml')).toThrow('no anchor &x stands before this');
+});
+
+test('a file of many lines is judged quickly', () => {
+  const lines = Array.from({ length: 10_000 }, (_, i) => `k${i}: *x`);
+  const start = performance.now();
+  expect(parseYaml(`k: &x 1\n${lines.join('\n')}\n`, 'a.yaml').entries.size).toBe(10_001);
+  expect(performance.now() - start).toBeLessThan(2000);
+});
+
+test('keys that JavaScript knows are unknown here', async () => {
+  for (const key of ['__proto__', 'constructor', 'toString']) {
+    expect(await complaints({ 'a.yaml': v(`  ${key}: { a: 1 }`) })).toEqual([
+      expect.stringContaining(`a.yaml:3:3: unknown key ${key}`),
+    ]);
+  }
+});
+
+test('anchors that multiply without end are refused', async () => {
+  const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]'];
+  for (let i = 1; i < 9; i++)
+    lines.push(`a${i}: &a${i} [${Array.from({ length: 10 }, () => `*a${i - 1}`).join(', ')}]`);
+  expect((await complaints({ 'a.yaml': `${lines.join('\n')}\n` }))[0]).toContain('nested too deeply or repeats itself');
+});
+
+test('more hosts times variables than can be looked at are refused before it is tried', async () => {
+  const hosts = Array.from({ length: 1001 }, (_, i) => `    h${i}: { address: a${i} }`);
+  const text = `groups:\n  rpc:\n${hosts.join('\n')}\nvars:\n  many: [${Array(2000).fill(1).join(',')}]\n`;
+  expect(await complaints({ 'a.yaml': text })).toEqual([
+    'a.yaml:1004:1: 1001 hosts with 2000 variables each are too much for one inventory',
+  ]);
+});
+
+test('an inventory that is not there', async () => {
+  const here = await write({ 'mainnet.yaml': good });
+  await expect(loadInventory('mainet', schema, { folder: here })).rejects.toMatchObject({
+    hint: 'did you mean mainnet?',
+    code: 3,
+  });
+  await expect(loadInventory(join(here, 'x.yaml'), schema)).rejects.toThrow('does not exist');
+  await expect(loadInventory('', schema, { folder: here })).rejects.toThrow('there is no inventory called ""');
+  await expect(loadInventory(here, schema)).rejects.toThrow('is a folder');
+});
+
+test('a damaged file is read or refused, and never crashes', () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      '\n',
+      '  ',
+      '\t',
+      ': ',
+      '- ',
+      '{',
+      '}',
+      '[',
+      ']',
+      '&a',
+      '*a',
+      '<<: ',
+      '|',
+      '>',
+      '"',
+      "'",
+      '#',
+      '---',
+      '? ',
+      '!!x ',
+      '%',
+      '\0',
+      '\uFEFF',
+      '...',
+    ),
+    fc.string({ unit: 'binary', maxLength: 3 }),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(good.length), fc.nat(6), piece), { minLength: 1, maxLength: 4 }), (edits) => {
+      const text = edits.reduce((all, [at, cut, put]) => all.slice(0, at) + put + all.slice(at + cut), good);
+      try {
+        parseYaml(text, 'a.yaml');
+      } catch (error) {
+        expect(error instanceof Problem || error instanceof Problems).toBe(true);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.each(['a;b', '$(touch x)', '`x`', 'a b', '-oProxyCommand=x', 'a|b', "a'b"])(
+  'a user or a jump host that a shell would take for more is refused: %s',
+  async (name) => {
+    const text = JSON.stringify(name);
+    for (const [key, words] of [
+      ['user', 'must be a user name'],
+      ['jump', 'must be a jump host'],
+    ]) {
+      expect((await complaints({ 'a.yaml': `ssh: { ${key}: ${text} }\n${good}` })).join('\n')).toContain(words);
+    }
+  },
+);
+
+test('many values left open are told quickly', async () => {
+  const open = Array.from({ length: 5000 }, (_, i) => `  k${i}: <FILL>`).join('\n');
+  const started = performance.now();
+  expect((await complaints({ 'a.yaml': v(open) })).length).toBeGreaterThan(1);
+  expect(performance.now() - started).toBeLessThan(5000);
+});
+
+describe('files of keys that an inventory names and that are not there', () => {
+  const refusal = async (ssh: string, hosts = good, connects = true) => {
+    const here = await write({ 'a.yaml': `${ssh}\n${hosts}`, id: '', known: '' });
+    await mkdir(join(here, 'keys'));
+    const error = await loadInventory(join(here, 'a.yaml'), schema, { connects }).catch((error: unknown) => error);
+    return error instanceof Problems
+      ? error.problems.map((problem) => describeProblem(problem).replaceAll(`${here}/`, ''))
+      : [];
+  };
+  const known =
+    'known_hosts: konwn does not exist\n  the path is relative to the inventory; without known_hosts, your own is looked in';
+  const identity = (what: string) =>
+    `identity_file: ${what}\n  the path is relative to the inventory; without identity_file, the keys of your ssh_config and agent are tried`;
+
+  test('are refused where hosts are to be connected to, each once', async () => {
+    expect(await refusal('ssh: { identity_file: ide, known_hosts: konwn }')).toEqual([
+      `a.yaml:1:23: ${identity('ide does not exist')}`,
+      `a.yaml:1:41: ${known}`,
+    ]);
+    expect(await refusal('ssh: { identity_file: keys }')).toEqual([`a.yaml:1:23: ${identity('keys is a folder')}`]);
+    expect(await refusal('ssh: { identity_file: ~/no-such-key }')).toEqual([
+      expect.stringMatching(/^a\.yaml:1:23: identity_file: .*[^~]\/no-such-key does not exist\n/),
+    ]);
+    const own = good.replace('address: 10.0.0.2', 'address: 10.0.0.2, known_hosts: konwn');
+    expect(await refusal('ssh: { known_hosts: known }', own)).toEqual([`a.yaml:6:51: ${known}`]);
+  });
+
+  test('are no matter where no host is reached with them', async () => {
+    expect(await refusal('ssh: { identity_file: id, known_hosts: known }')).toEqual([]);
+    expect(await refusal('ssh: { identity_file: ide, known_hosts: konwn }', good, false)).toEqual([]);
+    const local = good.replaceAll('address:', 'connection: local, address:');
+    expect(await refusal('ssh: { identity_file: ide, known_hosts: konwn }', local)).toEqual([]);
+    const own = good.replaceAll('address:', 'known_hosts: known, address:');
+    expect(await refusal('ssh: { known_hosts: konwn }', own)).toEqual([]);
+  });
+});
+
+test('a number on the command line where text belongs needs quotes that the shell leaves', async () => {
+  const here = await write({ 'a.yaml': good });
+  const over = [{ values: { region: 7 }, from: '--set region' }];
+  await expect(loadInventory(join(here, 'a.yaml'), schema, { over })).rejects.toThrow(
+    `--set region: region must be text, not a whole number\n  put it in quotes within the shell's, '"…"': as a number it loses`,
+  );
+});
+
+test('of a file that the lab makes it is said how to have it', async () => {
+  const lab = fileURLToPath(new URL('../../../.lab/never-made', import.meta.url));
+  const here = await write({ 'a.yaml': `vars_files: [${lab}]\nssh: { known_hosts: ${lab} }\n${good}` });
+  const hint = 'the lab makes this file: npm run lab:up';
+  await expect(loadInventory(join(here, 'a.yaml'), schema, { connects: true })).rejects.toMatchObject({
+    problems: [
+      { message: '.lab/never-made does not exist', hint },
+      { message: 'known_hosts: .lab/never-made does not exist', hint },
+    ],
+  });
+});

@@ -1,0 +1,111 @@
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeProblem, type Problem } from '../problem/problem.ts';
+import { Secret } from '../secret/secret.ts';
+import { readSecret, type SecretQuestion } from './secret-reference.ts';
+
+let folder = '';
+let question: SecretQuestion;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'secret-'));
+  question = {
+    name: 'credentials.state.password',
+    where: { file: join(folder, 'a.yaml'), line: 3, column: 5 },
+    allowed: { pattern: /^[A-Za-z0-9_.~-]+$/, reason: 'only safe ones' },
+    environment: { GOOD: 'abc.DEF~_-1', BAD: 'hunter2/x', EMPTY: '' },
+  };
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+async function put(name: string, content: string, mode = 0o600): Promise<string> {
+  await writeFile(join(folder, name), content);
+  await chmod(join(folder, name), mode);
+  return `file:${name}`;
+}
+
+async function refusal(reference: string): Promise<string> {
+  const error: Problem = await readSecret(reference, question).then(
+    () => expect.fail('was read'),
+    (problem) => problem,
+  );
+  return describeProblem(error).replaceAll(`${folder}/`, '');
+}
+
+test('a secret comes from the environment or a file, one line break less', async () => {
+  expect((await readSecret('env:GOOD', question)).reveal()).toBe('abc.DEF~_-1');
+  for (const content of ['good-1', 'good-1\n', 'good-1\r\n']) {
+    expect((await readSecret(await put('good', content), question)).reveal()).toBe('good-1');
+  }
+  expect((await readSecret(await put('strict', 'good-1', 0o400), question)).reveal()).toBe('good-1');
+  expect((await readSecret(`file:${join(folder, 'good')}`, question)).reveal()).toBe('good-1');
+});
+
+test('what is missing, empty or open to others is refused with its place', async () => {
+  const at = 'a.yaml:3:5: credentials.state.password';
+  expect(await refusal('env:NONE')).toBe(`${at}: environment variable NONE is not set\n  export NONE before the run`);
+  expect(await refusal('env:constructor')).toContain('environment variable constructor is not set');
+  expect(await refusal('env:EMPTY')).toBe(`${at} is empty: environment variable EMPTY holds nothing`);
+  expect(await refusal('file:none')).toBe(`${at}: none does not exist\n  write the password into it, mode 0600`);
+  expect(await refusal(await put('empty', '\n'))).toBe(`${at} is empty: empty holds nothing`);
+  expect(await refusal(await put('wide', 'good-1', 0o640))).toBe(
+    `${at}: wide has mode 0640; a secret must be 0600 or stricter\n  chmod 600 wide`,
+  );
+  const foreign = await put('foreign', 'good-1');
+  await chown(join(folder, 'foreign'), 12, 12);
+  expect(await refusal(foreign)).toBe(
+    `${at}: foreign belongs to user id 12; it must be yours\n  chown ${userInfo().username} foreign`,
+  );
+  await mkdir(join(folder, 'dir'), { mode: 0o700 });
+  expect(await refusal('file:dir')).toBe(`${at}: dir is not a file`);
+  expect(await refusal(await put('large', 'x'.repeat(5000)))).toBe(
+    `${at}: large is 5000 bytes long: that is no secret`,
+  );
+  expect(await refusal('hunter2')).toContain('a password never stands in an inventory');
+  const anyText = { name: question.name, where: question.where };
+  await expect(readSecret(await put('lines', 'hunter2\nhunter2\n'), anyText)).rejects.toThrow(
+    /has a character that is not allowed: it is one line of text$/,
+  );
+});
+
+test('a secret of the encrypted file is looked up by its name, and the file is opened only for such a reference', async () => {
+  let opened = 0;
+  const unlock = async (file: string) => {
+    opened++;
+    expect(file).toBe('a.secrets.age');
+    return new Map([
+      ['pool_db_password', new Secret('good-1')],
+      ['odd', new Secret('hunter2/x')],
+    ]);
+  };
+  const asked = { ...question, secrets: { file: 'a.secrets.age', unlock } };
+  await readSecret('env:GOOD', asked);
+  await readSecret(await put('good', 'good-1'), asked);
+  expect(opened).toBe(0);
+  expect((await readSecret('secret:pool_db_password', asked)).reveal()).toBe('good-1');
+  expect(opened).toBe(1);
+  const refused = async (reference: string) =>
+    readSecret(reference, asked).then(
+      () => expect.fail('was read'),
+      (problem) => describeProblem(problem).replaceAll(`${folder}/`, ''),
+    );
+  const at = 'a.yaml:3:5: credentials.state.password';
+  expect(await refused('secret:pol_db_password')).toBe(
+    `${at}: a.secrets.age has no secret called pol_db_password\n  did you mean pool_db_password?`,
+  );
+  expect(await refused('secret:odd')).toMatch(
+    /^a\.yaml:3:5: credentials\.state\.password \(from secret:odd\) has a character/,
+  );
+  expect(await refused('secret:a/b')).toContain('must be a reference, env:NAME, file:PATH or secret:NAME');
+  expect(await refusal('secret:odd')).toContain('there is no file of secrets here');
+});
+
+test('characters that are not allowed are refused with the reason, and the value is not told', async () => {
+  for (const reference of ['env:BAD', await put('bad', 'hunter2%41'), await put('two', 'hunter2\nhunter2\n')]) {
+    const said = await refusal(reference);
+    expect(said).toContain('has a character that is not allowed: only safe ones');
+    expect(said).not.toContain('hunter2');
+  }
+});

@@ -1,0 +1,98 @@
+import { PrivateFileFault, pathBeside, readPrivateFile } from '../file/private-file.ts';
+import { type Place, Problem } from '../problem/problem.ts';
+import { Secret } from '../secret/secret.ts';
+import { secretsCommand } from '../secret/secrets-file.ts';
+import type { Unlock } from '../secret/unlock.ts';
+import { didYouMean } from '../text/suggest.ts';
+
+/** No password is longer; a file that is, is some other file. */
+const longest = 4096;
+
+/**
+ * A reference to a secret: `env:NAME`, `file:PATH` relative to the file that names it, or `secret:NAME` in the inventory's encrypted
+ * file of secrets.
+ */
+export const secretReferencePattern =
+  /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|secret:(?!previous$)[A-Za-z0-9][A-Za-z0-9_.-]*)$/;
+export const secretReferenceRule =
+  'must be a reference, env:NAME, file:PATH or secret:NAME: a password never stands in an inventory';
+/** Goes on from what the secret is: where it can be. */
+export const secretReferenceKinds =
+  'env:NAME, file:PATH (a file of mode 0600, relative to the file that names it), or secret:NAME (in the encrypted file of secrets beside the inventory)';
+
+export interface SecretQuestion {
+  /** What it is, as the operator calls it: `credentials.state.password`. */
+  readonly name: string;
+  /** Where the reference stands; a relative path is relative to this file. */
+  readonly where: Place;
+  /** Which characters may be in it, and why no others. Default: anything but a line break and NUL. */
+  readonly allowed?: { readonly pattern: RegExp; readonly reason: string };
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Where `secret:NAME` is looked up. Nothing is opened, or asked for, until there is such a reference. */
+  readonly secrets?: { readonly file: string; readonly unlock: Unlock };
+}
+
+/**
+ * Reads the secret that a reference names. One line break at the end of a file is not part of it.
+ *
+ * @throws Problem where it is missing, empty, readable to others, somebody else's, or has characters that are not allowed.
+ *   The value never appears in it.
+ * @throws Problem, Problems where the file of secrets does not open, of that file and so the same for each reference to it
+ */
+export async function readSecret(reference: string, question: SecretQuestion): Promise<Secret> {
+  const { name, where } = question;
+  if (!secretReferencePattern.test(reference)) {
+    throw new Problem(`${name} ${secretReferenceRule}`, { where });
+  }
+  const rest = reference.slice(reference.indexOf(':') + 1);
+  const kind = reference.slice(0, reference.indexOf(':'));
+  const path = pathBeside(where.file, rest);
+  const [source, value] =
+    kind === 'env'
+      ? [`environment variable ${rest}`, fromEnvironment(rest, question)]
+      : kind === 'secret'
+        ? [`secret:${rest}`, await fromSecrets(rest, question)]
+        : [path, await fromFile(path, question)];
+
+  if (value === '') throw new Problem(`${name} is empty: ${source} holds nothing`, { where });
+  const { pattern, reason } = question.allowed ?? { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
+  if (!pattern.test(value)) {
+    throw new Problem(`${name} (from ${source}) has a character that is not allowed: ${reason}`, {
+      where,
+      hint: 'choose another password; an existing database user is changed with ALTER ROLE … PASSWORD',
+    });
+  }
+  return new Secret(value);
+}
+
+function fromEnvironment(variable: string, { name, where, environment = process.env }: SecretQuestion): string {
+  const value = Object.hasOwn(environment, variable) ? environment[variable] : undefined;
+  if (value === undefined) {
+    throw new Problem(`${name}: environment variable ${variable} is not set`, {
+      where,
+      hint: `export ${variable} before the run`,
+    });
+  }
+  return value;
+}
+
+async function fromFile(path: string, { name, where }: SecretQuestion): Promise<string> {
+  try {
+    return (await readPrivateFile(path, longest)).replace(/\r?\n$/, '');
+  } catch (error) {
+    if (!(error instanceof PrivateFileFault)) throw error;
+    const hint = error.missing ? 'write the password into it, mode 0600' : error.hint;
+    throw new Problem(`${name}: ${path} ${error.message}`, { where, hint });
+  }
+}
+
+async function fromSecrets(entry: string, { name, where, secrets }: SecretQuestion): Promise<string> {
+  if (!secrets) throw new Problem(`${name}: there is no file of secrets here to read secret:${entry} from`, { where });
+  const entries = await secrets.unlock(secrets.file);
+  const secret = entries.get(entry);
+  if (secret) return secret.reveal();
+  throw new Problem(`${name}: ${secrets.file} has no secret called ${entry}`, {
+    where,
+    hint: didYouMean(entry, entries.keys()) ?? secretsCommand(secrets.file, 'generate'),
+  });
+}

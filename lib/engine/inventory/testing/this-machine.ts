@@ -1,0 +1,14 @@
+import type { Reach } from '../inventory.ts';
+
+/** The machine that the tests run on. */
+export const thisMachine: Reach = {
+  type: 'local',
+  address: 'localhost',
+  port: undefined,
+  user: undefined,
+  hostKeys: [],
+  identityFile: undefined,
+  knownHostsFile: undefined,
+  jump: [],
+  becomePassword: undefined,
+};

@@ -1,0 +1,201 @@
+import type { DiffShown } from '../../commands/playbook/options.ts';
+import { diffLines } from '../resource/diff.ts';
+import type { Difference } from '../resource/resource.ts';
+import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
+import { printable, readable } from '../text/printable.ts';
+import type { Paint } from './colour.ts';
+import { describeError } from './describe-error.ts';
+import type { Busy } from './live/busy.ts';
+import { seconds } from './units.ts';
+
+/** How lines are made. */
+export interface Style {
+  readonly paint: Paint;
+  /** Show what is ok as well, and the stack of unexpected errors. */
+  readonly verbose: boolean;
+  /** Show problems and the summary only. */
+  readonly quiet: boolean;
+  readonly diff: DiffShown;
+  /** Check mode: what a run would change is pending. */
+  readonly check: boolean;
+  /** Width of the column of host names. */
+  readonly hostWidth: number;
+}
+
+const colours: Record<Outcome, Parameters<Paint>[0]> = {
+  ok: 'green',
+  changed: 'yellow',
+  pending: 'yellow',
+  unknown: 'cyan',
+  warning: 'magenta',
+  failed: 'red',
+};
+
+/** What an event says, line by line; every line of a host starts with its name. Events that say nothing give none. */
+export function linesOf(event: RunEvent, style: Style): string[] {
+  const { paint } = style;
+  switch (event.type) {
+    case 'run-started': {
+      if (style.quiet) return [];
+      const mode = event.check ? ' (check mode: nothing is changed)' : '';
+      return [paint('bold', `${event.playbook} on ${printable(event.inventory)}: ${event.hosts.join(', ')}${mode}`)];
+    }
+    case 'host-connected':
+      return style.verbose ? onHost(event.host, style, [`connected in ${seconds(event.seconds)}`]) : [];
+    case 'host-unreachable':
+      return onHost(event.host, style, lead(paint('red', 'unreachable'), errorOn(event.host, event.error, style)));
+    case 'play-started':
+      if (style.quiet) return [];
+      return ['', paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)];
+    case 'play-skipped':
+      return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${readable(event.why)}`)];
+    case 'host-stopped':
+      return onHost(event.host, style, [paint('red', `stopped: ${readable(event.why)}${whatIsLeft(event)}`)]);
+    case 'stopping':
+      return ['stopping after the changes under way; press Ctrl-C again to stop at once'];
+    case 'resource-done':
+      return resourceLines(event, style);
+    case 'host-looked':
+    case 'resource-started':
+    case 'progress':
+    case 'run-failed':
+    case 'run-finished':
+      return [];
+  }
+}
+
+/** @param label whose lines they are */
+export function resourceLines(
+  event: Extract<RunEvent, { type: 'resource-done' }>,
+  style: Style,
+  label = event.step.host,
+): string[] {
+  const { paint } = style;
+  const { outcome, step } = event;
+  if (outcome === 'ok' && !style.verbose) return [];
+  if (style.quiet && outcome !== 'failed' && outcome !== 'warning') return [];
+  const notes = event.note ? readable(event.note).split('\n') : [];
+  const differences = differencesOf(event.differences, style);
+  const beside = notes.length === 1 && differences.length === 0 ? paint('dim', `  (${notes[0]})`) : '';
+  const took = event.seconds >= 0.1 ? paint('dim', `  ${seconds(event.seconds)}`) : '';
+  const details = [
+    ...(beside ? [] : notes),
+    ...differences.map((line) => paintDiff(line, paint)),
+    ...commandLines(event.commands, style).map((line) => paint('dim', line)),
+    ...(event.error === undefined ? [] : errorOn(step.host, event.error, style).split('\n')),
+  ];
+  const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${printable(step.resource)}${beside}${took}`;
+  return onHost(label, style, [title, ...details.map((line) => `  ${line}`)]);
+}
+
+function differencesOf(differences: readonly Difference[], { diff }: Style): string[] {
+  if (diff === 'none') return [];
+  return diffLines(diff === 'whole' ? differences : differences.map(shortened));
+}
+
+/** Of a command of several lines the first says enough, unless all is asked for. */
+function commandLines(commands: readonly string[], { diff }: Style): string[] {
+  if (diff === 'none') return [];
+  return commands.flatMap((command) => {
+    const [first = '', ...rest] = printable(command).split('\n');
+    if (diff === 'whole') return [`$ ${first}`, ...rest.map((line) => `  ${line}`)];
+    return [
+      rest.length > 0
+        ? `$ ${first} … (${rest.length} more ${rest.length === 1 ? 'line' : 'lines'}: --diff)`
+        : `$ ${first}`,
+    ];
+  });
+}
+
+/** Lines of a new text that are still worth reading among other changes. */
+const newLinesShown = 12;
+
+/** A long text that is all new says only how long it is. */
+function shortened(difference: Difference): Difference {
+  const { what, was, wanted } = difference;
+  const lines = wanted.split('\n').length;
+  if (was !== '' || lines <= newLinesShown) return difference;
+  return { what, was: '', wanted: `${lines} new lines (--diff shows them)` };
+}
+
+/** An error may name its host, which every line does here. */
+function errorOn(host: string, error: unknown, style: Style): string {
+  const text = describeError(error, style.verbose);
+  return text.startsWith(`${host}: `) ? text.slice(host.length + 2) : text;
+}
+
+/** A line of a diff in its colour. */
+export function paintDiff(line: string, paint: Paint): string {
+  if (line.startsWith('+')) return paint('green', line);
+  if (line.startsWith('-')) return paint('red', line);
+  return line;
+}
+
+function lead(word: string, text: string): string[] {
+  const [first = '', ...rest] = text.split('\n');
+  return [`${word}: ${first}`, ...rest.map((line) => `  ${line}`)];
+}
+
+function onHost(host: string, style: Style, lines: readonly string[]): string[] {
+  return lines.map((line) => `${style.paint('dim', host.padEnd(style.hostWidth))}  ${line}`.trimEnd());
+}
+
+/** What is said when the process ends in mid-run, as on a second Ctrl-C: what was cut off, and that nothing is lost by it. */
+export function cutOffLines(busy: readonly Busy[], style: Style): string[] {
+  const cutOff = busy.flatMap(({ host, task }) => onHost(host, style, [style.paint('red', `cut off: ${task}`)]));
+  return cutOff.length > 0 ? [...cutOff, 'stopped at once: the next run goes on from there'] : [];
+}
+
+/** One row for each host, and under it why a host stopped; nothing without hosts. */
+export function summaryLines(hosts: readonly HostSummary[], total: number, style: Style): string[] {
+  if (hosts.length === 0) return [];
+  const columns: readonly (readonly [string, (host: HostSummary) => string])[] = [
+    ['ok', (h) => String(h.counts.ok)],
+    style.check ? ['pending', (h) => String(h.counts.pending)] : ['changed', (h) => String(h.counts.changed)],
+    ['unknown', (h) => String(h.counts.unknown)],
+    ['warnings', (h) => String(h.counts.warning)],
+    ['failed', (h) => (h.unreachable ? 'unreachable' : String(h.counts.failed))],
+    ['time', (h) => seconds(h.seconds)],
+    ...(style.verbose ? ([['round trips', (h: HostSummary) => String(h.roundTrips)]] as const) : []),
+  ];
+  const widths = columns.map(([title, cell]) => Math.max(title.length, ...hosts.map((h) => cell(h).length)));
+  const row = (first: string, cells: readonly string[]) =>
+    [first.padEnd(style.hostWidth), ...cells.map((cell, at) => cell.padStart(widths[at] ?? 0))].join('  ');
+  return [
+    '',
+    style.paint(
+      'bold',
+      row(
+        '',
+        columns.map(([title]) => title),
+      ),
+    ),
+    ...hosts.map((host) =>
+      style.paint(
+        rowColour(host),
+        row(
+          host.host,
+          columns.map(([, cell]) => cell(host)),
+        ),
+      ),
+    ),
+    style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
+    ...hosts
+      .filter((h) => h.stopped && !h.unreachable)
+      .map((h) => style.paint('red', `${h.host}: ${readable(h.stopped ?? '')}${whatIsLeft(h)}`)),
+    ...(hosts.some((h) => h.stopped?.startsWith('interrupted'))
+      ? ['interrupted: the next run goes on from there']
+      : []),
+  ];
+}
+
+/** ` (12 tasks not done, next: time zone is Etc/UTC)`, or nothing. */
+function whatIsLeft({ left = 0, next = '' }: Pick<HostSummary, 'left' | 'next'>): string {
+  if (left === 0) return '';
+  return ` (${left} ${left === 1 ? 'task not done:' : 'tasks not done, next:'} ${printable(next)})`;
+}
+
+function rowColour(host: HostSummary): Parameters<Paint>[0] {
+  if (host.unreachable || host.counts.failed > 0 || host.stopped) return 'red';
+  return host.counts.changed + host.counts.pending > 0 ? 'yellow' : 'green';
+}

@@ -1,0 +1,138 @@
+import type { Paint } from '../colour.ts';
+import { bar, clock, measures } from '../units.ts';
+import type { Busy } from './busy.ts';
+import type { HostCounts } from './standing.ts';
+import { cut, fitted, widthOf } from './text-width.ts';
+
+/** What the live lines show. */
+export interface Picture {
+  readonly phase: 'looking' | 'quiet' | 'changing';
+  /** Interrupted: what is under way is finished. */
+  readonly stopping: boolean;
+  readonly counts: HostCounts;
+  /** In the order of the inventory. */
+  readonly busy: readonly Busy[];
+  /** How long the run has been going on. Seconds. */
+  readonly seconds: number;
+}
+
+/** Size of a terminal in characters. */
+export interface Room {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/**
+ * One line for each busy host, with one below it for work that can be measured where there is room, and a total line: none wider
+ * than the terminal, and all together no more than a third as high, but for three. The terminal may become half as wide and wrap
+ * each into two: what no longer fits on the screen then is beyond reach.
+ */
+export function liveLines(picture: Picture, { columns, rows }: Room, paint: Paint): string[] {
+  if (picture.phase === 'quiet') return [];
+  const width = Math.max(1, columns - 1);
+  const height = Math.max(1, Math.min(rows - 1, Math.max(3, Math.floor(rows / 3))));
+  if (picture.phase === 'looking') return [paint('bold', cut(lookingText(picture), width))];
+  return [...busyLines(picture.busy, width, height - 1, paint), paint('bold', totalText(picture, width))];
+}
+
+function busyLines(busy: readonly Busy[], width: number, height: number, paint: Paint): string[] {
+  const withProgress = busy.filter(({ progress }) => progress);
+  if (busy.length + withProgress.length <= height) return hostLines(busy, withProgress, width, paint);
+  if (busy.length <= height) return hostLines(busy, [], width, paint);
+  if (height < 2) return [];
+  const byImportance = [...busy].sort(byWeight);
+  const measured = byImportance.slice(0, Math.floor(height / 3)).filter(isMeasured);
+  const shown = byImportance.slice(0, height - 1 - measured.length);
+  const more = paint('dim', cut(`… and ${busy.length - shown.length} more`, width));
+  return [...hostLines(shown, measured, width, paint), more];
+}
+
+function isMeasured({ progress }: Busy): boolean {
+  return progress?.done !== undefined;
+}
+
+/** Work that can be measured first, then what goes on the longest. */
+function byWeight(a: Busy, b: Busy): number {
+  return Number(isMeasured(b)) - Number(isMeasured(a)) || b.seconds - a.seconds;
+}
+
+/** @param detailed those below which another line says how far the work is */
+function hostLines(busy: readonly Busy[], detailed: readonly Busy[], width: number, paint: Paint): string[] {
+  const roomy = width >= 59;
+  const cells = busy.map((each) => ({
+    host: each.host,
+    time: clock(each.seconds),
+    count: roomy && each.tasks !== undefined ? `${each.tasksDone}/${each.tasks}` : '',
+    share: detailed.includes(each) ? '' : ((each.progress && measures(each.progress, each.pace)?.share) ?? ''),
+    below: detailed.includes(each) ? progressLine(each, width) : '',
+    task: each.task,
+  }));
+  const widest = (column: 'host' | 'time' | 'count' | 'share') =>
+    Math.max(0, ...cells.map((row) => widthOf(row[column])));
+  const hostWidth = Math.min(widest('host'), Math.max(5, Math.floor(width / 3)));
+  return cells.flatMap((row) => {
+    const columns = (['time', 'count', 'share'] as const).flatMap((column) =>
+      widest(column) > 0 ? [row[column].padStart(widest(column))] : [],
+    );
+    const line = cut([fitted(row.host, hostWidth), ...columns, row.task].join(roomy ? '  ' : ' '), width).trimEnd();
+    return row.below === '' ? [line] : [line, paint('dim', row.below)];
+  });
+}
+
+/** The richest that fits of what is known of the work; empty where nothing is. */
+function progressLine({ progress, pace }: Busy, width: number): string {
+  if (!progress) return '';
+  const { what, done = 0, total } = progress;
+  const indent = ' '.repeat(width >= 59 ? 4 : width >= 16 ? 2 : 0);
+  const room = width - indent.length;
+  const known = measures(progress, pace);
+  if (!known) return indent + cut(what, room);
+  const { amount, rate, left } = known;
+  const form = (...parts: readonly (string | undefined)[]) => parts.filter((part) => part !== undefined).join('  ');
+  const fits = (texts: readonly string[], beside: number) => texts.find((text) => widthOf(text) + beside <= room);
+  if (known.share === undefined || total === undefined) {
+    return indent + cut(fits([form(what, amount, rate), form(amount, rate)], 0) ?? amount, room);
+  }
+  const share = known.share.padStart(3);
+  const paceOnly = form(share, rate, left);
+  const whole = form(share, amount, rate, left);
+  // In one of few widths, so that it does not grow and shrink with the numbers beside it.
+  for (const [text, widths] of [
+    [form(whole, what), [30, 20]],
+    [whole, [30, 20, 12]],
+    [paceOnly, [30, 20, 12]],
+  ] as const) {
+    const columns = widths.find((each) => widthOf(text) + 2 + each <= room);
+    if (columns !== undefined) return `${indent}${bar(done / total, columns)}  ${text}`;
+  }
+  return indent + cut(fits([whole, paceOnly, form(share, left)], 0) ?? share, room);
+}
+
+function lookingText({ counts, seconds, stopping }: Picture): string {
+  const { hosts, awaited, unreachable } = counts;
+  const lost = unreachable > 0 ? `, ${unreachable} unreachable` : '';
+  const looked = `looked at ${hosts - awaited.length - unreachable} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'}${lost}`;
+  return `${stopping ? 'stopping: ' : ''}${looked}  ${clock(seconds)}  waiting for ${awaited.join(', ')}`;
+}
+
+/** The richest form that fits. */
+function totalText({ counts, busy, seconds, stopping }: Picture, width: number): string {
+  const { hosts, done, failed, unreachable } = counts;
+  const waiting = Math.max(0, hosts - done - failed - unreachable - busy.length);
+  const some = (count: number, word: string) => (count > 0 ? [`${count} ${word}`] : []);
+  const bad = [...some(failed, 'failed'), ...some(unreachable, 'unreachable')];
+  const forms = [
+    [
+      `${done} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'} done`,
+      ...some(busy.length, 'busy'),
+      ...some(waiting, 'waiting'),
+      ...bad,
+    ],
+    [`${done} of ${hosts} done`, ...some(busy.length, 'busy'), ...bad],
+    [`${done}/${hosts} done`, ...bad],
+    [`${done}/${hosts}`, ...some(failed + unreachable, 'failed')],
+    [`${done}/${hosts}`],
+  ].map((form) => `${form.join(', ')}  ${clock(seconds)}`);
+  const stop = stopping ? 'stopping: ' : '';
+  return cut(stop + (forms.find((form) => widthOf(stop + form) <= width) ?? forms.at(-1)), width);
+}

@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest';
+import { Problem, Problems } from '../problem/problem.ts';
+import type { HostSummary, RunEvent } from '../run/events.ts';
+import { exitCodeOf } from '../run/exit-code.ts';
+import { Secret } from '../secret/secret.ts';
+import { describeError } from './describe-error.ts';
+import { linesOf, summaryLines } from './lines.ts';
+import { BusyHosts, busyText } from './live/busy.ts';
+import { plainOutput } from './plain.ts';
+
+const style = {
+  paint: (_style: unknown, text: string) => text,
+  verbose: false,
+  quiet: false,
+  diff: 'short',
+  check: false,
+  hostWidth: 5,
+} as const;
+const step = { host: 'rpc-1', play: 'p', role: 'docker', resource: 'file /etc/docker/daemon.json' };
+const done = (details: object): RunEvent => ({
+  type: 'resource-done',
+  step,
+  outcome: 'changed',
+  differences: [],
+  note: undefined,
+  error: undefined,
+  seconds: 0,
+  commands: [],
+  ...details,
+});
+
+test('every line of a host starts with its name, its diff too', () => {
+  const lines = linesOf(done({ differences: [{ what: 'mode', was: '0644', wanted: '0600' }] }), style);
+  expect(lines[0]).toBe('rpc-1  changed docker: file /etc/docker/daemon.json');
+  expect(lines.length).toBeGreaterThan(1);
+  for (const line of lines) expect(line).toMatch(/^rpc-1/);
+});
+
+test('what is ok is told only when asked', () => {
+  expect(linesOf(done({ outcome: 'ok' }), style)).toEqual([]);
+  expect(linesOf(done({ outcome: 'ok' }), { ...style, verbose: true })).toHaveLength(1);
+});
+
+test('a secret leaves in no line', () => {
+  const secret = new Secret('correct-horse-battery');
+  let printed = '';
+  const listen = plainOutput((text) => {
+    printed += text;
+  }, style);
+  listen(done({ note: `was ${secret.reveal()}`, error: new Error(`cannot use ${secret.reveal()}`) }));
+  expect(printed).toContain('[secret]');
+  expect(printed).not.toContain('correct-horse-battery');
+});
+
+test('an error shows cause and hint, no stack', () => {
+  const error = Object.assign(new Error('no space'), { hint: 'free some' });
+  expect(linesOf(done({ outcome: 'failed', error }), style).join('\n')).toMatch(/no space\n.*free some$/);
+});
+
+test('an error that names its host does not say it twice', () => {
+  const error = new Error('rpc-1: the connection was lost');
+  expect(linesOf({ type: 'host-unreachable', host: 'rpc-1', error }, style)).toEqual([
+    'rpc-1  unreachable: the connection was lost',
+  ]);
+});
+
+test('nothing that a host says steers the terminal', () => {
+  const evil = '\u001b]0;title\u0007\u001b[2J\r\u009b5m\u202e';
+  const busy = new BusyHosts();
+  const started: RunEvent = { type: 'resource-started', step: { ...step, resource: evil } };
+  const progress: RunEvent = { type: 'progress', step, progress: { what: `${evil}\n` } };
+  for (const event of [started, progress]) busy.follow(event);
+  const said = [
+    ...linesOf(
+      done({
+        step: { ...step, resource: evil },
+        outcome: 'failed',
+        note: `${evil}\n${evil}`,
+        differences: [{ what: evil, was: evil, wanted: evil }],
+        error: Object.assign(new Error(evil), { hint: evil }),
+      }),
+      style,
+    ),
+    ...linesOf(done({ note: evil }), style),
+    ...linesOf({ type: 'host-unreachable', host: 'h', error: new Problem(evil) }, style),
+    ...linesOf({ type: 'host-stopped', host: 'h', play: 'p', why: evil }, style),
+    ...linesOf({ type: 'play-skipped', play: 'p', why: evil }, style),
+    ...busy.list().map(busyText),
+  ];
+  for (const line of said) expect(line).not.toMatch(/\p{Cc}|\u202e/u);
+  expect(said.join('\n')).toContain('\\x1b]0;title\\x07');
+});
+
+test('of very many problems the first are told, and how many more there are', () => {
+  const problems = Array.from({ length: 150 }, (_, i) => new Problem(`problem ${i}`));
+  const lines = describeError(new Problems(problems)).split('\n');
+  expect(lines).toHaveLength(101);
+  expect(lines.at(-1)).toBe('… and 50 more');
+});
+
+test('busy hosts show elapsed time, progress and rate', () => {
+  let now = 0;
+  const busy = new BusyHosts(() => now);
+  busy.follow({ type: 'resource-started', step });
+  const progress = (value: number): RunEvent => ({
+    type: 'progress',
+    step,
+    progress: { what: 'downloaded', done: value, total: 400, unit: 'bytes' },
+  });
+  busy.follow(progress(100));
+  now = 2;
+  busy.follow(progress(200));
+  expect(busy.list().map(busyText)).toEqual([
+    'docker: file /etc/docker/daemon.json (2.0 s) downloaded 200 B of 400 B (50%), 50 B/s, 4 s left',
+  ]);
+  busy.follow(done({}));
+  expect(busy.list()).toEqual([]);
+});
+
+test.each<[Partial<Omit<HostSummary, 'counts'>> & { counts?: Partial<HostSummary['counts']> }, number]>([
+  [{}, 0],
+  [{ counts: { changed: 3 } }, 0],
+  [{ counts: { pending: 1 } }, 2],
+  [{ counts: { unknown: 1 } }, 2],
+  [{ counts: { failed: 1, pending: 1 } }, 1],
+  [{ unreachable: true, counts: { pending: 1 } }, 4],
+  [{ stopped: 'skipped' }, 1],
+])('%j ends with %i', (host, code) => {
+  const counts = { ok: 1, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0, ...host.counts };
+  const summary = { host: 'h', seconds: 1, unreachable: false, stopped: undefined, roundTrips: 1, ...host, counts };
+  expect(exitCodeOf({ hosts: [summary], interrupted: false })).toBe(code);
+  expect(exitCodeOf({ hosts: [summary], interrupted: true })).toBe(130);
+});
+
+test('what check mode counts is pending, what a run counts is changed', () => {
+  const counts = { ok: 1, changed: 0, pending: 3, unknown: 0, warning: 0, failed: 0 };
+  const host = { host: 'h', seconds: 1, unreachable: false, stopped: undefined, roundTrips: 1, counts };
+  expect(summaryLines([host], 1, { ...style, check: true })[1]).toMatch(/ok\s+pending\s+unknown/);
+  expect(summaryLines([host], 1, style)[1]).toMatch(/ok\s+changed\s+unknown/);
+});

@@ -1,0 +1,100 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../host/testing/local-connection.ts';
+import { eventFormat } from '../output/event-json.ts';
+import { readRecord, recordsIn } from './record.ts';
+import { parseRecordName, safeName } from './record-name.ts';
+import { failedRun, killedRun } from './testdata/runs.ts';
+import { recorded, recordText } from './testdata/told.ts';
+
+function fileOf(text: string): string {
+  const path = join(temporaryDirectory(), 'record.ndjson');
+  writeFileSync(path, text);
+  return path;
+}
+
+const started = JSON.stringify({
+  format: eventFormat,
+  time: '2024-11-21T16:42:35.000Z',
+  type: 'run-started',
+  playbook: 'deploy',
+  inventory: 'lab',
+  check: false,
+  hosts: [],
+});
+
+test('every event that a run tells is read back', () => {
+  const told = failedRun();
+  const events = readRecord(fileOf(recordText(told)));
+  expect(events).toEqual(recorded(told));
+  expect(events).toHaveLength(told.length);
+});
+
+test('half a last line is left out, and a whole one without its line break is not', () => {
+  const text = recordText(killedRun());
+  const all = killedRun().length;
+  expect(readRecord(fileOf(text.trimEnd()))).toHaveLength(all);
+  expect(readRecord(fileOf(text.slice(0, -20)))).toHaveLength(all - 1);
+  expect(readRecord(fileOf(`${started}\n\u0000\u0000\u0000`))).toHaveLength(1);
+});
+
+test('what a later version tells beside is left out', () => {
+  const later = '{"format":1,"time":"2024-11-21T16:42:36.000Z","type":"lock-taken","by":"somebody"}';
+  const wider = started.replace('"hosts"', '"forks":25,"hosts"');
+  expect(readRecord(fileOf(`${wider}\n${later}\n`))).toHaveLength(1);
+});
+
+test.each([
+  ['no JSON', 'Killed', 2, 'this line is not JSON'],
+  [
+    'another format',
+    started.replace('"format":1', '"format":2'),
+    2,
+    'this event is of format 2, and only format 1 is known',
+  ],
+  [
+    'a field that is missing',
+    started.replace('"check":false,', ''),
+    2,
+    'this line is no event: check: Invalid input: expected boolean, received undefined',
+  ],
+  ['no event', '[1]', 2, /^this line is no event: /],
+])('a bad line is told with its place: %s', (_, line, number, message) => {
+  const file = fileOf(`${started}\n${line}\n${started}\n`);
+  expect(() => readRecord(file)).toThrow(
+    expect.objectContaining({
+      message: typeof message === 'string' ? message : expect.stringMatching(message),
+      where: { file, line: number },
+      hint: 'take this line out, or choose another record: --list shows them',
+    }),
+  );
+});
+
+test('a file with no run in it is told', () => {
+  expect(() => readRecord(fileOf(''))).toThrow('it holds no event');
+  expect(() => readRecord(fileOf('{"format":1,"time":"2024-11-21T16:42:36Z","type":"stopping"}\n'))).toThrow(
+    'it holds no start of a run',
+  );
+  expect(() => readRecord('/nowhere.ndjson')).toThrow('there is no record /nowhere.ndjson');
+});
+
+test('records are found newest first, and only those called as ours are', () => {
+  const folder = temporaryDirectory();
+  for (const name of [
+    '20240101T000000Z-lab.ndjson',
+    '20240102T000000Z-a-b.ndjson',
+    '2024-lab.ndjson',
+    'x.ndjson',
+    '20240103T000000Z-lab.html',
+  ]) {
+    writeFileSync(join(folder, name), '');
+  }
+  expect(recordsIn(folder).map(({ time, inventory }) => [time, inventory])).toEqual([
+    ['20240102T000000Z', 'a-b'],
+    ['20240101T000000Z', 'lab'],
+  ]);
+  expect(recordsIn(join(folder, 'none'))).toEqual([]);
+  expect(parseRecordName(`20240101T000000Z-${safeName('a/../b c')}.ndjson`)?.inventory).toBe('a-b-c');
+  expect(safeName('')).toBe('unnamed');
+});

@@ -1,0 +1,147 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../host/testing/local-connection.ts';
+import type { RunEvent } from '../run/events.ts';
+import { runRecord } from './run-record.ts';
+
+const start = Date.UTC(2024, 10, 21, 16, 42, 35, 120);
+const step = { host: 'db-1', play: 'a', role: 'snapshot', resource: 'restored' };
+const started: RunEvent = { type: 'run-started', playbook: 'deploy', inventory: 'lab', check: false, hosts: ['db-1'] };
+const stopping: RunEvent = { type: 'stopping' };
+
+/** A record in a folder that is not there yet, by a clock that the test sets. */
+function record(options: { folder?: string; inventory?: string; keep?: number } = {}) {
+  const folder = options.folder ?? join(temporaryDirectory(), '.runs');
+  const complaints: string[] = [];
+  const clock = { at: start };
+  const made = runRecord({
+    inventory: 'lab',
+    ...options,
+    folder,
+    now: () => clock.at,
+    complain: (line) => complaints.push(line),
+  });
+  return { ...made, tell: made.listener, made, folder, complaints, clock };
+}
+
+test('events are on disk line by line, in a file for this user alone that is made with the first of them', () => {
+  const { tell, made, folder, clock, complaints } = record();
+  expect(made.path).toBeUndefined();
+  expect(existsSync(folder)).toBe(false);
+  tell(started);
+  const path = join(folder, '20241121T164235Z-lab.ndjson');
+  expect(made.path).toBe(path);
+  expect(readFileSync(path, 'utf8')).toMatch(
+    /^\{"format":1,"time":"2024-11-21T16:42:35.120Z","type":"run-started".*\}\n$/,
+  );
+  clock.at += 5000;
+  tell(stopping);
+  expect(
+    readFileSync(path, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).type),
+  ).toEqual(['run-started', 'stopping']);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  expect(complaints).toEqual([]);
+});
+
+test('two runs in one second have a file each, and the name of an inventory is made safe', () => {
+  const first = record();
+  const second = record({ folder: first.folder });
+  first.tell(started);
+  second.tell(started);
+  first.tell(stopping);
+  expect(readdirSync(first.folder)).toEqual(['20241121T164235Z-lab.ndjson', '20241121T164236Z-lab.ndjson']);
+  expect(readFileSync(first.made.path ?? '', 'utf8').split('\n')).toHaveLength(3);
+
+  const odd = record({ inventory: '../my inventory\u0000é' });
+  odd.tell(started);
+  expect(readdirSync(odd.folder)).toEqual(['20241121T164235Z--my-inventory-.ndjson']);
+});
+
+test('a folder that cannot be written is told once, and the run goes on', () => {
+  const blocked = join(temporaryDirectory(), 'file');
+  writeFileSync(blocked, '');
+  const { tell, made, complaints } = record({ folder: blocked });
+  tell(started);
+  tell(stopping);
+  expect(complaints).toEqual([expect.stringMatching(/^this run is not recorded: EEXIST|ENOTDIR/)]);
+  expect(made.path).toBeUndefined();
+});
+
+test('a full disk is told once, the record ends there, and the run goes on', () => {
+  const { tell, made, complaints } = record();
+  tell(started);
+  rmSync(made.path ?? '');
+  symlinkSync('/dev/full', made.path ?? '');
+  tell(stopping);
+  tell(stopping);
+  expect(complaints).toEqual([expect.stringMatching(/^this run is not recorded any further: ENOSPC/)]);
+  expect(made.path).toBeUndefined();
+});
+
+test('of long work so much is kept that the file stays small, for each host by itself', () => {
+  const { tell, made, clock } = record();
+  tell({ type: 'resource-started', step });
+  const from = clock.at;
+  const hours = 10;
+  for (let passed = 0; passed < hours * 3600; passed += 0.5) {
+    clock.at = from + passed * 1000;
+    tell({ type: 'progress', step, progress: { what: 'restoring', done: passed } });
+    if (passed < 10) tell({ type: 'progress', step: { ...step, host: 'db-2' }, progress: { what: 'copying' } });
+  }
+  const lines = readFileSync(made.path ?? '', 'utf8')
+    .trimEnd()
+    .split('\n');
+  expect(lines.length).toBeLessThan(4000);
+  expect(statSync(made.path ?? '').size).toBeLessThan(1_000_000);
+  const times = (host: string) =>
+    lines
+      .map((line) => JSON.parse(line))
+      .filter((event) => event.type === 'progress' && event.host === host)
+      .map(({ time }) => Date.parse(time) - from);
+  expect(times('db-1').slice(0, 4)).toEqual([0, 1000, 2000, 3000]);
+  expect(times('db-2')).toEqual([0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000]);
+});
+
+test('old records go with their reports, and nothing that is called otherwise', () => {
+  const folder = join(temporaryDirectory(), '.runs');
+  mkdirSync(folder);
+  const old = ['20240101T000000Z-lab.ndjson', '20240102T000000Z-mainnet.ndjson', '20240103T000000Z-lab.ndjson'];
+  const others = [
+    '20230101T000000Z-lab.ndjson.bak',
+    'x20230101T000000Z-lab.ndjson',
+    '20230101-lab.ndjson',
+    'notes.txt',
+    '20230102T000000Z-lab.html',
+  ];
+  for (const name of [...old, ...others, '20240101T000000Z-lab.html']) writeFileSync(join(folder, name), '');
+  symlinkSync('/etc/hostname', join(folder, '20220101T000000Z-lab.ndjson'));
+  mkdirSync(join(folder, '20220102T000000Z-lab.ndjson'));
+  chmodSync(folder, 0o755);
+  const { tell, complaints } = record({ folder, keep: 2 });
+  tell(started);
+  expect(complaints).toEqual([]);
+  expect(readdirSync(folder).sort()).toEqual(
+    [
+      ...others,
+      '20220101T000000Z-lab.ndjson',
+      '20220102T000000Z-lab.ndjson',
+      '20240103T000000Z-lab.ndjson',
+      '20241121T164235Z-lab.ndjson',
+    ].sort(),
+  );
+});

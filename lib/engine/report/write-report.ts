@@ -1,0 +1,21 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { writePrivateFile } from '../file/private-output.ts';
+import { Problem } from '../problem/problem.ts';
+import { readRecord } from './record.ts';
+import { reportHtml } from './report-html.ts';
+
+/**
+ * Writes the report of a record, mode 0600: it names hosts and shows their files. An older one is replaced as a whole.
+ *
+ * @param record path of a run record, or of what `--json` printed
+ * @param out path of the page
+ * @throws Problem for a record that cannot be read (with file and line), and where the page cannot be written
+ */
+export function writeReport(record: string, out: string): void {
+  const html = reportHtml(readRecord(record));
+  if (resolve(record) === resolve(out))
+    throw new Problem(`${out} is the record itself`, { hint: 'name another: --out FILE' });
+  if (!/^\/(proc|sys|dev)\//.test(resolve(out))) mkdirSync(dirname(resolve(out)), { recursive: true });
+  writePrivateFile(out, html);
+}

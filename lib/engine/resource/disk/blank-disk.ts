@@ -1,0 +1,87 @@
+import type { Reader } from '../../host/host.ts';
+import { exitCode, Problem } from '../../problem/problem.ts';
+import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
+
+/** By this the file system is known as one that was made here, should a run be interrupted before it is mounted. */
+const label = 'rpc-node';
+
+/**
+ * An ext4 file system on a disk that the inventory names. Made only where that is allowed and the disk is blank: no signature of
+ * any kind on it, no partition, nothing that holds it. There is no way to have anything else formatted.
+ */
+export function formattedDisk(device: string, { format }: { readonly format: boolean }): Resource {
+  return {
+    name: `${device} has a file system`,
+    async check(host) {
+      const seen = await look(host, device);
+      if (seen === undefined) return unknownUntil(`the block device ${device} is there`);
+      if (seen.isOurs) return ok;
+      const refusal = refusalOf(device, seen, format);
+      return refusal ? drift(refusal.what) : drift([{ what: 'file system', was: 'blank', wanted: 'ext4' }]);
+    },
+    async apply(host) {
+      const seen = await look(host, device);
+      const refusal = refusalOf(device, seen, format);
+      if (refusal) throw new Problem(refusal.what, { hint: refusal.hint, code: exitCode.failed });
+      host.progress({ what: `formatting ${device}` });
+      await host.run({ timeoutSeconds: 3600 })`mkfs.ext4 -q -L ${label} ${device} </dev/null`;
+    },
+  };
+}
+
+interface Seen {
+  readonly isOurs: boolean;
+  /** What stands against formatting it; empty where it is blank. */
+  readonly found: readonly string[];
+}
+
+/** Three programs have to agree that there is nothing: each knows signatures that another does not. */
+async function look(host: Reader, device: string): Promise<Seen | undefined> {
+  const [isBlock, blkid, wipefs, lsblk] = await Promise.all([
+    host.$`test -b ${device}`,
+    host.$`blkid -p -o export ${device}`,
+    host.$`wipefs --no-act --noheadings --output TYPE ${device}`,
+    host.$`lsblk --noheadings --raw --output KNAME,MOUNTPOINT ${device} && d=$(basename "$(readlink -f ${device})") && ls /sys/class/block/"$d"/holders`,
+  ]);
+  if (!isBlock.ok) return undefined;
+  const [itself, ...others] = lsblk.lines();
+  const mounted = itself?.trim().includes(' ') ? [`mounted at ${itself.trim().split(' ')[1]}`] : [];
+  const probed = blkid.lines().filter((line) => /^(PT)?TYPE=/.test(line));
+  const isOurs = blkid.lines().includes('TYPE=ext4') && blkid.lines().includes(`LABEL=${label}`);
+  return {
+    isOurs,
+    found: [
+      ...mounted,
+      ...probed.map((line) => line.replace(/^.*=/, '')),
+      ...wipefs.lines().map((line) => line.trim()),
+      ...others.map((line) => `used by ${line.trim()}`),
+      // Exit code 2 with no word is blkid's way to say that nothing is there; anything else is no knowledge.
+      ...(probed.length === 0 && !(blkid.exitCode === 2 && blkid.stderr === '') ? ['what blkid cannot tell'] : []),
+      ...(wipefs.ok && lsblk.ok ? [] : ['what wipefs or lsblk cannot tell']),
+    ],
+  };
+}
+
+function refusalOf(
+  device: string,
+  seen: Seen | undefined,
+  format: boolean,
+): { what: string; hint: string } | undefined {
+  if (seen === undefined)
+    return {
+      what: `there is no block device ${device}`,
+      hint: 'see lsblk there, and name the disk in the inventory: docker_root: { disk: … }',
+    };
+  const found = [...new Set(seen.found)];
+  if (found.length > 0) {
+    return {
+      what: `${device} is not blank (${found.join(', ')}), so it is not formatted`,
+      hint: `if its file system is the one to use, mount it and name the mount point; if it may go: wipefs --all ${device}`,
+    };
+  }
+  if (format) return undefined;
+  return {
+    what: `${device} is blank, and the inventory does not say that it may be formatted`,
+    hint: 'say so in the inventory: docker_root: { format: true }',
+  };
+}

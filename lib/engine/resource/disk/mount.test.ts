@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { drift } from '../resource.ts';
+import { type Told, toldHost } from '../testing/told-host.ts';
+import { mount } from './mount.ts';
+
+const data = mount('/data').source('/dev/sdb');
+const decide = 'nothing was changed; look at both, and decide';
+
+/** A host with a blank table and an ext4 file system on /dev/sdb, but for what is told otherwise. */
+function host(more: readonly (readonly [RegExp, Told])[], table = '') {
+  const usual = [
+    [/^mountpoint -x/, '8:16\n'],
+    [/ -s UUID /, '1-2\n'],
+    [/ -s TYPE /, 'ext4\n'],
+    [/^mountpoint -d/, { exitCode: 1 }],
+    [/^find \/data/, ''],
+  ] as const;
+  return toldHost([...more, ...usual], { read: async () => Buffer.from(table) });
+}
+
+test.each([
+  ['/dev/sdb holds swap, not ext4', host([[/ -s TYPE /, 'swap\n']])],
+  ['another file system (device 8:32) is mounted at /data already', host([[/^mountpoint -d/, '8:32\n']])],
+  ['/etc/fstab has /dev/sdz1 for /data already', host([], '/dev/sdz1 /data ext4 defaults 0 2\n')],
+])('%s: it is seen beforehand, and left so', async (words, reader) => {
+  expect(await data.check(reader)).toEqual(drift(words));
+  await expect(data.apply(reader)).rejects.toMatchObject({ message: words, hint: decide });
+});
+
+test('what a mount would hide is named', async () => {
+  await expect(data.apply(host([[/^find/, '/data/letters\n']]))).rejects.toMatchObject({
+    message: '/data is not empty: mounting there would hide /data/letters and what is with it',
+    hint: decide,
+  });
+});

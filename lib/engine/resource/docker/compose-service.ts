@@ -1,0 +1,131 @@
+import type { ContainerState, Reader, Writer } from '../../host/host.ts';
+import { containerChange, fileChange, unitChange } from '../change.ts';
+import { type Difference, drift, ok, type Resource } from '../resource.ts';
+import { untilDockerRuns } from './docker-engine.ts';
+
+/** The label that every service of a rendered compose file carries: a hash of its definition and of each file mounted into it. */
+export const configHashLabel = 'rpc-playbooks.config-hash';
+
+/** How long a container may take to stop before it is killed: a database writes its last pages in it. Seconds. */
+const stopLimit = 120;
+
+export interface ComposeService {
+  /** Where docker-compose.yml is. */
+  readonly directory: string;
+  /** Its name in the compose file. */
+  readonly service: string;
+  /** The name of its container. */
+  readonly container: string;
+  /** What the label has to say. */
+  readonly configHash: string;
+  /** Files on the host that it reads when it starts, and only then. */
+  readonly readsAtStart: readonly string[];
+}
+
+/** A container that does not stay up; `log` is its last words. */
+export class ContainerEnded extends Error {
+  constructor(container: string, state: Pick<ContainerState, 'status' | 'exitCode'> | undefined, log: string) {
+    const how = state ? `is ${state.status}, exit code ${state.exitCode}${meaningOf(state.exitCode)}` : 'is gone';
+    super(`container ${container} ${how}${log ? `\n${log}` : ''}`);
+    this.name = 'ContainerEnded';
+  }
+}
+
+/** 132 is SIGILL: a program that is built for newer processors ends so without a word. */
+function meaningOf(exitCode: number): string {
+  if (exitCode === 132)
+    return ' (illegal instruction: the processor lacks what the program was built for, as avx2, bmi2 or adx)';
+  if (exitCode === 137) return ' (killed, most often for want of memory)';
+  return '';
+}
+
+/**
+ * A service of a compose file that has to run with its current configuration. Compose recreates the container when the label in
+ * the file has changed. One that was started before a file it reads was put right may have read what was there before, and is
+ * restarted. What matches is left alone.
+ */
+export function composeService({ directory, service, container, configHash, readsAtStart }: ComposeService): Resource {
+  const staleness = async (host: Reader): Promise<readonly Difference[]> => {
+    const [state, ...files] = await Promise.all([
+      host.container(container),
+      ...readsAtStart.map((path) => host.stat(path)),
+    ]);
+    return startDifferences(
+      state,
+      readsAtStart.map((path, at) => ({ path, modified: files[at]?.modified ?? 0 })),
+    );
+  };
+
+  return {
+    name: `${container} is running with its configuration`,
+    changes: () => [containerChange(container)],
+    follows: [
+      ...readsAtStart.map((path) => ({ what: fileChange(path), effect: 'is restarted', certain: true })),
+      // Unless the engine keeps its containers alive (live-restore).
+      { what: unitChange('docker.service'), effect: 'restarts with the engine', certain: false },
+    ],
+
+    async check(host) {
+      const [until, state, stale] = await Promise.all([
+        untilDockerRuns(host),
+        host.container(container),
+        staleness(host),
+      ]);
+      if (until) return until;
+      const differences = [...containerDifferences(state, configHash), ...stale];
+      return differences.length === 0 ? ok : drift(differences);
+    },
+
+    async apply(host) {
+      const file = `${directory}/docker-compose.yml`;
+      // Version 2 is a plugin of docker, version 1 a program of its own; both take the same words.
+      await host.run`
+        if docker compose version >/dev/null 2>&1; then compose='docker compose'; else compose=docker-compose; fi
+        $compose --file ${file} --project-directory ${directory} up --detach --no-deps --timeout ${stopLimit} ${service} </dev/null`;
+      if ((await staleness(host)).length > 0) await host.run`docker restart --time ${stopLimit} ${container}`;
+      await host.sleep(1);
+      await ensureContainerRuns(host, container);
+    },
+  };
+}
+
+/** @throws ContainerEnded with the container's last words when it does not run */
+export async function ensureContainerRuns(host: Writer, container: string): Promise<void> {
+  const [state, log] = await Promise.all([host.container(container), host.$`docker logs --tail 15 ${container} 2>&1`]);
+  if (state?.status !== 'running') throw new ContainerEnded(container, state, log.ok ? log.text() : '');
+}
+
+/** What is not as it should be with a container; nothing when all is well. */
+export function containerDifferences(state: ContainerState | undefined, configHash: string): readonly Difference[] {
+  if (!state) return [{ what: 'container', was: 'absent', wanted: 'running' }];
+  const differences: Difference[] = [];
+  if (state.status !== 'running') {
+    const was = state.status === 'exited' ? `exited with ${state.exitCode}` : state.status;
+    differences.push({ what: 'container', was, wanted: 'running' });
+  }
+  const hash = state.labels[configHashLabel] ?? '';
+  if (hash !== configHash) {
+    differences.push({
+      what: 'configuration',
+      was: hash.slice(0, 12) || 'unlabelled',
+      wanted: configHash.slice(0, 12),
+    });
+  }
+  return differences;
+}
+
+/**
+ * What a running container may have read before it was put right.
+ *
+ * @param files with the time of their last change, seconds since 1970
+ */
+export function startDifferences(
+  state: Pick<ContainerState, 'status' | 'startedAt'> | undefined,
+  files: readonly { readonly path: string; readonly modified: number }[],
+): readonly Difference[] {
+  if (state?.status !== 'running') return [];
+  const started = Date.parse(state.startedAt) / 1000;
+  return files
+    .filter(({ modified }) => modified > started)
+    .map(({ path }) => ({ what: 'started', was: `before ${path} changed`, wanted: 'after it' }));
+}

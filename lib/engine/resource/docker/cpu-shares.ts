@@ -1,0 +1,19 @@
+import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { untilDockerRuns } from './docker-engine.ts';
+
+/** The CPU shares that a container really has, as the engine tells them, whatever its compose file says. Set without a restart. */
+export function cpuShares(container: string, shares: number): Resource {
+  return {
+    name: `${container} has ${shares} CPU shares`,
+    async check(host) {
+      const [until, state] = await Promise.all([untilDockerRuns(host), host.container(container)]);
+      if (until) return until;
+      if (!state) return unknownUntil(`${container} is there`);
+      if (state.cpuShares === shares) return ok;
+      return drift([{ what: 'CPU shares', was: String(state.cpuShares), wanted: String(shares) }]);
+    },
+    async apply(host) {
+      await host.run`docker update --cpu-shares ${shares} ${container}`;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { drift, ok, type Resource } from '../resource.ts';
+import { untilDockerRuns } from './docker-engine.ts';
+
+/** Images are several GB and registries can be slow. Seconds. */
+const pullLimit = 4 * 3600;
+
+/**
+ * An image that has to be on the host. It is pulled when no image of that name is there; a tag that has moved in the registry
+ * since is not looked for.
+ *
+ * @param reference as `docker pull` takes it: `registry/name:tag` or `registry/name@sha256:…`
+ */
+export function dockerImage(reference: string): Resource {
+  return {
+    name: `image ${reference}`,
+    async check(host) {
+      const [until, inspected] = await Promise.all([
+        untilDockerRuns(host),
+        host.$`docker image inspect --format ${'{{.Id}}'} ${reference}`,
+      ]);
+      if (until) return until;
+      return inspected.ok ? ok : drift([{ what: 'image', was: 'absent', wanted: reference }]);
+    },
+    async apply(host) {
+      host.progress({ what: `pulling ${reference}` });
+      await host.run({ timeoutSeconds: pullLimit })`docker pull --quiet ${reference}`;
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { drift } from '../resource.ts';
+import { toldHost } from '../testing/told-host.ts';
+import { dockerRoot, oldCopyIsRemoved, unfinishedMove, withDataRoot } from './docker-root.ts';
+
+test('the data-root is set, and every other key stays', () => {
+  const text = withDataRoot(
+    '{"insecure-registries":["r:5000"],"log-opts":{"max-size":"10m"},"data-root":"/old"}',
+    '/data/docker',
+  );
+  expect(JSON.parse(text)).toEqual({
+    'insecure-registries': ['r:5000'],
+    'log-opts': { 'max-size': '10m' },
+    'data-root': '/data/docker',
+  });
+  // The move script looks for exactly this.
+  expect(text).toContain('"data-root": "/data/docker"');
+});
+
+test('the older name of the key goes', () => {
+  expect(JSON.parse(withDataRoot('{"graph":"/old","debug":true}', '/d'))).toEqual({ debug: true, 'data-root': '/d' });
+});
+
+test('no file and an empty file are an empty object', () => {
+  expect(JSON.parse(withDataRoot('', '/d'))).toEqual({ 'data-root': '/d' });
+  expect(JSON.parse(withDataRoot(' \n', '/d'))).toEqual({ 'data-root': '/d' });
+});
+
+test.each(['{', '[]', '"x"', 'null', '7'])('what is no JSON object is refused: %s', (text) => {
+  expect(() => withDataRoot(text, '/d')).toThrow(
+    expect.objectContaining({
+      message: '/etc/docker/daemon.json is not a JSON object; it is left as it is',
+      hint: 'mend it by hand, then run again',
+    }),
+  );
+});
+
+test('a number that would become another one is refused', () => {
+  expect(() => withDataRoot('{"default-ulimits":{\n"nofile":{"Hard":9223372036854775807}}}', '/d')).toThrow(
+    expect.objectContaining({
+      message:
+        '/etc/docker/daemon.json has a number in line 2 that would not be kept to its last digit; it is left as it is',
+      hint: 'write a smaller one there, or change the file by hand: what is right already is not written anew',
+    }),
+  );
+});
+
+test('whatever keys there are, they survive', () => {
+  const keys = fc.dictionary(
+    fc.string().filter((key) => !['graph', 'data-root', '__proto__'].includes(key)),
+    fc.jsonValue(),
+  );
+  fc.assert(
+    fc.property(keys, (given) => {
+      const { 'data-root': root, ...others } = JSON.parse(
+        withDataRoot(JSON.stringify(given), '/data/docker'),
+      ) as Record<string, unknown>;
+      expect(root).toBe('/data/docker');
+      expect(others).toEqual(JSON.parse(JSON.stringify(given)));
+    }),
+  );
+});
+
+test('a move that was interrupted is told before all else', async () => {
+  const host = toldHost([], { stat: async () => ({}) as never });
+  const told = drift("a move of docker's data was interrupted, and has to be finished");
+  expect(await unfinishedMove().check(host)).toEqual(told);
+  expect(await dockerRoot({ root: '/data/docker', mountPoint: '/data' }).check(host)).toEqual(told);
+});
+
+test('the old copy is told with the command that frees its room', async () => {
+  const host = toldHost([[/old-copy/, '/var/lib/docker\n']]);
+  expect(await oldCopyIsRemoved().check(host)).toEqual(
+    drift('it is still at /var/lib/docker; when all is well, free its room: find /var/lib/docker -mindepth 1 -delete'),
+  );
+});
+
+test('no move is begun with an engine that does not answer, or over data of somebody else', async () => {
+  const move = dockerRoot({ root: '/data/docker', mountPoint: '/data' });
+  const rsync = { package: async () => ({ installed: true, version: '3' }) };
+  const tools = [/command -v/, ''] as const;
+  await expect(move.apply(toldHost([tools], rsync))).rejects.toMatchObject({
+    message: 'the docker engine does not answer',
+    hint: 'see systemctl status docker and journalctl -u docker',
+  });
+  const other = [tools, [/^docker info/, '/var/lib/docker\n'], [/^find/, '/data/docker/letters\n']] as const;
+  await expect(move.apply(toldHost(other, rsync))).rejects.toMatchObject({
+    message: '/data/docker, which is to hold the data of docker, holds other data: /data/docker/letters',
+    hint: 'look at what it is, and move it away: mv /data/docker /data/docker.old',
+  });
+});

@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Progress, Reader, Writer } from '../../host/host.ts';
+import { exitCode, Problem } from '../../problem/problem.ts';
+import { shellWord } from '../../text/shell-word.ts';
+import { unitChange } from '../change.ts';
+import { editedText } from '../file/edited-text.ts';
+import { refuseInexact } from '../file/exact-json.ts';
+import { runInUnit } from '../job/job.ts';
+import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource.ts';
+import { packages } from '../system/packages.ts';
+import { untilDockerRuns } from './docker-engine.ts';
+
+const script = readFileSync(new URL('../../../../templates/host/move-docker-root.sh', import.meta.url), 'utf8');
+/** What the script reads and writes; `from` is there as long as a move is unfinished. */
+const state = '/var/lib/rpc-node/docker-root';
+const settings = '/etc/docker/daemon.json';
+const unit = 'rpc-node-docker-root';
+
+export interface DockerRoot {
+  /** The folder that is to hold the engine's data. */
+  readonly root: string;
+  /** Where its disk is mounted. */
+  readonly mountPoint: string;
+  /** Mount points that are as good: an engine that has its data there is left alone. */
+  readonly equals?: readonly string[];
+}
+
+/**
+ * The Docker engine keeps its data on a certain disk. Data that is elsewhere is copied there with the engine stopped, compared,
+ * and stays where it was as well. A move that was interrupted is finished by the next run.
+ */
+export function dockerRoot({ root, mountPoint, equals = [] }: DockerRoot): Resource {
+  const name = `docker root is ${root}`;
+  const check = async (host: Reader): Promise<Verdict> => {
+    const [until, unfinished, mounted, now] = await Promise.all([
+      untilDockerRuns(host),
+      isUnfinished(host),
+      host.$`mountpoint --quiet ${mountPoint}`,
+      // A stopped engine is not asked: its socket would start it.
+      host.$`systemctl is-active --quiet docker.service && r=$(docker info --format ${'{{.DockerRootDir}}'}) && echo "$r" && stat --format %m -- "$r"`,
+    ]);
+    if (unfinished) return unfinishedVerdict;
+    if (until) return until;
+    if (!mounted.ok) return unknownUntil(`a disk is mounted at ${mountPoint}`);
+    const [folder, disk] = now.lines();
+    if (folder === undefined || disk === undefined) return unknownUntil('the docker engine answers');
+    return [mountPoint, ...equals].includes(disk) ? ok : drift([{ what: 'docker root', was: folder, wanted: root }]);
+  };
+  return {
+    name,
+    changes: () => [unitChange('docker.service')],
+    check,
+
+    async apply(host) {
+      const copier = packages('rsync');
+      if ((await copier.check(host)).is !== 'ok') await copier.apply(host);
+      // A move that was given up is at its end as well, and begun anew.
+      if (await isUnfinished(host)) {
+        await finish(host, name);
+        if ((await check(host)).is !== 'drift') return;
+      }
+      await begin(host, root);
+      await finish(host, name);
+    },
+  };
+}
+
+/** A move of Docker's data that was interrupted is finished before anything else is done to the engine. */
+export function unfinishedMove(): Resource {
+  const name = "no move of docker's data is unfinished";
+  return {
+    name,
+    check: async (host) => ((await isUnfinished(host)) ? unfinishedVerdict : ok),
+    apply: (host) => finish(host, name),
+  };
+}
+
+/** A reminder of the data that a move left behind. */
+export function oldCopyIsRemoved(): Resource {
+  return expectation(
+    "the old copy of docker's data is removed",
+    async (host) => {
+      const left =
+        await host.$`p=$(cat ${`${state}/old-copy`}) && [ -n "$(find "$p" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] && echo "$p"`;
+      if (!left.ok) return ok;
+      const folder = left.text();
+      return drift(
+        `it is still at ${folder}; when all is well, free its room: find ${shellWord(folder)} -mindepth 1 -delete`,
+      );
+    },
+    { severity: 'should' },
+  );
+}
+
+const unfinishedVerdict: Verdict = drift("a move of docker's data was interrupted, and has to be finished");
+
+async function isUnfinished(host: Reader): Promise<boolean> {
+  return (await host.stat(`${state}/from`)) !== undefined;
+}
+
+/** Puts down what the script is to do; from its last line on the move counts as begun. */
+async function begin(host: Writer, root: string): Promise<void> {
+  const [now, ours, inside, mount] = await Promise.all([
+    host.$`docker info --format ${'{{.DockerRootDir}}'}`,
+    host.$`[ "$(cat ${`${state}/copy`})" = "$(stat -c '%i %W' ${root})" ]`,
+    host.$`find ${root} -mindepth 1 -maxdepth 1 -print -quit`,
+    host.$`stat -L --format %m ${dirname(root)}`,
+  ]);
+  if (!now.ok)
+    throw new Problem('the docker engine does not answer', {
+      hint: 'see systemctl status docker and journalctl -u docker',
+      code: exitCode.failed,
+    });
+  // A copy that was begun and given up is gone on with.
+  if (inside.text() !== '' && !ours.ok) {
+    throw new Problem(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
+      hint: `look at what it is, and move it away: mv ${shellWord(root)} ${shellWord(`${root}.old`)}`,
+      code: exitCode.failed,
+    });
+  }
+  // Settings that nobody can read are found now and not with the move half done.
+  await wantedSettings(host, root);
+  await host.run`umask 077 && mkdir -p ${state}`;
+  await put(host, 'to', `${root}\n`);
+  await put(host, 'mount', `${mount.text()}\n`);
+  await put(host, 'from', `${now.text()}\n`);
+}
+
+/** Runs the move, or watches the one that runs already. */
+async function finish(host: Writer, title: string): Promise<void> {
+  const { active } = await host.unit(`${unit}.service`);
+  if (active === 'inactive' || active === 'failed') await settle(host);
+  await runInUnit(host, { unit, title, script, progress });
+}
+
+/** The settings are put down anew each time: other keys may have changed since the move was begun. */
+async function settle(host: Writer): Promise<void> {
+  const root = await host.read(`${state}/to`);
+  if (root !== undefined) await put(host, 'settings.new', await wantedSettings(host, root.toString().trim()));
+}
+
+async function wantedSettings(host: Reader, root: string): Promise<string> {
+  return withDataRoot((await editedText(settings).read(host)) ?? '', root);
+}
+
+async function put(host: Writer, name: string, text: string): Promise<void> {
+  await host.write(`${state}/${name}`, text, { mode: 0o600, owner: 'root', group: 'root' });
+}
+
+async function progress(host: Reader): Promise<Progress | undefined> {
+  const [phase, needed, before, now] = await Promise.all([
+    host.read(`${state}/phase`),
+    host.read(`${state}/needed`),
+    host.read(`${state}/free`),
+    host.$`df -P -B1 "$(dirname "$(cat ${`${state}/to`})")" | sed -n ${'$s/.* \\([0-9][0-9]*\\)  *[0-9]*% .*/\\1/p'}`,
+  ]);
+  if (phase === undefined) return undefined;
+  const what = phase.toString().trim();
+  if (!what.startsWith('copying') || needed === undefined || before === undefined || !now.ok) return { what };
+  const total = Number(needed);
+  const done = Math.min(Math.max(Number(before) - Number(now.text()), 0), total);
+  return { what, done, total, unit: 'bytes' };
+}
+
+/**
+ * The engine's settings with another data-root and every other key as it was.
+ *
+ * @param text of daemon.json; empty where there is none
+ * @throws Problem where it is not a JSON object, or has a number that cannot be kept
+ */
+export function withDataRoot(text: string, root: string): string {
+  const refuse = () =>
+    new Problem(`${settings} is not a JSON object; it is left as it is`, {
+      hint: 'mend it by hand, then run again',
+      code: exitCode.failed,
+    });
+  let value: unknown;
+  try {
+    value = text.trim() === '' ? {} : JSON.parse(text);
+  } catch {
+    throw refuse();
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse();
+  refuseInexact(settings, text);
+  // `graph` is what data-root was called before: both together keep the engine from starting.
+  const kept = Object.entries(value).filter(([key]) => key !== 'graph' && key !== 'data-root');
+  return `${JSON.stringify(Object.fromEntries([...kept, ['data-root', root]]), null, 2)}\n`;
+}

@@ -1,0 +1,66 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { describeVerdict } from '../resource.ts';
+import { stoppedUnit, toldHost } from '../testing/told-host.ts';
+import { download, proofDifferences } from './download.ts';
+import { downloadScript } from './download-script.ts';
+
+const hash = 'a'.repeat(64);
+const file = { size: 3_000_000_000, modified: 1700000000.75 };
+
+test.each([
+  [`${hash} 3000000000 1700000000\n`, []],
+  [`${'b'.repeat(64)} 3000000000 1700000000`, [{ what: 'SHA-256', was: 'b'.repeat(64), wanted: hash }]],
+  [`${hash} 3000000001 1700000000`, [{ what: 'file', was: 'not verified', wanted: `SHA-256 ${hash}` }]],
+  [`${hash} 3000000000 1700000001`, [{ what: 'file', was: 'not verified', wanted: `SHA-256 ${hash}` }]],
+  ['', [{ what: 'file', was: 'not verified', wanted: `SHA-256 ${hash}` }]],
+])('a note beside a file speaks of this file and of the wanted content, or does not count: %#', (note, differences) => {
+  expect(proofDifferences(note, file, hash)).toEqual(differences);
+});
+
+test.each([1, 8])(
+  'the script is a POSIX shell script whatever address and path are, with %i connections',
+  (connections) => {
+    const source = { url: "http://x/it's?a=$(touch /tmp/x)&b=`id`", path: "/data/a 'b'/c", sha256: hash, connections };
+    execFileSync('/bin/sh', ['-n'], { input: downloadScript(source, '/run/x.status') });
+    expect(downloadScript(source, '/run/x.status')).toContain(`url='http://x/it'\\''s?a=$(touch /tmp/x)&b=\`id\`'`);
+  },
+);
+
+test('a size that a server makes up is no command, whatever the shell', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'download-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const ran = join(folder, 'ran');
+  const curl = `#!/bin/sh\nprintf 'HTTP/1.1 200 OK\\r\\nContent-Length: a[$(touch$IFS${ran})]\\r\\n'\n`;
+  writeFileSync(join(folder, 'curl'), curl, { mode: 0o755 });
+  const script = downloadScript(
+    { url: 'http://x/y', path: join(folder, 'y'), sha256: hash, connections: 1 },
+    join(folder, 'status'),
+  );
+  const shells = ['/bin/sh', '/bin/bash'].filter((shell) => existsSync(shell));
+  for (const shell of shells) {
+    const { status, stderr } = spawnSync(shell, ['-c', script], {
+      env: { ...process.env, PATH: `${folder}:${process.env.PATH}` },
+      encoding: 'utf8',
+    });
+    expect(status, shell).toBe(1);
+    expect(stderr).toContain('tells no size that could be one');
+    expect(existsSync(ran), shell).toBe(false);
+  }
+});
+
+test.each([0, 17, 1.5, Number.NaN])('%d is no number of connections', (count) => {
+  expect(() => download('http://x/y').to('/y').connections(count)).toThrow(
+    `${count} is no number of connections from 1 to 16`,
+  );
+});
+
+test('the query of an address is shown neither where the file is absent nor in the title of its unit', async () => {
+  const file = download('https://x.example/y?X-Amz-Signature=5ec2e7').to('/data/y').sha256(hash);
+  const host = toldHost([[/^/, '']], { unit: async () => ({ ...stoppedUnit, active: 'failed' }) });
+  expect(describeVerdict(await file.check(host))).toBe('file: absent -> https://x.example/y');
+  await expect(file.apply(host)).rejects.toThrow(/^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s);
+});

@@ -1,0 +1,69 @@
+import { chmodSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { ok } from '../resource.ts';
+import { thisMachine } from '../testing/this-machine.ts';
+import { directory } from './directory.ts';
+
+const host = await thisMachine();
+const base = mkdtempSync(join(tmpdir(), 'directory-test-'));
+let path: string;
+let count = 0;
+beforeEach(() => {
+  count += 1;
+  path = join(base, `directory ${count}`);
+});
+afterAll(() => rmSync(base, { recursive: true }));
+
+test('a missing one is made with its parents', async () => {
+  const deep = join(path, 'a', 'b');
+  const wanted = directory(deep).mode(0o700);
+  expect(await wanted.check(host)).toEqual({
+    is: 'drift',
+    differences: [{ what: 'directory', was: 'absent', wanted: 'directory, 0700 root:root' }],
+  });
+  await wanted.apply(host);
+  expect(await wanted.check(host)).toEqual(ok);
+  expect([statSync(deep).mode & 0o7777, statSync(path).mode & 0o7777]).toEqual([0o700, 0o755]);
+});
+
+test('mode, owner and group are set, and what is in it is left alone', async () => {
+  mkdirSync(path);
+  writeFileSync(join(path, 'kept'), '', { mode: 0o604 });
+  chmodSync(path, 0o777);
+  const wanted = directory(path).mode(0o1750).owner(70001).group('daemon');
+  expect(await wanted.check(host)).toEqual({
+    is: 'drift',
+    differences: [
+      { what: 'mode', was: '0777', wanted: '1750' },
+      { what: 'owner', was: '0', wanted: '70001' },
+      { what: 'group', was: 'root', wanted: 'daemon' },
+    ],
+  });
+  await wanted.apply(host);
+  expect(await wanted.check(host)).toEqual(ok);
+  const kept = statSync(join(path, 'kept'));
+  expect([kept.uid, kept.mode & 0o7777]).toEqual([0, 0o604]);
+});
+
+test('a link to a directory counts as one, and stays a link', async () => {
+  mkdirSync(`${path}.target`, { mode: 0o755 });
+  symlinkSync(`${path}.target`, path);
+  expect(await directory(path).check(host)).toEqual(ok);
+  const wanted = directory(path).mode(0o700);
+  await wanted.apply(host);
+  expect(await wanted.check(host)).toEqual(ok);
+  expect(readlinkSync(path)).toBe(`${path}.target`);
+});
+
+test.each(['file', 'dangling link'])('a %s in its place is refused and left alone', async (what) => {
+  if (what === 'file') writeFileSync(path, 'precious');
+  else symlinkSync(`${path}.gone`, path);
+  const wanted = directory(path);
+  expect(await wanted.check(host)).toMatchObject({
+    is: 'drift',
+    differences: [{ was: what === 'file' ? 'a file' : 'a link' }],
+  });
+  await expect(wanted.apply(host)).rejects.toThrow('a directory has to be there');
+});

@@ -1,0 +1,169 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Writer } from '../../host/host.ts';
+import { type Difference, describeVerdict, ok, type Resource } from '../resource.ts';
+import { thisMachine } from '../testing/this-machine.ts';
+import { secretContent } from './content.ts';
+import { file } from './file.ts';
+
+const host: Writer = await thisMachine();
+const directory = mkdtempSync(join(tmpdir(), 'file-test-'));
+let path: string;
+let count = 0;
+beforeAll(() => {
+  process.umask(0o022);
+});
+beforeEach(() => {
+  count += 1;
+  path = join(directory, `file ${count}`);
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Looks, and gives what differs. */
+async function differencesOf(resource: Resource): Promise<readonly Difference[]> {
+  const verdict = await resource.check(host);
+  return verdict.is === 'drift' ? verdict.differences : [];
+}
+
+test('a missing file is shown as it will be, and made', async () => {
+  const wanted = file(path).content('one\ntwo\n');
+  expect(await differencesOf(wanted)).toEqual([
+    { what: 'file', was: 'absent', wanted: 'file, 0644 root:root' },
+    { what: 'content', was: '', wanted: 'one\ntwo\n' },
+  ]);
+  await wanted.apply(host);
+  expect(await wanted.check(host)).toEqual(ok);
+  expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n');
+  expect(statSync(path).mode & 0o7777).toBe(0o644);
+});
+
+test('other content is shown as it was and as wanted, and replaced', async () => {
+  writeFileSync(path, 'old\n');
+  const wanted = file(path).content('new\n');
+  expect(await differencesOf(wanted)).toEqual([{ what: 'content', was: 'old\n', wanted: 'new\n' }]);
+  await wanted.apply(host);
+  expect(readFileSync(path, 'utf8')).toBe('new\n');
+});
+
+test('mode, owner and group alone are set without writing the file anew', async () => {
+  writeFileSync(path, 'same');
+  chmodSync(path, 0o666);
+  const before = statSync(path);
+  const wanted = file(path).content('same').mode(0o640).owner(0).group('daemon');
+  expect(await differencesOf(wanted)).toEqual([
+    { what: 'mode', was: '0666', wanted: '0640' },
+    { what: 'group', was: 'root', wanted: 'daemon' },
+  ]);
+  await wanted.apply(host);
+  expect(await wanted.check(host)).toEqual(ok);
+  const after = statSync(path);
+  expect([after.ino, after.mtimeMs, after.mode & 0o7777]).toEqual([before.ino, before.mtimeMs, 0o640]);
+});
+
+test('an owner that is a number is compared as one', async () => {
+  writeFileSync(path, '');
+  const wanted = file(path).owner(70001).group(70002);
+  expect(await differencesOf(wanted)).toEqual([
+    { what: 'owner', was: '0', wanted: '70001' },
+    { what: 'group', was: '0', wanted: '70002' },
+  ]);
+  await wanted.apply(host);
+  expect(await wanted.check(host)).toEqual(ok);
+  expect(statSync(path).uid).toBe(70001);
+});
+
+test('what holds secrets is 0600 unless said otherwise, and never shown', async () => {
+  const content = (password: string, port: number) =>
+    secretContent(`Port = ${port}\nPassword = "${password}"\n`, /password/i);
+  writeFileSync(path, 'Port = 1\nPassword = "old-secret"\n', { mode: 0o600 });
+  const wanted = file(path).content(content('new-secret', 2));
+  const shown = JSON.stringify(await differencesOf(wanted));
+  expect(shown).toContain('Port = 1');
+  expect(shown).not.toMatch(/old-secret|new-secret/);
+  await wanted.apply(host);
+  expect(statSync(path).mode & 0o7777).toBe(0o600);
+  expect(readFileSync(path, 'utf8')).toContain('new-secret');
+
+  const onlySecret = file(path).content(content('third-secret', 2));
+  expect(await differencesOf(onlySecret)).toEqual([
+    { what: 'secret values in it', was: 'others', wanted: 'the given ones' },
+  ]);
+  expect(file(path).content(content('x', 1)).mode(0o640).name).toBe(`file ${path}`);
+});
+
+test('what holds no secret that is known is shown by its mask all the same, for others may stand in it', async () => {
+  const wanted = file(path).content({
+    ...secretContent('Port = 2\nPassword = "b"\n', /password/i),
+    holdsSecrets: false,
+  });
+  expect(await differencesOf(wanted)).toEqual([
+    { what: 'file', was: 'absent', wanted: 'file, 0644 root:root' },
+    { what: 'content', was: '', wanted: 'Port = 2\nPassword = [secret]\n' },
+  ]);
+});
+
+test('a secret file that is no text on the host shows neither content nor hash', async () => {
+  writeFileSync(path, Buffer.from([0, 1, 2, 3]));
+  const [first] = (await differencesOf(file(path).content(secretContent('a = b', /a/)))).filter(
+    (d) => d.what === 'content',
+  );
+  expect(first).toEqual({ what: 'content', was: '4 bytes', wanted: '5 bytes' });
+});
+
+test('binary content is shown by size and hash, and kept byte for byte', async () => {
+  const bytes = Buffer.from(Array.from({ length: 1024 }, (_, at) => at % 256));
+  writeFileSync(path, 'text');
+  const wanted = file(path).content(bytes);
+  const [difference] = await differencesOf(wanted);
+  expect(difference?.was).toMatch(/^4 bytes, sha256 982d9e3eb996$/);
+  expect(difference?.wanted).toMatch(/^1024 bytes, sha256 [0-9a-f]{12}$/);
+  await wanted.apply(host);
+  expect(readFileSync(path)).toEqual(bytes);
+});
+
+test('a large file is shown by size and hash', async () => {
+  writeFileSync(path, 'x\n'.repeat(200_000));
+  const [difference] = await differencesOf(file(path).content('small\n'));
+  expect(difference?.was).toMatch(/^400000 bytes, sha256/);
+});
+
+test('a directory in its place is refused and left alone', async () => {
+  mkdirSync(path);
+  const wanted = file(path).content('x');
+  expect(describeVerdict(await wanted.check(host))).toBe('file: a directory -> file, 0644 root:root');
+  await expect(wanted.apply(host)).rejects.toMatchObject({
+    message: expect.stringMatching(/ is a directory, and a file has to be there$/),
+    hint: expect.stringMatching(/^look at what it is for, and move it away: mv '.+' '.+\.old'$/),
+  });
+  await expect(file('/dev/null').apply(host)).rejects.toThrow(
+    '/dev/null is neither file, directory nor link, and a file has to be there',
+  );
+  expect(statSync(path).isDirectory()).toBe(true);
+});
+
+test('a pipe in its place is refused and left alone', async () => {
+  execFileSync('mkfifo', [path]);
+  await expect(file(path).content('x').apply(host)).rejects.toThrow('neither file, directory nor link, and a file has');
+  expect(statSync(path).isFIFO()).toBe(true);
+});
+
+test('of a link only the link is replaced', async () => {
+  writeFileSync(`${path}.target`, 'x');
+  symlinkSync(`${path}.target`, path);
+  const wanted = file(path).content('x');
+  expect(await differencesOf(wanted)).toEqual([
+    { what: 'file', was: `a link to ${path}.target`, wanted: 'file, 0644 root:root' },
+  ]);
+  await file(path).content('y').apply(host);
+  expect(readFileSync(path, 'utf8')).toBe('y');
+  expect(readFileSync(`${path}.target`, 'utf8')).toBe('x');
+});
+
+test('a modifier returns a new value', async () => {
+  const plain = file(path);
+  plain.content('x').mode(0o600);
+  expect(await differencesOf(plain)).toContainEqual({ what: 'file', was: 'absent', wanted: 'file, 0644 root:root' });
+});

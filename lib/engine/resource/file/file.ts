@@ -1,0 +1,128 @@
+import type { Compared, FileAttributes, Reader, Stat } from '../../host/host.ts';
+import { CommandFailed } from '../../host/output.ts';
+import { quote } from '../../host/quote.ts';
+import { exitCode, Problem } from '../../problem/problem.ts';
+import { changesOfFile } from '../change.ts';
+import { type Difference, drift, ok, type Resource } from '../resource.ts';
+import { attributeDifferences, describeAttributes } from './attributes.ts';
+import { asText, type Content, largestShown, sha256Of } from './content.ts';
+
+/** A file that has to be there, with its content, and mode, owner and group. */
+export interface FileResource extends Resource {
+  content(content: string | Buffer | Content): FileResource;
+  /** @param mode permission bits. Default 0o644, and 0o600 where the content holds secrets */
+  mode(mode: number): FileResource;
+  /** @param owner a user's name or number. Default root */
+  owner(owner: string | number): FileResource;
+  /** @param group a group's name or number. Default root */
+  group(group: string | number): FileResource;
+}
+
+/** What the modifiers gather. */
+interface Wanted {
+  readonly bytes: Buffer;
+  /** Which knows what in it may be shown. */
+  readonly content: Content | undefined;
+  readonly mode: number | undefined;
+  readonly owner: string;
+  readonly group: string;
+}
+
+/**
+ * A file, root's and 0644 unless said otherwise, empty until `content` is called. It is replaced by rename, so a reader sees
+ * the old one or the new one. A directory or a device in its place is refused; of a link only the link itself is replaced.
+ */
+export function file(path: string): FileResource {
+  return make(path, { bytes: Buffer.alloc(0), content: undefined, mode: undefined, owner: 'root', group: 'root' });
+}
+
+function make(path: string, wanted: Wanted): FileResource {
+  const attributes: FileAttributes = {
+    mode: wanted.mode ?? (wanted.content?.holdsSecrets ? 0o600 : 0o644),
+    owner: wanted.owner,
+    group: wanted.group,
+  };
+  const hash = sha256Of(wanted.bytes);
+  return {
+    name: `file ${path}`,
+    changes: changesOfFile(path),
+    content: (content) => make(path, { ...wanted, ...given(content) }),
+    mode: (mode) => make(path, { ...wanted, mode }),
+    owner: (owner) => make(path, { ...wanted, owner: String(owner) }),
+    group: (group) => make(path, { ...wanted, group: String(group) }),
+
+    async check(host) {
+      const [stat, compared] = await Promise.all([host.stat(path), host.compare(path, hash, largestShown)]);
+      const same = stat?.type === 'file' && compared.same;
+      const content = same ? [] : await contentDifference(host, path, stat, wanted, compared);
+      const differences = [...presence(stat, attributes), ...content];
+      return differences.length === 0 ? ok : drift(differences);
+    },
+
+    async apply(host) {
+      try {
+        await host.write(path, wanted.bytes, attributes);
+      } catch (error) {
+        // Looked at only now: where all goes well, that is a trip less.
+        const stat = error instanceof CommandFailed ? await host.stat(path) : undefined;
+        if (stat?.type !== 'directory' && stat?.type !== 'other') throw error;
+        throw new Problem(`${path} is ${kindOf(stat)}, and a file has to be there`, {
+          hint: `look at what it is for, and move it away: mv ${quote(path)} ${quote(`${path}.old`)}`,
+          code: exitCode.failed,
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+function given(content: string | Buffer | Content): Pick<Wanted, 'bytes' | 'content'> {
+  if (typeof content === 'string') return { bytes: Buffer.from(content), content: undefined };
+  if (Buffer.isBuffer(content)) return { bytes: content, content: undefined };
+  return { bytes: Buffer.from(content.text), content };
+}
+
+function presence(stat: Stat | undefined, attributes: FileAttributes): Difference[] {
+  const wanted = `file, ${describeAttributes(attributes)}`;
+  if (!stat) return [{ what: 'file', was: 'absent', wanted }];
+  if (stat.type !== 'file') return [{ what: 'file', was: kindOf(stat), wanted }];
+  return attributeDifferences(stat, attributes);
+}
+
+function kindOf(stat: Stat): string {
+  if (stat.type === 'link') return `a link to ${stat.target ?? 'nowhere'}`;
+  return stat.type === 'directory' ? 'a directory' : 'neither file, directory nor link';
+}
+
+async function contentDifference(
+  host: Reader,
+  path: string,
+  stat: Stat | undefined,
+  wanted: Wanted,
+  compared: Compared,
+): Promise<Difference[]> {
+  if (stat && stat.type !== 'file') return [];
+  const small = wanted.bytes.length <= largestShown && (stat?.size ?? 0) <= largestShown;
+  const there = compared.same ? wanted.bytes : compared.content;
+  const old = stat ? there : Buffer.alloc(0);
+  const was = small && old ? asText(old) : undefined;
+  const next = small ? asText(wanted.bytes) : undefined;
+  if (was === undefined || next === undefined) return [await opaqueDifference(host, path, stat, wanted)];
+  if (!wanted.content) return was === next ? [] : [{ what: 'content', was, wanted: next }];
+  const masked = { was: wanted.content.mask(was), wanted: wanted.content.mask(next) };
+  if (masked.was !== masked.wanted) return [{ what: 'content', ...masked }];
+  return [{ what: 'secret values in it', was: 'others', wanted: 'the given ones' }];
+}
+
+/** Of what is large or no text, size and the start of the hash; of what holds secrets, the size alone. */
+async function opaqueDifference(
+  host: Reader,
+  path: string,
+  stat: Stat | undefined,
+  wanted: Wanted,
+): Promise<Difference> {
+  const describe = (size: number, hash: string | undefined) =>
+    wanted.content ? `${size} bytes` : `${size} bytes, sha256 ${hash?.slice(0, 12) ?? 'unreadable'}`;
+  const was = stat ? describe(stat.size, await host.sha256(path)) : '';
+  return { what: 'content', was, wanted: describe(wanted.bytes.length, sha256Of(wanted.bytes)) };
+}

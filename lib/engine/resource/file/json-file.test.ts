@@ -1,0 +1,135 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { ok } from '../resource.ts';
+import { thisMachine } from '../testing/this-machine.ts';
+import { type Json, jsonFile, mergeJson } from './json-file.ts';
+
+const host = await thisMachine();
+const directory = mkdtempSync(join(tmpdir(), 'json-file-test-'));
+let path: string;
+let count = 0;
+beforeEach(() => {
+  count += 1;
+  path = join(directory, `daemon ${count}.json`);
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+test('objects are merged deeply, arrays united, the rest replaced', () => {
+  expect(
+    mergeJson({ a: 1, b: { c: [1, { x: 1 }], d: 'old' }, e: 'other' }, { b: { c: [{ x: 1 }, 2], d: 'new' }, f: null }),
+  ).toEqual({ a: 1, b: { c: [1, { x: 1 }, 2], d: 'new' }, e: 'other', f: null });
+  expect(mergeJson({ a: 'text' }, { a: { b: 1 } })).toEqual({ a: { b: 1 } });
+  expect(mergeJson({ a: [1] }, { a: 'text' })).toEqual({ a: 'text' });
+});
+
+test('keys keep their order, new ones come last', () => {
+  expect(Object.keys(mergeJson({ z: 1, a: 2 }, { b: 0, z: 3 }) as object)).toEqual(['z', 'a', 'b']);
+});
+
+test('a key named __proto__ is a key', () => {
+  const merged = mergeJson(JSON.parse('{"__proto__": {"x": 1}}') as Json, { toString: 'own' });
+  expect(JSON.stringify(merged)).toBe('{"__proto__":{"x":1},"toString":"own"}');
+  expect(({} as Record<string, unknown>).x).toBeUndefined();
+});
+
+test('merging a second time changes nothing', () => {
+  const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;
+  fc.assert(
+    fc.property(json, json, (there, wanted) => {
+      const once = mergeJson(there, wanted);
+      expect(mergeJson(once, wanted)).toEqual(once);
+    }),
+  );
+});
+
+test('a missing file is made', async () => {
+  const wanted = jsonFile(path).merge({ 'data-root': '/data/docker' });
+  expect(await wanted.check(host)).toMatchObject({
+    differences: [{ was: '', wanted: '{\n  "data-root": "/data/docker"\n}\n' }],
+  });
+  await wanted.apply(host);
+  expect(await wanted.check(host)).toEqual(ok);
+  expect(statSync(path).mode & 0o7777).toBe(0o644);
+});
+
+test('a file that went between the look and the change is made', async () => {
+  writeFileSync(path, '{"b":1}');
+  const wanted = jsonFile(path).merge({ a: 1 });
+  await wanted.check(host);
+  rmSync(path);
+  await wanted.apply(host);
+  expect(readFileSync(path, 'utf8')).toBe('{\n  "a": 1\n}\n');
+});
+
+test('other keys stay where they are, and so does the mode', async () => {
+  writeFileSync(path, '{"log-driver":"json-file","data-root":"/old","insecure-registries":["a:1"]}');
+  chmodSync(path, 0o600);
+  const wanted = jsonFile(path)
+    .merge({ 'data-root': '/data/docker' })
+    .merge({ 'insecure-registries': ['b:2'] });
+  expect(wanted.name).toBe(`${path} sets data-root, insecure-registries`);
+  await wanted.apply(host);
+  expect(await wanted.check(host)).toEqual(ok);
+  expect(readFileSync(path, 'utf8')).toBe(`{
+  "log-driver": "json-file",
+  "data-root": "/data/docker",
+  "insecure-registries": [
+    "a:1",
+    "b:2"
+  ]
+}
+`);
+  expect(statSync(path).mode & 0o7777).toBe(0o600);
+});
+
+test('another layout of the same values is no drift', async () => {
+  writeFileSync(path, '{\t"b":1,\n\n"a" : {"y":1, "x":2}}');
+  expect(
+    await jsonFile(path)
+      .merge({ a: { x: 2, y: 1 } })
+      .check(host),
+  ).toEqual(ok);
+});
+
+test('an empty file is an empty object', async () => {
+  writeFileSync(path, '\n');
+  const wanted = jsonFile(path).merge({ a: 1 });
+  await wanted.apply(host);
+  expect(await wanted.check(host)).toEqual(ok);
+});
+
+test.each([
+  ['{"password": "hunter2",\n "a": }', 'is not valid JSON; '],
+  ['{"password": "hunter2",\n "a" 7}', 'is not valid JSON (line 2, column 6); '],
+  ['["hunter2"]', 'holds JSON, but not an object'],
+  ['null', 'holds JSON, but not an object'],
+  ['\u0000{}', 'not UTF-8 text'],
+])('%j is an error that quotes nothing, and is never overwritten', async (content, why) => {
+  writeFileSync(path, content);
+  const wanted = jsonFile(path).merge({ b: 1 });
+  const error = await wanted.check(host).then(
+    () => undefined,
+    (thrown: Error) => thrown,
+  );
+  expect(error?.message).toContain(path);
+  expect(error?.message).toContain(why);
+  expect(error?.message).toContain('left as it is');
+  expect(error?.message).not.toContain('hunter2');
+  await expect(wanted.apply(host)).rejects.toThrow(why);
+  expect(readFileSync(path, 'utf8')).toBe(content);
+});
+
+test('a number of a key that is not ours is never changed', async () => {
+  const content = '{"default-ulimits":{"memlock":{"Hard":9223372036854775807,"Name":"memlock"}}}';
+  writeFileSync(path, content);
+  const words = `${path} has a number in line 1 that would not be kept to its last digit; it is left as it is`;
+  const wanted = jsonFile(path).merge({ b: 1 });
+  await expect(wanted.check(host)).rejects.toThrow(words);
+  await expect(wanted.apply(host)).rejects.toThrow(words);
+  expect(readFileSync(path, 'utf8')).toBe(content);
+  writeFileSync(path, content.replace('{', '{"b":1,'));
+  expect(await wanted.check(host)).toEqual(ok);
+});

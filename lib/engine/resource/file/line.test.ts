@@ -1,0 +1,147 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import type { Writer } from '../../host/host.ts';
+import { ok } from '../resource.ts';
+import { thisMachine } from '../testing/this-machine.ts';
+import { toldHost } from '../testing/told-host.ts';
+import { line, withLine } from './line.ts';
+
+const host = await thisMachine();
+const directory = mkdtempSync(join(tmpdir(), 'line-test-'));
+let path: string;
+let count = 0;
+beforeEach(() => {
+  count += 1;
+  path = join(directory, `hosts ${count}`);
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+test('it is appended where no line matches', () => {
+  expect(withLine('f', 'a\nb\n', 'c')).toBe('a\nb\nc\n');
+  expect(withLine('f', 'a\nb', 'c')).toBe('a\nb\nc\n');
+  expect(withLine('f', '', 'c')).toBe('c\n');
+  expect(withLine('f', 'a\n\n', 'c', /^c/)).toBe('a\n\nc\n');
+});
+
+test('it takes the place of the line that matches', () => {
+  expect(withLine('f', 'x=1\ny=2\n', 'x=3', /^x=/)).toBe('x=3\ny=2\n');
+  expect(withLine('f', 'y=2\nx=1', 'x=3', /^x=/)).toBe('y=2\nx=3');
+});
+
+test('where it stands already, nothing changes', () => {
+  for (const content of ['a\nx=3\n', 'x=3', 'x=3\nx=3\n']) {
+    expect(withLine('f', content, 'x=3')).toBe(content);
+    expect(withLine('f', content, 'x=3', /^x=/)).toBe(content);
+  }
+});
+
+test('where several match it is not guessed which one is meant', () => {
+  expect(() => withLine('/etc/f', 'x=1\na\nx=2\n', 'x=3', /^x=/)).toThrow(
+    expect.objectContaining({
+      message: '2 lines of /etc/f match /^x=/; it is not clear which one to replace',
+      hint: 'leave one of lines 1, 3',
+    }),
+  );
+  expect(() => withLine('/etc/f', 'x=3\nx=2\n', 'x=3', /^x=/)).toThrow('2 lines of /etc/f match');
+});
+
+test('of any file the line is in it afterwards, a second time changes nothing, and all other lines stay', () => {
+  const word = fc.stringMatching(/^[ax=#\r\t ]{0,6}$/);
+  fc.assert(
+    fc.property(fc.array(word), fc.constantFrom('', '\n'), (lines, end) => {
+      const content = `${lines.join('\n')}${end}`;
+      const after = withLine('f', content, 'key=1');
+      expect(after.split('\n')).toContain('key=1');
+      expect(withLine('f', after, 'key=1')).toBe(after);
+      expect(after.startsWith(content)).toBe(true);
+    }),
+  );
+});
+
+test('a pattern that does not match the line itself is refused: it would never converge', () => {
+  expect(() => line('/f', 'x = 1').matching(/^x=/)).toThrow('does not match the line itself');
+  expect(() => line('/f', 'a\nb')).toThrow('more than one line');
+});
+
+test('in a real file: mode and owner stay, and of a link the target changes', async () => {
+  const target = `${path}.target`;
+  writeFileSync(target, '127.0.0.1 localhost\n10.0.0.1 state-db\n');
+  chmodSync(target, 0o640);
+  symlinkSync(target, path);
+  // A pattern with a memory must not make every second look differ.
+  const wanted = line(path, '10.0.0.2 state-db').matching(/\sstate-db$/g);
+  for (let look = 0; look < 3; look += 1) expect(await wanted.check(host)).toMatchObject({ is: 'drift' });
+  await wanted.apply(host);
+  expect(await wanted.check(host)).toEqual(ok);
+  expect(readFileSync(target, 'utf8')).toBe('127.0.0.1 localhost\n10.0.0.2 state-db\n');
+  expect(statSync(target).mode & 0o7777).toBe(0o640);
+  expect(lstatSync(path).isSymbolicLink()).toBe(true);
+});
+
+test('a missing file cannot be told, and is not made', async () => {
+  const wanted = line(path, 'x');
+  expect(await wanted.check(host)).toEqual({ is: 'unknown', until: `${path} is there` });
+  await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
+  expect(existsSync(path)).toBe(false);
+});
+
+test('a change by somebody else between the look and the change is not lost', async () => {
+  writeFileSync(path, 'a\n');
+  const wanted = line(path, 'x');
+  await wanted.check(host);
+  writeFileSync(path, 'a\nb\n');
+  await wanted.apply(host);
+  expect(readFileSync(path, 'utf8')).toBe('a\nb\nx\n');
+});
+
+test('a file that went between the look and the change is told', async () => {
+  writeFileSync(path, 'a\n');
+  const wanted = line(path, 'x');
+  await wanted.check(host);
+  rmSync(path);
+  await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
+});
+
+test('a file that never stays as it was looked at is left alone', async () => {
+  const restless = toldHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
+  await expect(line('/etc/hosts', 'x').apply(restless)).rejects.toMatchObject({
+    message: '/etc/hosts had another content each time that it was to be changed',
+    hint: 'find out what writes it all the time, and stop that',
+  });
+});
+
+test('one line for several hosts changes each of them out of its own text', async () => {
+  const other = `${path}.other`;
+  writeFileSync(path, 'a\n');
+  writeFileSync(other, 'b\n');
+  const renamed: Writer = {
+    ...host,
+    read: () => host.read(other),
+    rewrite: (_, was, content) => host.rewrite(other, was, content),
+  };
+  const wanted = line(path, 'x');
+  await wanted.check(host);
+  await wanted.apply(renamed);
+  expect([readFileSync(path, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['a\n', 'b\nx\n']);
+});
+
+test('a file that is no text is left as it is', async () => {
+  const bytes = Buffer.from([0x61, 0xff, 0x0a]);
+  writeFileSync(path, bytes);
+  await expect(line(path, 'x').check(host)).rejects.toThrow('not UTF-8 text');
+  await expect(line(path, 'x').apply(host)).rejects.toThrow('not UTF-8 text');
+  expect(readFileSync(path)).toEqual(bytes);
+});

@@ -1,0 +1,67 @@
+import { expect, test, vi } from 'vitest';
+import type { Writer } from '../../host/host.ts';
+import { drift, ok, unknownUntil, type Verdict } from '../resource.ts';
+import { eventually } from './eventually.ts';
+
+const host = {
+  progress: vi.fn(),
+  sleep: (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000)),
+} as unknown as Writer;
+
+const checks =
+  (...verdicts: Verdict[]) =>
+  async () =>
+    verdicts.shift() ?? ok;
+
+test('it waits as long as it takes, and counts as no change', async () => {
+  const resource = eventually('it is up', checks(drift('not yet'), drift('not yet')), { seconds: 1, pause: 0.02 });
+  await resource.apply(host);
+  expect(resource.expects).toBe('must');
+});
+
+test('it gives up after its time, with what it last saw', async () => {
+  const never = async () => drift('no answer');
+  const resource = eventually('it is up', never, { seconds: 0.05, pause: 0.02, hint: 'look at its log' });
+  await expect(resource.apply(host)).rejects.toMatchObject({
+    message: 'it is up: not within 0.05 s: no answer',
+    hint: 'look at its log',
+  });
+});
+
+test('it gives up at once where waiting is pointless', async () => {
+  const giveUp = async () => {
+    throw new Error('it has ended');
+  };
+  const resource = eventually('it is up', async () => drift('no answer'), { seconds: 60, giveUp });
+  await expect(resource.apply(host)).rejects.toThrow('it has ended');
+});
+
+test('what has come about is not given up', async () => {
+  const giveUp = async () => {
+    throw new Error('it has ended');
+  };
+  await eventually('it is up', async () => ok, { seconds: 60, giveUp }).apply(host);
+});
+
+test('whether waiting is pointless is asked together with the look', async () => {
+  let asked = 0;
+  const look = async () => {
+    await new Promise(setImmediate);
+    return asked === 0 ? drift('asked later') : ok;
+  };
+  const giveUp = async () => {
+    asked += 1;
+  };
+  await eventually('it is up', look, { seconds: 0, giveUp }).apply(host);
+});
+
+test('an interrupted wait says that it was interrupted, and does not look again and again', async () => {
+  const cut = { ...host, sleep: async () => {} } as unknown as Writer;
+  const resource = eventually('it is up', async () => drift('no answer'), { seconds: 60 });
+  await expect(resource.apply(cut)).rejects.toThrow('interrupted while waiting');
+});
+
+test('what cannot be told yet is told so in the end', async () => {
+  const resource = eventually('it is up', async () => unknownUntil('docker runs'), { seconds: 0 });
+  await expect(resource.apply(host)).rejects.toThrow('it is up: not within 0 s: unknown until docker runs');
+});

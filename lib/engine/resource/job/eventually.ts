@@ -1,0 +1,50 @@
+import type { Reader, Writer } from '../../host/host.ts';
+import { describeVerdict, type Resource, type Verdict } from '../resource.ts';
+import { pause } from './pause.ts';
+
+export interface Patience {
+  /** How long to wait at most. Seconds. */
+  readonly seconds: number;
+  /** Between two looks. Seconds, default 1. */
+  readonly pause?: number;
+  /** What to do where it does not come about. */
+  readonly hint?: string;
+  /** Asked together with each look: throws where waiting is pointless. */
+  readonly giveUp?: (host: Writer) => Promise<void>;
+}
+
+/** What was waited for and did not come about in time. */
+export class DidNotComeAbout extends Error {
+  readonly hint: string | undefined;
+
+  constructor(name: string, last: Verdict, { seconds, hint }: Patience) {
+    super(`${name}: not within ${seconds} s: ${describeVerdict(last)}`);
+    this.name = 'DidNotComeAbout';
+    this.hint = hint;
+  }
+}
+
+/**
+ * Something that comes about by itself after what was done before, as a server that gets ready. It is waited for and never mended,
+ * so it counts as no change.
+ */
+export function eventually(name: string, check: (host: Reader) => Promise<Verdict>, patience: Patience): Resource {
+  return {
+    name,
+    check,
+    expects: 'must',
+    async apply(host) {
+      const until = performance.now() + patience.seconds * 1000;
+      for (;;) {
+        // In one tick, so that both travel in one request.
+        const [verdict, pointless] = await Promise.allSettled([check(host), patience.giveUp?.(host)]);
+        if (verdict.status === 'rejected') throw verdict.reason;
+        if (verdict.value.is === 'ok') return;
+        if (pointless.status === 'rejected') throw pointless.reason;
+        if (performance.now() >= until) throw new DidNotComeAbout(name, verdict.value, patience);
+        host.progress({ what: `waiting: ${describeVerdict(verdict.value)}` });
+        await pause(host, patience.pause ?? 1);
+      }
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { expect, test, vi } from 'vitest';
+import type { UnitState, Writer } from '../../host/host.ts';
+import { Output } from '../../host/output.ts';
+import { drift, ok } from '../resource.ts';
+import { job } from './job.ts';
+
+const unit = (active: string, more: Partial<UnitState> = {}): UnitState => ({
+  load: 'loaded',
+  active,
+  sub: '',
+  enabled: 'transient',
+  activeSince: 0,
+  result: 'success',
+  mainExitCode: 0,
+  ...more,
+});
+
+/** A host whose unit is in these states, one after the other. */
+function hostWith(states: UnitState[], running?: string) {
+  const commands: string[] = [];
+  const command = async (pieces: TemplateStringsArray) => {
+    const text = pieces.join('…');
+    commands.push(text);
+    return new Output(0, Buffer.from(text.includes('journalctl') ? 'disk is full\n' : ''), '');
+  };
+  const host = {
+    name: 'db-1',
+    $: command,
+    run: command,
+    unit: async () => states.shift() ?? unit('inactive'),
+    read: async () => (running === undefined ? undefined : Buffer.from(running)),
+    write: vi.fn(async () => {}),
+    progress: vi.fn(),
+    sleep: (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000)),
+  };
+  return {
+    host: host as unknown as Writer & typeof host,
+    started: () => commands.some((c) => c.includes('systemd-run')),
+  };
+}
+
+const work = { unit: 'work', script: 'true\n', progress: async () => ({ what: 'working' }) };
+
+test('work that does not run is started and watched to its end', async () => {
+  const { host, started } = hostWith([unit('inactive'), unit('active')]);
+  await job('it is done', { ...work, done: async () => ok }).apply(host);
+  expect(started()).toBe(true);
+  expect(host.write).toHaveBeenCalledWith('/run/rpc-playbooks/work.sh', 'true\n', expect.anything());
+  expect(host.progress).toHaveBeenCalledWith({ what: 'working' });
+});
+
+test('work that an earlier run started is found again', async () => {
+  const { host, started } = hostWith([unit('active'), unit('active')], 'true\n');
+  await job('it is done', { ...work, done: async () => ok }).apply(host);
+  expect(started()).toBe(false);
+});
+
+test('a unit of that name with another script is left alone and told', async () => {
+  const { host, started } = hostWith([unit('active')], 'false\n');
+  const applied = job('it is done', { ...work, done: async () => ok }).apply(host);
+  await expect(applied).rejects.toThrow('it is done: work is still running with other settings');
+  expect(started()).toBe(false);
+});
+
+test('a failure is told with its exit code and its last words', async () => {
+  const { host } = hostWith([unit('inactive'), unit('failed', { result: 'exit-code', mainExitCode: 3 })]);
+  const applied = job('it is done', { ...work, done: async () => ok }).apply(host);
+  await expect(applied).rejects.toThrow('it is done: work failed (exit code 3)\ndisk is full');
+});
+
+test('a good end proves nothing: what the job is for has to have come about', async () => {
+  const { host } = hostWith([unit('inactive')]);
+  const applied = job('it is done', { ...work, done: async () => drift('the table is empty') }).apply(host);
+  await expect(applied).rejects.toThrow('the job ended, and still: the table is empty\ndisk is full');
+});
+
+test('an interrupted wait leaves the work to the host', async () => {
+  const { host } = hostWith([unit('inactive'), unit('active'), unit('active')]);
+  const interrupted = { ...host, sleep: async () => {} } as unknown as Writer;
+  const applied = job('it is done', { ...work, done: async () => ok }).apply(interrupted);
+  await expect(applied).rejects.toThrow('interrupted; work goes on on db-1, and the next run finds it again');
+});

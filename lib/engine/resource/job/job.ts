@@ -1,0 +1,148 @@
+import type { Progress, Reader, UnitState, Writer } from '../../host/host.ts';
+import { exitCode, Problem } from '../../problem/problem.ts';
+import { describeVerdict, drift, ok, type Resource, type Verdict } from '../resource.ts';
+import { pause } from './pause.ts';
+
+/** Scripts of running jobs and what they say of themselves. In memory, so nothing of it outlives a reboot. */
+export const jobDirectory = '/run/rpc-playbooks';
+
+/** Between two looks at a running job: soon at first, for short ones. Seconds. */
+const firstPause = 0.5;
+const longestPause = 5;
+
+export interface LongWork {
+  /** Name of the transient systemd unit, without `.service`. The same work always has the same one. */
+  readonly unit: string;
+  /** What it does, as `systemctl status` shows it. */
+  readonly title: string;
+  /** POSIX shell. Its last words are shown when it fails. Never a secret in it. */
+  readonly script: string;
+  /** How far it is; asked while it runs. */
+  readonly progress?: (host: Reader) => Promise<Progress | undefined>;
+}
+
+export interface Job extends Omit<LongWork, 'title'> {
+  /** Whether what the job is for has come about: read from the host, not from how the job ended. */
+  readonly done: (host: Reader) => Promise<Verdict>;
+}
+
+/** Work on a host that did not come to a good end; `log` is its last words. */
+export class JobFailed extends Error {
+  constructor(title: string, cause: string, log: string) {
+    super(`${title}: ${cause}${log ? `\n${log}` : ''}`);
+    this.name = 'JobFailed';
+  }
+}
+
+/** Long work that outlives the connection: where it already runs, as after a lost connection, it is watched and not begun anew. */
+export function job(name: string, { done, ...work }: Job): Resource {
+  return {
+    name,
+    check: done,
+    async apply(host) {
+      const run = await runInUnit(host, { ...work, title: name });
+      const verdict = await done(host);
+      if (verdict.is === 'ok') return;
+      throw new JobFailed(name, `the job ended, and still: ${describeVerdict(verdict)}`, await run.lastWords());
+    },
+  };
+}
+
+/**
+ * Long work that is begun before its turn, so that it goes on beside what comes in between. It is waited for where the resource
+ * stands that is the work itself; how it ends is told there.
+ *
+ * @param done whether there is nothing left to begin
+ */
+export function begun(name: string, work: LongWork, done: (host: Reader) => Promise<Verdict>): Resource {
+  const here = new Set<string>();
+  return {
+    name,
+    async check(host) {
+      const [verdict, state] = await Promise.all([done(host), host.unit(`${work.unit}.service`)]);
+      if (verdict.is !== 'drift') return verdict;
+      return isRunning(state) || here.has(host.name) ? ok : drift('not begun');
+    },
+    async apply(host) {
+      await startOrFind(host, work, scriptOf(work));
+      here.add(host.name);
+    },
+  };
+}
+
+/** One run of a unit. */
+interface Run {
+  /** The last lines that it wrote. */
+  lastWords(): Promise<string>;
+}
+
+/**
+ * Runs a script as a transient systemd unit, or finds the unit that an earlier run started, and watches it to its end.
+ *
+ * @throws JobFailed when it fails
+ * @throws Problem when a unit of that name does something else
+ */
+export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
+  const { unit, title } = work;
+  const path = scriptOf(work);
+  const [state, script] = await Promise.all([host.unit(`${unit}.service`), host.read(path)]);
+  if (!isRunning(state)) await startOrFind(host, work, path);
+  else if (script?.toString() !== work.script) {
+    throw new Problem(`${title}: ${unit} is still running with other settings`, {
+      hint: `let it end, or end it on ${host.name}: systemctl stop ${unit}`,
+      code: exitCode.failed,
+    });
+  }
+  const invocation = (await host.$`systemctl show --property InvocationID --value ${unit}.service`).text();
+  const run = { lastWords: () => lastWords(host, unit, invocation) };
+  const end = await watch(host, work);
+  if (end.active !== 'failed') return run;
+  const how = end.result === 'exit-code' ? `exit code ${end.mainExitCode}` : end.result;
+  throw new JobFailed(title, `${unit} failed (${how})`, await run.lastWords());
+}
+
+const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
+
+/** Another run may have started the same unit between our look and our start: then that one is watched. */
+async function startOrFind(host: Writer, work: LongWork, path: string): Promise<void> {
+  try {
+    await start(host, work, path);
+  } catch (error) {
+    if (!isRunning(await host.unit(`${work.unit}.service`))) throw error;
+  }
+}
+
+async function start(host: Writer, { unit, title, script }: LongWork, path: string): Promise<void> {
+  await host.run`umask 077 && mkdir -p ${jobDirectory}`;
+  await host.write(path, script, { mode: 0o700, owner: 'root', group: 'root' });
+  // A failed unit of an earlier run stays loaded for the operator to look at, and stands in the way of a new one.
+  await host.run`
+    systemctl reset-failed ${unit}.service 2>/dev/null || :
+    systemd-run --quiet --no-ask-password --unit=${unit} --description=${title} /bin/sh ${path}`;
+}
+
+/** @returns how the unit ended: one that failed stays loaded, one that succeeded is gone */
+async function watch(host: Writer, { unit, progress }: LongWork): Promise<UnitState> {
+  for (let seconds = firstPause; ; seconds = Math.min(seconds * 1.5, longestPause)) {
+    const [state, reached] = await Promise.all([host.unit(`${unit}.service`), progress?.(host)]);
+    if (!isRunning(state)) return state;
+    if (reached) host.progress(reached);
+    await pause(host, seconds, `${unit} goes on on ${host.name}, and the next run finds it again`);
+  }
+}
+
+function isRunning({ active }: UnitState): boolean {
+  return ['active', 'activating', 'deactivating', 'reloading'].includes(active);
+}
+
+/** @param invocation systemd's name for the run; empty where it ended before it could be asked for */
+async function lastWords(host: Writer, unit: string, invocation: string): Promise<string> {
+  // What was written last may not have reached the journal yet, and what a process wrote as it ended may be noted without its run.
+  const journal = await host.$`
+    journalctl --sync 2>/dev/null
+    last() { journalctl --quiet --no-pager "$@"; }
+    since=$(last --output=short-unix _SYSTEMD_INVOCATION_ID=${invocation || 'unknown'} | sed 's/ .*//;q')
+    if [ -n "$since" ]; then last --output=cat --lines=15 --since="@$since" _SYSTEMD_UNIT=${unit}.service
+    else last --output=cat --lines=5 _SYSTEMD_UNIT=${unit}.service; fi`;
+  return journal.ok ? journal.text() : '';
+}

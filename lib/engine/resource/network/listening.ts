@@ -1,0 +1,51 @@
+import { lookedAtAgain } from '../change.ts';
+import { ensureContainerRuns } from '../docker/compose-service.ts';
+import { eventually } from '../job/eventually.ts';
+import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
+
+/** How Linux writes the state LISTEN in /proc/net/tcp. */
+const listenState = '0A';
+
+/**
+ * A container whose program has to listen on these TCP ports. Looked up in the container's own network: the ports published on
+ * the host take connections from the moment the container exists, whether its program does or not.
+ *
+ * @param seconds how long the program may take to get ready
+ */
+export function containerListens(
+  container: string,
+  ports: readonly number[],
+  seconds: number,
+  hint?: string,
+): Resource {
+  return lookedAtAgain(
+    eventually(
+      `${container} listens on ${ports.join(' and ')}`,
+      async (host) => {
+        const table = await host.$`
+        pid=$(docker inspect --format ${'{{.State.Pid}}'} ${container} 2>/dev/null) && [ "$pid" -gt 0 ] && cat /proc/"$pid"/net/tcp /proc/"$pid"/net/tcp6 2>/dev/null`;
+        const open = listeningPorts(table.stdout);
+        if (table.stdout.trim() === '') return unknownUntil(`${container} is running`);
+        const missing = ports.filter((port) => !open.has(port));
+        return missing.length === 0 ? ok : drift(`${container} does not listen on ${missing.join(' and ')}`);
+      },
+      {
+        seconds,
+        giveUp: (host) => ensureContainerRuns(host, container),
+        ...(hint === undefined ? {} : { hint }),
+      },
+    ),
+    container,
+  );
+}
+
+/** @param table /proc/net/tcp: after the number of the line, `ADDRESS:PORT`, the peer's, and the state, all hexadecimal */
+export function listeningPorts(table: string): Set<number> {
+  const ports = new Set<number>();
+  for (const line of table.split('\n')) {
+    const [, local, , state] = line.trim().split(/\s+/);
+    const port = local?.split(':')[1];
+    if (state === listenState && port) ports.add(Number.parseInt(port, 16));
+  }
+  return ports;
+}

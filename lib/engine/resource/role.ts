@@ -1,0 +1,22 @@
+import type { Facts } from '../host/facts/facts.ts';
+import type { InventoryHost } from '../inventory/inventory.ts';
+import type { Resource } from './resource.ts';
+
+/** What a role is told: the host, its variables and facts, and every host of the inventory. */
+export interface Context<V> {
+  readonly host: InventoryHost<V>;
+  readonly vars: V;
+  readonly facts: Facts;
+  readonly hosts: readonly InventoryHost<V>[];
+}
+
+/** What a host should be, as an ordered list of resources. */
+export interface Role<V> {
+  readonly name: string;
+  resources(context: Context<V>): readonly Resource[] | Promise<readonly Resource[]>;
+}
+
+/** @throws Problem from `resources` where the variables do not fit together */
+export function role<V>(name: string, resources: Role<V>['resources']): Role<V> {
+  return { name, resources };
+}

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { drift } from '../resource.ts';
+import { rootsFile, stoppedUnit, toldHost } from '../testing/told-host.ts';
+import { quoteForUnit, schedule } from './schedule.ts';
+
+test('a shell line is one word of a unit, with nothing left for systemd to read', () => {
+  expect(quoteForUnit('/bin/x --at "a b"')).toBe('"/bin/x --at \\"a b\\""');
+  expect(quoteForUnit('date +%s > $HOME/\\n')).toBe('"date +%%s > $$HOME/\\\\n"');
+  expect(() => quoteForUnit('a\nb')).toThrow('one line');
+});
+
+test('a name that is no unit is refused', () => {
+  expect(() => schedule('../x')).toThrow('not a name');
+  expect(() => schedule('-x')).toThrow('not a name');
+});
+
+test('units that systemd does not know yet are drift, though their files are right', async () => {
+  const daily = schedule('backup').every(86400).command('true');
+  const written = new Map<string, string>();
+  const host = toldHost(
+    [
+      [/systemctl start/, { exitCode: 90 }],
+      [/^systemctl/, ''],
+    ],
+    {
+      unit: async () => ({ ...stoppedUnit, load: 'not-found' }),
+      stat: async (path) => (written.has(path) ? rootsFile : undefined),
+      compare: async (path, sha256) =>
+        written.get(path) === sha256 ? { same: true } : { same: false, content: undefined },
+      write: async (path, content) =>
+        void written.set(path, createHash('sha256').update(String(content)).digest('hex')),
+    },
+  );
+  await expect(daily.apply(host)).rejects.toThrow('backup.timer did not start');
+  expect(await daily.check(host)).toEqual(drift('systemd has not read its units yet'));
+});

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { drift } from '../resource.ts';
+import { rootsFile, toldHost } from '../testing/told-host.ts';
+import { timezone } from './timezone.ts';
+
+test.each(['Etc/UTC', 'UTC', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'])('%s is a name', (zone) => {
+  expect(timezone(zone).name).toBe(`time zone is ${zone}`);
+});
+
+test.each(['', '../../etc/passwd', '/etc/passwd', 'a b', 'Etc/'])('%j is refused', (zone) => {
+  expect(() => timezone(zone)).toThrow('no name of a time zone');
+});
+
+test('a zone that the host does not know is refused with what mends it', async () => {
+  const known = toldHost([[/.*/, '']], {
+    stat: async (path) => (path === '/usr/share/zoneinfo' ? rootsFile : undefined),
+  });
+  expect(await timezone('Mars/Olympus').check(known)).toEqual(
+    drift('the time zone database of this host knows no Mars/Olympus'),
+  );
+  await expect(timezone('Mars/Olympus').apply(known)).rejects.toMatchObject({
+    message: 'the time zone database of this host knows no Mars/Olympus',
+    hint: 'install or mend the package tzdata there',
+  });
+});

@@ -1,0 +1,141 @@
+import { exitCode, Problem } from '../problem/problem.ts';
+import { Interrupted } from '../resource/job/pause.ts';
+import { describeUnmet, describeVerdict, type Verdict } from '../resource/resource.ts';
+import type { Step } from './events.ts';
+import type { HostRun, Item } from './host-run.ts';
+
+/** What was applied, yet a second look still shows drift. */
+export class DidNotConverge extends Error {
+  constructor(before: Verdict, after: Verdict) {
+    super(`applied but did not converge\n  before: ${describeVerdict(before)}\n  after:  ${describeVerdict(after)}`);
+    this.name = 'DidNotConverge';
+  }
+}
+
+/** A change that nobody planned: it shows only after another was made. */
+export class NotInPlan extends Error {
+  readonly hint = 'make a new plan: --check --out FILE';
+
+  constructor() {
+    super('this is not in the plan');
+    this.name = 'NotInPlan';
+  }
+}
+
+/** Why a host stopped whose change was not confirmed. */
+export const notConfirmed = 'not confirmed';
+
+/** Asked before a change. */
+export type ConfirmEach = (step: Step, seen: Verdict & { is: 'drift' }) => Promise<boolean>;
+
+export interface Asking {
+  interrupted(): boolean;
+  readonly confirmEach: ConfirmEach | undefined;
+  /** Whether a plan that is followed lets it be changed. */
+  readonly allows: ((step: Step) => boolean) | undefined;
+}
+
+/**
+ * How many later changes are looked at together with the one before. More than one, so that a change that another has made
+ * unnecessary costs no look of its own; not all of them, or a first run would look at everything for each of its changes.
+ */
+const changesAhead = 3;
+
+/**
+ * Brings a host's items to what they should be, in order. The first failure ends it: what comes later builds on what comes before.
+ * No item is judged by a look from before the last change. The trip that proves a change also looks at what comes next.
+ *
+ * @param items already looked at, if not since the host's last change
+ * @param ask says whether to stop before the next change, and whether it may be made
+ * @returns why it stopped, or undefined when all is as it should be
+ */
+export async function converge(host: HostRun, items: readonly Item[], ask: Asking): Promise<string | undefined> {
+  for (const [at, item] of items.entries()) {
+    if (ask.interrupted()) return 'interrupted';
+    if (item.seenIn !== host.state) await host.look(next(items.slice(at)));
+    const failed = await convergeItem(host, item, items.slice(at), ask);
+    if (failed) return failed;
+  }
+  return undefined;
+}
+
+/** @returns why the host stops here, or undefined */
+async function convergeItem(
+  host: HostRun,
+  item: Item,
+  rest: readonly Item[],
+  ask: Asking,
+): Promise<string | undefined> {
+  const { seen, step, resource } = item;
+  const failure = `${step.resource} failed`;
+  if (!seen || seen.is === 'error') {
+    host.done(step, 'failed', { error: seen?.error });
+    return failure;
+  }
+  switch (seen.is) {
+    case 'ok':
+      host.done(step, 'ok');
+      return undefined;
+    case 'unknown':
+      host.done(step, 'failed', {
+        error: new Problem(`it cannot be told until ${seen.until}, and that has not come about`, {
+          hint: resource.hint,
+          code: exitCode.failed,
+        }),
+      });
+      return failure;
+    case 'drift':
+      if (resource.expects === 'should') {
+        host.done(step, 'warning', { note: describeUnmet(resource, seen) });
+        return undefined;
+      }
+      if (!resource.expects && ask.allows && !ask.allows(step)) {
+        host.done(step, 'failed', { differences: seen.differences, note: seen.note, error: new NotInPlan() });
+        return failure;
+      }
+      if (!resource.expects && ask.confirmEach && !(await ask.confirmEach(step, seen))) return notConfirmed;
+      return change(host, item, seen, rest);
+  }
+}
+
+/** @returns why the host stops here, or undefined when it converged */
+async function change(
+  host: HostRun,
+  item: Item,
+  before: Verdict & { is: 'drift' },
+  rest: readonly Item[],
+): Promise<string | undefined> {
+  const { step, resource } = item;
+  const start = performance.now();
+  const details = (error?: unknown) => ({
+    differences: before.differences,
+    note: before.note,
+    error,
+    seconds: (performance.now() - start) / 1000,
+  });
+  try {
+    host.started(step);
+    host.state += 1;
+    await resource.apply(host.writerFor(step));
+    await host.look(next(rest));
+    const after = item.seen;
+    if (!after || after.is === 'error') throw after?.error;
+    if (after.is !== 'ok') throw new DidNotConverge(before, after);
+  } catch (error) {
+    // A wait that was cut short is neither done nor failed: the next run takes it up again.
+    if (error instanceof Interrupted) return error.message;
+    host.done(step, 'failed', details(error));
+    return `${step.resource} failed`;
+  }
+  host.done(step, resource.expects ? 'ok' : 'changed', details());
+  return undefined;
+}
+
+/** The first item, and what follows it up to some changes ahead, by what was seen last. */
+function next(items: readonly Item[]): readonly Item[] {
+  const drifting = items.flatMap(({ seen, resource }, at) =>
+    at > 0 && seen?.is === 'drift' && resource.expects !== 'should' ? [at] : [],
+  );
+  const last = drifting[changesAhead - 1];
+  return last === undefined ? items : items.slice(0, last + 1);
+}

@@ -1,0 +1,17 @@
+import { type ExitCode, exitCode } from '../problem/problem.ts';
+import type { RunResult } from './run-options.ts';
+
+/** The exit code of a run. What failed outweighs what could not be reached, and both outweigh pending changes. */
+export function exitCodeOf({
+  hosts,
+  interrupted,
+  declined = false,
+}: Pick<RunResult, 'hosts' | 'interrupted'> & Partial<Pick<RunResult, 'declined'>>): ExitCode {
+  if (interrupted) return exitCode.interrupted;
+  if (hosts.some((host) => host.counts.failed > 0)) return exitCode.failed;
+  if (hosts.some((host) => host.unreachable)) return exitCode.unreachable;
+  if (declined) return exitCode.pending;
+  if (hosts.some((host) => host.stopped)) return exitCode.failed;
+  if (hosts.some((host) => host.counts.pending + host.counts.unknown > 0)) return exitCode.pending;
+  return exitCode.converged;
+}

@@ -1,0 +1,105 @@
+import { ConnectionLost } from '../../host/failures.ts';
+import type { Writer } from '../../host/host.ts';
+import { CommandFailed } from '../../host/output.ts';
+import { exitCode, Problem } from '../../problem/problem.ts';
+import { beat, beatLock, breakLock, type LockAnswer, releaseLock, silence, takeLock } from './lock.ts';
+import type { LockHolder } from './lock-holder.ts';
+
+/** One host of a run, for its lock. */
+export interface LockedHost {
+  readonly name: string;
+  readonly writer: Writer;
+  /** The host's clock less ours, seconds. */
+  readonly clockOffset: number;
+}
+
+/** The locks of all hosts of a run. */
+export interface Locks {
+  /** Whether another run ended on one of the hosts after this time (seconds since 1970): what was seen before may not be so now. */
+  endedSince(time: number): boolean;
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the locks of all hosts, or none: the first host's first, so that of two runs on the same hosts one gets all. A host that
+ * cannot keep a lock is left out.
+ *
+ * @param options `breaks`: take a lock from whoever holds it; `lost` is called when one has been taken from us; `without` is
+ *   called with why a host has none: nothing may be changed there
+ * @throws Problem (exit code 5) with who holds a lock, since when, from where, doing what
+ */
+export async function lockHosts(
+  hosts: readonly LockedHost[],
+  own: LockHolder,
+  options: {
+    readonly breaks: boolean;
+    readonly lost: (host: string) => void;
+    readonly without: (host: string, why: string) => void;
+  },
+): Promise<Locks> {
+  const held: LockedHost[] = [];
+  const ends: number[] = [];
+  const ask = async ({ writer }: LockedHost): Promise<LockAnswer> => {
+    const answer = await takeLock(writer, own);
+    if (answer.taken || !options.breaks) return answer;
+    await breakLock(writer, answer.holder);
+    return takeLock(writer, own);
+  };
+  const take = async (host: LockedHost): Promise<void> => {
+    let answer: LockAnswer;
+    try {
+      answer = await ask(host);
+    } catch (error) {
+      // What is lost shows at its first change.
+      if (!(error instanceof ConnectionLost)) options.without(host.name, cannotLock(error));
+      return;
+    }
+    if (!answer.taken) throw lockedBy(host.name, answer);
+    held.push(host);
+    ends.push(answer.lastEnd - host.clockOffset);
+  };
+  const release = async () => {
+    clearInterval(timer);
+    await Promise.allSettled(held.map(({ writer }) => releaseLock(writer, own)));
+  };
+  const timer = setInterval(() => {
+    for (const { name, writer } of held) {
+      // A connection that is lost shows elsewhere.
+      beatLock(writer, own).then(
+        (ours) => ours || options.lost(name),
+        () => {},
+      );
+    }
+  }, beat * 1000);
+  timer.unref();
+  try {
+    const [first, ...rest] = hosts;
+    if (first) await take(first);
+    const taken = await Promise.allSettled(rest.map(take));
+    const refused = taken.find((result) => result.status === 'rejected');
+    if (refused) throw refused.reason;
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return { endedSince: (time) => ends.some((end) => end >= Math.floor(time) - 1), release };
+}
+
+function cannotLock(error: unknown): string {
+  const said = error instanceof CommandFailed ? error.output.stderr.trim().split('\n').at(-1) : undefined;
+  return `its lock cannot be taken: ${said || (error instanceof Error ? error.message : String(error))}`;
+}
+
+/** Why a host's lock cannot be had. */
+export function lockedBy(host: string, { holder, silent }: LockAnswer & { taken: false }): Problem {
+  const whose = holder
+    ? `${holder.who} (process ${holder.process.pid}), which runs ${holder.playbook} on ${holder.inventory} since ${holder.since}`
+    : 'another run that is just beginning';
+  const isSilent = silent > silence;
+  return new Problem(`${host} is locked by ${whose}${isSilent ? `, with no sign of life for ${silent} s` : ''}`, {
+    code: exitCode.locked,
+    hint: isSilent
+      ? 'if that run is dead, take the lock from it: --break-lock'
+      : 'wait for it to end; --check and status need no lock',
+  });
+}

@@ -1,0 +1,43 @@
+import { connect } from '../host/connection.ts';
+import { gatherFacts } from '../host/facts/gather-facts.ts';
+import { createReader } from '../host/reader.ts';
+import { createWriter } from '../host/writer.ts';
+import type { InventoryHost } from '../inventory/inventory.ts';
+import type { Secret } from '../secret/secret.ts';
+import type { Session } from './session.ts';
+
+export interface OpenSessionOptions {
+  /** Asked of the operator; outranks the inventory's. */
+  readonly becomePassword: Secret | undefined;
+  /** Ends waiting, for the host to answer and for long work on it. */
+  readonly interrupt: AbortSignal;
+  /** How long the host may take to answer. Seconds. */
+  readonly timeout?: number | undefined;
+}
+
+/**
+ * Connects to a host and gathers its facts.
+ *
+ * @throws Unreachable
+ */
+export async function openSession<V>(
+  host: InventoryHost<V>,
+  { becomePassword, interrupt, timeout }: OpenSessionOptions,
+): Promise<Session> {
+  const reach = becomePassword ? { ...host.reach, becomePassword } : host.reach;
+  const connection = await connect(host.name, reach, { signal: interrupt, timeout });
+  try {
+    const reader = createReader(connection, host.name);
+    const facts = await gatherFacts(reader);
+    return {
+      reader,
+      facts,
+      writerFor: (onProgress) => createWriter(connection, host.name, { onProgress, signal: interrupt }),
+      roundTrips: () => connection.execs,
+      close: () => connection.close(),
+    };
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}

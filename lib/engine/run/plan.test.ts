@@ -1,0 +1,159 @@
+import { expect, test } from 'vitest';
+import type { Facts } from '../host/facts/facts.ts';
+import type { Reader, Writer } from '../host/host.ts';
+import { changesOfFile, containerChange, fileChange, lookedAtAgain } from '../resource/change.ts';
+import { sha256Of } from '../resource/file/content.ts';
+import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
+import { Secret } from '../secret/secret.ts';
+import { HostRun } from './host-run.ts';
+import { changesSomething, planOf } from './plan.ts';
+
+/** Nothing is on this host but a file that is empty. */
+const reader = {
+  name: 'h',
+  stat: async (path: string) => (path === '/srv/empty' ? { type: 'file' } : undefined),
+  sha256: async (path: string) => (path === '/srv/empty' ? sha256Of(Buffer.alloc(0)) : undefined),
+} as unknown as Reader;
+const session = {
+  reader,
+  facts: {} as Facts,
+  writerFor: (): Writer => {
+    throw new Error('a plan writes nothing');
+  },
+  roundTrips: () => 0,
+  close: async () => {},
+};
+
+async function planned(resources: readonly Resource[]) {
+  const host = new HostRun('h', session, () => {});
+  host.items = resources.map((resource) => ({
+    step: { host: 'h', play: 'p', role: 'r', resource: resource.name },
+    resource,
+    seen: undefined,
+    seenIn: -1,
+  }));
+  await host.look(host.items);
+  return planOf(host);
+}
+
+const outcomes = async (...resources: Resource[]) =>
+  (await planned(resources)).map(
+    ({ step, outcome, note }) => `${step.resource}: ${outcome}${note ? ` (${note})` : ''}`,
+  );
+
+const resource = (name: string, verdict: Verdict, more: Partial<Resource> = {}): Resource => ({
+  name,
+  check: async () => verdict,
+  apply: async () => {},
+  ...more,
+});
+const content = drift([{ what: 'content', was: 'a', wanted: 'b' }]);
+const file = (verdict: Verdict) => resource('file /c', verdict, { changes: changesOfFile('/c') });
+const container = resource('container', ok, {
+  changes: () => [containerChange('node')],
+  follows: [{ what: fileChange('/c'), effect: 'is restarted', certain: true }],
+});
+const listens = lookedAtAgain(
+  expectation('node listens', async () => ok),
+  'node',
+);
+
+test('a change is followed to what depends on it, and to what depends on that', async () => {
+  expect(await outcomes(file(content), container, listens)).toEqual([
+    'file /c: pending',
+    'container: pending (is restarted after file /c)',
+    'node listens: unknown (is looked at again after container node)',
+  ]);
+});
+
+test('nothing follows where nothing changes, or where only a mode does', async () => {
+  expect(await outcomes(file(ok), container, listens)).toEqual(['file /c: ok', 'container: ok', 'node listens: ok']);
+  const mode = drift([{ what: 'mode', was: '0644', wanted: '0600' }]);
+  expect(await outcomes(file(mode), container)).toEqual(['file /c: pending', 'container: ok']);
+});
+
+test('what may follow is told as such, and so is what follows from that', async () => {
+  const maybe = resource('maybe', ok, {
+    changes: () => [containerChange('node')],
+    follows: [{ what: fileChange('/c'), effect: 'restarts', certain: false }],
+  });
+  const after = resource('after', ok, {
+    follows: [{ what: containerChange('node'), effect: 'is restarted', certain: true }],
+  });
+  expect(await outcomes(file(content), maybe, after)).toEqual([
+    'file /c: pending',
+    'maybe: unknown (restarts after file /c, maybe)',
+    'after: unknown (is restarted after container node, maybe)',
+  ]);
+});
+
+test('what is seen outranks what is predicted', async () => {
+  const drifting = { ...container, check: async () => content };
+  const plan = await planned([file(content), drifting]);
+  expect(plan[1]).toMatchObject({ outcome: 'pending', predicted: false, differences: [{ what: 'content' }] });
+});
+
+test('unmet expectations and checks that cannot be made are told as in a run', async () => {
+  const broken = resource('broken', ok, { check: () => Promise.reject(new Error('cannot look')) });
+  const must = expectation('memory', async () => drift('2 GB'));
+  const should = expectation('disk', async () => drift('slow'), { severity: 'should' });
+  expect(await outcomes(broken, must, should, resource('later', unknownUntil('x is there')))).toEqual([
+    'broken: failed',
+    'memory: failed (2 GB)',
+    'disk: warning (slow)',
+    'later: unknown (until x is there)',
+  ]);
+});
+
+test('a plan changes something when anything is pending or waits for what is', async () => {
+  const something = async (...resources: Resource[]) =>
+    changesSomething({ host: 'h', tasks: await planned(resources) });
+  expect(await something(file(ok))).toBe(false);
+  expect(await something(expectation('memory', async () => drift('2 GB')))).toBe(false);
+  expect(await something(file(content))).toBe(true);
+  expect(await something(resource('later', unknownUntil('x')))).toBe(true);
+});
+
+test('the very commands are told, secrets blanked, up to where they depend on what was not done', async () => {
+  const password = new Secret('correct-horse-battery');
+  const change = resource('change', content, {
+    apply: async (host) => {
+      await host.run`mkdir -p ${'/srv/a b'}`;
+      await host.write('/srv/f', 'text', { mode: 0o600, owner: 'root', group: 'root' });
+      await host.write('/srv/g', password, { mode: 0o600, owner: 'root', group: 'root' });
+      await host.write('/srv/empty', '', { mode: 0o640, owner: 'root', group: 'adm' });
+      await host.rewrite('/etc/hosts', '', 'a\nb\n');
+      await host.run({ stdin: password })`psql --command ${'ALTER ROLE x'}`;
+      await host.run`echo ${password.reveal()}`;
+      if ((await host.stat('/srv/f')) === undefined) throw new Error('it is not there');
+      await host.run`never`;
+    },
+  });
+  const [plan] = await planned([change]);
+  expect(plan?.commands).toEqual([
+    "mkdir -p '/srv/a b'",
+    'write /srv/f (4 bytes, mode 0600, root:root)',
+    'write /srv/g ([secret], mode 0600, root:root)',
+    'set mode 0640, root:adm of /srv/empty',
+    'rewrite /etc/hosts (4 bytes)',
+    "psql --command 'ALTER ROLE x' < [secret]",
+    'echo [secret]',
+  ]);
+});
+
+test('a change that waits does not hold the plan up', async () => {
+  const waits = resource('waits', content, {
+    apply: async (host) => {
+      await host.run`systemctl restart x`;
+      for (;;) await host.sleep(1);
+    },
+  });
+  const endless = resource('endless', content, {
+    apply: async (host) => {
+      for (;;) await host.run`again`;
+    },
+  });
+  const [one, two] = await planned([waits, endless]);
+  expect(one?.commands).toEqual(['systemctl restart x']);
+  expect(two?.commands).toHaveLength(20);
+});

@@ -1,0 +1,85 @@
+import type { Facts } from '../host/facts/facts.ts';
+import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
+import { selectHosts } from '../inventory/pattern.ts';
+import { exitCode, Problem } from '../problem/problem.ts';
+import { type Resource, task } from '../resource/resource.ts';
+import type { Context, Role } from '../resource/role.ts';
+import { didYouMean } from '../text/suggest.ts';
+import type { Item } from './host-run.ts';
+import type { Play, Playbook } from './playbook.ts';
+
+/**
+ * Turns roles into resources: all that a playbook has for one host, in order.
+ *
+ * @param selects whether a role is to be run
+ * @throws Problem where a role cannot make its resources out of the variables
+ */
+export async function itemsFor<V>(
+  playbook: Playbook<V>,
+  inventory: Inventory<V>,
+  target: InventoryHost<V>,
+  facts: Facts,
+  selects: (role: string) => boolean,
+): Promise<Item[]> {
+  const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts };
+  const items: Item[] = [];
+  for (const play of playbook.plays) {
+    if (!playHosts(play, inventory).has(target.name)) continue;
+    for (const role of play.roles.filter(({ name }) => selects(name))) {
+      for (const resource of await resourcesOf(role, context)) {
+        const step = { host: target.name, play: play.name, role: role.name, resource: resource.name };
+        items.push({ step, resource, seen: undefined, seenIn: -1 });
+      }
+    }
+  }
+  return items;
+}
+
+/** A host that a role cannot be made to fit fails when that role's turn comes; other hosts go on. */
+async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<readonly Resource[]> {
+  try {
+    return await role.resources(context);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code === exitCode.badInput) throw error;
+    const refuse = () => Promise.reject(error);
+    return [task(`${context.host.name} is fit for it`, { check: refuse, apply: refuse })];
+  }
+}
+
+export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string> {
+  return new Set(selectHosts(inventory, play.hosts).map((host) => host.name));
+}
+
+/**
+ * Leaves out all that comes before a resource. A host that has no such resource begins at the role that has it elsewhere.
+ *
+ * @param title of a resource, as `--list-tasks` shows it
+ * @param byHost the items of each host
+ * @throws Problem where no host has such a resource
+ */
+export function startingAt<V>(
+  title: string,
+  byHost: readonly (readonly Item[])[],
+  playbook: Playbook<V>,
+): (items: readonly Item[]) => readonly Item[] {
+  const all = byHost.flat();
+  const first = all.find(({ step }) => step.resource === title);
+  if (!first) {
+    const titles = [...new Set(all.map(({ step }) => step.resource))];
+    throw new Problem(`no task is called "${title}"`, {
+      hint: suggestion(title, titles) ?? 'npx zx … --list-tasks shows all titles',
+    });
+  }
+  const order = playbook.plays.flatMap((play) => play.roles.map((role) => `${play.name}\0${role.name}`));
+  const place = ({ step }: Item): number => order.indexOf(`${step.play}\0${step.role}`);
+  return (items) => {
+    const at = items.findIndex(({ step }) => step.resource === title);
+    return at >= 0 ? items.slice(at) : items.filter((item) => place(item) >= place(first));
+  };
+}
+
+/** All titles would be too many to list. */
+function suggestion(title: string, titles: readonly string[]): string | undefined {
+  const hint = didYouMean(title, titles);
+  return hint?.startsWith('did you mean') ? hint : undefined;
+}

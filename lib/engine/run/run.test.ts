@@ -1,0 +1,525 @@
+import { expect, test } from 'vitest';
+import type { Facts } from '../host/facts/facts.ts';
+import type { Reader, Writer } from '../host/host.ts';
+import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
+import { thisMachine } from '../inventory/testing/this-machine.ts';
+import { describeProblem, exitCode, Problem } from '../problem/problem.ts';
+import { pause } from '../resource/job/pause.ts';
+import { drift, expectation, ok, type Resource, task, unknownUntil } from '../resource/resource.ts';
+import { role } from '../resource/role.ts';
+import type { RunEvent } from './events.ts';
+import { play, playbook } from './playbook.ts';
+import { lockLost, run } from './run.ts';
+import type { RunOptions } from './run-options.ts';
+
+/** These resources look at a set in memory, so the connection is never used. */
+const session = {
+  reader: {} as Reader,
+  facts: {} as Facts,
+  writerFor: () => ({ make: (change: () => void) => change() }) as Making,
+  roundTrips: () => 0,
+  close: async () => {},
+};
+
+function inventoryOf(groups: Record<string, readonly string[]>): Inventory<object> {
+  const hosts = Object.entries(groups).flatMap(([group, names]) =>
+    names.map(
+      (name): InventoryHost<object> => ({
+        name,
+        groups: [group],
+        reach: thisMachine,
+        vars: {},
+      }),
+    ),
+  );
+  return { name: 'test', file: 'test.yaml', hosts };
+}
+
+/** Changes go through the Writer, as they do on a real host: a plan's has no `make`. */
+type Making = Writer & { make?(change: () => void): void };
+
+/** A thing that is there once it was made, and that cannot be told before `needs` is there. */
+function thing(made: Set<string>, name: string, needs?: string): Resource {
+  return task(name, {
+    check: async () => {
+      if (needs && !made.has(needs)) return unknownUntil(needs);
+      return made.has(name) ? ok : drift(`${name} is missing`);
+    },
+    apply: async (host) => (host as Making).make?.(() => made.add(name)),
+  });
+}
+
+async function runWith(
+  plays: Parameters<typeof playbook<object>>[2],
+  inventory: Inventory<object>,
+  options: Partial<RunOptions> & { unreachable?: string; roles?: string[] } = {},
+) {
+  const events: RunEvent[] = [];
+  const result = await run(
+    playbook('test', 'tests.', plays),
+    inventory,
+    async (host) => {
+      if (host.name === options.unreachable) throw new Error('no route to host');
+      return session;
+    },
+    {
+      check: options.check ?? false,
+      forks: 2,
+      hosts: new Set(inventory.hosts.map((host) => host.name)),
+      selects: (name) => options.roles?.includes(name) ?? true,
+      interrupt: options.interrupt ?? new AbortController().signal,
+      startAt: options.startAt,
+      confirm: options.confirm,
+      confirmEach: options.confirmEach,
+      allows: options.allows,
+    },
+    (event) => events.push(event),
+  );
+  const outcomes = events.flatMap((e) =>
+    e.type === 'resource-done' ? [`${e.step.host} ${e.step.resource} ${e.outcome}`] : [],
+  );
+  return { result, events, outcomes };
+}
+
+test('changes what drifts, in order, and a second run changes nothing', async () => {
+  const made = new Set(['b']);
+  const plays = [
+    play('all', {
+      hosts: 'all',
+      roles: [role<object>('r', () => [thing(made, 'a'), thing(made, 'b'), thing(made, 'c', 'a')])],
+    }),
+  ];
+  const first = await runWith(plays, inventoryOf({ one: ['h1'] }));
+  expect(first.outcomes).toEqual(['h1 a changed', 'h1 b ok', 'h1 c changed']);
+  const second = await runWith(plays, inventoryOf({ one: ['h1'] }));
+  expect(second.outcomes).toEqual(['h1 a ok', 'h1 b ok', 'h1 c ok']);
+});
+
+/** That many things that are missing. */
+const many = (made: Set<string>, prefix: string, count: number) =>
+  Array.from({ length: count }, (_, at) => thing(made, `${prefix}${at}`));
+
+test('nothing is judged by a look from before the last change, however far down the list it stands', async () => {
+  const made = new Set(['kept', 'm4']);
+  const breaks = task('breaks', {
+    check: async () => (made.has('kept') ? drift('it is there') : ok),
+    apply: async (host) => (host as Making).make?.(() => made.delete('kept')),
+  });
+  const brings: Resource = { ...thing(made, 'brings'), apply: async () => void made.add('brings').add('brought') };
+  const all = [
+    breaks,
+    ...many(made, 'm', 8),
+    thing(made, 'kept'),
+    brings,
+    ...many(made, 'n', 8),
+    thing(made, 'brought'),
+  ];
+  const { outcomes } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => all)] })],
+    inventoryOf({ one: ['h1'] }),
+  );
+  expect(outcomes.filter((outcome) => !/ [mn]\d changed$/.test(outcome))).toEqual([
+    'h1 breaks changed',
+    'h1 m4 ok',
+    'h1 kept changed',
+    'h1 brings changed',
+    'h1 brought ok',
+  ]);
+});
+
+test('a first run looks at each thing a few times, not once for every change', async () => {
+  const made = new Set<string>();
+  let looks = 0;
+  const counted = many(made, 'm', 100).map((one) => ({
+    ...one,
+    check: (host: Reader) => {
+      looks += 1;
+      return one.check(host);
+    },
+  }));
+  await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => counted)] })],
+    inventoryOf({ one: ['h1'] }),
+  );
+  expect(made.size).toBe(100);
+  expect(looks).toBeLessThanOrEqual(500);
+});
+
+test('check mode tells what would change and what cannot be told, and changes nothing', async () => {
+  const made = new Set<string>();
+  const plays = [
+    play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(made, 'a'), thing(made, 'c', 'a')])] }),
+  ];
+  const { outcomes } = await runWith(plays, inventoryOf({ one: ['h1'] }), { check: true });
+  expect(outcomes).toEqual(['h1 a pending', 'h1 c unknown']);
+  expect(made.size).toBe(0);
+});
+
+test('what was applied and still drifts is a failure with both looks', async () => {
+  const stubborn = task('stubborn', { check: async () => drift('still bent'), apply: async () => {} });
+  const { events, outcomes } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [stubborn])] })],
+    inventoryOf({ one: ['h1'] }),
+  );
+  expect(outcomes).toEqual(['h1 stubborn failed']);
+  const failed = events.find((e) => e.type === 'resource-done');
+  expect(String(failed?.error)).toMatch(
+    /applied but did not converge\n {2}before: still bent\n {2}after: {2}still bent/,
+  );
+});
+
+test('what does not come about during the run is a failure that says what was missing', async () => {
+  const { events } = await runWith(
+    [
+      play('all', {
+        hosts: 'all',
+        roles: [
+          role<object>('r', () => [
+            expectation('it is night', async () => unknownUntil('the moon is full'), { hint: 'wait for it' }),
+          ]),
+        ],
+      }),
+    ],
+    inventoryOf({ one: ['h1'] }),
+  );
+  expect(events.find((e) => e.type === 'resource-done')).toMatchObject({
+    outcome: 'failed',
+    error: { message: 'it cannot be told until the moon is full, and that has not come about', hint: 'wait for it' },
+  });
+});
+
+test('a host that fails stops there, others go on, and a play that needs it is skipped with the reason', async () => {
+  const made = new Set<string>();
+  const breaks = (host: string) =>
+    task('brittle', {
+      check: async () => (made.has(`brittle ${host}`) ? ok : drift('missing')),
+      apply: async () => {
+        if (host === 'h1') throw new Error('it broke');
+        made.add(`brittle ${host}`);
+      },
+    });
+  const first = role<object>('first', ({ host }) => [breaks(host.name), thing(made, `after ${host.name}`)]);
+  const last = role<object>('last', ({ host }) => [thing(made, `last ${host.name}`)]);
+  const { outcomes, events, result } = await runWith(
+    [play('one', { hosts: 'all', roles: [first] }), play('two', { hosts: 'b', roles: [last], needs: ['one'] })],
+    inventoryOf({ a: ['h1'], b: ['h2'] }),
+  );
+  expect(outcomes.sort()).toEqual(['h1 brittle failed', 'h2 after h2 changed', 'h2 brittle changed']);
+  const skipped = events.find((e) => e.type === 'play-skipped');
+  expect(skipped).toMatchObject({ play: 'two', why: 'it needs "one" (h1: brittle failed)' });
+  expect(result.hosts.map((h) => h.stopped)).toEqual(['brittle failed', expect.stringContaining('skipped')]);
+});
+
+test('a failure in a play whose errors are fatal ends the run for all hosts, before anything of later plays', async () => {
+  const made = new Set<string>();
+  const rule = role<object>('rule', ({ host }) => [
+    expectation('it is alone', async () => (host.name === 'h2' ? drift('it is not') : ok)),
+  ]);
+  const later = role<object>('later', () => [thing(made, 'a')]);
+  const { outcomes, result } = await runWith(
+    [play('one', { hosts: 'all', roles: [rule], anyErrorsFatal: true }), play('two', { hosts: 'all', roles: [later] })],
+    inventoryOf({ a: ['h1', 'h2', 'h3'] }),
+  );
+  expect(outcomes.toSorted()).toEqual(['h1 it is alone ok', 'h2 it is alone failed', 'h3 it is alone ok']);
+  expect(made.size).toBe(0);
+  expect(result.hosts.map(({ stopped }) => stopped)).toEqual([
+    'nothing is done anywhere: h2: it is alone failed',
+    'it is alone failed',
+    'nothing is done anywhere: h2: it is alone failed',
+  ]);
+});
+
+test('a lock that another run has taken is told, and that this one stopped', () => {
+  expect(describeProblem(lockLost(['db-1', 'rpc-1']))).toBe(
+    'another run has taken the lock of db-1, rpc-1 away (--break-lock)\n  this run stopped after the changes under way; see what the other does, then run again',
+  );
+});
+
+test('an unreachable host is named, others go on', async () => {
+  const made = new Set<string>();
+  const make = role<object>('r', ({ host }) => [thing(made, host.name)]);
+  const { outcomes, result } = await runWith(
+    [play('all', { hosts: 'all', roles: [make] })],
+    inventoryOf({ a: ['h1', 'h2'] }),
+    { unreachable: 'h1' },
+  );
+  expect(outcomes).toEqual(['h2 h2 changed']);
+  expect(result.hosts.map((h) => [h.host, h.unreachable])).toEqual([
+    ['h1', true],
+    ['h2', false],
+  ]);
+});
+
+test('an unmet must fails the host, an unmet should only warns', async () => {
+  const made = new Set<string>();
+  const must = expectation('enough memory', async () => drift('2 GB'), { hint: 'add memory' });
+  const should = expectation('fast disk', async () => drift('slow'), { severity: 'should' });
+  const { outcomes, events } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [should, must, thing(made, 'a')])] })],
+    inventoryOf({ a: ['h1'] }),
+  );
+  expect(outcomes).toEqual(['h1 fast disk warning', 'h1 enough memory failed']);
+  expect(events.find((e) => e.type === 'resource-done' && e.outcome === 'failed')).toMatchObject({
+    error: { hint: 'add memory' },
+  });
+  expect(made.size).toBe(0);
+});
+
+test('check mode says what to do about what is unmet, and so does a warning', async () => {
+  const must = expectation('enough memory', async () => drift('2 GB'), { hint: 'add memory' });
+  const should = expectation('fast disk', async () => drift('slow'), { hint: 'use NVMe', severity: 'should' });
+  const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [should, must])] })];
+  const notesOf = (events: readonly RunEvent[]) => events.flatMap((e) => (e.type === 'resource-done' ? [e.note] : []));
+  const checked = await runWith(plays, inventoryOf({ a: ['h1'] }), { check: true });
+  expect(notesOf(checked.events)).toEqual(['slow\nuse NVMe', '2 GB\nadd memory']);
+  const ran = await runWith(plays, inventoryOf({ a: ['h1'] }));
+  expect(notesOf(ran.events)[0]).toBe('slow\nuse NVMe');
+});
+
+test('what an earlier play changed is seen by a later one, also on another host', async () => {
+  const made = new Set<string>();
+  const { outcomes } = await runWith(
+    [
+      play('one', { hosts: 'a', roles: [role<object>('r1', () => [thing(made, 'database')])] }),
+      play('two', { hosts: 'b', roles: [role<object>('r2', () => [thing(made, 'rpc', 'database')])] }),
+    ],
+    inventoryOf({ a: ['h1'], b: ['h2'] }),
+  );
+  expect(outcomes).toEqual(['h1 database changed', 'h2 rpc changed']);
+});
+
+test('a check that throws is that resource’s failure', async () => {
+  const broken = task('broken', {
+    check: async () => {
+      throw new Error('cannot look');
+    },
+    apply: async () => {},
+  });
+  const { outcomes } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [broken])] })],
+    inventoryOf({ a: ['h1'] }),
+  );
+  expect(outcomes).toEqual(['h1 broken failed']);
+});
+
+test('only the chosen roles run', async () => {
+  const made = new Set<string>();
+  const { outcomes } = await runWith(
+    [
+      play('all', {
+        hosts: 'all',
+        roles: [role<object>('r1', () => [thing(made, 'a')]), role<object>('r2', () => [thing(made, 'b')])],
+      }),
+    ],
+    inventoryOf({ a: ['h1'] }),
+    { roles: ['r2'] },
+  );
+  expect(outcomes).toEqual(['h1 b changed']);
+});
+
+test('after an interrupt no new change is begun', async () => {
+  const made = new Set<string>();
+  const controller = new AbortController();
+  const interrupting = task('interrupting', {
+    check: async () => (made.has('i') ? ok : drift('missing')),
+    apply: async () => {
+      made.add('i');
+      controller.abort();
+    },
+  });
+  const { outcomes, events, result } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [interrupting, thing(made, 'a')])] })],
+    inventoryOf({ a: ['h1'] }),
+    { interrupt: controller.signal },
+  );
+  expect(outcomes).toEqual(['h1 interrupting changed']);
+  expect(events.map(({ type }) => type)).toContain('stopping');
+  expect(result).toMatchObject({ interrupted: true, hosts: [{ stopped: 'interrupted', left: 1, next: 'a' }] });
+});
+
+test('what an interrupt leaves undone is counted for each host, of later plays too', async () => {
+  const made = new Set<string>();
+  const controller = new AbortController();
+  const interrupting = task('interrupting', {
+    check: async () => (made.has('i') ? ok : drift('missing')),
+    apply: async () => {
+      made.add('i');
+      controller.abort();
+    },
+  });
+  const { events } = await runWith(
+    [
+      play('one', { hosts: 'a', roles: [role<object>('r', () => [interrupting, thing(made, 'x'), thing(made, 'y')])] }),
+      play('two', { hosts: 'b', roles: [role<object>('r', () => [thing(made, 'z')])], needs: ['one'] }),
+    ],
+    inventoryOf({ a: ['h1'], b: ['h2'] }),
+    { interrupt: controller.signal },
+  );
+  expect(events.filter(({ type }) => type === 'host-stopped' || type.startsWith('play'))).toEqual([
+    { type: 'play-started', play: 'one', hosts: ['h1'] },
+    { type: 'host-stopped', host: 'h1', play: 'one', why: 'interrupted', left: 2, next: 'x' },
+    { type: 'host-stopped', host: 'h2', play: 'two', why: 'interrupted', left: 1, next: 'z' },
+  ]);
+});
+
+test('a wait that is cut short is no failure: it is left, with what goes on on the host', async () => {
+  const controller = new AbortController();
+  const waiting = task('restored', {
+    check: async () => drift('missing'),
+    apply: async (host) => {
+      controller.abort();
+      await pause({ ...host, sleep: async () => {} }, 60, 'restore.service goes on on h1');
+    },
+  });
+  const { events, result } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [waiting, thing(new Set(), 'a')])] })],
+    inventoryOf({ g: ['h1'] }),
+    { interrupt: controller.signal },
+  );
+  expect(events.some(({ type }) => type === 'resource-done')).toBe(false);
+  expect(result.hosts).toMatchObject([
+    { stopped: 'interrupted; restore.service goes on on h1', left: 2, next: 'restored', counts: { failed: 0 } },
+  ]);
+});
+
+test('interrupted while it looks, a run asks nothing and changes nothing', async () => {
+  const made = new Set<string>();
+  const controller = new AbortController();
+  const looking: Resource = {
+    ...thing(made, 'a'),
+    check: async () => {
+      controller.abort();
+      return drift('missing');
+    },
+  };
+  const { result, outcomes } = await runWith(
+    [play('all', { hosts: 'all', roles: [role<object>('r', () => [looking])] })],
+    inventoryOf({ g: ['h1', 'h2', 'h3'] }),
+    {
+      interrupt: controller.signal,
+      confirm: async () => {
+        throw new Error('asked');
+      },
+    },
+  );
+  expect(outcomes).toEqual([]);
+  expect(result.declined).toBe(false);
+  expect(result.hosts.map(({ stopped }) => stopped)).toEqual([
+    'interrupted',
+    'interrupted',
+    'interrupted before it was looked at',
+  ]);
+  expect(made.size).toBe(0);
+});
+
+test('a run that ends by an error of its own says so', async () => {
+  const choosy = role<object>('choosy', () => {
+    throw new Problem('two values do not fit together');
+  });
+  const told: RunEvent[] = [];
+  const inventory = inventoryOf({ g: ['h1'] });
+  const all = playbook('test', 'tests.', [play('all', { hosts: 'all', roles: [choosy] })]);
+  const options = { check: true, forks: 1, hosts: new Set(['h1']), selects: () => true };
+  await expect(
+    run(
+      all,
+      inventory,
+      async () => session,
+      { ...options, interrupt: new AbortController().signal },
+      (event) => told.push(event),
+    ),
+  ).rejects.toThrow('do not fit together');
+  expect(told.at(-1)).toMatchObject({ type: 'run-failed', error: { message: 'two values do not fit together' } });
+});
+
+test('a host that a role does not fit fails there, and others go on', async () => {
+  const made = new Set<string>();
+  const first = role<object>('first', ({ host }) => [thing(made, `first ${host.name}`)]);
+  const choosy = role<object>('choosy', ({ host }) => {
+    if (host.name === 'h1') throw new Problem('its disk is taken', { code: exitCode.failed });
+    return [thing(made, host.name)];
+  });
+  const { outcomes } = await runWith(
+    [play('all', { hosts: 'all', roles: [first, choosy] })],
+    inventoryOf({ a: ['h1', 'h2'] }),
+  );
+  expect(outcomes.sort()).toEqual([
+    'h1 first h1 changed',
+    'h1 h1 is fit for it failed',
+    'h2 first h2 changed',
+    'h2 h2 changed',
+  ]);
+});
+
+test('bad input that shows only when a role is made ends the run before anything is changed', async () => {
+  const made = new Set<string>();
+  const first = role<object>('first', ({ host }) => [thing(made, host.name)]);
+  const choosy = role<object>('choosy', ({ host }) => {
+    if (host.name === 'h2') throw new Problem('two values do not fit together');
+    return [];
+  });
+  const plays = [play('all', { hosts: 'all', roles: [first, choosy] })];
+  await expect(runWith(plays, inventoryOf({ a: ['h1', 'h2'] }))).rejects.toThrow('do not fit together');
+  expect(made.size).toBe(0);
+});
+
+const three = (made: Set<string>) => [
+  play('one', { hosts: 'all', roles: [role<object>('r1', () => [thing(made, 'a')])] }),
+  play('two', {
+    hosts: 'all',
+    roles: [
+      role<object>('r2', ({ host }) => (host.name === 'h1' ? [thing(made, 'b')] : [])),
+      role<object>('r3', ({ host }) => [thing(made, host.name === 'h1' ? 'c' : 'd')]),
+    ],
+  }),
+];
+
+test('a run begins where it is told to, on a host that lacks that task at the role that has it', async () => {
+  const { outcomes } = await runWith(three(new Set()), inventoryOf({ g: ['h1', 'h2'] }), { startAt: 'b' });
+  expect(outcomes.sort()).toEqual(['h1 b changed', 'h1 c changed', 'h2 d changed']);
+});
+
+test('a task to begin at that nobody has is refused with the nearest title, and nothing is changed', async () => {
+  const made = new Set<string>();
+  const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(made, 'time zone is UTC')])] })];
+  await expect(runWith(plays, inventoryOf({ g: ['h1'] }), { startAt: 'time zone is UCT' })).rejects.toThrow(
+    expect.objectContaining({
+      message: 'no task is called "time zone is UCT"',
+      hint: 'did you mean time zone is UTC?',
+    }),
+  );
+  expect(made.size).toBe(0);
+});
+
+test('a plan that is not confirmed changes nothing, and nobody is asked where nothing would change', async () => {
+  const made = new Set<string>();
+  const asked: unknown[] = [];
+  const confirm = async (plans: unknown) => {
+    asked.push(plans);
+    return false;
+  };
+  const declined = await runWith(three(made), inventoryOf({ g: ['h1'] }), { confirm });
+  expect(declined.result).toMatchObject({ declined: true });
+  expect(declined.outcomes).toEqual([]);
+  expect(made.size).toBe(0);
+  expect(asked).toHaveLength(1);
+  for (const name of ['a', 'b', 'c']) made.add(name);
+  expect((await runWith(three(made), inventoryOf({ g: ['h1'] }), { confirm })).result.declined).toBe(false);
+  expect(asked).toHaveLength(1);
+});
+
+test('a change that is not confirmed ends its host, before it', async () => {
+  const made = new Set<string>();
+  const confirmEach = async ({ resource }: { resource: string }) => resource === 'a';
+  const { outcomes, result } = await runWith(three(made), inventoryOf({ g: ['h1'] }), { confirmEach });
+  expect(outcomes).toEqual(['h1 a changed']);
+  expect(result.hosts[0]?.stopped).toBe('not confirmed');
+});
+
+test('what a plan does not have is not changed, and said to be so', async () => {
+  const { outcomes, events } = await runWith(three(new Set()), inventoryOf({ g: ['h1'] }), {
+    allows: ({ resource }) => resource === 'a',
+  });
+  expect(outcomes).toEqual(['h1 a changed', 'h1 b failed']);
+  expect(String(events.findLast((e) => e.type === 'resource-done')?.error)).toContain('not in the plan');
+});

@@ -1,0 +1,118 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../host/testing/local-connection.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import { thisMachine } from '../inventory/testing/this-machine.ts';
+import { describeProblem, type Problem } from '../problem/problem.ts';
+import { Secret } from '../secret/secret.ts';
+import type { HostPlan, Planned } from './plan.ts';
+import { allowedBy, loadPlan, makePlan, refuseStale, savePlan } from './saved-plan.ts';
+
+const inventoryOf = (password = 'correct-horse-battery', port = 80): Inventory<unknown> => ({
+  name: 'test',
+  file: 'test.yaml',
+  hosts: [{ name: 'h', groups: ['g'], reach: thisMachine, vars: { port, password: new Secret(password) } }],
+});
+const task = (resource: string, more: Partial<Planned> = {}): Planned => ({
+  step: { host: 'h', play: 'p', role: 'r', resource },
+  outcome: 'pending',
+  differences: [{ what: 'mode', was: '0644', wanted: '0600' }],
+  note: undefined,
+  error: undefined,
+  commands: ['chmod 600 f'],
+  predicted: false,
+  ...more,
+});
+const plansOf = (...tasks: Planned[]): HostPlan[] => [{ host: 'h', tasks }];
+const origin = { playbook: 'deploy', inventory: inventoryOf(), chosen: { roles: [], skippedRoles: [], set: [] } };
+const saved = (...tasks: Planned[]) => makePlan(plansOf(...tasks), origin, Date.UTC(2024, 0, 1));
+const refusal = (plan: ReturnType<typeof saved>, now: HostPlan[], inventory = inventoryOf()): string => {
+  try {
+    refuseStale(plan, inventory, now);
+    return 'accepted';
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+test('a plan is saved for its owner only, with no secret in it, and read back as it was', async () => {
+  const file = join(temporaryDirectory(), 'plan.json');
+  const secret = new Secret('swordfish-of-plans');
+  const plan = saved(task('a', { note: `was ${secret.reveal()}` }), task('b', { outcome: 'ok' }));
+  savePlan(plan, file);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const text = await readFile(file, 'utf8');
+  expect(text).not.toMatch(/swordfish|correct-horse/);
+  const read = await loadPlan(file);
+  expect(read.hosts).toEqual([
+    { host: 'h', tasks: [expect.objectContaining({ resource: 'a', note: 'was [secret]' })] },
+  ]);
+  expect(read.made).toBe('2024-01-01T00:00:00.000Z');
+});
+
+test('a file that is no plan is told', async () => {
+  const file = join(temporaryDirectory(), 'plan.json');
+  await expect(loadPlan(file)).rejects.toThrow(`the plan "${file}" does not exist`);
+  for (const text of ['', '{}', '[1', '{"format":2}']) {
+    await writeFile(file, text);
+    await expect(loadPlan(file)).rejects.toThrow(`${file} is no plan of this version`);
+  }
+});
+
+test('a plan fits as long as nothing has moved', () => {
+  const predicted = task('later', { outcome: 'pending', predicted: true, differences: [] });
+  const plan = saved(task('a'), predicted, task('c', { outcome: 'ok' }));
+  expect(refusal(plan, plansOf(task('a'), task('c', { outcome: 'ok' })))).toBe('accepted');
+});
+
+test.each<[string, Planned[], string]>([
+  ['mended meanwhile', [task('a', { outcome: 'ok' })], 'h: r: a: as it should be, or failing, since the plan was made'],
+  ['drifted meanwhile', [task('a'), task('b')], 'h: r: b: drifted since the plan was made'],
+  [
+    'other drift',
+    [task('a', { differences: [{ what: 'mode', was: '0666', wanted: '0600' }] })],
+    'h: r: a: differs in another way since the plan was made',
+  ],
+  ['a failure meanwhile', [task('a'), task('m', { outcome: 'failed' })], 'h: r: m: it fails now'],
+  [
+    'other commands',
+    [task('a', { commands: ['chmod 666 f'] })],
+    'h: r: a: differs in another way since the plan was made',
+  ],
+  ['known meanwhile', [task('a', { outcome: 'unknown' })], 'h: r: a: differs in another way since the plan was made'],
+])('%s: refused, by name', (_, now, expected) => {
+  expect(refusal(saved(task('a')), plansOf(...now))).toBe(
+    `${expected}\nnothing was changed\n  make a new plan: --check --out FILE`,
+  );
+});
+
+test('a host of the plan that cannot be reached is no reason to do the rest', () => {
+  expect(refusal(saved(task('a')), [])).toContain('h: it is in the plan, and cannot be reached now');
+});
+
+test('an inventory that has changed is refused, a password that has changed too', () => {
+  const plan = saved(task('a'));
+  expect(refusal(plan, plansOf(task('a')), inventoryOf('correct-horse-battery', 81))).toContain('has changed since');
+  expect(refusal(plan, plansOf(task('a')), inventoryOf('another-password'))).toContain('has changed since');
+});
+
+test('only what is in the plan may be changed', () => {
+  const allows = allowedBy(saved(task('a'), task('b', { outcome: 'unknown' }), task('c', { outcome: 'ok' })));
+  const step = (resource: string, host = 'h') => ({ host, play: 'p', role: 'r', resource });
+  expect([step('a'), step('b'), step('c'), step('a', 'other')].map(allows)).toEqual([true, true, false, false]);
+});
+
+test('a file that is no plan, or has no host in it, is refused with how to make one', async () => {
+  const file = join(temporaryDirectory(), 'plan.json');
+  const refused = () =>
+    loadPlan(file).then(
+      () => 'accepted',
+      (error: Problem) => describeProblem(error),
+    );
+  const anew = 'make it anew: --check --out FILE';
+  await writeFile(file, '{"format":0}');
+  expect(await refused()).toBe(`${file} is no plan of this version\n  ${anew}`);
+  savePlan(makePlan([], origin, 0), file);
+  expect(await refused()).toBe(`${file} is a plan of no host\n  ${anew}`);
+});

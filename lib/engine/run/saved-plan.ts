@@ -1,0 +1,176 @@
+import { randomBytes, scryptSync } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
+import { readBounded, UnfitFile } from '../file/bounded-file.ts';
+import { writePrivateFile } from '../file/private-output.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import { Problem, Problems } from '../problem/problem.ts';
+import { redact, Secret } from '../secret/secret.ts';
+import type { Step } from './events.ts';
+import type { HostPlan, Planned } from './plan.ts';
+
+/** A plan of a thousand hosts has half of this. Bytes. */
+const largest = 64 * 1024 * 1024;
+
+const task = z.strictObject({
+  play: z.string(),
+  role: z.string(),
+  resource: z.string(),
+  outcome: z.enum(['pending', 'unknown']),
+  /** Not seen, but following from other changes. */
+  predicted: z.boolean(),
+  differences: z.array(z.strictObject({ what: z.string(), was: z.string(), wanted: z.string() })),
+  note: z.string().optional(),
+  commands: z.array(z.string()),
+});
+
+const schema = z.strictObject({
+  format: z.literal(1),
+  made: z.iso.datetime(),
+  playbook: z.string(),
+  inventory: z.strictObject({ name: z.string(), file: z.string(), salt: z.string(), hash: z.string() }),
+  /** What narrowed the plan down; the run that follows it is narrowed down alike. */
+  chosen: z.strictObject({
+    roles: z.array(z.string()),
+    skippedRoles: z.array(z.string()),
+    startAt: z.string().optional(),
+    set: z.array(z.string()),
+  }),
+  hosts: z.array(z.strictObject({ host: z.string(), tasks: z.array(task) })),
+});
+
+/** What would be done, saved: `--check --out FILE` makes it, `--plan FILE` follows it. */
+export type SavedPlan = z.output<typeof schema>;
+type SavedTask = z.output<typeof task>;
+
+/** Where a plan was made and what narrowed it down. */
+export type PlanOrigin = Pick<SavedPlan, 'playbook' | 'chosen'> & { readonly inventory: Inventory<unknown> };
+
+/** @param now milliseconds since 1970 */
+export function makePlan(
+  plans: readonly HostPlan[],
+  { playbook, chosen, inventory }: PlanOrigin,
+  now: number,
+): SavedPlan {
+  const salt = randomBytes(16).toString('hex');
+  return {
+    format: 1,
+    made: new Date(now).toISOString(),
+    playbook,
+    inventory: { name: inventory.name, file: inventory.file, salt, hash: fingerprint(inventory, salt) },
+    chosen,
+    hosts: plans.map(({ host, tasks }) => ({ host, tasks: tasks.flatMap(savedTask) })),
+  };
+}
+
+function savedTask({ step, outcome, predicted, differences, note, commands }: Planned): SavedTask[] {
+  if (outcome !== 'pending' && outcome !== 'unknown') return [];
+  const { play, role, resource } = step;
+  const saved = { play, role, resource, outcome, predicted, differences: [...differences], commands: [...commands] };
+  return [note === undefined ? saved : { ...saved, note }];
+}
+
+/** Everything that an inventory says, passwords too, as a hash that is slow to guess from. */
+function fingerprint(inventory: Inventory<unknown>, salt: string): string {
+  const all = JSON.stringify(inventory.hosts, function (this: Record<string, unknown>, key, value) {
+    const given = this[key];
+    return given instanceof Secret ? given.reveal() : value;
+  });
+  return scryptSync(all, salt, 32).toString('hex');
+}
+
+/** Writes a plan, mode 0600, secrets blanked. @throws Problem where the file cannot be written */
+export function savePlan(plan: SavedPlan, file: string): void {
+  const text = JSON.stringify(plan, (_, value) => (typeof value === 'string' ? redact(value) : value), 2);
+  writePrivateFile(file, `${text}\n`);
+}
+
+/** Reads a plan. @throws Problem where it is missing or is no plan */
+export async function loadPlan(file: string): Promise<SavedPlan> {
+  const parsed = schema.safeParse(parseJson(textOf(file)));
+  const hint = 'make it anew: --check --out FILE';
+  if (parsed.success && parsed.data.hosts.length === 0) throw new Problem(`${file} is a plan of no host`, { hint });
+  if (parsed.success) return parsed.data;
+  throw new Problem(`${file} is no plan of this version`, { hint });
+}
+
+function textOf(file: string): string {
+  try {
+    return readBounded(file, largest).toString('utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      error instanceof UnfitFile ? error.message : code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+    throw new Problem(`the plan "${file}" ${why}`, { hint: 'make one: --check --out FILE' });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const sameTask = (a: Pick<Step, 'play' | 'role' | 'resource'>, b: Pick<Step, 'play' | 'role' | 'resource'>): boolean =>
+  a.play === b.play && a.role === b.role && a.resource === b.resource;
+
+/** Whether a plan lets a task be changed. What could not be told yet may turn out to need it. */
+export function allowedBy(plan: SavedPlan): (step: Step) => boolean {
+  return (step) =>
+    plan.hosts.some(({ host, tasks }) => host === step.host && tasks.some((each) => sameTask(each, step)));
+}
+
+/**
+ * Refuses a plan that does not fit any more.
+ *
+ * @param now what would be done now
+ * @throws Problem where the inventory has changed, Problems with each task on which the world has moved since
+ */
+export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now: readonly HostPlan[]): void {
+  if (fingerprint(inventory, plan.inventory.salt) !== plan.inventory.hash) {
+    throw new Problem(`the inventory ${inventory.name} has changed since the plan was made (${plan.made})`, {
+      hint: 'make a new plan: --check --out FILE',
+    });
+  }
+  const missing = plan.hosts
+    .filter(({ host }) => !now.some((each) => each.host === host))
+    .map(({ host }) => new Problem(`${host}: it is in the plan, and cannot be reached now`));
+  const failing = now.flatMap(({ tasks }) =>
+    tasks
+      .filter(({ outcome }) => outcome === 'failed')
+      .map(({ step }) => new Problem(`${step.host}: ${step.role}: ${step.resource}: it fails now`)),
+  );
+  const problems = now.flatMap(({ host, tasks }) => {
+    const before = seenTasks(plan.hosts.find((each) => each.host === host)?.tasks ?? []);
+    return moves(host, before, seenTasks(tasks.flatMap(savedTask)));
+  });
+  const all = [...missing, ...failing, ...problems];
+  if (all.length === 0) return;
+  throw new Problems([...all, new Problem('nothing was changed', { hint: 'make a new plan: --check --out FILE' })]);
+}
+
+/** Predictions are no sight. */
+function seenTasks(tasks: readonly SavedTask[]): SavedTask[] {
+  return tasks.filter(({ predicted }) => !predicted);
+}
+
+function moves(host: string, before: readonly SavedTask[], after: readonly SavedTask[]): Problem[] {
+  const since = 'since the plan was made';
+  const gone = before
+    .filter((task) => !after.some((each) => sameTask(each, task)))
+    .map(({ role, resource }) => new Problem(`${host}: ${role}: ${resource}: as it should be, or failing, ${since}`));
+  const others = after.flatMap((task) => {
+    const was = before.find((each) => sameTask(each, task));
+    const name = `${host}: ${task.role}: ${task.resource}`;
+    if (!was) return [new Problem(`${name}: drifted ${since}`)];
+    const { outcome, differences, note } = task;
+    const same = isDeepStrictEqual(
+      [was.outcome, was.differences, was.note, was.commands],
+      [outcome, differences, note, task.commands],
+    );
+    return same ? [] : [new Problem(`${name}: differs in another way ${since}`)];
+  });
+  return [...gone, ...others];
+}

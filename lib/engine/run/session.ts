@@ -1,0 +1,12 @@
+import type { Facts } from '../host/facts/facts.ts';
+import type { Progress, Reader, Writer } from '../host/host.ts';
+
+/** An open connection to a host, with what is known of it. */
+export interface Session {
+  readonly reader: Reader;
+  readonly facts: Facts;
+  writerFor(onProgress: (progress: Progress) => void): Writer;
+  /** Exec requests sent so far. */
+  roundTrips(): number;
+  close(): Promise<void>;
+}

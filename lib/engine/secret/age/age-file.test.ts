@@ -1,0 +1,194 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { armor, generateIdentity, identityToRecipient } from 'age-encryption';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { littleWork, privateFolder, sshKey } from '../testing/keys.ts';
+import { DoesNotOpen, decrypt, encrypt, NotSound, readAgeFile } from './age-file.ts';
+import { passphraseIdentity, passphraseRecipient } from './age-passphrase.ts';
+import { readIdentityFile } from './identity-file.ts';
+import { parseRecipients } from './recipients.ts';
+
+const canary = 'canary-hunter2\n';
+const toPassphrase = (passphrase: string) => passphraseRecipient(passphrase, littleWork);
+
+test('any text comes back as it was, by passphrase and by identity', async () => {
+  const identity = await generateIdentity();
+  const recipient = await identityToRecipient(identity);
+  const text = fc.string({ unit: 'grapheme', maxLength: 200 });
+  await fc.assert(
+    fc.asyncProperty(text, fc.string({ minLength: 1 }), async (plain, passphrase) => {
+      const byPassphrase = await readAgeFile(await encrypt(plain, [toPassphrase(passphrase)]));
+      expect(await decrypt(byPassphrase, [passphraseIdentity(passphrase)])).toBe(plain);
+      expect(byPassphrase.recipients).toEqual(['scrypt']);
+      const byIdentity = await readAgeFile(await encrypt(plain, [recipient]));
+      expect(await decrypt(byIdentity, [identity])).toBe(plain);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test.each(['ed25519', 'rsa'] as const)(
+  'a key of SSH opens what is encrypted to it, with a passphrase or without: %s',
+  async (type) => {
+    const folder = privateFolder();
+    const [open, locked, other] = [
+      sshKey(folder, type),
+      sshKey(folder, type, 'pass phrase'),
+      sshKey(privateFolder(), type),
+    ];
+    const recipients = await parseRecipients(`# both\n${open.public}\n\n${locked.public}\n`, 'r');
+    const file = await readAgeFile(await encrypt(canary, recipients));
+    expect(file.recipients).toEqual([`ssh-${type}`, `ssh-${type}`]);
+    expect(await decrypt(file, await readIdentityFile(open.path, undefined))).toBe(canary);
+
+    const asked: string[] = [];
+    const ask = async (question: string) => (asked.push(question) === 1 ? 'wrong' : 'pass phrase');
+    expect(await decrypt(file, await readIdentityFile(locked.path, ask))).toBe(canary);
+    expect(asked).toEqual([
+      `passphrase of ${locked.path}: `,
+      `that is not the passphrase of ${locked.path}; once more: `,
+    ]);
+
+    await expect(decrypt(file, await readIdentityFile(locked.path, undefined))).rejects.toThrow('there is no terminal');
+    await expect(decrypt(file, await readIdentityFile(other.path, undefined))).rejects.toThrow(DoesNotOpen);
+    // A passphrase is asked for only where the key can open the file.
+    const foreign = await readAgeFile(await encrypt(canary, await parseRecipients(other.public, 'r')));
+    await expect(decrypt(foreign, await readIdentityFile(locked.path, ask))).rejects.toThrow(DoesNotOpen);
+    expect(asked).toHaveLength(2);
+  },
+);
+
+test('what is no file of age, cut off or tampered with is told apart from a wrong key, and nothing of it is told', async () => {
+  const identity = await generateIdentity();
+  const bytes = await encrypt(canary, [await identityToRecipient(identity)]);
+  const told = async (content: Uint8Array) => {
+    try {
+      return await decrypt(await readAgeFile(content), [identity]);
+    } catch (error) {
+      expect(String(error)).not.toContain('hunter2');
+      return error;
+    }
+  };
+  expect(await told(bytes)).toBe(canary);
+  expect(await told(Buffer.from(armor.encode(bytes)))).toBe(canary);
+  expect(await told(Buffer.from(''))).toEqual(new NotSound('is empty'));
+  expect(await told(Buffer.from('name: value\n'))).toEqual(new NotSound('is not a file in the age format'));
+  for (let length = 1; length < bytes.length; length += 7) {
+    expect(await told(bytes.subarray(0, length)), `${length} bytes`).toBeInstanceOf(NotSound);
+  }
+  expect(await told(Buffer.from(armor.encode(bytes).slice(0, -40)))).toBeInstanceOf(NotSound);
+  for (let at = 0; at < bytes.length; at += 3) {
+    const changed = Uint8Array.from(bytes);
+    changed[at] = (changed[at] ?? 0) ^ 1;
+    const error = await told(changed);
+    expect(error instanceof NotSound || error instanceof DoesNotOpen, `byte ${at}: ${error}`).toBe(true);
+  }
+  const wrong = await readAgeFile(await encrypt(canary, [toPassphrase('right')]));
+  await expect(decrypt(wrong, [passphraseIdentity('wrong')])).rejects.toThrow(DoesNotOpen);
+});
+
+test('a file that asks for more memory than there is reason to is refused', async () => {
+  const bytes = await encrypt(canary, [toPassphrase('a')]);
+  const greedy = Buffer.from(
+    Buffer.from(bytes)
+      .toString('latin1')
+      .replace(/^(-> scrypt \S+) 2$/m, '$1 30'),
+    'latin1',
+  );
+  await expect(decrypt(await readAgeFile(greedy), [passphraseIdentity('a')])).rejects.toThrow(NotSound);
+});
+
+test('an identity file is refused with its line, and never quoted', async () => {
+  const folder = privateFolder();
+  const refused = async (content: string) => {
+    const path = join(folder, 'key');
+    writeFileSync(path, content, { mode: 0o600 });
+    const error = await readIdentityFile(path, undefined).then(
+      () => expect.fail('was read'),
+      (problem) => problem,
+    );
+    expect(`${error.message} ${error.hint}`).not.toContain('hunter2');
+    return `${error.where?.line ?? ''} ${error.message.replace(path, 'FILE')}`;
+  };
+  expect(await refused('# made today\n\nAGE-SECRET-KEY-1HUNTER2hunter2\n')).toBe('3 this is no identity');
+  expect(await refused('hunter2')).toBe('1 this is no identity');
+  expect(await refused('AGE-PLUGIN-YUBIKEY-1hunter2')).toBe('1 identities of plugins cannot be used');
+  expect(await refused('# nothing\n')).toBe(' FILE has no identity in it');
+  expect(await refused('age-encryption.org/v1\n-> scrypt')).toBe(' FILE is itself encrypted');
+  expect(await refused('-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2=\n-----END OPENSSH PRIVATE KEY-----\n')).toBe(
+    ' FILE is damaged',
+  );
+  expect(await refused('-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----\n')).toBe(
+    ' FILE is no private key that can be read',
+  );
+  expect(await refused(readFileSync(sshKey(folder, 'ecdsa').path, 'utf8'))).toBe(
+    ' FILE is of the type ecdsa-sha2-nistp256: only ssh-ed25519 and ssh-rsa can be used',
+  );
+});
+
+test('recipients are refused with line and column, all at once', async () => {
+  const folder = privateFolder();
+  const { public: weak } = sshKey(folder, 'rsa', undefined, 1024);
+  const lines = [
+    '# ok',
+    '  age1hunter2',
+    sshKey(folder, 'ecdsa').public,
+    'ssh-ed25519 AAAA',
+    'anna',
+    'AGE-SECRET-KEY-1HUNTER2',
+    weak,
+    // Its one field is too short for a key.
+    `ssh-ed25519 ${Buffer.from('\0\0\0\x0bssh-ed25519\0\0\0\x01a').toString('base64')}`,
+  ];
+  const error = await parseRecipients(lines.join('\n'), 'r').then(
+    () => expect.fail('was read'),
+    (problems) => problems,
+  );
+  expect(error.message.split('\n').filter((line: string) => line.startsWith('r:'))).toEqual([
+    'r:2:3: this recipient of age is misspelt',
+    'r:3:1: this key is of the type ecdsa-sha2-nistp256: only ssh-ed25519 and ssh-rsa can be used',
+    'r:4:1: this key is cut off',
+    'r:5:1: this is no recipient',
+    'r:6:1: this is a private key: whoever reads this file can decrypt',
+    'r:7:1: this key has 1024 bits, and at least 2048 are needed',
+    'r:8:1: this key is no public key of SSH, or a damaged one',
+  ]);
+  expect(error.message).not.toContain('HUNTER2');
+  await expect(parseRecipients('# nobody\n', 'r')).rejects.toThrow('no recipient stands in this file');
+});
+
+const age = spawnSync('age', ['--version']).status === 0;
+
+describe.skipIf(!age)("the age program (Debian's package age)", () => {
+  const files = async () => {
+    const folder = privateFolder();
+    const native = join(folder, 'native');
+    const identity = await generateIdentity();
+    writeFileSync(native, `# a comment\n${identity}\n`, { mode: 0o600 });
+    const pairs = [
+      { path: native, public: await identityToRecipient(identity) },
+      sshKey(folder, 'ed25519'),
+      sshKey(folder, 'rsa'),
+    ];
+    const recipients = join(folder, 'recipients');
+    writeFileSync(recipients, `# all\n${pairs.map((pair) => pair.public).join('\n')}\n`);
+    return { folder, paths: pairs.map(({ path }) => path), recipients };
+  };
+
+  test('decrypts what is encrypted here, with an identity and with keys of SSH', async () => {
+    const { folder, paths, recipients } = await files();
+    const file = join(folder, 'a.age');
+    writeFileSync(file, await encrypt(canary, await parseRecipients(readFileSync(recipients, 'utf8'), recipients)));
+    for (const path of paths) expect(execFileSync('age', ['-d', '-i', path, file]).toString()).toBe(canary);
+  });
+
+  test('encrypts what is decrypted here, armoured or not', async () => {
+    const { paths, recipients } = await files();
+    for (const armour of [[], ['--armor']]) {
+      const file = await readAgeFile(execFileSync('age', [...armour, '-R', recipients], { input: canary }));
+      for (const path of paths) expect(await decrypt(file, await readIdentityFile(path, undefined))).toBe(canary);
+    }
+  });
+});

@@ -1,0 +1,197 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { generateIdentity, identityToRecipient } from 'age-encryption';
+import { expect, test } from 'vitest';
+import { describeProblem, Problem } from '../problem/problem.ts';
+import { encrypt } from './age/age-file.ts';
+import { passphraseRecipient } from './age/age-passphrase.ts';
+import type { Keys } from './age/identities.ts';
+import { readIdentityFile } from './age/identity-file.ts';
+import { redact } from './secret.ts';
+import { openSecretsFile, opens, readRecipients, replaceSecretsFile, sealed, secretsFileOf } from './secrets-file.ts';
+import { littleWork, privateFolder, sshKey } from './testing/keys.ts';
+import { unlocker } from './unlock.ts';
+
+const text = 'state_db_password: canary-sesame9\nprevious: { state_db_password: former-sesame9 }\n';
+const nobody = { environment: {}, home: '/nowhere' } satisfies Keys;
+
+async function locked(passphrase = 'pass phrase', content = text) {
+  const folder = privateFolder();
+  const file = join(folder, 'prod.secrets.age');
+  writeFileSync(file, await encrypt(content, [passphraseRecipient(passphrase, littleWork)]));
+  return { folder, file };
+}
+
+async function refusal(file: string, keys: Keys): Promise<string> {
+  const error = await openSecretsFile(file, keys).then(
+    () => expect.fail('was opened'),
+    (problem) => problem,
+  );
+  if (!(error instanceof Problem)) throw error;
+  const said = describeProblem(error);
+  expect(said).not.toContain('sesame9');
+  return said.replaceAll(file, 'FILE');
+}
+
+test('a passphrase comes from the environment, or is asked for, three times at most', async () => {
+  const { file } = await locked();
+  const environment = { RPC_PLAYBOOKS_PASSPHRASE: 'pass phrase' };
+  expect((await openSecretsFile(file, { ...nobody, environment })).text).toBe(text);
+  const asked: string[] = [];
+  const keys: Keys = { ...nobody, ask: async (question) => (asked.push(question) === 3 ? 'pass phrase' : 'wrong') };
+  expect((await openSecretsFile(file, keys)).text).toBe(text);
+  expect(asked[0]).toBe(`passphrase of ${file}: `);
+  expect(asked[2]).toBe(`that passphrase does not open ${file}; once more: `);
+
+  expect(await refusal(file, { ...nobody, ask: async () => 'wrong' })).toBe('that passphrase does not open FILE');
+  expect(await refusal(file, { ...nobody, environment: { RPC_PLAYBOOKS_PASSPHRASE: 'wrong' } })).toBe(
+    'the passphrase in RPC_PLAYBOOKS_PASSPHRASE does not open FILE\n  unset RPC_PLAYBOOKS_PASSPHRASE to be asked for it',
+  );
+  expect(await refusal(file, nobody)).toBe(
+    'FILE needs its passphrase, and there is no terminal to ask for it on\n  export RPC_PLAYBOOKS_PASSPHRASE before the run',
+  );
+});
+
+test("an identity is the one that was named, or the environment's, or the operator's own", async () => {
+  const folder = privateFolder();
+  const home = join(folder, 'home');
+  mkdirSync(join(home, '.ssh'), { recursive: true });
+  mkdirSync(join(home, '.config/sops/age'), { recursive: true });
+  const identity = await generateIdentity();
+  const native = join(folder, 'key');
+  writeFileSync(native, `${identity}\n`, { mode: 0o600 });
+  const file = join(folder, 'prod.secrets.age');
+  writeFileSync(file, await encrypt(text, [await identityToRecipient(identity)]));
+  const opened = async (keys: Keys) => (await openSecretsFile(file, { ...nobody, home, ...keys })).text;
+
+  expect(await opened({ identity: native })).toBe(text);
+  expect(await opened({ environment: { RPC_PLAYBOOKS_IDENTITY: native } })).toBe(text);
+  expect(await opened({ environment: { RPC_PLAYBOOKS_IDENTITY: identity } })).toBe(text);
+  expect(await refusal(file, { ...nobody, home })).toMatch(
+    /^no identity at hand opens FILE\n {2}name another, --identity FILE/,
+  );
+
+  const ssh = sshKey(join(home, '.ssh'), 'ed25519');
+  expect(await refusal(file, { ...nobody, home })).toContain('opens FILE; looked at ~/.ssh/id_ed25519\n');
+  chmodSync(ssh.path, 0o644);
+  expect(await refusal(file, { ...nobody, home })).toContain(
+    'looked at ~/.ssh/id_ed25519 (has mode 0644; a secret must be 0600 or stricter)',
+  );
+  const sops = join(home, '.config/sops/age/keys.txt');
+  writeFileSync(sops, identity, { mode: 0o600 });
+  expect(await opened({})).toBe(text);
+
+  // What was named has to do, and is not made up for by another.
+  chmodSync(native, 0o640);
+  expect(await refusal(file, { ...nobody, home, identity: native })).toBe(
+    `--identity ${native}: the file has mode 0640; a secret must be 0600 or stricter\n  chmod 600 ${native}`,
+  );
+  expect(await refusal(file, { ...nobody, home, environment: { RPC_PLAYBOOKS_IDENTITY: '/none' } })).toMatch(
+    /^RPC_PLAYBOOKS_IDENTITY=\/none: the file does not exist\n/,
+  );
+  expect(
+    await refusal(file, { ...nobody, environment: { RPC_PLAYBOOKS_IDENTITY: 'AGE-SECRET-KEY-1sesame9' } }),
+  ).toMatch(/^RPC_PLAYBOOKS_IDENTITY:1: this is no identity\n/);
+});
+
+test('a file that is missing or not sound says so, and what to do', async () => {
+  const { folder, file } = await locked();
+  const put = (content: string | Uint8Array) => writeFileSync(file, content);
+  const bytes = readFileSync(file);
+  put(bytes.subarray(0, -1));
+  const environment = { RPC_PLAYBOOKS_PASSPHRASE: 'pass phrase' };
+  expect(await refusal(file, { environment })).toBe(
+    'FILE is cut off, or was changed after it was encrypted\n  take an older copy of it, from git or a backup',
+  );
+  put(text);
+  expect(await refusal(file, nobody)).toMatch(/^FILE is not a file in the age format\n/);
+  put(Buffer.alloc(1024 * 1024 + 1));
+  expect(await refusal(file, nobody)).toBe(
+    'FILE is 1048577 bytes long, and no more than 1048576 are read: that is no file of secrets',
+  );
+  put('');
+  expect(await refusal(file, nobody)).toMatch(/^FILE is empty\n/);
+  expect(await refusal(join(folder, 'other.secrets.age'), nobody)).toBe(
+    `FILE does not exist\n  npx zx playbooks/secrets.mjs --inventory ${folder}/other.yaml generate`,
+  );
+  expect(await refusal('inventory/mainnet.secrets.age', nobody)).toContain('--inventory mainnet generate');
+  expect(await refusal(folder, nobody)).toContain('is a folder');
+});
+
+test('each file is opened once a run, and its values are blanked in all output, the former ones too', async () => {
+  const first = await locked();
+  const second = await locked();
+  const asked: string[] = [];
+  const asking = (answer: string) => async (question: string) => {
+    asked.push(question);
+    return answer;
+  };
+  const unlock = unlocker({ ...nobody, ask: asking('pass phrase') });
+  expect(asked).toEqual([]);
+  const [one, two, other] = await Promise.all([unlock(first.file), unlock(first.file), unlock(second.file)]);
+  expect(asked).toEqual([first.file, second.file].map((file) => `passphrase of ${file}: `));
+  expect(one).toBe(two);
+  expect(other.get('state_db_password')?.reveal()).toBe('canary-sesame9');
+  expect(JSON.stringify([...one])).not.toContain('sesame9');
+  expect(redact('canary-sesame9 former-sesame9')).toBe('[secret] [secret]');
+
+  const wrong = unlocker({ ...nobody, ask: asking('wrong') });
+  const both = await Promise.allSettled([wrong(first.file), wrong(first.file)]);
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(asked).toHaveLength(5);
+});
+
+test('what is no mapping of names to text is told with its place, and no value', async () => {
+  const { file } = await locked('pass phrase', 'a: b\nb: [sesame9]\n');
+  const unlock = unlocker({ environment: { RPC_PLAYBOOKS_PASSPHRASE: 'pass phrase' } });
+  const error = await unlock(file).then(
+    () => expect.fail('was read'),
+    (problems) => problems,
+  );
+  expect(error.message).toBe(`${file}:2:4: b must be text`);
+});
+
+test('a file is replaced whole, or not at all', async () => {
+  const { folder, file } = await locked();
+  const before = readFileSync(file);
+  chmodSync(file, 0o644);
+  await replaceSecretsFile(file, Buffer.from('new'), before);
+  expect(readFileSync(file, 'utf8')).toBe('new');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(folder)).toEqual(['prod.secrets.age']);
+
+  await expect(replaceSecretsFile(file, Buffer.from('newer'), before)).rejects.toThrow(
+    'was changed by somebody else meanwhile',
+  );
+  await expect(replaceSecretsFile(file, Buffer.from('newer'), undefined)).rejects.toThrow(
+    'was changed by somebody else meanwhile',
+  );
+  expect(readFileSync(file, 'utf8')).toBe('new');
+
+  const link = join(folder, 'link.secrets.age');
+  symlinkSync(file, link);
+  await replaceSecretsFile(link, Buffer.from('by the link'), Buffer.from('new'));
+  expect(readFileSync(file, 'utf8')).toBe('by the link');
+  await expect(replaceSecretsFile(join(folder, 'none/a.secrets.age'), Buffer.from('a'), undefined)).rejects.toThrow(
+    /cannot write .* \(ENOENT\)/,
+  );
+});
+
+test('who may read stands beside the file', async () => {
+  const folder = privateFolder();
+  const file = secretsFileOf(join(folder, 'prod.yml'));
+  expect(file).toBe(join(folder, 'prod.secrets.age'));
+  expect(await readRecipients(file)).toBeUndefined();
+  const [mine, theirs] = [sshKey(folder, 'ed25519'), sshKey(folder, 'rsa')];
+  writeFileSync(join(folder, 'prod.secrets.recipients'), `${mine.public}\n`);
+  const recipients = await readRecipients(file);
+  if (!recipients) expect.fail('no recipients');
+  const bytes = await sealed(text, { recipients });
+  const key = async (path: string) => ({ identities: await readIdentityFile(path, undefined) });
+  expect(await opens(await key(mine.path), bytes)).toBe(true);
+  expect(await opens(await key(theirs.path), bytes)).toBe(false);
+  const asks = sshKey(privateFolder(), 'ed25519', 'locked');
+  writeFileSync(join(folder, 'prod.secrets.recipients'), `${asks.public}\n`);
+  const others = await sealed(text, { recipients: (await readRecipients(file)) ?? [] });
+  expect(await opens(await key(asks.path), others)).toBeUndefined();
+});

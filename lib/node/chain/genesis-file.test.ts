@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import type { Reader, Stat, Writer } from '../../engine/host/host.ts';
+import { loadDeployment } from '../inventory/inventory.ts';
+import { labDeployment } from '../testing/lab-deployment.ts';
+import { genesisFile } from './genesis-file.ts';
+
+const address = (digit: string): string => `0x${digit.repeat(40)}`;
+const sound = (chainId = 55555): string =>
+  JSON.stringify({
+    root: `0x${'5'.repeat(64)}`,
+    rollupCreationBlockNumber: 2,
+    rollupManagerCreationBlockNumber: 1,
+    l1Config: {
+      chainId,
+      polygonZkEVMAddress: address('1'),
+      polygonRollupManagerAddress: address('2'),
+      polTokenAddress: address('3'),
+      polygonZkEVMGlobalExitRootAddress: address('4'),
+    },
+    genesis: [{ accountName: 'a', balance: '0', nonce: '0', address: address('b') }],
+  });
+
+const downloaded = '/opt/rpc-node/downloads/genesis.json';
+const inPlace = '/opt/rpc-node/genesis.json';
+
+/** The genesis file of a network whose inventory means `wanted`, and a host with these files. */
+async function setUp(wanted: string, files: Record<string, string>) {
+  const sha256 = createHash('sha256').update(wanted).digest('hex');
+  const { hosts } = await loadDeployment(await labDeployment([[['vars', 'network', 'genesis', 'sha256'], sha256]]));
+  const vars = hosts[0]?.vars;
+  if (!vars) throw new Error('no host');
+  const there = new Map(Object.entries(files));
+  const stat = { type: 'file', mode: 0o644, owner: 'root', group: 'root' } as Stat;
+  const host = {
+    stat: async (path: string) => (there.has(path) ? stat : undefined),
+    read: async (path: string) => (there.has(path) ? Buffer.from(there.get(path) ?? '') : undefined),
+    write: async (path: string, content: Buffer) => void there.set(path, content.toString()),
+  } as unknown as Reader & Writer;
+  return { resource: genesisFile(downloaded, vars), host, there };
+}
+
+test('a sound file is put in place once', async () => {
+  const { resource, host, there } = await setUp(sound(), { [downloaded]: sound() });
+  expect(await resource.check(host)).toMatchObject({
+    is: 'drift',
+    differences: [{ what: 'genesis file', was: 'absent' }],
+  });
+  await resource.apply(host);
+  expect(there.get(inPlace)).toBe(sound());
+  expect(await resource.check(host)).toEqual({ is: 'ok' });
+});
+
+test('another file than the inventory means, or one with faults, is never put where containers mount it', async () => {
+  const other = await setUp(sound(), { [downloaded]: sound(1) });
+  await expect(other.resource.apply(other.host)).rejects.toThrow(
+    /is not the one that the inventory means: SHA-256 [0-9a-f]{64}, wanted [0-9a-f]{64}/,
+  );
+  expect(other.there.has(inPlace)).toBe(false);
+
+  const faulty = await setUp('{"genesis":[]}', { [downloaded]: '{"genesis":[]}' });
+  await expect(faulty.resource.apply(faulty.host)).rejects.toThrow(
+    /is refused:\n {2}root is missing\n.*\n.*\n {2}l1Config is missing\n {2}genesis is empty/,
+  );
+  expect(faulty.there.has(inPlace)).toBe(false);
+
+  const wrong = JSON.stringify({ ...JSON.parse(sound()), genesis: Array.from({ length: 30 }, () => ({})) });
+  const hopeless = await setUp(wrong, { [downloaded]: wrong });
+  await expect(hopeless.resource.apply(hopeless.host)).rejects.toMatchObject({
+    message: expect.stringMatching(/is refused:\n {2}genesis\[0\]\.balance is missing\n[\s\S]*\n {2}and \d+ more$/),
+    hint: 'it has to be one for chain id 55555 and the current generation of the node; see network.genesis in the inventory',
+  });
+
+  const missing = await setUp(sound(), {});
+  await expect(missing.resource.apply(missing.host)).rejects.toThrow(`${downloaded} is not there`);
+});
+
+test('a file in place that has faults, or was changed, is seen', async () => {
+  const { resource, host, there } = await setUp(sound(202401), { [inPlace]: sound(202401) });
+  await expect(resource.check(host)).rejects.toThrow(
+    /is refused:\n {2}l1Config\.chainId must be 55555, as the inventory says/,
+  );
+  there.set(inPlace, sound());
+  expect(await resource.check(host)).toMatchObject({ is: 'drift', differences: [{ what: 'SHA-256' }] });
+});

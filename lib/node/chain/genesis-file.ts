@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { changesOfFile } from '../../engine/resource/change.ts';
+import { withoutQuery } from '../../engine/resource/network/web-address.ts';
+import { type Difference, drift, ok, type Resource } from '../../engine/resource/resource.ts';
+import { generationOf } from '../inventory/generation.ts';
+import type { Variables } from '../inventory/variables.ts';
+import { genesisPath } from '../render/render.ts';
+import { genesisFaults } from './genesis.ts';
+
+const attributes = { mode: 0o644, owner: 'root', group: 'root' } as const;
+const shownFaults = 20;
+
+/**
+ * The genesis file where the node's containers mount it. It gets there only when it is the file that the inventory means, by its
+ * SHA-256, and when its fields are those of the generation and the network.
+ *
+ * @param downloaded where it has been downloaded to, on the host
+ */
+export function genesisFile(downloaded: string, vars: Variables): Resource {
+  const path = genesisPath(vars);
+  const wanted = { ...generationOf(vars), chainId: vars.network.chain_id };
+  const { sha256, url } = vars.network.genesis;
+  const refuseFaults = (content: Buffer): void => {
+    const faults = genesisFaults(content.toString('utf8'), wanted);
+    if (faults.length === 0) return;
+    const more = faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : [];
+    throw new Problem(
+      `the genesis file from ${withoutQuery(url)} is refused:\n${[...faults.slice(0, shownFaults), ...more].map((fault) => `  ${fault}`).join('\n')}`,
+      {
+        code: exitCode.failed,
+        hint: `it has to be one for chain id ${wanted.chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
+      },
+    );
+  };
+  return {
+    name: `genesis file ${path} is checked and in place`,
+    changes: changesOfFile(path),
+    async check(host) {
+      const [stat, content] = await Promise.all([host.stat(path), host.read(path)]);
+      if (!stat || !content) return drift([{ what: 'genesis file', was: 'absent', wanted: `SHA-256 ${sha256}` }]);
+      const differences: Difference[] = [];
+      const found = hashOf(content);
+      if (found !== sha256) differences.push({ what: 'SHA-256', was: found, wanted: sha256 });
+      if (stat.mode !== attributes.mode)
+        differences.push({ what: 'mode', was: `0${stat.mode.toString(8)}`, wanted: '0644' });
+      // The right file, and yet not one for this deployment: no other can take its place before the inventory names it.
+      if (found === sha256) refuseFaults(content);
+      return differences.length === 0 ? ok : drift(differences);
+    },
+
+    async apply(host) {
+      const content = await host.read(downloaded);
+      if (!content) throw new Problem(`${downloaded} is not there`, { code: exitCode.failed });
+      const found = hashOf(content);
+      if (found !== sha256) {
+        throw new Problem(
+          `the genesis file from ${withoutQuery(url)} is not the one that the inventory means: SHA-256 ${found}, wanted ${sha256}`,
+          {
+            code: exitCode.failed,
+          },
+        );
+      }
+      refuseFaults(content);
+      await host.write(path, content, attributes);
+    },
+  };
+}
+
+function hashOf(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { drift } from '../../engine/resource/resource.ts';
+import { runningContainer, toldHost } from '../../engine/resource/testing/told-host.ts';
+import { blockGrows, givesBlockNumber } from './installation-check.ts';
+
+const url = 'http://localhost:8123';
+const twice = { attempts: 2, pause_seconds: 0 };
+
+/** A host on which json-rpc runs, and answers so; by its clock it is 1000. */
+const answering = (result: unknown) =>
+  toldHost(
+    [
+      [/curl/, JSON.stringify({ jsonrpc: '2.0', id: 1, result })],
+      [/^date/, '1000\n'],
+    ],
+    { container: async () => runningContainer },
+  );
+
+test('an answer without a block number is told as it came, and how often it was asked for', async () => {
+  const check = givesBlockNumber(url, twice);
+  const host = answering('0x01');
+  expect(await check.check(host)).toEqual(drift('eth_blockNumber gives no valid block number: "0x01"'));
+  await expect(check.apply(host)).rejects.toMatchObject({
+    message: 'eth_blockNumber gives no valid block number: "0x01" (asked 2 times, every 0 s)',
+    hint: 'see docker logs json-rpc',
+  });
+});
+
+test('a chain that stands still is told with its newest block', async () => {
+  const check = blockGrows(url, twice);
+  const host = answering({ number: '0x10', timestamp: '0x384' });
+  expect(await check.check(host)).toEqual(drift('block 16 is 100 s old, and whether it grows takes two looks'));
+  await expect(check.apply(host)).rejects.toMatchObject({
+    message: 'the newest block is 16 and does not grow (asked 2 times, every 0 s)',
+    hint: 'see docker logs json-rpc',
+  });
+});

@@ -1,0 +1,145 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Reader } from '../../engine/host/host.ts';
+import { Output } from '../../engine/host/output.ts';
+import { shell } from '../../engine/host/shell.ts';
+import { standInFor } from '../../engine/host/testing/local-connection.ts';
+import { describeVerdict, drift, ok } from '../../engine/resource/resource.ts';
+import { answersJsonRpc, downloads, registryAnswers, shownAddress } from './reachable.ts';
+
+let server: Server;
+let address: string;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => {
+      body += text;
+    });
+    request.on('end', () => {
+      const { pathname } = new URL(request.url ?? '', 'http://x');
+      if (pathname === '/rpc') {
+        const { method, id } = JSON.parse(body) as { method: string; id: number };
+        const answer =
+          method === 'eth_blockNumber' ? { result: '0x10' } : { error: { code: -32601, message: 'no such method' } };
+        return response
+          .setHeader('content-type', 'application/json')
+          .end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+      }
+      // As a server does that does not know ranges.
+      if (pathname === '/large') return response.setHeader('content-length', 5_000_000_000).write('x'.repeat(100_000));
+      const status = pathname === '/v2/' ? 401 : pathname === '/file' ? 200 : 404;
+      return response.writeHead(status).end('<html>');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** What a bare server has, and neither curl nor wget. */
+const bare = 'sh bash timeout sed head tail tr grep'.split(' ');
+
+/** A host that is this machine, with these programs alone; undefined for all that it has. */
+function machine(programs?: readonly string[]): Reader {
+  let path = process.env.PATH;
+  if (programs) {
+    path = mkdtempSync(join(tmpdir(), 'reachable-'));
+    onTestFinished(() => rmSync(path ?? '', { recursive: true }));
+    for (const name of programs) {
+      const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
+      symlinkSync(found, join(path, name));
+    }
+  }
+  const run = async (command: string): Promise<Output> => {
+    const child = spawn('/bin/sh', ['-c', command], {
+      env: { PATH: path, LC_ALL: 'C' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [out, err]: [Buffer[], Buffer[]] = [[], []];
+    child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+    const [code] = (await once(child, 'close')) as [number];
+    return new Output(code, Buffer.concat(out), Buffer.concat(err).toString());
+  };
+  return { $: shell(run) } as Reader;
+}
+
+const machines: [string, string[] | undefined][] = [
+  ['with what this machine has', undefined],
+  ...(existsSync('/usr/bin/wget') ? [['with wget', [...bare, 'wget']] satisfies [string, string[]]] : []),
+  ['with bash alone', bare],
+];
+
+test.each(machines)('addresses that answer, %s', async (_, programs) => {
+  const host = machine(programs);
+  const verdicts = await Promise.all([
+    downloads(host, `${address}/file`),
+    downloads(host, `${address}/large`),
+    registryAnswers(host, `${address}/v2/`),
+    answersJsonRpc(host, `${address}/rpc`, 'eth_blockNumber'),
+  ]);
+  expect(verdicts).toEqual([ok, ok, ok, ok]);
+});
+
+test.each(machines)('addresses that answer something else, %s', async (_, programs) => {
+  const host = machine(programs);
+  const verdicts = await Promise.all([
+    downloads(host, `${address}/missing`),
+    registryAnswers(host, `${address}/missing`),
+    answersJsonRpc(host, `${address}/rpc`, 'eth_nonsense'),
+    answersJsonRpc(host, `${address}/file`, 'eth_blockNumber'),
+  ]);
+  expect(verdicts).toEqual([
+    drift(`${address} answers HTTP 404`),
+    drift(`${address} answers HTTP 404`),
+    drift(`${address} answers an error: -32601 no such method`),
+    drift(`${address} answers no JSON: <html>`),
+  ]);
+});
+
+test.each(machines)('an address where nobody listens, %s', async (_, programs) => {
+  // Taken and given back: nothing listens there now.
+  const gone = createServer().listen(0, '127.0.0.1');
+  await once(gone, 'listening');
+  const { port } = gone.address() as AddressInfo;
+  gone.close();
+  const host = machine(programs);
+  for (const url of [`http://127.0.0.1:${port}/key`, `https://127.0.0.1:${port}/key`, `git://127.0.0.1:${port}/key`]) {
+    const verdict = await downloads(host, url);
+    expect(verdict).toMatchObject({ is: 'drift' });
+    expect(describeVerdict(verdict)).toMatch(
+      /^\w+:\/\/127\.0\.0\.1:\d+ does not answer: .*(refused|[Cc]ould ?n.t connect|no answer)/,
+    );
+  }
+});
+
+test('other protocols are tried as far as the connection', async () => {
+  const { port } = server.address() as AddressInfo;
+  expect(await downloads(machine(), `git://127.0.0.1:${port}/node.git`)).toEqual(ok);
+});
+
+test('of an address only the server is shown', () => {
+  expect(shownAddress('https://user:pass@l1.example:8443/v3/KEY?x=KEY')).toBe('https://l1.example:8443');
+  expect(shownAddress('wss://l1.example')).toBe('wss://l1.example');
+});
+
+test('a key in an address is in no argument list', async () => {
+  const real = spawnSync('sh', ['-c', 'command -v curl'], { encoding: 'utf8' }).stdout.trim();
+  const noting = `{ echo "$@"; tr '\\0' ' ' </proc/$PPID/cmdline; } >>"\${0%/*}/notes"; exec ${real} "$@"`;
+  const notes = join(standInFor('curl', noting), 'notes');
+  expect(await downloads(machine(), `${address}/file?key=5ec2e7`)).toEqual(ok);
+  expect(await answersJsonRpc(machine(), `${address}/rpc?key=5ec2e7`, 'eth_blockNumber')).toEqual(ok);
+  expect(readFileSync(notes, 'utf8')).toContain('eth_blockNumber');
+  expect(readFileSync(notes, 'utf8')).not.toContain('5ec2e7');
+});

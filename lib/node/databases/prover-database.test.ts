@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { runningContainer, toldHost } from '../../engine/resource/testing/told-host.ts';
+import type { Credentials } from '../inventory/variables.ts';
+import { proverDatabaseIsThere } from './prover-database.ts';
+
+const server = { container: 'state-db', user: 'state_user', database: 'state_db' };
+const check = proverDatabaseIsThere(server, { user: 'prover_user', database: 'prover_db' } as Credentials);
+
+test.each([
+  [[null, 'f'], 'user prover_user is absent: the data directory was not made with the init script'],
+  [[null, 't'], 'database prover_db is absent: the data directory was not made with the init script'],
+  [['postgres', 't'], 'it belongs to postgres'],
+])('what the init script should have made, and did not: %j', async (row, words) => {
+  const host = toldHost([], { container: async () => runningContainer, sql: async () => ({ ok: true, rows: [row] }) });
+  await expect(check.apply(host)).rejects.toMatchObject({
+    message: `prover database prover_db belongs to prover_user: ${words}`,
+    hint: 'run the init script by hand, docker exec state-db psql -U state_user -d state_db -f /docker-entrypoint-initdb.d/init_prover_db.sql, or start from an empty data directory',
+  });
+});

@@ -1,0 +1,35 @@
+import type { SqlTarget } from '../../engine/host/host.ts';
+import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import type { Credentials } from '../inventory/variables.ts';
+import { sqlLiteral } from './postgres.ts';
+
+/**
+ * The prover's database and user, made by the init script. PostgreSQL's image runs it only when the data directory is empty, so a
+ * data directory from elsewhere may lack them.
+ *
+ * @param server any database of the server, for its catalogue
+ */
+export function proverDatabaseIsThere(server: SqlTarget, { user, database }: Credentials): Resource {
+  return expectation(
+    `prover database ${database} belongs to ${user}`,
+    async (host) => {
+      const [container, result] = await Promise.all([
+        host.container(server.container),
+        host.sql(
+          server,
+          `select (select pg_get_userbyid(datdba) from pg_database where datname = ${sqlLiteral(database)}),
+                  exists (select 1 from pg_roles where rolname = ${sqlLiteral(user)})`,
+        ),
+      ]);
+      if (!container?.running) return unknownUntil(`${server.container} is running`);
+      if (!result.ok) return drift(result.error);
+      const [owner, role] = result.rows[0] ?? [];
+      if (role !== 't') return drift(`user ${user} is absent: the data directory was not made with the init script`);
+      if (!owner) return drift(`database ${database} is absent: the data directory was not made with the init script`);
+      return owner === user ? ok : drift(`it belongs to ${owner}`);
+    },
+    {
+      hint: `run the init script by hand, docker exec ${server.container} psql -U ${server.user} -d ${server.database} -f /docker-entrypoint-initdb.d/init_prover_db.sql, or start from an empty data directory`,
+    },
+  );
+}

@@ -1,0 +1,87 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
+import { inventorySecrets } from './database-passwords.ts';
+import { howToChange } from './password-change.ts';
+
+test.each(['mainnet', 'testnet', 'lab'])(
+  '%s needs a password for each database, though it is not filled in',
+  async (name) => {
+    const { passwords, others } = await inventorySecrets(name);
+    expect(passwords.map((password) => password.name)).toEqual([
+      'state_db_password',
+      'pool_db_password',
+      'prover_db_password',
+    ]);
+    for (const { path, elsewhere, roles } of passwords) {
+      expect(path).toMatch(/^credentials\.(state|pool|prover)\.password$/);
+      expect(elsewhere).toEqual([
+        {
+          where: expect.objectContaining({ file: `inventory/${name}.yaml` }),
+          reference: expect.stringMatching(/^(env|file):/),
+        },
+      ]);
+      expect(roles).toEqual([]);
+    }
+    expect(others).toEqual([]);
+  },
+);
+
+const inventory = `
+ssh: { user: deploy, become_password: 'secret:sudo' }
+vars_files: [missing.yaml]
+groups:
+  database:
+    db-1: { address: 10.0.0.1, port: 2222, jump: [a, b] }
+  rpc:
+    rpc-1: { address: 10.0.0.2, user: root, vars: { credentials: { pool: { password: 'secret:pool_1' } } } }
+    rpc-2: { address: '<FILL: x>' }
+    rpc-3: { address: localhost, connection: local, become_password: 'env:X' }
+vars:
+  credentials:
+    state: { user: State.User, database: state_db, password: 'secret:state' }
+    pool: { user: pool_user, database: pool_db, password: 'secret:pool' }
+    prover: { user: prover_user, database: prover_db, password: 'env:PROVER' }
+`;
+
+test('a name that the file could not have is no reference to it', async () => {
+  const file = join(temporaryDirectory(), 'own.yaml');
+  for (const name of ['a/b', 'previous', '']) {
+    writeFileSync(file, `vars: { credentials: { pool: { password: 'secret:${name}' } } }`);
+    const { passwords } = await inventorySecrets(file);
+    expect(passwords[1]).toMatchObject({ name: 'pool_db_password', elsewhere: [{ reference: `secret:${name}` }] });
+  }
+});
+
+test('what refers to the file is told by name, with the roles that have it', async () => {
+  const file = join(temporaryDirectory(), 'own.yaml');
+  writeFileSync(file, inventory);
+  const { passwords, others } = await inventorySecrets(file);
+  expect(others).toEqual(['sudo']);
+  expect(
+    passwords.map(({ name, elsewhere, roles }) => [name, elsewhere.length, roles.map(({ host }) => host).join(' ')]),
+  ).toEqual([
+    ['state', 0, 'db-1'],
+    ['pool', 0, 'db-1 rpc-2 rpc-3'],
+    ['pool_1', 0, 'rpc-1'],
+    ['prover_db_password', 1, ''],
+  ]);
+
+  const said = howToChange(passwords, 'own', (words) => `SECRETS ${words}`).filter((line) =>
+    /docker|SECRETS|deploy\.mjs/.test(line),
+  );
+  expect(said.map((line) => line.trim())).toEqual([
+    'SECRETS show state --reveal',
+    `ssh -t -p 2222 -J a,b deploy@10.0.0.1 "sudo docker exec -it state-db psql -U State.User -d state_db -c '\\password \\"State.User\\"'"`,
+    'SECRETS show pool --reveal',
+    `ssh -t -p 2222 -J a,b deploy@10.0.0.1 "sudo docker exec -it pool-db psql -U pool_user -d pool_db -c '\\password pool_user'"`,
+    `ssh -t deploy@<address of rpc-2> "sudo docker exec -it pool-db psql -U pool_user -d pool_db -c '\\password pool_user'"`,
+    `sudo docker exec -it pool-db psql -U pool_user -d pool_db -c '\\password pool_user'`,
+    'SECRETS show pool_1 --reveal',
+    `ssh -t root@10.0.0.2 "docker exec -it pool-db psql -U pool_user -d pool_db -c '\\password pool_user'"`,
+    'SECRETS show prover_db_password --reveal',
+    'npx zx playbooks/deploy.mjs --inventory own',
+    'SECRETS rotate --done',
+  ]);
+});

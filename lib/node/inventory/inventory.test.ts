@@ -1,0 +1,420 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { describeProblem, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
+import { Secret } from '../../engine/secret/secret.ts';
+import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
+import { databaseHost } from './database-host.ts';
+import { loadDeployment } from './inventory.ts';
+
+async function complaints(changes: Changes): Promise<string[]> {
+  return said(await labDeployment(changes));
+}
+
+async function said(file: string): Promise<string[]> {
+  try {
+    await loadDeployment(file);
+    return [];
+  } catch (error) {
+    const problems = error instanceof Problems ? error.problems : error instanceof Problem ? [error] : undefined;
+    if (!problems) throw error;
+    return problems.map((problem) => describeProblem(problem).replace(`${dirname(file)}/`, ''));
+  }
+}
+
+test('the lab inventory is sound, and its passwords are read', async () => {
+  const { hosts, name } = await loadDeployment(await labDeployment());
+  expect(name).toBe('lab');
+  expect(hosts.map(({ name, groups }) => [name, ...groups])).toEqual([
+    ['db-1', 'database'],
+    ['rpc-1', 'rpc'],
+    ['rpc-2', 'rpc'],
+  ]);
+  expect(databaseHost(hosts).vars.region).toBe('lab-1');
+  expect(hosts[1]?.vars.credentials.prover.password.reveal()).toBe('prover.Pw~3');
+  expect(JSON.stringify(hosts)).not.toContain('Pw~');
+});
+
+test.each(['testnet', 'mainnet'])(
+  '%s ships with every open value as a placeholder, and nothing else is wrong with it',
+  async (name) => {
+    const problems = await loadDeployment(name).then(
+      () => [],
+      (error: Problems) => error.problems,
+    );
+    expect(problems.length).toBeGreaterThan(10);
+    for (const { message, where } of problems) {
+      expect(message).toMatch(/ is not filled in$/);
+      expect(where).toMatchObject({
+        file: expect.stringContaining(`inventory/${name}.yaml`),
+        line: expect.any(Number),
+        column: expect.any(Number),
+      });
+    }
+  },
+);
+
+test.each<[string, Changes, string | RegExp]>([
+  [
+    'two database hosts',
+    [[['groups', 'database', 'db-2'], { address: '10.9.9.9' }]],
+    /^lab\.yaml:\d+:3: group database has 2 hosts \(db-1, db-2\): there may be only one\n {2}two synchronizers/,
+  ],
+  [
+    'no database group',
+    [[['groups', 'database'], undefined]],
+    /^lab\.yaml:\d+:1: group database has no host\n {2}name the one server that holds the state/,
+  ],
+  [
+    'an empty rpc group',
+    [[['groups', 'rpc'], {}]],
+    /^lab\.yaml:\d+:3: group rpc has no host\n {2}name one or more servers that serve JSON-RPC/,
+  ],
+  [
+    'a misspelt group',
+    [[['groups', 'rcp'], { 'rpc-9': { address: '10.9.9.9' } }]],
+    /^lab\.yaml:\d+:3: unknown group rcp\n {2}the groups are database and rpc$/,
+  ],
+  [
+    'an older chain on one host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { network: { chain_id: 1 } }]],
+    /network\.chain_id of rpc-1 differs from that of db-1/,
+  ],
+  [
+    'another user on one host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { credentials: { state: { user: 'other' } } }]],
+    /credentials\.state\.user of rpc-1 differs/,
+  ],
+  [
+    'too few connections',
+    [[['vars', 'prover', 'pool_connections'], 40]],
+    /prover\.pool_connections is 40, but the prover needs executor_threads \+ hash_db_threads \+ 1 = 41/,
+  ],
+  [
+    'too small a server',
+    [[['vars', 'state_db', 'max_connections'], 180]],
+    /state_db\.max_connections is 180, but the provers of 3 hosts open 180 at start\n {2}raise it, or lower prover\.pool_connections/,
+  ],
+  ['a port twice', [[['vars', 'ports'], { pool_db: 5432 }]], /ports\.pool_db is 5432, as ports\.state_db is/],
+  [
+    'one database for two',
+    [[['vars', 'credentials', 'prover', 'database'], 'state_db']],
+    /credentials\.prover\.database is the state database: the prover needs one of its own/,
+  ],
+  ['no port', [[['vars', 'ports'], { pool_db: 0 }]], /ports\.pool_db must be at least 1$/m],
+  [
+    'words for a number',
+    [[['vars', 'verify'], { pause_seconds: 'two' }]],
+    /verify\.pause_seconds must be a number, not text/,
+  ],
+  ['half a port', [[['vars', 'ports'], { pool_db: 1.5 }]], /ports\.pool_db must be a whole number, not a number/],
+  [
+    'a list with nothing in it',
+    [[['groups', 'rpc', 'rpc-1', 'host_key'], []]],
+    /groups\.rpc\.rpc-1\.host_key must have at least 1 in it/,
+  ],
+  [
+    'one user for two',
+    [[['vars', 'credentials', 'prover', 'user'], 'state_user']],
+    /credentials\.prover\.user is the state database's user: the init script creates another/,
+  ],
+  [
+    'an alert that would never end',
+    [[['vars', 'disk_alert'], { warn_percent: 80, clear_percent: 80 }]],
+    /disk_alert\.clear_percent must be below disk_alert\.warn_percent/,
+  ],
+  [
+    'formatting what is not named',
+    [[['vars', 'docker_root'], { format: true }]],
+    /docker_root\.format needs docker_root\.disk/,
+  ],
+  [
+    'a plain password',
+    [[['vars', 'credentials', 'pool', 'password'], 'hunter2']],
+    /credentials\.pool\.password must be a reference.*never stands in an inventory/,
+  ],
+  [
+    'a password file that is not there',
+    [[['vars', 'credentials', 'pool', 'password'], 'file:none']],
+    /credentials\.pool\.password: .*inventory\/none does not exist|credentials\.pool\.password: none does not exist/,
+  ],
+  [
+    'an unsafe user name',
+    [[['vars', 'credentials', 'pool', 'user'], 'a/b']],
+    /credentials\.pool\.user only A-Z a-z 0-9 _ \. ~ - are safe/,
+  ],
+  [
+    'source without a repository',
+    [[['vars', 'snapshot', 'source'], undefined]],
+    /snapshot\.source is missing: restore_with is source/,
+  ],
+  [
+    'jobs for a tool that restores by one',
+    [[['vars', 'snapshot', 'restore_jobs'], 4]],
+    /:\d+:\d+: snapshot\.restore_jobs needs restore_with: pg_restore, and restore_with is source/,
+  ],
+  [
+    'more jobs than may be',
+    [
+      [['vars', 'snapshot', 'restore_with'], 'pg_restore'],
+      [['vars', 'snapshot', 'restore_jobs'], 65],
+    ],
+    /snapshot\.restore_jobs/,
+  ],
+  [
+    'an address that only some programs take',
+    [[['vars', 'network', 'l1_rpc_url'], 'http:///x']],
+    /l1_rpc_url must be a web address/,
+  ],
+  [
+    'an address with a line break in it',
+    [[['vars', 'network', 'l1_rpc_url'], 'http://a/\n/b']],
+    /l1_rpc_url must be a web address/,
+  ],
+  [
+    'an address with a quote in it',
+    [[['vars', 'disk_alert', 'webhook'], 'http://a/"b']],
+    /webhook must be a web address/,
+  ],
+  [
+    'an address that curl counts through',
+    [[['vars', 'network', 'genesis', 'url'], 'http://a/[1-9]']],
+    /genesis\.url must be a web address/,
+  ],
+  [
+    'an address that is not HTTP',
+    [[['vars', 'network', 'trusted_sequencer_url'], 'ws://a/']],
+    /trusted_sequencer_url must be a web address/,
+  ],
+  ...[
+    ['network', 'genesis', 'url'],
+    ['snapshot', 'state', 'url'],
+    ['snapshot', 'prover', 'url'],
+    ['snapshot', 'source', 'repository'],
+    ['postgresql_repository'],
+  ].flatMap((path) =>
+    ['https://user:hunter2@a.example/b', 'HTTP://hunter2@a.example', 'https://a:b@hunter2@a.example?c'].map(
+      (address): [string, Changes, RegExp] => [
+        `a password in ${path.join('.')}: ${address}`,
+        [[['vars', ...path], address]],
+        new RegExp(`: ${path.join('\\.')} must not hold a user name or a password`),
+      ],
+    ),
+  ),
+  [
+    'an image that is an option',
+    [[['vars', 'images', 'node'], '--privileged']],
+    /images\.node must be the name of an image/,
+  ],
+  ['an image of two words', [[['vars', 'images', 'prover'], 'a b']], /images\.prover must be the name of an image/],
+  [
+    'a time server with a directive behind it',
+    [[['vars', 'time_servers'], ['a\npidfile /x']]],
+    /time_servers\.0 must be a host name/,
+  ],
+  [
+    'a registry that is an address',
+    [[['vars', 'registry', 'address'], 'http://a/']],
+    /registry\.address must be host:port/,
+  ],
+  [
+    'a repository that is an option',
+    [[['vars', 'snapshot', 'source', 'repository'], '--upload-pack=x']],
+    /source\.repository must be one word that does not start with -/,
+  ],
+  [
+    'a tag that leaves its folder',
+    [[['vars', 'snapshot', 'source', 'ref'], 'v1/../..']],
+    /source\.ref must not contain \.\./,
+  ],
+  [
+    "a tag of another generation's source",
+    [[['vars', 'snapshot', 'source', 'ref'], 'v1.2.3']],
+    /snapshot\.source\.ref is the older generation's, and generation is current\n/,
+  ],
+  [
+    "another generation's binary",
+    [
+      [['vars', 'generation'], 'older'],
+      [['vars', 'node_binary'], '/app/zkevm-node'],
+    ],
+    /node_binary is the current generation's, and generation is older\n/,
+  ],
+  [
+    'another PostgreSQL',
+    [[['vars', 'images', 'database'], 'a.b:5000/postgres:16-alpine']],
+    /images\.database has the tag 16-alpine, and PostgreSQL has to be of major version 15\n {2}without a tag \S+ is taken; a tag of your own/,
+  ],
+  [
+    'a PostgreSQL that is another every year',
+    [[['vars', 'images', 'database'], 'postgres:latest']],
+    /images\.database has the tag latest/,
+  ],
+  [
+    'an image with a slash behind it',
+    [[['vars', 'images', 'node'], 'a/']],
+    /images\.node must be the name of an image/,
+  ],
+  ['an image with an empty digest', [[['vars', 'images', 'node'], 'a@']], /images\.node must be the name of an image/],
+  ['an image in capitals', [[['vars', 'images', 'node'], 'r:5000/Node']], /images\.node must be the name of an image/],
+  [
+    'another genesis file on one host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { network: { genesis: { sha256: 'e'.repeat(64) } } }]],
+    /network\.genesis\.sha256 of rpc-1 differs from that of db-1/,
+  ],
+  [
+    'sizes of the state database on another host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { state_db: { work_mem: '4MB' } }]],
+    /state_db of rpc-1 has no use: only the Database\+Sync server's counts\n {2}say it for db-1, or in the vars of all hosts/,
+  ],
+  [
+    "another host's idea of the state database's port",
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { ports: { state_db: 6000 } }]],
+    /ports\.state_db of rpc-1 has no use/,
+  ],
+  ['files in the root', [[['vars', 'paths'], { deployment: '/' }]], /paths\.deployment must name a folder/],
+  [
+    'files in a folder of the system',
+    [[['vars', 'paths'], { deployment: '/etc' }]],
+    /paths\.deployment must be a folder of its own/,
+  ],
+  ['a folder with a slash behind it', [[['vars', 'paths'], { data: '/data/' }]], /paths\.data must name a folder/],
+  [
+    'a name that PostgreSQL cuts off',
+    [[['vars', 'credentials', 'pool', 'database'], 'p'.repeat(64)]],
+    /pool\.database must be at most 63 characters long/,
+  ],
+  [
+    'a name that PostgreSQL keeps',
+    [[['vars', 'credentials', 'prover', 'user'], 'pg_prover']],
+    /prover\.user is a name that PostgreSQL keeps to itself/,
+  ],
+  [
+    'a database that is there already',
+    [[['vars', 'credentials', 'prover', 'database'], 'postgres']],
+    /prover\.database is one of PostgreSQL's own databases/,
+  ],
+  [
+    'a name like an option',
+    [[['vars', 'credentials', 'pool', 'user'], '-h']],
+    /pool\.user must start with a letter, a digit or _/,
+  ],
+  [
+    'more connections than PostgreSQL takes',
+    [[['vars', 'pool_db', 'max_connections'], 300000]],
+    /pool_db\.max_connections must be at most 262143/,
+  ],
+  [
+    'a pause without end',
+    [[['vars', 'verify'], { pause_seconds: 1e300 }]],
+    /verify\.pause_seconds must be at most 3600/,
+  ],
+  ['an open path', [[['vars', 'paths'], { data: '/data/$(id)' }]], /paths\.data must be an absolute path of letters/],
+])('%s', async (_, changes, expected) => {
+  const lines = await complaints(changes);
+  expect(lines).toEqual([expect.stringMatching(expected)]);
+  expect(lines[0]).toMatch(/^lab\.yaml:\d+:\d+: /);
+  expect(lines[0]).not.toContain('hunter2');
+});
+
+test.each<[string, Changes]>([
+  [
+    'the state database may be told of on its own host',
+    [[['groups', 'database', 'db-1', 'vars'], { state_db: { work_mem: '64MB' }, ports: { state_db: 6000 } }]],
+  ],
+  [
+    'a mirror of the genesis file may be for one host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { network: { genesis: { url: 'http://mirror.example/genesis.json' } } }]],
+  ],
+  ...['https://a.example/b@c', 'https://a.example?user=b@c', 'https://a.example:8443/#@'].map(
+    (address): [string, Changes] => [
+      `an @ behind the host is no user: ${address}`,
+      [
+        [['vars', 'network', 'genesis', 'url'], address],
+        [['vars', 'snapshot', 'source', 'repository'], address],
+      ],
+    ],
+  ),
+  ...['git@git.example:node.git', 'ssh://git@git.example/node.git'].map((address): [string, Changes] => [
+    `a user by SSH is no secret: ${address}`,
+    [[['vars', 'snapshot', 'source', 'repository'], address]],
+  ]),
+  ...[
+    'postgres:15',
+    'postgres:15.4-alpine',
+    'r:5000/a/postgres:mine',
+    'a.b/c__d/e-f:2024-05-01',
+    `postgres@sha256:${'16'.repeat(32)}`,
+  ].map((image): [string, Changes] => [`PostgreSQL may be ${image}`, [[['vars', 'images', 'database'], image]]]),
+])('%s', async (_, changes) => {
+  expect(await complaints(changes)).toEqual([]);
+});
+
+test('components of different hosts may publish the same port', async () => {
+  expect(await complaints([[['vars', 'ports'], { rpc_metrics: 9091 }]])).toEqual([]);
+});
+
+test('an unsafe password is refused once for all hosts, with reason and place, and not told', async () => {
+  const file = await labDeployment();
+  const secret = join(dirname(file), '../.lab/secrets/state_db_password');
+  for (const password of ['hunter2/x', 'hunter2#', 'hunter 2', 'hunter2%41', 'hünter2']) {
+    await writeFile(secret, password);
+    const lines = await said(file);
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^lab\.yaml:\d+:\d+: credentials\.state\.password \(from .*\) has a character that is not allowed: only A-Z a-z 0-9/,
+      ),
+    ]);
+    expect(lines[0]).not.toMatch(/hunter|hünter/);
+  }
+  await chmod(secret, 0o644);
+  expect(await said(file)).toEqual([expect.stringContaining('has mode 0644; a secret must be 0600 or stricter')]);
+});
+
+describe('secrets of the encrypted file', () => {
+  const refer = (store: string): Changes[number] => [
+    ['vars', 'credentials', store, 'password'],
+    `secret:${store}_db_password`,
+  ];
+  const values = new Map(
+    ['state', 'pool', 'prover'].map((store) => [`${store}_db_password`, new Secret(`${store}.Sealed~1`)]),
+  );
+
+  test('are asked for once a run, beside the inventory, and not at all where nothing refers to them', async () => {
+    const opened: string[] = [];
+    const unlock = async (file: string) => {
+      opened.push(file);
+      return values;
+    };
+    await loadDeployment(await labDeployment(), { unlock });
+    expect(opened).toEqual([]);
+    const file = await labDeployment([refer('state'), refer('pool')]);
+    const { hosts } = await loadDeployment(file, { unlock });
+    expect(new Set(opened)).toEqual(new Set([file.replace('.yaml', '.secrets.age')]));
+    for (const { vars } of hosts) {
+      expect(vars.credentials.state.password.reveal()).toBe('state.Sealed~1');
+      expect(vars.credentials.prover.password.reveal()).toBe('prover.Pw~3');
+    }
+  });
+
+  test('that cannot be opened are one problem, and not one for each reference', async () => {
+    const file = await labDeployment([refer('state'), refer('pool'), [['ssh', 'become_password'], 'env:HOME']]);
+    const lines = await said(file);
+    expect(lines).toEqual([
+      `lab.secrets.age does not exist\n  npx zx playbooks/secrets.mjs --inventory ${file} generate`,
+    ]);
+  });
+
+  test('that nobody gives the passphrase of, on Ctrl-C, interrupt the run', async () => {
+    const interrupted = new Problem('interrupted', { code: exitCode.interrupted });
+    const unlock = () => Promise.reject(interrupted);
+    await expect(loadDeployment(await labDeployment([refer('pool')]), { unlock })).rejects.toBe(interrupted);
+    const sudo = await labDeployment([[['ssh', 'become_password'], 'secret:sudo']]);
+    await expect(loadDeployment(sudo, { unlock })).rejects.toBe(interrupted);
+  });
+});
+
+test.each(['constructor', 'toString'])('a group that JavaScript knows is unknown all the same: %s', async (name) => {
+  const file = await labDeployment([[['groups', name, 'h-1'], { address: 'h.example' }]]);
+  await expect(loadDeployment(file)).rejects.toThrow(`unknown group ${name}`);
+});

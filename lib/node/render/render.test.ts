@@ -1,0 +1,162 @@
+import toml from '@iarna/toml';
+import { describe, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import type { Context } from '../../engine/resource/role.ts';
+import { loadDeployment } from '../inventory/inventory.ts';
+import type { Variables } from '../inventory/variables.ts';
+import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
+import { type RenderedHost, renderHost } from './render.ts';
+import { defaultSizes } from './testdata/specification/defaults.ts';
+
+const older: Changes = [...defaultSizes, [['vars', 'generation'], 'older']];
+
+/** Each set of changes is loaded once: nothing changes what has been loaded. */
+const deployments = new Map<string, Promise<Context<Variables>['hosts']>>();
+
+function loaded(changes: Changes): Promise<Context<Variables>['hosts']> {
+  const key = JSON.stringify(changes);
+  const hosts = deployments.get(key) ?? labDeployment(changes).then(async (file) => (await loadDeployment(file)).hosts);
+  deployments.set(key, hosts);
+  return hosts;
+}
+
+async function rendered(
+  host: string,
+  changes: Changes = defaultSizes,
+): Promise<RenderedHost & { text(name: string): string }> {
+  const hosts = await loaded(changes);
+  const found = hosts.find(({ name }) => name === host);
+  if (!found) throw new Error(host);
+  const result = await renderHost({ host: found, vars: found.vars, hosts });
+  return { ...result, text: (name) => result.files.find((file) => file.name === name)?.content.text ?? '' };
+}
+
+interface Service {
+  readonly image: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+function compose(host: RenderedHost & { text(name: string): string }) {
+  const parsed = parseYaml(host.text('docker-compose.yml'), { version: '1.1' });
+  return { parsed, services: parsed.services as Readonly<Record<string, Service>> };
+}
+
+/** What is known of each service beside the file is what the file says of it. */
+function expectServicesAsInFile(host: RenderedHost & { text(name: string): string }): void {
+  const known = Object.entries(host.services).flatMap(([name, service]) =>
+    service === undefined ? [] : [[name, service.image, { 'rpc-playbooks.config-hash': service.configHash }]],
+  );
+  const said = Object.entries(compose(host).services).map(([name, { image, labels }]) => [name, image, labels]);
+  expect(new Set(known)).toEqual(new Set(said));
+}
+
+describe.each([
+  ['current', defaultSizes],
+  ['older', older],
+] as const)('%s generation', (_, changes) => {
+  test("the Database+Sync server's files have their places, and only who has to can read them", async () => {
+    const host = await rendered('db-1', changes);
+    expect(host.files.map(({ name, path, mode, group }) => [name, path, mode.toString(8), group])).toEqual([
+      ['docker-compose.yml', '/opt/rpc-node/docker-compose.yml', '600', 'root'],
+      ['init_prover_db.sql', '/opt/rpc-node/init_prover_db.sql', '640', '999'],
+      ['node.config.toml', '/opt/rpc-node/node.config.toml', '600', 'root'],
+      ['prover.config.json', '/opt/rpc-node/prover.config.json', '600', 'root'],
+      ['snapshot_restore.toml', '/opt/rpc-node/snapshot_restore.toml', '600', 'root'],
+    ]);
+    expect(host.services['json-rpc']).toBeUndefined();
+    expectServicesAsInFile(host);
+  });
+
+  test('so have those of an RPC server', async () => {
+    const host = await rendered('rpc-2', changes);
+    expect(host.files.map(({ name, path, mode, group }) => [name, path, mode.toString(8), group])).toEqual([
+      ['docker-compose.yml', '/opt/rpc-node/docker-compose.yml', '600', 'root'],
+      ['node.config.toml', '/opt/rpc-node/node.config.toml', '600', 'root'],
+      ['prover.config.json', '/opt/rpc-node/prover.config.json', '600', 'root'],
+    ]);
+    expect(host.services['state-db']).toBeUndefined();
+    expect(host.services.sync).toBeUndefined();
+    expectServicesAsInFile(host);
+  });
+});
+
+test('an image of PostgreSQL without a tag gets the version that the archives are of', async () => {
+  const { services } = await rendered('db-1', [[['vars', 'images', 'database'], 'registry.example:5000/postgres']]);
+  expect(services['state-db']?.image).toBe('registry.example:5000/postgres:15');
+});
+
+test('an image that is given with its tag keeps it', async () => {
+  const { services } = await rendered('db-1', [[['vars', 'images', 'node'], 'registry.example:5000/node:mine']]);
+  expect(services.sync?.image).toBe('registry.example:5000/node:mine');
+});
+
+test('sizes of the inventory are followed by every consumer', async () => {
+  const host = await rendered('rpc-1', [
+    ...defaultSizes,
+    [['vars', 'container_mtu'], 1399],
+    [['vars', 'pool_db'], { max_connections: 501 }],
+    [['vars', 'node'], { state_connections: 101, pool_connections: 102 }],
+    [['vars', 'prover'], { pool_connections: 61, executor_threads: 21, hash_db_threads: 22 }],
+  ]);
+  expect(compose(host).services['pool-db']).toMatchObject({
+    command: ['postgres', '-N', '500', '-c', 'max_connections=501'],
+  });
+  expect(JSON.parse(host.text('prover.config.json'))).toMatchObject({
+    dbNumberOfPoolConnections: 61,
+    maxExecutorThreads: 21,
+    maxHashDBThreads: 22,
+  });
+  expect(toml.parse(host.text('node.config.toml'))).toMatchObject({
+    State: { DB: { MaxConns: 101 } },
+    Pool: { DB: { MaxConns: 102 } },
+  });
+  expect(compose(host).parsed.networks.default.driver_opts).toEqual({ 'com.docker.network.driver.mtu': '1399' });
+});
+
+test('a changed port of the state database is followed on every host', async () => {
+  const changes: Changes = [
+    [['vars', 'ports'], { state_db: 15432 }],
+    [['groups', 'database', 'db-1', 'address'], 'fd00::11'],
+  ];
+  const [db, rpc] = [await rendered('db-1', changes), await rendered('rpc-1', changes)];
+  expect(compose(db).services['state-db']).toMatchObject({ ports: ['15432:5432'] });
+  expect(toml.parse(db.text('node.config.toml'))).toMatchObject({ State: { DB: { Host: 'state-db', Port: '5432' } } });
+  expect(toml.parse(db.text('snapshot_restore.toml'))).toMatchObject({ HashDB: { Port: '15432' } });
+  expect(toml.parse(rpc.text('node.config.toml'))).toMatchObject({
+    State: { DB: { Host: '[fd00::11]', Port: '15432' } },
+  });
+  expect(JSON.parse(rpc.text('prover.config.json')).databaseURL).toBe(
+    'postgresql://prover_user:prover.Pw~3@[fd00::11]:15432/prover_db',
+  );
+});
+
+describe('the hash of a service changes with', () => {
+  const changed = async (host: string, changes: Changes): Promise<string[]> => {
+    const [was, is] = [await rendered(host, []), await rendered(host, changes)];
+    const names = Object.keys(was.services) as (keyof typeof was.services)[];
+    return names.filter((name) => was.services[name]?.configHash !== is.services[name]?.configHash);
+  };
+  test.each<[string, string, Changes, string[]]>([
+    ['nothing', 'db-1', [], []],
+    ['a file mounted into it', 'db-1', [[['vars', 'network', 'l1_rpc_url'], 'http://a.example/']], ['sync']],
+    ['the same, on an RPC server', 'rpc-1', [[['vars', 'network', 'l1_rpc_url'], 'http://a.example/']], ['json-rpc']],
+    ['the genesis file', 'rpc-1', [[['vars', 'network', 'genesis', 'sha256'], 'd'.repeat(64)]], ['json-rpc']],
+    ['its image', 'db-1', [[['vars', 'images', 'prover'], 'other:1']], ['prover']],
+    ['its port', 'rpc-1', [[['vars', 'ports'], { rpc_http: 80 }]], ['json-rpc']],
+    ['the prover database', 'db-1', [[['vars', 'credentials', 'prover', 'user'], 'other']], ['state-db', 'prover']],
+    ['a size of the server', 'db-1', [[['vars', 'state_db', 'work_mem'], '8MB']], ['state-db']],
+  ])('%s (%s)', async (_, host, changes, expected) => {
+    expect(await changed(host, changes)).toEqual(expected);
+  });
+});
+
+test('no file shows a password when masked', async () => {
+  for (const { files } of [await rendered('db-1'), await rendered('rpc-1')]) {
+    for (const { name, content } of files) {
+      expect(content.holdsSecrets, name).toBe(true);
+      expect(content.text).toMatch(/\.Pw~/);
+      expect(content.mask(content.text)).not.toMatch(/\.Pw~/);
+      expect(content.mask(content.text.replaceAll('.Pw~', '.older-'))).not.toMatch(/\.older-/);
+    }
+  }
+});

@@ -1,0 +1,14 @@
+import type { Changes } from '../../../testing/lab-deployment.ts';
+
+/** Takes the lab's smaller sizes away, so that the specification's defaults show. */
+export const defaultSizes: Changes = ['state_db', 'pool_db', 'node', 'prover', 'container_mtu'].map((key) => [
+  ['vars', key],
+  undefined,
+]);
+
+/** Images without tags, so that the generation's versions show. */
+export const defaultVersions: Changes = [
+  [['vars', 'images', 'node'], 'registry.example/node'],
+  [['vars', 'images', 'prover'], 'registry.example/prover'],
+  [['vars', 'images', 'database'], undefined],
+];

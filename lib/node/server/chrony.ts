@@ -1,0 +1,86 @@
+import type { Reader } from '../../engine/host/host.ts';
+import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { editedText } from '../../engine/resource/file/edited-text.ts';
+import { pause } from '../../engine/resource/job/pause.ts';
+import { drift, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+
+const configuration = '/etc/chrony/chrony.conf';
+
+/** A clock that is further off than this is not synchronised, whatever the daemon says. Seconds. */
+const largestOffset = 0.5;
+
+/** After a start chrony needs some answers of a server before it trusts it. Seconds. */
+const synchronisationLimit = 90;
+
+/** What /etc/chrony/sources.d has to say for these servers. */
+export function chronySources(servers: readonly string[]): string {
+  return servers.map((server) => `server ${server} iburst\n`).join('');
+}
+
+/** The distribution's own time servers leave chrony's configuration, so that only the given ones are asked. */
+export function withoutDistributionServers(): Resource {
+  const file = editedText(configuration);
+  return {
+    name: 'chrony asks no other time servers',
+    async check(host) {
+      const was = await file.read(host);
+      if (was === undefined) return unknownUntil('chrony is installed');
+      const wanted = withoutServers(was);
+      return was === wanted ? ok : drift([{ what: configuration, was, wanted }]);
+    },
+    async apply(host) {
+      await file.change(host, withoutServers);
+    },
+  };
+}
+
+/** chrony.conf with its `pool` and `server` lines turned into comments. */
+export function withoutServers(text: string): string {
+  return text.replace(/^[ \t]*(?=(pool|server)[ \t])/gm, '#');
+}
+
+/** That a server has been chosen and the clock keeps to it, however that came about. */
+export function clockIsSynchronised(): Resource {
+  return {
+    name: 'the clock is synchronised',
+    check: look,
+    async apply(host) {
+      for (let waited = 0; ; waited += 2) {
+        const verdict = await look(host);
+        if (verdict.is === 'ok') return;
+        if (waited >= synchronisationLimit) {
+          const sources = await host.$`chronyc -n sources`;
+          throw new Problem(`no time server was chosen within ${synchronisationLimit} s\n${sources.text()}`.trim(), {
+            hint: 'check time_servers in the inventory, and that UDP port 123 is open to them',
+            code: exitCode.failed,
+          });
+        }
+        host.progress({
+          what: 'waiting for a time server',
+          done: waited,
+          total: synchronisationLimit,
+          unit: 'seconds',
+        });
+        await pause(host, 2);
+      }
+    },
+  };
+}
+
+async function look(host: Reader): Promise<Verdict> {
+  const tracking = await host.$`chronyc -c -n tracking`;
+  if (tracking.exitCode === 127) return unknownUntil('chrony is installed');
+  return tracking.ok ? trackingVerdict(tracking.text()) : drift('chronyd does not answer');
+}
+
+/** @param tracking one line of comma-separated fields, as `chronyc -c tracking` prints it; the 2nd is the server, the 5th the offset */
+export function trackingVerdict(tracking: string): Verdict {
+  const fields = tracking.split(',');
+  const [, server = '', , , offset = ''] = fields;
+  const leap = fields.at(-1);
+  if (!server) return drift('chrony has not chosen a time server');
+  if (leap === 'Not synchronised') return drift('chrony has not chosen a time server');
+  const seconds = Math.abs(Number(offset));
+  if (Number.isFinite(seconds) && seconds <= largestOffset) return ok;
+  return drift(`the clock is ${offset} s off ${server}`);
+}

@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { diskAlertSettings } from './disk-alert.ts';
+
+const script = fileURLToPath(new URL('../../../templates/host/disk-alert.sh', import.meta.url));
+
+interface Message {
+  readonly text: string;
+  readonly mount: string;
+  readonly status: string;
+  readonly used_percent: number;
+}
+
+let folder: string;
+let server: Server;
+let webhook: string;
+let answer = 200;
+const messages: Message[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => {
+      body += text;
+    });
+    request.on('end', () => {
+      if (answer === 200) messages.push(JSON.parse(body) as Message);
+      response.writeHead(answer).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/alert?token="a\\b"`;
+});
+
+afterAll(() => {
+  server.close();
+});
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'disk-alert-'));
+  messages.length = 0;
+  answer = 200;
+  await program('curl', curl);
+  return () => rm(folder, { recursive: true });
+});
+
+/** The words that the script uses of curl, for machines that have none. */
+const curl = `#!/bin/sh
+PATH=\${PATH#*:}
+if command -v curl >/dev/null; then exec curl "$@"; fi
+exec "${process.execPath}" -e '
+  const { argv } = process;
+  const body = require("fs").readFileSync(0);
+  const config = require("fs").readFileSync(argv[argv.indexOf("--config") + 1], "utf8");
+  fetch(JSON.parse(config.slice("url = ".length)), { method: "POST", body }).then(({ ok }) => process.exit(ok ? 0 : 22), () => process.exit(7));
+' -- "$@"
+`;
+
+async function program(name: string, text: string): Promise<void> {
+  await writeFile(join(folder, name), text);
+  await chmod(join(folder, name), 0o755);
+}
+
+/** Runs the script once, on file systems of this use. */
+async function run(
+  use: Readonly<Record<string, number>>,
+  { paths = Object.keys(use), url = webhook, devices = {} as Readonly<Record<string, string>> } = {},
+): Promise<{ code: number; said: string[] }> {
+  const cases = Object.entries(use)
+    .map(([mount, percent]) => `'${mount}') echo '${devices[mount] ?? `/dev${mount}`}  9 9 9  ${percent}% ${mount}';;`)
+    .join(' ');
+  await program(
+    'df',
+    `#!/bin/sh\necho 'Filesystem 1024-blocks Used Available Capacity Mounted on'\ncase $2 in ${cases} *) exit 1;; esac\n`,
+  );
+  const wanted = { warn_percent: 85, clear_percent: 80, every_seconds: 60, ...(url ? { webhook: url } : {}) };
+  const settings = diskAlertSettings(paths, wanted).text.replace('/var/lib/rpc-node/disk-alert', join(folder, 'state'));
+  await writeFile(join(folder, 'settings'), settings);
+  const child = spawn('sh', [script, join(folder, 'settings')], {
+    env: { PATH: `${folder}:${process.env.PATH}` },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, said: out.split('\n').filter((line) => line !== '') };
+}
+
+function told(): string[] {
+  return messages.splice(0).map(({ status, mount, used_percent }) => `${status} ${mount} ${used_percent}`);
+}
+
+test('one message when it crosses, one when it clears, none in between', async () => {
+  const seen: string[][] = [];
+  for (const percent of [50, 84, 85, 97, 82, 80, 79, 84, 85]) {
+    expect((await run({ '/': percent })).code).toBe(0);
+    seen.push(told());
+  }
+  expect(seen).toEqual([[], [], ['alert / 85'], [], [], [], ['clear / 79'], [], ['alert / 85']]);
+});
+
+test('the words say host, disk and use, and stand in the journal as well', async () => {
+  const { said } = await run({ '/': 91 });
+  expect(said).toHaveLength(1);
+  expect(said[0]).toMatch(/^\S+: \/ is 91% full \(alert from 85%\)$/);
+  expect(messages[0]?.text).toBe(said[0]);
+});
+
+test('a message that could not be posted is posted the next time', async () => {
+  answer = 500;
+  expect(await run({ '/': 90 })).toMatchObject({
+    code: 1,
+    said: [expect.stringMatching(/90% full/), expect.stringMatching(/could not be posted/)],
+  });
+  answer = 200;
+  expect((await run({ '/': 91 })).code).toBe(0);
+  expect(told()).toEqual(['alert / 91']);
+});
+
+test('nothing is told that is over before it could be posted', async () => {
+  answer = 500;
+  await run({ '/': 90 });
+  answer = 200;
+  await run({ '/': 20 });
+  expect(told()).toEqual([]);
+});
+
+test('each file system is told of on its own, and once', async () => {
+  await run({ '/': 90, '/tmp': 10 }, { paths: ['/', '/tmp', '/'] });
+  expect(told()).toEqual(['alert / 90']);
+  await run({ '/': 90, '/tmp': 99 });
+  expect(told()).toEqual(['alert /tmp 99']);
+  expect(await readdir(join(folder, 'state'))).toContain('%2Ftmp.level');
+});
+
+test('a disk that is mounted twice is told of once', async () => {
+  await run({ '/': 90, '/tmp': 90 }, { devices: { '/': '/dev/sda1', '/tmp': '/dev/sda1' } });
+  expect(told()).toEqual(['alert / 90']);
+});
+
+test('a folder that is not there yet is looked up where it will be', async () => {
+  await run({ '/': 90 }, { paths: ['/nowhere/at/all'] });
+  expect(told()).toEqual(['alert / 90']);
+});
+
+test('without a webhook the journal is told', async () => {
+  const { code, said } = await run({ '/': 90 }, { url: '' });
+  expect(code).toBe(0);
+  expect(said).toHaveLength(1);
+  expect((await run({ '/': 90 }, { url: '' })).said).toEqual([]);
+});
+
+test('a disk that cannot be asked is said to be so', async () => {
+  expect(await run({}, { paths: ['/'] })).toMatchObject({ code: 1, said: ['the use of / cannot be told'] });
+});
+
+test('the address of the webhook is shown nowhere', () => {
+  const { text, mask, holdsSecrets } = diskAlertSettings(['/'], {
+    warn_percent: 85,
+    clear_percent: 80,
+    every_seconds: 60,
+    webhook: 'https://chat.example/T0K3N',
+  });
+  expect(holdsSecrets).toBe(true);
+  expect(text).toContain('T0K3N');
+  expect(mask(text)).not.toContain('T0K3N');
+});

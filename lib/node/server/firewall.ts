@@ -1,0 +1,46 @@
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import type { Access } from '../../engine/resource/network/packet-filter.ts';
+import type { GuardedPort } from '../../engine/resource/network/packet-filter-rules.ts';
+import type { Variables } from '../inventory/variables.ts';
+import { composePorts } from '../render/compose-ports.ts';
+import { type RenderContext, renderHost } from '../render/render.ts';
+
+/**
+ * Who may reach which of a host's published ports: the deployment's own hosts all of them, others what the inventory opens to them.
+ * What the Compose file publishes beyond the ports of the inventory is nobody else's business.
+ *
+ * @throws Problem from the templates, or where they publish a port that is not known beforehand
+ */
+export async function accesses(context: RenderContext): Promise<Access[]> {
+  const { host, vars, hosts } = context;
+  const { files } = await renderHost(context);
+  const compose = files.find(({ name }) => name === 'docker-compose.yml');
+  const ports = composePorts(compose?.content.text ?? '');
+  const own = hosts.filter(({ name }) => name !== host.name).flatMap(addressesOf);
+  const { json_rpc, metrics, internal } = vars.firewall;
+  const nameOf = purposes({ groups: host.groups, vars });
+  const access = (name: Purpose, others: readonly string[]): Access => ({
+    name,
+    ports: ports.filter((port) => nameOf(port) === name),
+    sources: [...own, ...others],
+  });
+  return [access('INTERNAL', internal), access('METRICS', metrics), access('JSON-RPC', json_rpc)];
+}
+
+type Purpose = 'INTERNAL' | 'METRICS' | 'JSON-RPC';
+
+function purposes({ groups, vars: { ports } }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>) {
+  const known = new Map<string, Purpose>();
+  if (groups.includes('database')) known.set(String(ports.sync_metrics), 'METRICS');
+  if (groups.includes('rpc')) {
+    known.set(String(ports.rpc_metrics), 'METRICS');
+    known.set(String(ports.rpc_http), 'JSON-RPC');
+    known.set(String(ports.rpc_websocket), 'JSON-RPC');
+  }
+  return ({ protocol, published }: GuardedPort): Purpose => (protocol === 'tcp' && known.get(published)) || 'INTERNAL';
+}
+
+/** Where a host's connections to the others come from. */
+function addressesOf({ reach, vars }: InventoryHost<Variables>): readonly string[] {
+  return vars.firewall.connects_from ?? [reach.address];
+}

@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { BlockDevice, Mount } from '../../engine/host/facts/facts.ts';
+import { dockerDisk, mountOf } from './largest-disk.ts';
+
+const GB = 1e9;
+
+function mounted(target: string, size: number, more: Partial<Mount> = {}): Mount {
+  const source = `/dev/disk${target.replaceAll('/', '-')}`;
+  return {
+    target,
+    source,
+    type: 'ext4',
+    options: ['rw', 'relatime'],
+    size: size * GB,
+    available: (size * GB) / 2,
+    ...more,
+  };
+}
+
+function device(path: string, more: Partial<BlockDevice> = {}): BlockDevice {
+  return {
+    path,
+    size: 100 * GB,
+    type: 'disk',
+    rotational: false,
+    transport: 'sata',
+    signature: '',
+    mountpoints: [],
+    parent: undefined,
+    ...more,
+  };
+}
+
+function choose(mounts: readonly Mount[], disk?: string, blockDevices: readonly BlockDevice[] = []) {
+  return dockerDisk({ mounts, blockDevices }, disk, '/data');
+}
+
+test.each<[string, Mount[], string]>([
+  ['the only disk keeps the usual folder', [mounted('/', 50)], '/var/lib/docker'],
+  ['a larger disk gets the data', [mounted('/', 50), mounted('/data', 2000)], '/data/docker'],
+  ['a smaller one does not', [mounted('/', 500), mounted('/data', 100)], '/var/lib/docker'],
+  ['a disk that is mounted for Docker already', [mounted('/', 50), mounted('/var/lib/docker', 100)], '/var/lib/docker'],
+  ['a larger disk than that', [mounted('/', 50), mounted('/var/lib/docker', 100), mounted('/srv', 101)], '/srv/docker'],
+  ['/var apart', [mounted('/', 50), mounted('/var', 400)], '/var/lib/docker'],
+  ['read-only', [mounted('/', 50), mounted('/iso', 900, { options: ['ro'] })], '/var/lib/docker'],
+  [
+    'over the network',
+    [mounted('/', 50), mounted('/nfs', 9000, { type: 'nfs4', source: 'nas:/x' })],
+    '/var/lib/docker',
+  ],
+  ['in memory', [mounted('/', 50), mounted('/tmp', 900, { type: 'tmpfs', source: 'tmpfs' })], '/var/lib/docker'],
+  [
+    'a file handed into a container',
+    [mounted('/', 50), mounted('/etc/hosts', 900, { source: '/dev/vda[/x/hosts]' })],
+    '/var/lib/docker',
+  ],
+  ['a part of a disk', [mounted('/', 50), mounted('/srv', 900, { source: '/dev/vda[/srv]' })], '/var/lib/docker'],
+  [
+    'a btrfs subvolume',
+    [mounted('/', 50), mounted('/srv', 900, { type: 'btrfs', source: '/dev/vda[/@srv]' })],
+    '/srv/docker',
+  ],
+  [
+    'a volume mounted below Docker itself',
+    [mounted('/', 50), mounted('/var/lib/docker/volumes', 900)],
+    '/var/lib/docker',
+  ],
+])('largest disk: %s', (_, mounts, root) => {
+  expect(choose(mounts).root).toBe(root);
+});
+
+test('a disk that is plugged in by USB is not for data', () => {
+  const stick = mounted('/media/stick', 900, { source: '/dev/sdb1' });
+  expect(choose([mounted('/', 50), stick], undefined, [device('/dev/sdb1', { transport: 'usb' })]).mountPoint).toBe(
+    '/',
+  );
+});
+
+test('disks of the same size are as good as each other', () => {
+  expect(choose([mounted('/', 50), mounted('/data2', 2000), mounted('/data1', 2000)])).toEqual({
+    mountPoint: '/data1',
+    root: '/data1/docker',
+    equals: ['/data2'],
+  });
+});
+
+test('no disk at all is said in words', () => {
+  expect(() => choose([mounted('/', 50, { type: 'overlay', source: 'overlay' })])).toThrow(
+    expect.objectContaining({
+      message: 'no mounted, writable, local disk was found for the data of Docker',
+      hint: 'mount one, or name it in the inventory: docker_root: { disk: … }',
+    }),
+  );
+});
+
+test('a disk can be named by its mount point, whatever its size', () => {
+  expect(choose([mounted('/', 500), mounted('/srv', 20)], '/srv').root).toBe('/srv/docker');
+  expect(() => choose([mounted('/', 500)], '/srv')).toThrow(
+    expect.objectContaining({
+      message: 'nothing is mounted at /srv, which the inventory names as the disk for the data of Docker',
+      hint: 'mount it, or name a block device (/dev/…) or one of: /',
+    }),
+  );
+  expect(() => choose([mounted('/', 500), mounted('/srv', 20, { options: ['ro'] })], '/srv')).toThrow(
+    expect.objectContaining({
+      message: '/srv, which the inventory names as the disk for the data of Docker, is mounted read-only',
+      hint: 'mount it so that it can be written to, or name another: docker_root: { disk: … }',
+    }),
+  );
+  expect(() => choose([mounted('/', 500), mounted('/srv', 20, { type: 'nfs4' })], '/srv')).toThrow(
+    expect.objectContaining({
+      message:
+        '/srv, which the inventory names as the disk for the data of Docker, is a nfs4 file system; Docker needs one of ext4, xfs, btrfs, ext3',
+      hint: 'name another: docker_root: { disk: … }',
+    }),
+  );
+});
+
+test('a disk can be named by its block device', () => {
+  const srv = mounted('/srv', 20, { source: '/dev/sdb1' });
+  expect(choose([mounted('/', 500), srv], '/dev/sdb1')).toEqual({
+    mountPoint: '/srv',
+    root: '/srv/docker',
+    equals: [],
+  });
+  const byMountPoint = device('/dev/mapper/vg-srv', { mountpoints: ['/srv'] });
+  expect(choose([mounted('/', 500), srv], '/dev/mapper/vg-srv', [byMountPoint]).mountPoint).toBe('/srv');
+});
+
+test('a named block device that is mounted nowhere goes where the data goes', () => {
+  const wanted = { mountPoint: '/data', root: '/data/docker', equals: [], device: '/dev/sdc' };
+  expect(choose([mounted('/', 500)], '/dev/sdc', [device('/dev/sdc')])).toEqual(wanted);
+});
+
+test('whatever is mounted, the choice is the largest usable one and independent of the order', () => {
+  const mounts = fc.uniqueArray(
+    fc.record({
+      target: fc.constantFrom('/', '/data', '/srv', '/var', '/var/lib/docker', '/boot', '/mnt/a'),
+      size: fc.integer({ min: 1, max: 5 }),
+      readOnly: fc.boolean(),
+    }),
+    { selector: ({ target }) => target },
+  );
+  fc.assert(
+    fc.property(mounts, fc.array(fc.nat()), (given, keys) => {
+      const all = given.map(({ target, size, readOnly }) =>
+        mounted(target, size, { options: [readOnly ? 'ro' : 'rw'] }),
+      );
+      const usable = all.filter(({ target, options }) => target !== '/boot' && options[0] === 'rw');
+      const shuffled = all.toSorted((a, b) => (keys[all.indexOf(a)] ?? 0) - (keys[all.indexOf(b)] ?? 0));
+      if (usable.length === 0) {
+        expect(() => choose(all)).toThrow();
+        return;
+      }
+      const chosen = choose(all);
+      expect(choose(shuffled)).toEqual(chosen);
+      const size = Math.max(...usable.map((mount) => mount.size));
+      const equallyLarge = usable.filter((mount) => mount.size === size).map(({ target }) => target);
+      expect([chosen.mountPoint, ...chosen.equals].toSorted()).toEqual(equallyLarge.toSorted());
+      // Docker's root is on the chosen disk.
+      expect(mountOf(chosen.root, all)?.target).toBe(chosen.mountPoint);
+    }),
+  );
+});
+
+test('a named disk is not made ready for a folder where another one is mounted', () => {
+  const mounts = [mounted('/', 50), mounted('/data', 100)];
+  expect(() => choose(mounts, '/dev/blank', [device('/dev/blank')])).toThrow(
+    expect.objectContaining({
+      message: '/dev/blank cannot be mounted at /data: /dev/disk-data is mounted there already',
+      hint: 'give it a folder of its own in the inventory (paths: { data: … }), or name the disk that is there (docker_root: { disk: /data })',
+    }),
+  );
+});

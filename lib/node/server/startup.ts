@@ -1,0 +1,42 @@
+import type { Reader } from '../../engine/host/host.ts';
+import { lookedAtAgain } from '../../engine/resource/change.ts';
+import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
+import { eventually } from '../../engine/resource/job/eventually.ts';
+import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+
+/** "wait 5 seconds": between the start of pool-db and that of sync or json-rpc (spec part 1.6). */
+const poolDbLead = 5;
+
+/** How long a component has to run before it counts as one that does not end at its start. Seconds. */
+const settled = 5;
+
+/** pool-db has to have run for 5 seconds before `next` is started. Waited for only where it is younger. */
+export function poolDbHasItsLead(next: 'sync' | 'json-rpc'): Resource {
+  return hasRunFor(`pool-db has run for ${poolDbLead} seconds before ${next} starts`, 'pool-db', poolDbLead);
+}
+
+/** A component that ends at its start, as the node does when layer 1 does not answer, is started again and again by Docker. */
+export function staysUp(container: string): Resource {
+  return hasRunFor(`${container} stays up`, container, settled);
+}
+
+function hasRunFor(name: string, container: string, seconds: number): Resource {
+  return lookedAtAgain(
+    eventually(
+      name,
+      async (host) => {
+        const age = await runningFor(host, container);
+        if (age === undefined) return unknownUntil(`${container} is running`);
+        return age >= seconds ? ok : drift(`${container} has run for ${Math.floor(age)} s`);
+      },
+      { seconds: 30, giveUp: (host) => ensureContainerRuns(host, container) },
+    ),
+    container,
+  );
+}
+
+/** Seconds by the host's own clock; undefined where it does not run. */
+async function runningFor(host: Reader, container: string): Promise<number | undefined> {
+  const [state, clock] = await Promise.all([host.container(container), host.$`date +%s.%N`]);
+  return state?.status === 'running' ? Number(clock.text()) - Date.parse(state.startedAt) / 1000 : undefined;
+}

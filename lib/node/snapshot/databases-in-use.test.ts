@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import type { SqlResult } from '../../engine/host/host.ts';
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { stoppedUnit, toldHost } from '../../engine/resource/testing/told-host.ts';
+import type { Variables } from '../inventory/variables.ts';
+import { databasesAreFree } from './databases-in-use.ts';
+import type { Store } from './restored.ts';
+
+const store = (name: string): Store => ({
+  archive: { store: 'state', url: 'http://x/y', sha256: 'aa', path: `/data/${name}`, table: 'state.t' },
+  target: { container: 'state-db', user: 'u', database: name },
+});
+const hosts = [{ name: 'rpc-1', reach: { type: 'ssh', address: '10.0.0.2' } }] as unknown as InventoryHost<Variables>[];
+const free = databasesAreFree({ state: store('state_db'), prover: store('prover_db') }, hosts);
+
+/** A host with such containers and clients, whose databases hold foreign data or what the mark says. */
+function using(containers: string, clients: readonly string[], more: { mark?: string; active?: string } = {}) {
+  return toldHost([[/docker ps/, containers]], {
+    unit: async () => ({ ...stoppedUnit, active: more.active ?? 'inactive' }),
+    sql: async (_, query): Promise<SqlResult> =>
+      query.includes('pg_stat_activity')
+        ? { ok: true, rows: clients.map((address) => [address]) }
+        : { ok: true, rows: [[more.mark ?? null, '7', '8192', '8192', '1']] },
+  });
+}
+
+test.each([
+  ['sync\nprover\nstate-db', [], 'they are used by sync, prover on h'],
+  ['state-db', ['10.0.0.2', '172.18.0.1'], 'they are used by rpc-1 (10.0.0.2), 172.18.0.1'],
+  ['prover', ['10.0.0.2', '172.18.0.1'], 'they are used by prover on h, rpc-1 (10.0.0.2)'],
+])('what uses them is told before anything is fetched: %j %j', async (containers, clients, note) => {
+  expect(await free.check(using(containers, clients))).toEqual({ is: 'drift', differences: [], note });
+  expect(free.hint).toBe('stop sync, json-rpc, prover on all hosts first: docker stop sync json-rpc prover');
+});
+
+test('databases that nobody uses, or that a restore of ours is filling, are free', async () => {
+  const started = 'rpc-playbooks: {"restore":"started","sha256":"aa","snapshot":"2024-05-01","table":7}';
+  expect(await free.check(using('state-db\nnode-exporter', []))).toEqual({ is: 'ok' });
+  expect(await free.check(using('prover', ['10.0.0.2'], { mark: started }))).toEqual({ is: 'ok' });
+  expect(await free.check(using('prover', [], { active: 'active' }))).toEqual({ is: 'ok' });
+});
+
+test('it cannot be told while the database does not answer', async () => {
+  expect(await free.check(toldHost([]))).toEqual({ is: 'unknown', until: 'state-db is running' });
+});

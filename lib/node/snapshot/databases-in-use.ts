@@ -1,0 +1,43 @@
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import type { Variables } from '../inventory/variables.ts';
+import { restoreUnit } from './restore.ts';
+import { nodeContainers } from './restore-script.ts';
+import { clientsOf, lookAtStores, type Stores, verdictOf } from './restored.ts';
+
+/**
+ * Databases whose data are to be replaced may not be used meanwhile. The restore itself refuses then; this is to tell it before the
+ * archives are fetched, which takes hours.
+ *
+ * @param hosts of the inventory, to tell whose connections there are
+ */
+export function databasesAreFree(
+  stores: Stores,
+  hosts: readonly Pick<InventoryHost<Variables>, 'name' | 'reach'>[],
+): Resource {
+  return expectation(
+    'nothing uses the databases that are to be replaced',
+    async (host) => {
+      const [seen, unit, containers, clients] = await Promise.all([
+        lookAtStores(host, stores, true),
+        host.unit(`${restoreUnit}.service`),
+        host.$`docker ps --format ${'{{.Names}}'}`,
+        host.sql(stores.state.target, `select distinct host(client_addr) from ${clientsOf(stores)}`),
+      ]);
+      if (seen.decision === 'wait') return verdictOf(seen);
+      // A restore of ours that has begun uses them itself.
+      if (seen.decision !== 'restore' || seen.begun || unit.active === 'active') return ok;
+      if (!clients.ok) return unknownUntil('state-db is running');
+      const running = containers.lines().filter((name) => nodeContainers.includes(name));
+      const others = clients.rows.flatMap(([address]) => {
+        const known = hosts.find(({ reach }) => reach.type === 'ssh' && reach.address === address);
+        if (known) return [`${known.name} (${address})`];
+        // Containers of this host have addresses that nobody knows.
+        return address && running.length === 0 ? [address] : [];
+      });
+      const users = [...(running.length > 0 ? [`${running.join(', ')} on ${host.name}`] : []), ...others];
+      return users.length === 0 ? ok : drift(`they are used by ${users.join(', ')}`);
+    },
+    { hint: `stop ${nodeContainers.join(', ')} on all hosts first: docker stop ${nodeContainers.join(' ')}` },
+  );
+}

@@ -1,0 +1,50 @@
+import type { Facts } from '../../engine/host/facts/facts.ts';
+import type { Writer } from '../../engine/host/host.ts';
+import type { Resource } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { toldHost } from '../../engine/resource/testing/told-host.ts';
+import { loadDeployment } from '../inventory/inventory.ts';
+import type { Variables } from '../inventory/variables.ts';
+import { type Changes, labDeployment } from './lab-deployment.ts';
+
+/** A host on which everything is as it should be. */
+export const sound: Facts = {
+  distribution: { id: 'debian', version: '12', codename: 'bookworm', title: 'Debian GNU/Linux 12 (bookworm)' },
+  architecture: 'x86_64',
+  kernel: '6.1',
+  cpu: { count: 64, mhz: 3400, model: 'AMD EPYC', flags: ['avx2', 'bmi2', 'adx'] },
+  memory: 512e9,
+  mounts: [],
+  blockDevices: [],
+  systemd: true,
+  container: undefined,
+  clockOffset: 0,
+  hostname: 'h',
+};
+
+/** What differs from the lab's deployment on sound hosts. */
+export interface Given {
+  readonly changes?: Changes;
+  readonly facts?: Partial<Facts>;
+  readonly group?: 'database' | 'rpc';
+  readonly hosts?: (hosts: Context<Variables>['hosts']) => Context<Variables>['hosts'];
+}
+
+/** What a role is given for the first host of a group. */
+export async function contextOf({ changes = [], facts = {}, group = 'database', hosts = (all) => all }: Given) {
+  const inventory = await loadDeployment(await labDeployment(changes));
+  const host = inventory.hosts.find(({ groups }) => groups.includes(group));
+  if (!host) throw new Error(`no host in ${group}`);
+  return { host, vars: host.vars, facts: { ...sound, ...facts }, hosts: hosts(inventory.hosts) };
+}
+
+/** What an operator reads of a requirement that is not met. */
+export async function refusal(resources: readonly Resource[], name: string, host: Writer = toldHost([])) {
+  const resource = resources.find((each) => each.name === name);
+  const failed: unknown = await resource?.apply(host).then(
+    () => 'it is met',
+    (error: unknown) => error,
+  );
+  const { message, hint } = failed as { message: string; hint: string | undefined };
+  return [message, hint];
+}

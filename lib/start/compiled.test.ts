@@ -1,0 +1,245 @@
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A project of two commands and a role that share a module, and a package that finds its file by its own place. */
+let project: string;
+let cache: string;
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), 'compiled $$ $& #%-'));
+  cache = join(project, 'node_modules/.cache/rpc-playbooks');
+  for (const folder of [
+    'lib/commands/playbook',
+    'lib/commands/other',
+    'lib/start',
+    'roles',
+    'node_modules',
+    'temporary',
+  ])
+    mkdirSync(join(project, folder), { recursive: true });
+  for (const name of ['esbuild', 'ssh2', 'node-ssh', 'zx']) {
+    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
+  }
+  for (const name of ['compile.mjs', 'compiled.mjs', 'kept.mjs', 'program.mjs'])
+    cpSync(join(root, 'lib/start', name), join(project, 'lib/start', name));
+  put('lib/shared.ts', `export class Shared {}\n`);
+  put(
+    'lib/commands/playbook/main.ts',
+    `import { Shared } from '../../shared.ts';\nexport const word: string = 'one';\nexport const shared = new Shared();\n`,
+  );
+  put(
+    'lib/commands/other/main.ts',
+    `export { Shared } from '../../shared.ts';\nexport { default as beside } from 'beside';\n`,
+  );
+  mkdirSync(join(project, 'node_modules/beside'));
+  put(
+    'node_modules/beside/index.js',
+    `module.exports = require('node:fs').readFileSync(__dirname + '/text', 'utf8');\n`,
+  );
+  put('node_modules/beside/text', 'beside the package');
+  put(
+    'roles/role.ts',
+    `import { readFileSync } from 'node:fs';\nimport { Shared } from '../lib/shared.ts';\nexport const isShared = (it: unknown) => it instanceof Shared;\nexport const text = readFileSync(new URL('../text', import.meta.url), 'utf8');\n`,
+  );
+  put('text', 'beside it');
+});
+afterEach(() => rmSync(project, { recursive: true }));
+
+function put(file: string, text: string): void {
+  writeFileSync(join(project, file), text);
+}
+
+const script = `
+  const { program } = await import(process.argv[1] + '/lib/start/program.mjs');
+  const { word, shared } = await program('lib/commands/playbook/main.ts');
+  const { isShared, text } = await program('roles/role.ts');
+  const { Shared, beside } = await program('lib/commands/other/main.ts');
+  console.log([word, isShared(shared), shared instanceof Shared, text, beside].join(', '));`;
+
+/** Runs the project in a process of its own. */
+function run(
+  as: { uid?: number; gid?: number } = {},
+  text = script,
+): Promise<{ code: unknown; stdout: string; stderr: string }> {
+  const env = { ...process.env, TMPDIR: join(project, 'temporary') };
+  return new Promise((resolve) => {
+    execFile(
+      'node',
+      ['--input-type=module', '-e', text, pathToFileURL(project).href],
+      { env, ...as },
+      (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout: stdout.trim(), stderr }),
+    );
+  });
+}
+
+const good = { code: 0, stdout: 'one, true, true, beside it, beside the package', stderr: '' };
+
+test('modules share what they import, find what lies beside them, and are compiled once', async () => {
+  expect(await run()).toEqual(good);
+  const [folder = ''] = readdirSync(cache);
+  const { mtimeMs } = statSync(join(cache, folder));
+  expect(await run()).toEqual(good);
+  expect(readdirSync(cache)).toEqual([folder]);
+  expect(statSync(join(cache, folder)).mtimeMs).toBe(mtimeMs);
+});
+
+test('packages that have compiled parts are whole', async () => {
+  put(
+    'lib/commands/playbook/main.ts',
+    `export { NodeSSH } from 'node-ssh';\nexport { default as ssh2 } from 'ssh2';\n`,
+  );
+  const asked = `
+    const { NodeSSH, ssh2 } = await (await import(process.argv[1] + '/lib/start/program.mjs')).program('lib/commands/playbook/main.ts');
+    console.log(typeof NodeSSH, typeof ssh2.Client, typeof ssh2.utils.generateKeyPairSync('ed25519').private);`;
+  expect(await run({}, asked)).toEqual({ code: 0, stdout: 'function function string', stderr: '' });
+});
+
+test('a source that changed is compiled again, even where its size and time are as before', async () => {
+  const file = join(project, 'lib/commands/playbook/main.ts');
+  await run();
+  const { atime, mtime, size } = statSync(file);
+  cpSync(file, join(project, 'before'));
+  put('lib/commands/playbook/main.ts', `${'export const word = "two"; export const shared = 1;'.padEnd(size - 1)}\n`);
+  utimesSync(file, atime, mtime);
+  expect(statSync(file)).toMatchObject({ size, mtime });
+  expect((await run()).stdout).toBe('two, false, false, beside it, beside the package');
+});
+
+test('a source that was JavaScript already and changed is compiled again', async () => {
+  put('lib/plain.mjs', 'export const plain = 1;\n');
+  put('lib/commands/playbook/main.ts', `import { plain } from '../../plain.mjs';\nexport const word = plain;\n`);
+  await run();
+  put('lib/plain.mjs', 'export const plain = 2;\n');
+  expect((await run()).stdout).toMatch(/^2,/);
+});
+
+test('what one user has compiled, another can run', async () => {
+  await run();
+  chmodSync(project, 0o755);
+  expect(await run({ uid: 65534, gid: 65534 })).toEqual(good);
+  expect(readdirSync(cache)).toHaveLength(1);
+});
+
+test('several that start in one moment all run, and leave one result', async () => {
+  expect(await Promise.all([run(), run(), run(), run()])).toEqual([good, good, good, good]);
+  expect(readdirSync(cache)).toHaveLength(1);
+});
+
+test('where packages cannot be written to, it runs all the same and leaves nothing', async () => {
+  put('node_modules/.cache', 'no folder');
+  expect(await run()).toEqual(good);
+  expect(readdirSync(join(project, 'temporary'))).toEqual([]);
+});
+
+test('what no run can still be using is dropped', async () => {
+  mkdirSync(join(cache, 'of-old'), { recursive: true });
+  mkdirSync(join(cache, 'of-yesterday'));
+  const days = (count: number) => Date.now() / 1000 - count * 24 * 3600;
+  utimesSync(join(cache, 'of-old'), days(8), days(8));
+  utimesSync(join(cache, 'of-yesterday'), days(1), days(1));
+  await run();
+  expect(readdirSync(cache)).toContain('of-yesterday');
+  expect(readdirSync(cache)).not.toContain('of-old');
+});
+
+const only = () => join(cache, readdirSync(cache)[0] ?? '');
+
+test('what is in use is not dropped, however long ago it was compiled', async () => {
+  await run();
+  const longAgo = Date.now() / 1000 - 8 * 24 * 3600;
+  utimesSync(only(), longAgo, longAgo);
+  await run();
+  expect(Date.now() - statSync(only()).mtimeMs).toBeLessThan(60_000);
+});
+
+test.each<[what: string, spoil: () => void]>([
+  ['a file is missing', () => rmSync(join(only(), '0.mjs'))],
+  ['a file is cut off', () => truncateSync(join(only(), '0.mjs'), 100)],
+  ['all of it is missing', () => readdirSync(only()).forEach((name) => void rmSync(join(only(), name)))],
+  [
+    'it is no folder',
+    () => {
+      const folder = only();
+      rmSync(folder, { recursive: true });
+      writeFileSync(folder, '');
+    },
+  ],
+])('what was compiled and is not whole is compiled anew: %s', async (_, spoil) => {
+  await run();
+  spoil();
+  expect(await run()).toEqual(good);
+  expect(readdirSync(cache)).toHaveLength(1);
+});
+
+test.each<[what: string, give: () => void]>([
+  ['is of another user', () => chownSync(only(), 65534, 65534)],
+  ['lies where anybody may write', () => chmodSync(cache, 0o777)],
+])('code in a folder that %s is not run', async (_, give) => {
+  await run();
+  const code = join(only(), '0.mjs');
+  // Of the same size, so that it is whole.
+  writeFileSync(code, 'console.log("mine");'.padEnd(statSync(code).size));
+  give();
+  expect(await run()).toEqual(good);
+  expect(readdirSync(join(project, 'temporary'))).toEqual([]);
+});
+
+test('what only another user may read is compiled for oneself', async () => {
+  chmodSync(project, 0o755);
+  chmodSync(join(project, 'temporary'), 0o777);
+  await run();
+  chmodSync(only(), 0o700);
+  expect(await run({ uid: 65534, gid: 65534 })).toEqual(good);
+  expect(readdirSync(join(project, 'temporary'))).toEqual([]);
+});
+
+test('what editors and Macs leave beside roles is none', async () => {
+  symlinkSync('nobody@nowhere.1', join(project, 'roles/.#role.ts'));
+  put('roles/._role.ts', '\0');
+  mkdirSync(join(project, 'roles/folder.ts'));
+  symlinkSync('nowhere', join(project, 'roles/gone.ts'));
+  expect(await run()).toEqual(good);
+});
+
+test.each([
+  ['export const role = 1;', "roles/role.ts: its default export is no role; it should be: role('role', …)\n"],
+  ['export default 1;', "roles/role.ts: its default export is no role; it should be: role('role', …)\n"],
+  ["throw new Error('not now');", 'the program cannot be loaded: not now\n  --verbose shows where\n'],
+  ["import 'nothing';", 'roles/role.ts:1:8: Could not resolve "nothing"\n'],
+])('a role that is none is refused in words: %s', async (text, stderr) => {
+  put('roles/role.ts', text);
+  const asked = `await (await import(process.argv[1] + '/lib/start/program.mjs')).role('role')`;
+  expect(await run({}, asked)).toEqual({ code: 3, stdout: '', stderr });
+});
+
+test('a role that is not there is refused with those that are', async () => {
+  const asked = `(await import(process.argv[1] + '/lib/start/program.mjs')).role('nope')`;
+  expect(await run({}, asked)).toEqual({
+    code: 3,
+    stdout: '',
+    stderr: 'there is no role nope (roles/nope.ts); there are: role\n',
+  });
+});
+
+test('a role that cannot be read is refused with its place', async () => {
+  put('roles/role.ts', 'export default {\n  name: oh no,\n};\n');
+  expect(await run()).toEqual({ code: 3, stdout: '', stderr: 'roles/role.ts:2:12: Expected "}" but found "no"\n' });
+});

@@ -1,0 +1,45 @@
+// Lets `npx zx` run playbooks whose modules are TypeScript, and exports what a playbook needs.
+import { argumentsOf } from './arguments.mjs';
+import { program, role } from './program.mjs';
+
+/** @type {typeof import('../commands/playbook/main.ts')} */
+const { loadDeployment, main, openSession, play, playbook, Problem } = await program('lib/commands/playbook/main.ts');
+
+export { play, playbook };
+
+/**
+ * The roles of these names, from roles/NAME.ts.
+ *
+ * @param {string[]} names
+ * @returns {Promise<import('../engine/resource/role.ts').Role<import('../node/inventory/variables.ts').Variables>[]>}
+ */
+export async function roles(...names) {
+  return Promise.all(names.map(role));
+}
+
+/**
+ * Runs a playbook as its command line says.
+ *
+ * @param {import('../engine/run/playbook.ts').Playbook<import('../node/inventory/variables.ts').Variables>} playbook
+ */
+export async function runPlaybook(playbook) {
+  await main(playbook, argumentsOf(`${playbook.name}.mjs`), {
+    load: loadDeployment,
+    open: openSession,
+    embedded: 'lab',
+    prepareEmbedded: bringLabUp,
+  });
+}
+
+/**
+ * @param {(line: string) => void} say
+ * @throws {Problem} what keeps the lab from coming up
+ */
+async function bringLabUp(say) {
+  const [{ labUp }, { LabError }] = await Promise.all([import('../../lab/up.mjs'), import('../../lab/lab-error.mjs')]);
+  try {
+    await labUp({ log: say });
+  } catch (error) {
+    throw error instanceof LabError ? new Problem(error.message, { hint: error.hint }) : error;
+  }
+}
