@@ -11,7 +11,7 @@ import { shell } from '../lib/engine/host/shell.ts';
 import type { Context, Role } from '../lib/engine/resource/role.ts';
 import { Secret } from '../lib/engine/secret/secret.ts';
 import { loadDeployment } from '../lib/node/inventory/inventory.ts';
-import { type Variables, variablesSchema } from '../lib/node/inventory/variables.ts';
+import { type Variables, variablesSchema } from '../lib/node/variables/variables.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { type Changes, labDeployment } from '../lib/node/testing/lab-deployment.ts';
 

@@ -2,7 +2,7 @@ import { file } from '../lib/engine/resource/file/file.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
-import type { Variables } from '../lib/node/inventory/variables.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The server's major version: a dump or a restore between different ones is refused. */
 const postgresqlVersion = 15;

@@ -1,7 +1,7 @@
 import { drift, expectation, ok, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
-import { databaseHost } from '../lib/node/inventory/database-host.ts';
-import type { Variables } from '../lib/node/inventory/variables.ts';
+import { databaseHost } from '../lib/node/variables/database-host.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** An RPC server reaches the state database, before anything is started that would only wait for it and end. */
 export default role<Variables>('database-reachable', ({ hosts }) => {

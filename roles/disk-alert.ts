@@ -3,7 +3,7 @@ import { directory } from '../lib/engine/resource/file/directory.ts';
 import { file } from '../lib/engine/resource/file/file.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { schedule } from '../lib/engine/resource/system/schedule.ts';
-import type { Variables } from '../lib/node/inventory/variables.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 import { diskAlertSettings } from '../lib/node/server/disk-alert.ts';
 import { dockerDisk } from '../lib/node/server/largest-disk.ts';
 

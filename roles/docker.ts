@@ -5,7 +5,7 @@ import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engi
 import { role } from '../lib/engine/resource/role.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
-import type { Variables } from '../lib/node/inventory/variables.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 const settings = '/etc/docker/daemon.json';
 

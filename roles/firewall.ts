@@ -1,6 +1,6 @@
 import { packetFilter } from '../lib/engine/resource/network/packet-filter.ts';
 import { role } from '../lib/engine/resource/role.ts';
-import type { Variables } from '../lib/node/inventory/variables.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 import { accesses } from '../lib/node/server/firewall.ts';
 
 /**

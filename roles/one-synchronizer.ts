@@ -1,6 +1,6 @@
 import { drift, expectation, ok } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
-import type { Variables } from '../lib/node/inventory/variables.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 const corrupts = 'two synchronizers on one database corrupt it';
 

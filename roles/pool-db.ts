@@ -2,7 +2,7 @@ import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares } from '../lib/node/databases/databases.ts';
-import type { Variables } from '../lib/node/inventory/variables.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 import { component } from '../lib/node/render/component.ts';
 
 /** The transaction pool's database server, each host its own. */

@@ -3,8 +3,8 @@ import { drift, expectation, ok, type Resource, type Verdict } from '../lib/engi
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
-import { databaseHost } from '../lib/node/inventory/database-host.ts';
-import type { Variables } from '../lib/node/inventory/variables.ts';
+import { databaseHost } from '../lib/node/variables/database-host.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
 import { databaseSettings, disagreements } from '../lib/node/render/same-databases.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';

@@ -5,7 +5,7 @@ import { role } from '../lib/engine/resource/role.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { proverDatabase, stateDatabase } from '../lib/node/databases/databases.ts';
 import { stateIndexes } from '../lib/node/databases/indexes.ts';
-import type { Variables } from '../lib/node/inventory/variables.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 import { component } from '../lib/node/render/component.ts';
 import { databasesAreFree } from '../lib/node/snapshot/databases-in-use.ts';
 import { databasesMayBeRestored, snapshotIsRestored } from '../lib/node/snapshot/restore.ts';

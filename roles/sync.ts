@@ -1,7 +1,7 @@
 import { role } from '../lib/engine/resource/role.ts';
 import { noForeignSynchronizer } from '../lib/node/chain/single-sync.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
-import type { Variables } from '../lib/node/inventory/variables.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 import { component } from '../lib/node/render/component.ts';
 import { poolDbHasItsLead, staysUp } from '../lib/node/server/startup.ts';
 

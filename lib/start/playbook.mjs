@@ -11,7 +11,7 @@ export { play, playbook };
  * The roles of these names, from roles/NAME.ts.
  *
  * @param {string[]} names
- * @returns {Promise<import('../engine/resource/role.ts').Role<import('../node/inventory/variables.ts').Variables>[]>}
+ * @returns {Promise<import('../engine/resource/role.ts').Role<import('../node/variables/variables.ts').Variables>[]>}
  */
 export async function roles(...names) {
   return Promise.all(names.map(role));
@@ -20,7 +20,7 @@ export async function roles(...names) {
 /**
  * Runs a playbook as its command line says.
  *
- * @param {import('../engine/run/playbook.ts').Playbook<import('../node/inventory/variables.ts').Variables>} playbook
+ * @param {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>} playbook
  */
 export async function runPlaybook(playbook) {
   await main(playbook, argumentsOf(`${playbook.name}.mjs`), {

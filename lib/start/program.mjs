@@ -37,7 +37,7 @@ export function program(file) {
  * The role of this name, from roles/NAME.ts.
  *
  * @param {string} name
- * @returns {Promise<import('../engine/resource/role.ts').Role<import('../node/inventory/variables.ts').Variables>>}
+ * @returns {Promise<import('../engine/resource/role.ts').Role<import('../node/variables/variables.ts').Variables>>}
  */
 export async function role(name) {
   const file = `roles/${name}.ts`;

@@ -11,7 +11,7 @@ import type { Resource } from '../../lib/engine/resource/resource.ts';
 import type { Role } from '../../lib/engine/resource/role.ts';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { deploymentJsonSchema } from '../../lib/node/inventory/reference.ts';
-import type { Variables } from '../../lib/node/inventory/variables.ts';
+import type { Variables } from '../../lib/node/variables/variables.ts';
 import { canary, type ShellName, startNamespaceHost } from './namespace-host.ts';
 import { takenOrRefused } from './outcome.ts';
 import { inEveryForm } from './seed.ts';

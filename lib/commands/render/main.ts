@@ -1,6 +1,6 @@
 import { outliveOutput } from '../../engine/command-line/closed-pipe.ts';
 import { paintFor } from '../../engine/output/colour.ts';
-import { generations } from '../../node/inventory/generation.ts';
+import { generations } from '../../node/variables/generation.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
 import { filesOf, renderFiles } from '../../node/render/render-files.ts';
 import { renderCommand } from './command.ts';

@@ -3,8 +3,8 @@ import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { changesOfFile } from '../../engine/resource/change.ts';
 import { withoutQuery } from '../../engine/resource/network/web-address.ts';
 import { type Difference, drift, ok, type Resource } from '../../engine/resource/resource.ts';
-import { generationOf } from '../inventory/generation.ts';
-import type { Variables } from '../inventory/variables.ts';
+import { generationOf } from '../variables/generation.ts';
+import type { Variables } from '../variables/variables.ts';
 import { genesisPath } from '../render/render.ts';
 import { genesisFaults } from './genesis.ts';
 

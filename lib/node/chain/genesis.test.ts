@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { generations } from '../inventory/generation.ts';
+import { generations } from '../variables/generation.ts';
 import { genesisFaults } from './genesis.ts';
 
 const address = (digit: string): string => `0x${digit.repeat(40)}`;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Generation, generations } from '../inventory/generation.ts';
+import { type Generation, generations } from '../variables/generation.ts';
 
 const bytes = (count: number) =>
   z.string().regex(new RegExp(`^0x[0-9a-fA-F]{${2 * count}}$`), `must be ${count} bytes in hex, 0x…`);

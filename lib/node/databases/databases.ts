@@ -3,7 +3,7 @@ import { lookedAtAgain } from '../../engine/resource/change.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { eventually } from '../../engine/resource/job/eventually.ts';
 import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 
 /** A server may have to replay its log after a crash. Seconds. */
 const startLimit = 600;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runningContainer, toldHost } from '../../engine/resource/testing/told-host.ts';
-import type { Credentials } from '../inventory/variables.ts';
+import type { Credentials } from '../variables/variables.ts';
 import { proverDatabaseIsThere } from './prover-database.ts';
 
 const server = { container: 'state-db', user: 'state_user', database: 'state_db' };

@@ -1,6 +1,6 @@
 import type { SqlTarget } from '../../engine/host/host.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
-import type { Credentials } from '../inventory/variables.ts';
+import type { Credentials } from '../variables/variables.ts';
 import { sqlLiteral } from './postgres.ts';
 
 /**

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { describeProblem, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
-import { databaseHost } from './database-host.ts';
+import { databaseHost } from '../variables/database-host.ts';
 import { loadDeployment } from './inventory.ts';
 
 async function complaints(changes: Changes): Promise<string[]> {

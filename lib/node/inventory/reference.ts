@@ -6,8 +6,8 @@ import {
 } from '../../engine/inventory/schema/json-schema.ts';
 import { type ReferenceRow, referenceRows, referenceTable } from '../../engine/inventory/schema/reference-table.ts';
 import { overrideSchema } from '../render/overrides/schema.ts';
-import { groups } from './groups.ts';
-import { variablesSchema } from './variables.ts';
+import { groups } from '../variables/groups.ts';
+import { variablesSchema } from '../variables/variables.ts';
 
 /** Of the inventories of a deployment: what editors check and complete them by. */
 export function deploymentJsonSchema(): InventoryJsonSchema {

@@ -2,7 +2,7 @@ import { composeService } from '../../engine/resource/docker/compose-service.ts'
 import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { renderHost } from './render.ts';
 
 export type ComponentName = 'state-db' | 'pool-db' | 'prover' | 'sync' | 'json-rpc';

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { writePrivateFile } from '../../engine/file/private-output.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { Problem } from '../../engine/problem/problem.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { type RenderedFile, renderHost } from './render.ts';
 
 /**

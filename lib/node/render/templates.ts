@@ -5,8 +5,8 @@ import { Problem } from '../../engine/problem/problem.ts';
 import { formatOf } from '../../engine/template/format.ts';
 import type { Source } from '../../engine/template/source.ts';
 import { syntaxProblem } from '../../engine/template/syntax.ts';
-import { generations } from '../inventory/generation.ts';
-import type { Variables } from '../inventory/variables.ts';
+import { generations } from '../variables/generation.ts';
+import type { Variables } from '../variables/variables.ts';
 
 /** A template as it stands under `templates/`. */
 export interface Template {

@@ -2,9 +2,9 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import type { Value, Values } from '../../engine/template/template.ts';
-import { databaseHost } from '../inventory/database-host.ts';
-import { generationOf } from '../inventory/generation.ts';
-import type { Variables } from '../inventory/variables.ts';
+import { databaseHost } from '../variables/database-host.ts';
+import { generationOf } from '../variables/generation.ts';
+import type { Variables } from '../variables/variables.ts';
 
 /** Where a value is needed, and what is known there. */
 interface Setting {

@@ -1,6 +1,6 @@
 import { quote } from '../../engine/host/quote.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 
 /**
  * The settings file of templates/host/disk-alert.sh.

@@ -1,7 +1,7 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { GuardedPort } from '../../engine/resource/network/packet-filter-rules.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { composePorts } from '../render/compose-ports.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 

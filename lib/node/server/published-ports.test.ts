@@ -6,7 +6,7 @@ import { Output } from '../../engine/host/output.ts';
 import { createReader } from '../../engine/host/reader.ts';
 import { connectLocally } from '../../engine/host/testing/local-connection.ts';
 import { drift, ok } from '../../engine/resource/resource.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { portIsFree, portVerdict, publishedPorts, publishersOf } from './published-ports.ts';
 
 const ports: Variables['ports'] = {

@@ -2,7 +2,7 @@ import type { Reader } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { listeningPorts } from '../../engine/resource/network/listening.ts';
 import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 
 /** A port of the mapping table (spec part 2, container definitions), and the container that it is published for. */
 export interface PublishedPort {

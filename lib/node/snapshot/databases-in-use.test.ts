@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { SqlResult } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { stoppedUnit, toldHost } from '../../engine/resource/testing/told-host.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { databasesAreFree } from './databases-in-use.ts';
 import type { Store } from './restored.ts';
 

@@ -1,6 +1,6 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { restoreUnit } from './restore.ts';
 import { nodeContainers } from './restore-script.ts';
 import { clientsOf, lookAtStores, type Stores, verdictOf } from './restored.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { toldHost } from '../../engine/resource/testing/told-host.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { goVersion, isAtLeast, restoreTool } from './restore-tool.ts';
 
 test.each([

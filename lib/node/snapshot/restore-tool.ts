@@ -6,7 +6,7 @@ import { job } from '../../engine/resource/job/job.ts';
 import { meansTo } from '../../engine/resource/means-to.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { snapshotDirectory } from './snapshot.ts';
 
 /** Go of one's own making is where its authors say to put it; a distribution's is on the path anyhow. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SqlResult } from '../../engine/host/host.ts';
 import { toldHost } from '../../engine/resource/testing/told-host.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { snapshotIsRestored } from './restore.ts';
 import type { Store } from './restored.ts';
 

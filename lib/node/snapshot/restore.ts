@@ -2,7 +2,7 @@ import type { Reader } from '../../engine/host/host.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { job } from '../../engine/resource/job/job.ts';
 import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { restoreProgress } from './restore-progress.ts';
 import { restoreScript } from './restore-script.ts';
 import type { RestoreTool } from './restore-tool.ts';

@@ -2,7 +2,7 @@ import type { Reader } from '../../engine/host/host.ts';
 import { curlError } from '../../engine/resource/network/http.ts';
 import { curlAddress, withoutQuery } from '../../engine/resource/network/web-address.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { type DumpHeader, type NotADump, readDumpHeader } from './dump.ts';
 
 /** Major version of PostgreSQL that the node's databases have (spec: Components). */

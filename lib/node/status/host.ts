@@ -2,7 +2,7 @@ import { type Connection, ConnectionLost, connect } from '../../engine/host/conn
 import { createReader } from '../../engine/host/reader.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 import { judge, standingOf } from './judge.ts';
 import { lookAt } from './look.ts';

@@ -3,7 +3,7 @@ import type { ContainerState, Reader } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { stateDatabase } from '../databases/databases.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import type { ServiceName } from '../render/render.ts';
 import { trackingVerdict } from '../server/chrony.ts';
 import { type ChainSource, compare, jsonRpcChain, stateChain } from './chain.ts';

@@ -4,7 +4,7 @@ import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { toldHost } from '../../engine/resource/testing/told-host.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
-import type { Variables } from '../inventory/variables.ts';
+import type { Variables } from '../variables/variables.ts';
 import { type Changes, labDeployment } from './lab-deployment.ts';
 
 /** A host on which everything is as it should be. */

@@ -5,7 +5,7 @@ import { Scalar } from 'yaml';
 import { describeProblem, type Problem, Problems } from '../../../engine/problem/problem.ts';
 import { formats } from '../../../engine/template/format.ts';
 import { plainTree } from '../../../engine/template/template.ts';
-import { generations } from '../../inventory/generation.ts';
+import { generations } from '../../variables/generation.ts';
 import { loadDeployment } from '../../inventory/inventory.ts';
 import { type Changes, labDeployment } from '../../testing/lab-deployment.ts';
 import { renderHost } from '../render.ts';

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../../engine/inventory/schema/json-schema.ts';
 import { duration, type Kind, type Leaf } from '../../../engine/template/leaves.ts';
-import { generations } from '../../inventory/generation.ts';
-import type { Variables } from '../../inventory/variables.ts';
+import { generations } from '../../variables/generation.ts';
+import type { Variables } from '../../variables/variables.ts';
 import { overridable, type overridden } from './overrides.ts';
 import { choices, in32Bits, inWords, isPort, most32Bits, mostPort } from './values.ts';
 
