@@ -11,9 +11,9 @@ import { shell } from '../lib/engine/host/shell.ts';
 import type { Context, Role } from '../lib/engine/resource/role.ts';
 import { Secret } from '../lib/engine/secret/secret.ts';
 import { loadDeployment } from '../lib/node/inventory/inventory.ts';
-import { type Variables, variablesSchema } from '../lib/node/variables/variables.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { type Changes, labDeployment } from '../lib/node/testing/lab-deployment.ts';
+import { type Variables, variablesSchema } from '../lib/node/variables/variables.ts';
 
 // Each variable of the inventory is changed alone, and everything that uses it has to follow: values in the rendered files, and
 // roles, by what their resources ask of a bare host and would do to it. `db` is the Database+Sync server, `rpc` an RPC server.

@@ -4,8 +4,8 @@ import { file } from '../lib/engine/resource/file/file.ts';
 import { line } from '../lib/engine/resource/file/line.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { genesisFile } from '../lib/node/chain/genesis-file.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { renderHost } from '../lib/node/render/render.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The files that the containers mount, each host's own (spec part 2), in a folder that only root may enter. */
 export default role<Variables>('configuration', async ({ host, vars, hosts }) => {

@@ -5,7 +5,7 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** An RPC server reaches the state database, before anything is started that would only wait for it and end. */
 export default role<Variables>('database-reachable', ({ hosts }) => {
-  const { name, reach, vars } = databaseHost(hosts);
+  const { name, connection, vars } = databaseHost(hosts);
   const port = vars.ports.state_db;
   return [
     expectation(
@@ -13,14 +13,14 @@ export default role<Variables>('database-reachable', ({ hosts }) => {
       async (host) => {
         const answer = await host.$({
           timeoutSeconds: 8,
-        })`pg_isready --host ${reach.address} --port ${port} --timeout 5`;
+        })`pg_isready --host ${connection.address} --port ${port} --timeout 5`;
         if (answer.ok) return ok;
         if (answer.exitCode === 127) return unknownUntil('postgresql-client-15 is installed');
         // By pg_isready's own codes: 1 it is starting, 2 no answer.
         if (answer.exitCode === 1)
-          return drift(`${reach.address}:${port} refuses connections, as a server does that is starting`);
+          return drift(`${connection.address}:${port} refuses connections, as a server does that is starting`);
         return unknownUntil(
-          `state-db is running on ${name} and port ${port} of ${reach.address} can be reached from here`,
+          `state-db is running on ${name} and port ${port} of ${connection.address} can be reached from here`,
         );
       },
       {

@@ -3,9 +3,9 @@ import { directory } from '../lib/engine/resource/file/directory.ts';
 import { file } from '../lib/engine/resource/file/file.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { schedule } from '../lib/engine/resource/system/schedule.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { diskAlertSettings } from '../lib/node/server/disk-alert.ts';
 import { dockerDisk } from '../lib/node/server/largest-disk.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 const script = readFileSync(new URL('../templates/host/disk-alert.sh', import.meta.url));
 const program = '/usr/local/lib/rpc-node/disk-alert';

@@ -2,8 +2,8 @@ import { formattedDisk } from '../lib/engine/resource/disk/blank-disk.ts';
 import { mount } from '../lib/engine/resource/disk/mount.ts';
 import { dockerRoot, oldCopyIsRemoved } from '../lib/engine/resource/docker/docker-root.ts';
 import { role } from '../lib/engine/resource/role.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { dockerDisk } from '../lib/node/server/largest-disk.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** Docker's data is on the largest available disk, or the one that the inventory names (spec part 1, operating rules). */
 export default role<Variables>('docker-root', ({ vars, facts }) => {

@@ -1,7 +1,7 @@
 import { packetFilter } from '../lib/engine/resource/network/packet-filter.ts';
 import { role } from '../lib/engine/resource/role.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { accesses } from '../lib/node/server/firewall.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
  * Databases, provers and metrics are reached by the deployment's own hosts alone, JSON-RPC by whom the inventory names. It concerns

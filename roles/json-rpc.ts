@@ -1,9 +1,9 @@
 import { containerListens } from '../lib/engine/resource/network/listening.ts';
 import { role } from '../lib/engine/resource/role.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { poolDbHasItsLead } from '../lib/node/server/startup.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The node waits up to 120 s each for the executor and the hash database, then ends. Seconds. */
 const startLimit = 260;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runningContainer, toldHost } from '../lib/engine/resource/testing/told-host.ts';
+import { fakeHost, runningContainer } from '../lib/engine/resource/testing/fake-host.ts';
 import { contextOf, type Given, refusal } from '../lib/node/testing/role-context.ts';
 import oneSynchronizer from './one-synchronizer.ts';
 
@@ -22,7 +22,7 @@ test.each<[Given, string, string]>([
 
 test('a synchronizer on an RPC server is told with the command that ends it', async () => {
   const resources = await oneSynchronizer.resources(await contextOf({ group: 'rpc' }));
-  const host = toldHost([], { container: async () => runningContainer });
+  const host = fakeHost([], { container: async () => runningContainer });
   expect(await refusal(resources, 'no synchronizer runs on an RPC server', host)).toEqual([
     'no synchronizer runs on an RPC server: the container sync is running',
     'two synchronizers on one database corrupt it: docker rm -f sync',

@@ -2,8 +2,8 @@ import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares } from '../lib/node/databases/databases.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { component } from '../lib/node/render/component.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The transaction pool's database server, each host its own. */
 export default role<Variables>('pool-db', async (context) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toldHost } from '../lib/engine/resource/testing/told-host.ts';
+import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
 import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { contextOf, type Given, refusal, sound } from '../lib/node/testing/role-context.ts';
 import databaseReachable from './database-reachable.ts';
@@ -84,7 +84,7 @@ test('a server that is too small is told by what is wanted and what it has', asy
 test('a port that somebody else holds is told with how to find who', async () => {
   const resources = await preflight.resources(await contextOf({ group: 'rpc' }));
   const nginx = 'LISTEN 0 511 0.0.0.0:8123 0.0.0.0:* users:(("nginx",pid=813,fd=6))\n';
-  const host = toldHost([
+  const host = fakeHost([
     [/docker ps/, ''],
     [/ss -/, nginx],
   ]);
@@ -122,7 +122,7 @@ test('addresses outside that do not answer are told with the variable that names
 });
 
 test('a Compose that is installed and does not run is told', async () => {
-  const host = toldHost([
+  const host = fakeHost([
     [/^command -v docker/, ''],
     [/^docker-compose version/, { exitCode: 1, stderr: 'ImportError' }],
   ]);
@@ -136,7 +136,7 @@ test('a Compose that is installed and does not run is told', async () => {
 
 test('a state database that is starting, or cannot be reached, is told with where to look', async () => {
   const resources = await databaseReachable.resources(await contextOf({ group: 'rpc' }));
-  const answers = (exitCode: number) => toldHost([[/^pg_isready/, { exitCode }]]);
+  const answers = (exitCode: number) => fakeHost([[/^pg_isready/, { exitCode }]]);
   const hint =
     "see docker ps on db-1, and firewalls between the two servers; db-1 lets in whom its role firewall knows (--role firewall), under the inventory's address or firewall.connects_from";
   expect(await refusal(resources, 'state database on db-1 answers', answers(1))).toEqual([

@@ -3,14 +3,14 @@ import { drift, expectation, ok, type Resource, type Verdict } from '../lib/engi
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
-import { databaseHost } from '../lib/node/variables/database-host.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
 import { databaseSettings, disagreements } from '../lib/node/render/same-databases.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
 import { portIsFree, publishedPorts } from '../lib/node/server/published-ports.ts';
 import { readHolding } from '../lib/node/snapshot/restored.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
+import { databaseHost } from '../lib/node/variables/database-host.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 type Deployment = Context<Variables>;
 
@@ -67,7 +67,7 @@ function clock({ facts: { clockOffset }, host }: Deployment): Resource {
   const hours = (Math.abs(clockOffset) / 3600).toFixed(1);
   const seen = `it is ${hours} h ${clockOffset < 0 ? 'behind' : 'ahead of'} this machine's`;
   return known('clock is right to the hour', Math.abs(clockOffset) <= mostOff ? ok : drift(seen), {
-    hint: `set it once, time-sync keeps it: ssh ${host.reach.address} sudo date -u -s @$(date +%s)`,
+    hint: `set it once, time-sync keeps it: ssh ${host.connection.address} sudo date -u -s @$(date +%s)`,
   });
 }
 
@@ -128,7 +128,7 @@ async function databasesAgree({ host, vars, hosts }: Deployment): Promise<Resour
   };
   const [own, its] = await Promise.all([read({ ...host, vars }), read(server)]);
   const port = server.vars.ports.state_db;
-  const published = [`${server.reach.address}:${port}`, `[${server.reach.address}]:${port}`] as const;
+  const published = [`${server.connection.address}:${port}`, `[${server.connection.address}]:${port}`] as const;
   const local = host.name === server.name ? ([`state-db:5432`, `127.0.0.1:${port}`] as const) : [];
   const found = disagreements(own, its, [...published, ...local]);
   return [

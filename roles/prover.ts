@@ -1,8 +1,8 @@
 import { containerListens } from '../lib/engine/resource/network/listening.ts';
 import { role } from '../lib/engine/resource/role.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** It opens all its database connections before it listens. Seconds. */
 const startLimit = 300;

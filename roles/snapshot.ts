@@ -1,11 +1,10 @@
 import { download } from '../lib/engine/resource/download/download.ts';
 import { directory } from '../lib/engine/resource/file/directory.ts';
-import { meansTo } from '../lib/engine/resource/means-to.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { proverDatabase, stateDatabase } from '../lib/node/databases/databases.ts';
 import { stateIndexes } from '../lib/node/databases/indexes.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { component } from '../lib/node/render/component.ts';
 import { databasesAreFree } from '../lib/node/snapshot/databases-in-use.ts';
 import { databasesMayBeRestored, snapshotIsRestored } from '../lib/node/snapshot/restore.ts';
@@ -17,6 +16,7 @@ import {
   roomForSnapshot,
   snapshotDirectory,
 } from '../lib/node/snapshot/snapshot.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** Both databases are restored from a snapshot, once, and the state database has the spec's indexes (spec, Snapshot recovery). */
 export default role<Variables>('snapshot', async (context) => {
@@ -42,7 +42,7 @@ export default role<Variables>('snapshot', async (context) => {
     roomForSnapshot(archives, vars.paths.data),
     directory(snapshotDirectory(vars)),
     ...(connections > 1 ? [packages('aria2')] : []),
-    ...fetched.map((archive) => archive.begun),
+    ...fetched.map((archive) => archive.startedEarly),
     // What takes long, too, goes on beside the downloads.
     ...tool.resources,
     ...images,
@@ -52,7 +52,7 @@ export default role<Variables>('snapshot', async (context) => {
   return [
     databasesMayBeRestored(stores, vars.snapshot.replace_existing),
     ...(vars.snapshot.replace_existing ? [databasesAreFree(stores, context.hosts)] : []),
-    ...means.map((resource) => meansTo(restored, resource)),
+    ...means.map((resource) => skipWhen(restored, resource)),
     restored,
     ...stateIndexes(stores.state.target),
   ];

@@ -3,8 +3,8 @@ import { role } from '../lib/engine/resource/role.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
 import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { component } from '../lib/node/render/component.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The chain state's database server, which keeps the prover's hash store as well. */
 export default role<Variables>('state-db', async (context) => {

@@ -6,8 +6,8 @@ import { role } from '../lib/engine/resource/role.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
 import { timezone } from '../lib/engine/resource/system/timezone.ts';
-import type { Variables } from '../lib/node/variables/variables.ts';
 import { chronySources, clockIsSynchronised, withoutDistributionServers } from '../lib/node/server/chrony.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
 
 const sources = '/etc/chrony/sources.d/deployment.sources';
 const dropIns = '/etc/systemd/system/chrony.service.d';

@@ -66,15 +66,15 @@ function gather(build, bundles) {
 function keepPlaces(build) {
   const { resolve } = createRequire(import.meta.url);
   /** @type {(path: string, word: string, place: string) => string} */
-  const placed = (path, word, place) => readFileSync(path, 'utf8').replaceAll(word, () => JSON.stringify(place));
+  const located = (path, word, place) => readFileSync(path, 'utf8').replaceAll(word, () => JSON.stringify(place));
   build.onResolve({ filter: /^zx$/ }, ({ path }) => ({ path: pathToFileURL(resolve(path)).href, external: true }));
   build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({ path: join(resolveDir, path), external: true }));
   build.onLoad({ filter: /\.ts$/ }, ({ path }) => ({
     loader: 'ts',
-    contents: placed(path, 'import.meta.url', pathToFileURL(path).href),
+    contents: located(path, 'import.meta.url', pathToFileURL(path).href),
   }));
   build.onLoad({ filter: /\.js$/ }, ({ path }) => ({
     loader: 'js',
-    contents: placed(path, '__dirname', dirname(path)),
+    contents: located(path, '__dirname', dirname(path)),
   }));
 }

@@ -3,8 +3,8 @@ export interface Workload {
   readonly packages: readonly string[];
   readonly groups: readonly { readonly name: string; readonly gid: number }[];
   readonly users: readonly { readonly name: string; readonly uid: number; readonly group: string }[];
-  readonly directories: readonly Placed[];
-  readonly files: readonly (Placed & { readonly content: string })[];
+  readonly directories: readonly Located[];
+  readonly files: readonly (Located & { readonly content: string })[];
   /** Kernel settings: each stands in /etc/sysctl.d and is in force. */
   readonly sysctl: readonly { readonly key: string; readonly value: string }[];
   /** Enabled and running. */
@@ -25,7 +25,7 @@ export interface Workload {
   };
 }
 
-interface Placed {
+interface Located {
   readonly path: string;
   /** As chmod has it: `0640`. */
   readonly mode: string;
@@ -37,11 +37,11 @@ const top = '/srv/ledger';
 const settings = { network: 'bench', chain_id: 55555, rpc_port: 18123, metrics_port: 19091, peers: 25 };
 
 /** Where resources of each kind begin to differ from one another: path, mode, owner. */
-const directories: readonly Placed[] = [
+const directories: readonly Located[] = [
   { path: top, mode: '0755', owner: 'root', group: 'root' },
-  ...['config', 'config/certificates', 'config/rules', 'bin', 'log'].map((name) => placed(name, '0755', 'root')),
-  ...['data', 'data/state', 'data/pool'].map((name) => placed(name, '0750', 'ledger')),
-  ...['relay', 'relay/queue', 'relay/sent'].map((name) => placed(name, '0770', 'relay')),
+  ...['config', 'config/certificates', 'config/rules', 'bin', 'log'].map((name) => located(name, '0755', 'root')),
+  ...['data', 'data/state', 'data/pool'].map((name) => located(name, '0750', 'ledger')),
+  ...['relay', 'relay/queue', 'relay/sent'].map((name) => located(name, '0770', 'relay')),
 ];
 
 const unit = (name: string, content: string) => ({
@@ -64,11 +64,11 @@ WantedBy=multi-user.target
 
 const files: Workload['files'] = [
   ...Array.from({ length: 6 }, (_, at) => ({
-    ...placed(`config/rules/${at + 1}.conf`, '0644', 'root'),
+    ...located(`config/rules/${at + 1}.conf`, '0644', 'root'),
     content: Array.from({ length: 20 }, (_line, row) => `rule.${at + 1}.${row + 1} = allow\n`).join(''),
   })),
   ...['node', 'pool', 'relay', 'metrics', 'alerts'].map((name) => ({
-    ...placed(`config/${name}.toml`, '0640', 'ledger'),
+    ...located(`config/${name}.toml`, '0640', 'ledger'),
     content: `# ${name}\n${Object.entries(settings)
       .map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
       .join('')}name = "${name}"\n`,
@@ -127,6 +127,6 @@ export function resourceCount(work: Workload): number {
   return [...lists, ...more].reduce((sum, list) => sum + list.length, 0) + 3;
 }
 
-function placed(name: string, mode: string, owner: string): Placed {
+function located(name: string, mode: string, owner: string): Located {
   return { path: `${top}/${name}`, mode, owner, group: owner };
 }

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { genesisFaults } from '../../lib/node/chain/genesis.ts';
-import { generations } from '../../lib/node/variables/generation.ts';
 import { readDumpHeader } from '../../lib/node/snapshot/dump.ts';
 import { archiveProblems } from '../../lib/node/snapshot/snapshot.ts';
+import { generations } from '../../lib/node/variables/generation.ts';
 import { takenOrRefused } from './outcome.ts';
 import { seed } from './seed.ts';
 

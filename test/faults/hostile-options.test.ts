@@ -82,7 +82,7 @@ describe('hostile options', () => {
   });
 
   test('5,000 host patterns: hosts, or a refusal', { timeout: 120_000 }, async () => {
-    const host = (name: string, group: string) => ({ name, groups: [group], reach: thisMachine, vars: null });
+    const host = (name: string, group: string) => ({ name, groups: [group], connection: thisMachine, vars: null });
     const hosts = [host('db-1', 'database'), host('rpc-1', 'rpc'), host('a'.repeat(63), 'rpc')];
     const piece = fc.constantFrom(
       '*',

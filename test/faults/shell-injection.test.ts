@@ -290,8 +290,8 @@ describe('shell injection', () => {
         for (const [at, changes] of rounds.entries()) {
           const inventory = await load(changes);
           if (!inventory) throw new Error('what was taken is not taken any more');
-          for (const { name, reach } of inventory.hosts) {
-            await unproblematic(resolveSshConfig(reach.address, reach));
+          for (const { name, connection } of inventory.hosts) {
+            await unproblematic(resolveSshConfig(connection.address, connection));
             // All that is particular to RPC servers is in three roles.
             if (at > 0 && name !== 'db-1') continue;
             for (const resource of await resourcesOf(inventory, name, at === 0 ? hostileFacts : facts)) {

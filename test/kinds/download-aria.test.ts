@@ -27,7 +27,7 @@ let server: Awaited<ReturnType<typeof startFaultyFileServer>>;
 let folder: string;
 let path: string;
 let part: string;
-let begun: ChildProcess[];
+let started: ChildProcess[];
 
 beforeAll(async () => {
   installMissing([
@@ -44,11 +44,11 @@ beforeEach(() => {
   mkdirSync(join(folder, 'data'));
   path = join(folder, 'data', 'archive');
   part = `${path}.part`;
-  begun = [];
+  started = [];
 });
 
 afterEach(() => {
-  for (const child of begun) killGroup(child);
+  for (const child of started) killGroup(child);
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -84,7 +84,7 @@ function begin(served: string, changes: Changes = {}): ChildProcess {
     env: { ...process.env, ...changes.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  begun.push(child);
+  started.push(child);
   return child;
 }
 

@@ -62,7 +62,7 @@ async function runOnce(of: readonly Resource[]) {
         name: 'one',
         groups: ['all-of-them'],
         vars: {},
-        reach: {
+        connection: {
           type: 'ssh',
           address: '127.0.0.1',
           port: sshd.port,

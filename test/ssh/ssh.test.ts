@@ -9,7 +9,7 @@ import { type Connection, ConnectionLost, connect, Unreachable } from '../../lib
 import { createReader } from '../../lib/engine/host/reader.ts';
 import { fingerprint, parseHostKey } from '../../lib/engine/host/ssh/known-hosts.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
-import type { Reach } from '../../lib/engine/inventory/inventory.ts';
+import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { exitCode } from '../../lib/engine/problem/problem.ts';
 import { Secret } from '../../lib/engine/secret/secret.ts';
 import { freePort, installSshd, type Sshd, startSshd } from './sshd.ts';
@@ -30,7 +30,7 @@ afterAll(async () => {
   await bastion?.stop();
 });
 
-const reach = (more: Partial<Reach> = {}): Reach => ({
+const reach = (more: Partial<ConnectionSettings> = {}): ConnectionSettings => ({
   type: 'ssh',
   address: '127.0.0.1',
   port: sshd.port,
@@ -43,13 +43,13 @@ const reach = (more: Partial<Reach> = {}): Reach => ({
   ...more,
 });
 
-async function open(more: Partial<Reach> = {}): Promise<Connection> {
+async function open(more: Partial<ConnectionSettings> = {}): Promise<Connection> {
   const connection = await connect('db-1', reach(more), { retries: 0 });
   opened.push(connection);
   return connection;
 }
 
-async function refusal(more: Partial<Reach>): Promise<Unreachable> {
+async function refusal(more: Partial<ConnectionSettings>): Promise<Unreachable> {
   const error: unknown = await open(more).then(
     () => new Error('it connected'),
     (failed: unknown) => failed,
@@ -60,7 +60,7 @@ async function refusal(more: Partial<Reach>): Promise<Unreachable> {
   return error as Unreachable;
 }
 
-function knownHosts(text: string): Partial<Reach> {
+function knownHosts(text: string): Partial<ConnectionSettings> {
   const file = join(sshd.directory, `known-${randomBytes(4).toString('hex')}`);
   writeFileSync(file, text);
   return { hostKeys: [], knownHostsFile: file };

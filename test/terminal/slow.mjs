@@ -22,7 +22,7 @@ function made(name, work) {
   return task(`${name} is made`, {
     check: async (host) => ((await host.stat(path)) ? ok : drift('missing')),
     apply: async (host) => {
-      await host.run`touch ${path}.begun`;
+      await host.run`touch ${path}.startedEarly`;
       await work(host);
       await host.run`touch ${path}`;
     },
@@ -43,7 +43,7 @@ await main(
     load: async () => ({
       name: 'ctrl-c-test',
       file: 'here.yaml',
-      hosts: [{ name: 'here', groups: ['all-of-them'], reach: thisMachine, vars: {} }],
+      hosts: [{ name: 'here', groups: ['all-of-them'], connection: thisMachine, vars: {} }],
     }),
     open: openSession,
     embedded: 'lab',

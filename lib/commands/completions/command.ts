@@ -30,7 +30,7 @@ const page: HelpPage = {
 };
 
 /** What the command is run with. */
-export interface CompletionsSurroundings {
+export interface CompletionsDependencies {
   /** Where the project is. */
   readonly root: string;
   say(text: string): void;
@@ -40,7 +40,7 @@ export interface CompletionsSurroundings {
 /** Runs the command. @param args what follows the script's name */
 export function completionsCommand(
   args: readonly string[],
-  { root, say, complain }: CompletionsSurroundings,
+  { root, say, complain }: CompletionsDependencies,
 ): ExitCode {
   try {
     const names = Object.keys(shells);

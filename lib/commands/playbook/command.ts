@@ -41,7 +41,7 @@ export interface OpenOptions {
 }
 
 /** What a playbook's command line is run with. */
-export interface Surroundings<V> {
+export interface Dependencies<V> {
   /** Reads and checks an inventory. @throws Problem, Problems */
   load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock' | 'connects'>): Promise<Inventory<V>>;
   open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
@@ -59,7 +59,7 @@ const print = (line: string) => void process.stdout.write(`${line}\n`);
  *
  * @param args what follows the script's name
  */
-export async function main<V>(playbook: Playbook<V>, args: readonly string[], around: Surroundings<V>): Promise<void> {
+export async function main<V>(playbook: Playbook<V>, args: readonly string[], around: Dependencies<V>): Promise<void> {
   outliveOutput();
   const verbose = args.includes('--verbose') || args.includes('-v');
   try {
@@ -70,7 +70,7 @@ export async function main<V>(playbook: Playbook<V>, args: readonly string[], ar
   }
 }
 
-async function perform<V>(playbook: Playbook<V>, args: readonly string[], around: Surroundings<V>): Promise<ExitCode> {
+async function perform<V>(playbook: Playbook<V>, args: readonly string[], around: Dependencies<V>): Promise<ExitCode> {
   const roleNames = [...new Set(playbook.plays.flatMap((play) => play.roles.map((role) => role.name)))];
   const said = parseOptions(args, roleNames);
   const plan = said.plan === undefined ? undefined : await loadPlan(said.plan);
@@ -83,7 +83,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
   if (options.step && !terminal)
     throw new Problem('--step asks before each change, and there is no terminal to ask on');
 
-  // Before anything is begun: what comes of a run must not be lost for want of a place.
+  // Before anything is started: what comes of a run must not be lost for want of a place.
   for (const file of [options.out, options.report]) if (file !== undefined) privateTarget(file);
   const { inventory, hosts } = await chooseHosts(
     options,
@@ -179,7 +179,7 @@ async function report(record: string, file: string): Promise<void> {
 }
 
 /** An unknown host is told before the embedded inventory is brought up, where that can be told without it. */
-async function chooseHosts<V>(options: Options, planned: readonly string[] | undefined, around: Surroundings<V>) {
+async function chooseHosts<V>(options: Options, planned: readonly string[] | undefined, around: Dependencies<V>) {
   const name = options.inventory ?? around.embedded;
   const over = options.set.map(variableOver);
   const unlock = unlockOnTerminal(options.identity);

@@ -5,7 +5,7 @@ import { printable } from '../../engine/text/printable.ts';
 
 /** One line for each host: name, groups, address. */
 export function hostLines(hosts: readonly InventoryHost<unknown>[]): string[] {
-  const rows = hosts.map(({ name, groups, reach }) => [name, groups.join(','), reach.address]);
+  const rows = hosts.map(({ name, groups, connection }) => [name, groups.join(','), connection.address]);
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>
     row

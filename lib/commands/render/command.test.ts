@@ -2,10 +2,10 @@ import { chmod, copyFile, readdir, readFile, stat, writeFile } from 'node:fs/pro
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
-import { generations } from '../../node/variables/generation.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
 import { filesOf, renderFiles } from '../../node/render/render-files.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
+import { generations } from '../../node/variables/generation.ts';
 import { renderCommand } from './command.ts';
 
 async function run(...args: string[]): Promise<{ code: number; said: string[]; complained: string[] }> {

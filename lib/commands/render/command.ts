@@ -13,7 +13,7 @@ import { suggest } from '../../engine/text/suggest.ts';
 import { type HostFile, renderingDiff } from './diff.ts';
 
 /** What the command is run with. */
-export interface RenderSurroundings<V> {
+export interface RenderDependencies<V> {
   /** @throws Problem, Problems */
   load(nameOrFile: string, options?: Pick<LoadOptions, 'over' | 'unlock'>): Promise<Inventory<V>>;
   /** Writes the files of some hosts and says which. @throws Problem, Problems */
@@ -67,12 +67,12 @@ const page: HelpPage = {
 };
 
 /** Runs the command. @param args what follows the script's name */
-export async function renderCommand<V>(args: readonly string[], bare: RenderSurroundings<V>): Promise<ExitCode> {
+export async function renderCommand<V>(args: readonly string[], bare: RenderDependencies<V>): Promise<ExitCode> {
   try {
     const { given } = parseCommandLine(args, renderOptions);
     // One for all inventories: a key with a passphrase is asked for once.
     const unlock = unlockOnTerminal(given.identity);
-    const around: RenderSurroundings<V> = {
+    const around: RenderDependencies<V> = {
       ...bare,
       load: (name, options) => bare.load(name, { unlock, ...options }),
       say: (line) => bare.say(redact(line)),
@@ -118,7 +118,7 @@ async function compare<V>(
   chosen: readonly InventoryHost<V>[],
   other: string,
   limited: boolean,
-  around: RenderSurroundings<V>,
+  around: RenderDependencies<V>,
   paint: Paint,
 ): Promise<ExitCode> {
   const isGeneration = around.generations.includes(other);
@@ -157,7 +157,7 @@ function namesOf<V>(one: Inventory<V>, other: Inventory<V>, generation: string |
 }
 
 /** The same inventory. What only its own generation has is no mistake in it, so what to do about it there is not said. */
-async function loadAs<V>(generation: string, file: string, around: RenderSurroundings<V>): Promise<Inventory<V>> {
+async function loadAs<V>(generation: string, file: string, around: RenderDependencies<V>): Promise<Inventory<V>> {
   try {
     return await around.load(file, { over: [{ values: { generation }, from: `--diff ${generation}` }] });
   } catch (error) {
@@ -177,7 +177,7 @@ async function loadAs<V>(generation: string, file: string, around: RenderSurroun
 }
 
 /** The name may have been meant for a generation. */
-async function loadOther<V>(other: string, around: RenderSurroundings<V>): Promise<Inventory<V>> {
+async function loadOther<V>(other: string, around: RenderDependencies<V>): Promise<Inventory<V>> {
   try {
     return await around.load(other);
   } catch (error) {

@@ -1,8 +1,8 @@
 import { outliveOutput } from '../../engine/command-line/closed-pipe.ts';
 import { paintFor } from '../../engine/output/colour.ts';
-import { generations } from '../../node/variables/generation.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
 import { filesOf, renderFiles } from '../../node/render/render-files.ts';
+import { generations } from '../../node/variables/generation.ts';
 import { renderCommand } from './command.ts';
 
 /** The command line of render, on this node's inventories and templates. */

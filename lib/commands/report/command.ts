@@ -11,7 +11,7 @@ import { writeReport } from '../../engine/report/write-report.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 
 /** What the command is run with. */
-export interface ReportSurroundings {
+export interface ReportDependencies {
   /** Where the records are. */
   readonly folder: string;
   say(line: string): void;
@@ -40,7 +40,7 @@ const page: HelpPage = {
 };
 
 /** Runs the command. @param args what follows the script's name */
-export function reportCommand(args: readonly string[], around: ReportSurroundings): ExitCode {
+export function reportCommand(args: readonly string[], around: ReportDependencies): ExitCode {
   try {
     const { given, record } = read(args);
     if (given.help) {
@@ -85,7 +85,7 @@ function commandLine(args: readonly string[]) {
   }
 }
 
-function list(inventory: string | undefined, { folder, say }: ReportSurroundings): void {
+function list(inventory: string | undefined, { folder, say }: ReportDependencies): void {
   const records = ofInventory(inventory, folder);
   if (records.length === 0) say(`no run is recorded in ${shown(folder)}`);
   const rows = records.map(({ path }) => rowOf(path));

@@ -10,7 +10,7 @@ import { lockFor, newLock, openOrBegin, store } from './store.ts';
 import {
   put,
   refuseUnknown,
-  type SecretsSurroundings,
+  type SecretsDependencies,
   sayWhatRefersElsewhere,
   type Task,
   type WantedPassword,
@@ -19,7 +19,7 @@ import {
 /** Runs the command. @param args what follows the script's name */
 export async function secretsCommandLine<P extends WantedPassword>(
   args: readonly string[],
-  around: SecretsSurroundings<P>,
+  around: SecretsDependencies<P>,
 ): Promise<ExitCode> {
   try {
     const options = parseSecretsOptions(args);

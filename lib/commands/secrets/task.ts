@@ -22,7 +22,7 @@ export interface WantedPassword {
 }
 
 /** What the command is run with. */
-export interface SecretsSurroundings<P extends WantedPassword> {
+export interface SecretsDependencies<P extends WantedPassword> {
   /** What an inventory needs, complete or not. @throws Problem, Problems */
   wanted(nameOrFile: string): Promise<{
     readonly name: string;
@@ -51,7 +51,7 @@ export interface Task<P extends WantedPassword> {
   readonly name: string;
   readonly passwords: readonly P[];
   readonly others: readonly string[];
-  readonly around: SecretsSurroundings<P>;
+  readonly around: SecretsDependencies<P>;
   readonly options: SecretsOptions;
   readonly file: string;
   readonly keys: Keys;

@@ -19,7 +19,7 @@ import { parseStatusOptions, type StatusOptions, statusHelp } from './options.ts
 import { openScreen } from './screen.ts';
 
 /** What the command is run with. */
-export interface StatusSurroundings<V> {
+export interface StatusDependencies<V> {
   /** @throws Problem, Problems */
   load(nameOrFile: string, options: Pick<LoadOptions, 'unlock' | 'connects'>): Promise<Inventory<V>>;
   /** A host to look at. @throws Problem, Problems */
@@ -39,7 +39,7 @@ const codes: Readonly<Record<Health, ExitCode>> = {
 };
 
 /** Runs the command. @param args what follows the script's name */
-export async function statusCommand<V>(args: readonly string[], around: StatusSurroundings<V>): Promise<ExitCode> {
+export async function statusCommand<V>(args: readonly string[], around: StatusDependencies<V>): Promise<ExitCode> {
   try {
     const options = parseStatusOptions(args);
     if (options.help) {
@@ -65,7 +65,7 @@ async function show<V>(
   inventory: Inventory<V>,
   chosen: readonly InventoryHost<V>[],
   becomePassword: Secret | undefined,
-  around: StatusSurroundings<V>,
+  around: StatusDependencies<V>,
 ): Promise<ExitCode> {
   const { signal: interrupt, release } = interruption();
   const limits = { staleAfter: options.staleAfter, mostBehind: options.mostBehind };
@@ -93,11 +93,11 @@ class Latest<V> {
   readonly #inventory: string;
   readonly #hosts: readonly WatchedHost[];
   readonly #options: StatusOptions;
-  readonly #around: StatusSurroundings<V>;
+  readonly #around: StatusDependencies<V>;
   readonly #seen = new Map<string, HostStatus>();
   readonly #slots: Slots;
 
-  constructor(inventory: string, hosts: readonly WatchedHost[], options: StatusOptions, around: StatusSurroundings<V>) {
+  constructor(inventory: string, hosts: readonly WatchedHost[], options: StatusOptions, around: StatusDependencies<V>) {
     this.#inventory = inventory;
     this.#hosts = hosts;
     this.#options = options;
@@ -161,7 +161,7 @@ async function watch<V>(
   latest: Latest<V>,
   options: StatusOptions,
   interrupt: AbortSignal,
-  { output }: StatusSurroundings<V>,
+  { output }: StatusDependencies<V>,
 ): Promise<void> {
   if (output.isTTY && !options.json) return watchOnScreen(latest, options, interrupt, output);
   while (!interrupt.aborted) {
@@ -178,7 +178,7 @@ async function watchOnScreen<V>(
   latest: Latest<V>,
   options: StatusOptions,
   interrupt: AbortSignal,
-  output: StatusSurroundings<V>['output'],
+  output: StatusDependencies<V>['output'],
 ): Promise<void> {
   const looking = latest.lookUntil(interrupt);
   const screen = openScreen(output);

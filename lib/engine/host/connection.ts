@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Reach } from '../inventory/inventory.ts';
+import type { ConnectionSettings } from '../inventory/inventory.ts';
 import { Secret } from '../secret/secret.ts';
 import { didNotStart } from './failures.ts';
 import { resolveSshConfig } from './ssh/ssh-config.ts';
@@ -49,13 +49,17 @@ export interface Connection {
  * @param name what the inventory calls it
  * @throws Unreachable
  */
-export async function connect(name: string, reach: Reach, options: ConnectOptions = {}): Promise<Connection> {
+export async function connect(
+  name: string,
+  connection: ConnectionSettings,
+  options: ConnectOptions = {},
+): Promise<Connection> {
   const { transport, user } =
-    reach.type === 'local'
+    connection.type === 'local'
       ? await import('./transport/local.ts').then(({ openLocal }) => openLocal(name))
-      : await connectBySsh(name, reach, options);
+      : await connectBySsh(name, connection, options);
   try {
-    const become = await findBecome(name, transport, user, reach.becomePassword);
+    const become = await findBecome(name, transport, user, connection.becomePassword);
     return connectionOver(name, transport, become);
   } catch (error) {
     await transport.close();
@@ -64,9 +68,12 @@ export async function connect(name: string, reach: Reach, options: ConnectOption
 }
 
 /** The SSH library is loaded only where it is used, and while ssh says what its configuration has. */
-async function connectBySsh(name: string, reach: Reach, options: ConnectOptions) {
-  const [config, { openSsh }] = await Promise.all([resolveSshConfig(reach.address, reach), import('./ssh/ssh.ts')]);
-  return openSsh(name, reach, config, options);
+async function connectBySsh(name: string, connection: ConnectionSettings, options: ConnectOptions) {
+  const [config, { openSsh }] = await Promise.all([
+    resolveSshConfig(connection.address, connection),
+    import('./ssh/ssh.ts'),
+  ]);
+  return openSsh(name, connection, config, options);
 }
 
 /** Turns scripts into command lines for a transport, and its output back. */

@@ -1,7 +1,7 @@
 import type { Secret } from '../secret/secret.ts';
 
 /** How to reach a host. What is left out, the operator's ssh_config says (`ssh -G`). */
-export interface Reach {
+export interface ConnectionSettings {
   readonly type: 'ssh' | 'local';
   readonly address: string;
   readonly port: number | undefined;
@@ -20,7 +20,7 @@ export interface Reach {
 export interface InventoryHost<V> {
   readonly name: string;
   readonly groups: readonly string[];
-  readonly reach: Reach;
+  readonly connection: ConnectionSettings;
   readonly vars: V;
 }
 

@@ -1,7 +1,7 @@
 import { type Stats, statSync } from 'node:fs';
 import { Problem } from '../problem/problem.ts';
+import { type Located, valueAt } from './located.ts';
 import { hintForLab, pathFrom, shown } from './paths.ts';
-import { type Placed, valueAt } from './placed.ts';
 
 const without = {
   identity_file:
@@ -17,7 +17,7 @@ const without = {
  * @param ssh its defaults for all hosts
  * @param hosts what stands under each host's name
  */
-export function missingKeyFiles(file: string, ssh: Placed | undefined, hosts: readonly Placed[]): Problem[] {
+export function missingKeyFiles(file: string, ssh: Located | undefined, hosts: readonly Located[]): Problem[] {
   const remote = hosts.filter((host) => textAt(host, 'connection') !== 'local');
   return remote.flatMap((host) =>
     (['identity_file', 'known_hosts'] as const).flatMap((key) => {
@@ -45,7 +45,7 @@ function whyNoFile(path: string): string | undefined {
   return found.isDirectory() ? 'is a folder' : undefined;
 }
 
-function textAt(placed: Placed | undefined, key: string): string | undefined {
-  const value = valueAt(placed, [key]);
+function textAt(located: Located | undefined, key: string): string | undefined {
+  const value = valueAt(located, [key]);
   return value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
 }

@@ -66,7 +66,7 @@ describe('a good inventory', () => {
     expect(byPath.hosts.map(({ name }) => name)).toEqual(['db-1', '9', '1']);
     expect(byPath.hosts[0]).toMatchObject({
       groups: ['database'],
-      reach: { type: 'ssh', address: '10.0.0.1', port: undefined, user: undefined, hostKeys: [], jump: [] },
+      connection: { type: 'ssh', address: '10.0.0.1', port: undefined, user: undefined, hostKeys: [], jump: [] },
       vars: { network: { kind: 'test', chain_id: 7 }, loud: false },
     });
   });
@@ -113,9 +113,14 @@ groups:
 ${good.replace('{ address: 10.0.0.2 }', '{ address: "fd00::2", user: op, port: 22, jump: [c, d], host_key: ssh-ed25519 AAAA, connection: local }')}`,
     });
     const [db, rpc] = (await loadInventory(join(here, 'a.yaml'), schema)).hosts;
-    expect(db?.reach).toMatchObject({ user: 'root', port: 2222, identityFile: join(here, 'keys/id'), jump: ['a@b:1'] });
-    expect(db?.reach.knownHostsFile).toMatch(/^\/.*[^~]\/hosts$/);
-    expect(rpc?.reach).toMatchObject({
+    expect(db?.connection).toMatchObject({
+      user: 'root',
+      port: 2222,
+      identityFile: join(here, 'keys/id'),
+      jump: ['a@b:1'],
+    });
+    expect(db?.connection.knownHostsFile).toMatch(/^\/.*[^~]\/hosts$/);
+    expect(rpc?.connection).toMatchObject({
       type: 'local',
       address: 'fd00::2',
       user: 'op',
@@ -132,7 +137,7 @@ ${good.replace('{ address: 10.0.0.2 }', '{ address: "fd00::2", user: op, port: 2
       .replace('{ address: 10.0.0.2 }', '{ <<: *h, address: 10.0.0.2 }');
     const here = await write({ 'a.yaml': anchored });
     const { hosts } = await loadInventory(join(here, 'a.yaml'), schema);
-    expect(hosts.map(({ reach }) => [reach.address, reach.user])).toEqual([
+    expect(hosts.map(({ connection }) => [connection.address, connection.user])).toEqual([
       ['10.0.0.1', 'op'],
       ['10.0.0.2', 'op'],
     ]);
@@ -146,7 +151,7 @@ ${good.replace('{ address: 10.0.0.2 }', '{ address: "fd00::2", user: op, port: 2
     );
     await chmod(join(here, 'pw'), 0o600);
     const { hosts } = await loadInventory(join(here, 'a.yaml'), schema);
-    expect(hosts[0]?.reach.becomePassword?.reveal()).toBe('p w');
+    expect(hosts[0]?.connection.becomePassword?.reveal()).toBe('p w');
   });
 });
 

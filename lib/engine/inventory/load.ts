@@ -10,19 +10,19 @@ import { type Unlock, unlocker } from '../secret/unlock.ts';
 import { didYouMean } from '../text/suggest.ts';
 import type { Inventory, InventoryHost } from './inventory.ts';
 import { missingKeyFiles } from './key-files.ts';
-import { hintForLab, pathFrom, shown } from './paths.ts';
 import {
   keyPlace,
+  type Located,
+  type LocatedMap,
   merge,
   type Path,
-  type Placed,
-  type PlacedMap,
   place,
   plain,
   scalars,
   valueAt,
   valuePlace,
-} from './placed.ts';
+} from './located.ts';
+import { hintForLab, pathFrom, shown } from './paths.ts';
 import { findPlaceholders } from './placeholders.ts';
 import { inventorySchema } from './schema/schema.ts';
 import { problemsOf } from './schema/schema-words.ts';
@@ -97,14 +97,14 @@ export async function loadInventory<S extends z.ZodType>(
   const hosts = hostsOf(top, problems);
   problems.push(...duplicates(hosts));
   if (options.connects) {
-    const placed = hosts.map((host) => host.placed);
-    problems.push(...missingKeyFiles(file, valueAt(top, ['ssh']), placed));
+    const located = hosts.map((host) => host.located);
+    problems.push(...missingKeyFiles(file, valueAt(top, ['ssh']), located));
   }
 
   const over = (options.over ?? [])
     .map(({ values, from }) => place(values, { file: from }))
-    .reduce<Placed | undefined>(merge, undefined);
-  const all = hosts.map((host) => ({ ...host, vars: merge(varsOf(baseVars, host.placed), over) ?? baseVars }));
+    .reduce<Located | undefined>(merge, undefined);
+  const all = hosts.map((host) => ({ ...host, vars: merge(varsOf(baseVars, host.located), over) ?? baseVars }));
   const sets = all.length > 0 ? all.map(({ vars }) => vars) : [baseVars];
   const size = [...scalars(baseVars)].length;
   if (size * sets.length > mostValues) {
@@ -131,12 +131,18 @@ export async function loadInventory<S extends z.ZodType>(
 
   const raw = parsed.data as Raw;
   const reached = await Promise.allSettled(
-    all.map(async ({ name, group, placed }, i): Promise<InventoryHost<z.output<S>>> => {
+    all.map(async ({ name, group, located }, i): Promise<InventoryHost<z.output<S>>> => {
       const rawHost = raw.groups[group]?.[name] as RawHost;
       return {
         name,
         groups: [group],
-        reach: await reachOf(rawHost, raw.ssh, { file, placed, ssh: valueAt(top, ['ssh']), name, readSecret: readOwn }),
+        connection: await connectionSettingsOf(rawHost, raw.ssh, {
+          file,
+          located,
+          ssh: valueAt(top, ['ssh']),
+          name,
+          readSecret: readOwn,
+        }),
         vars: values[i] as z.output<S>,
       };
     }),
@@ -147,7 +153,7 @@ export async function loadInventory<S extends z.ZodType>(
   );
 
   const varsByHost = new Map(all.map(({ name, vars }) => [name, vars]));
-  const placedByHost = new Map(all.map(({ name, placed }) => [name, placed]));
+  const placedByHost = new Map(all.map(({ name, located }) => [name, located]));
   return {
     name: nameOf(file),
     file,
@@ -164,9 +170,9 @@ export async function loadInventory<S extends z.ZodType>(
 export interface InventoryOutline {
   readonly name: string;
   readonly file: string;
-  readonly ssh: Placed | undefined;
+  readonly ssh: Located | undefined;
   /** Variables of all hosts. */
-  readonly vars: Placed;
+  readonly vars: Located;
   readonly hosts: readonly OutlinedHost[];
 }
 
@@ -174,9 +180,9 @@ export interface OutlinedHost {
   readonly name: string;
   readonly group: string;
   /** What stands under its name: how it is reached. */
-  readonly own: Placed;
+  readonly own: Located;
   /** Its variables, merged. */
-  readonly vars: Placed;
+  readonly vars: Located;
 }
 
 /**
@@ -197,11 +203,11 @@ export async function outlineInventory(
     file,
     ssh: valueAt(top, ['ssh']),
     vars,
-    hosts: hostsOf(top, []).map(({ name, group, placed }) => ({
+    hosts: hostsOf(top, []).map(({ name, group, located }) => ({
       name,
       group,
-      own: placed,
-      vars: varsOf(vars, placed),
+      own: located,
+      vars: varsOf(vars, located),
     })),
   };
 }
@@ -227,7 +233,7 @@ async function find(nameOrFile: string, folder: string): Promise<string> {
   });
 }
 
-async function read(file: string, from?: Place): Promise<PlacedMap> {
+async function read(file: string, from?: Place): Promise<LocatedMap> {
   try {
     return await readYamlFile(file);
   } catch (error) {
@@ -244,10 +250,10 @@ async function read(file: string, from?: Place): Promise<PlacedMap> {
 }
 
 /** Everything but the variables: they are looked through once for each host, merged. */
-function reachPart(top: PlacedMap): PlacedMap {
-  const withoutVars = (map: Placed): Placed =>
+function reachPart(top: LocatedMap): LocatedMap {
+  const withoutVars = (map: Located): Located =>
     map.kind === 'map' ? { ...map, entries: new Map([...map.entries].filter(([key]) => key !== 'vars')) } : map;
-  const entries = new Map(withoutVars(top).kind === 'map' ? (withoutVars(top) as PlacedMap).entries : []);
+  const entries = new Map(withoutVars(top).kind === 'map' ? (withoutVars(top) as LocatedMap).entries : []);
   const groups = entries.get('groups');
   if (groups?.value.kind === 'map') {
     const inner = [...groups.value.entries].map(([name, group]): [string, typeof group] => {
@@ -264,10 +270,10 @@ function reachPart(top: PlacedMap): PlacedMap {
 }
 
 /** The files of variables in order, then `vars` over them. */
-async function variables(top: PlacedMap, file: string, problems: Problem[]): Promise<Placed> {
+async function variables(top: LocatedMap, file: string, problems: Problem[]): Promise<Located> {
   const named = valueAt(top, ['vars_files']);
   const names = named?.kind === 'list' ? named.items : [];
-  let merged: Placed | undefined;
+  let merged: Located | undefined;
   for (const item of names) {
     if (item.kind !== 'scalar' || typeof item.value !== 'string' || item.value === '') continue;
     try {
@@ -282,7 +288,7 @@ async function variables(top: PlacedMap, file: string, problems: Problem[]): Pro
 }
 
 /** Where a file of variables could not be read, what it would have said is not missing. */
-function present(issues: readonly z.core.$ZodIssue[], vars: Placed): z.core.$ZodIssue[] {
+function present(issues: readonly z.core.$ZodIssue[], vars: Located): z.core.$ZodIssue[] {
   return issues.filter(({ path }) => valueAt(vars, path) !== undefined);
 }
 
@@ -290,11 +296,11 @@ interface FoundHost {
   readonly name: string;
   readonly group: string;
   readonly keyAt: Place;
-  readonly placed: PlacedMap;
+  readonly located: LocatedMap;
 }
 
 /** Hosts in the order of the file; JavaScript objects would put numbers first. */
-function hostsOf(top: PlacedMap, problems: Problem[]): FoundHost[] {
+function hostsOf(top: LocatedMap, problems: Problem[]): FoundHost[] {
   const groups = valueAt(top, ['groups']);
   if (groups?.kind !== 'map') return [];
   const hosts: FoundHost[] = [];
@@ -319,7 +325,7 @@ function hostsOf(top: PlacedMap, problems: Problem[]): FoundHost[] {
           }),
         );
       } else if (entry.value.kind === 'map') {
-        const host = { name, group, keyAt: entry.keyAt, placed: entry.value };
+        const host = { name, group, keyAt: entry.keyAt, located: entry.value };
         hosts.push(host);
         byName.set(name, host);
       }
@@ -330,9 +336,9 @@ function hostsOf(top: PlacedMap, problems: Problem[]): FoundHost[] {
 
 function duplicates(hosts: readonly FoundHost[]): Problem[] {
   const seen = new Map<string, string>();
-  return hosts.flatMap(({ name, placed }) => {
-    const address = valueAt(placed, ['address']);
-    const port = valueAt(placed, ['port']);
+  return hosts.flatMap(({ name, located }) => {
+    const address = valueAt(located, ['address']);
+    const port = valueAt(located, ['port']);
     if (address?.kind !== 'scalar' || typeof address.value !== 'string' || address.value.includes('<FILL')) return [];
     const key = `${address.value.toLowerCase()} port ${port?.kind === 'scalar' ? port.value : 22}`;
     const first = seen.get(key);
@@ -350,26 +356,30 @@ function duplicates(hosts: readonly FoundHost[]): Problem[] {
 }
 
 /** Variables of one host: all hosts' with its own over them, and its `region`. */
-function varsOf(base: Placed, host: PlacedMap): Placed {
+function varsOf(base: Located, host: LocatedMap): Located {
   const region = host.entries.get('region');
-  const short: Placed | undefined = region && { kind: 'map', at: host.at, entries: new Map([['region', region]]) };
+  const short: Located | undefined = region && { kind: 'map', at: host.at, entries: new Map([['region', region]]) };
   const own = valueAt(host, ['vars']);
   const over = merge(short, own?.kind === 'map' ? own : undefined);
   const merged = merge(base, over) ?? base;
   return merged.kind === 'map' ? { ...merged, at: base.at } : base;
 }
 
-interface ReachSource {
+interface ConnectionSource {
   readonly file: string;
   readonly name: string;
-  readonly placed: PlacedMap;
-  readonly ssh: Placed | undefined;
+  readonly located: LocatedMap;
+  readonly ssh: Located | undefined;
   readonly readSecret: LoadedInventory<unknown>['readSecret'];
 }
 
-async function reachOf(host: RawHost, ssh: Raw['ssh'], source: ReachSource): Promise<InventoryHost<unknown>['reach']> {
+async function connectionSettingsOf(
+  host: RawHost,
+  ssh: Raw['ssh'],
+  source: ConnectionSource,
+): Promise<InventoryHost<unknown>['connection']> {
   const become = host.become_password ?? ssh?.become_password;
-  const placed = host.become_password === undefined ? source.ssh : source.placed;
+  const located = host.become_password === undefined ? source.ssh : source.located;
   return {
     type: host.connection ?? 'ssh',
     address: host.address,
@@ -380,11 +390,11 @@ async function reachOf(host: RawHost, ssh: Raw['ssh'], source: ReachSource): Pro
     knownHostsFile: pathFrom(source.file, host.known_hosts ?? ssh?.known_hosts),
     jump: several(host.jump ?? ssh?.jump),
     becomePassword:
-      become === undefined || placed === undefined
+      become === undefined || located === undefined
         ? undefined
         : await source.readSecret(become, {
             name: 'become_password',
-            where: valuePlace(placed, ['become_password']),
+            where: valuePlace(located, ['become_password']),
           }),
   };
 }

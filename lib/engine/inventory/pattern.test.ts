@@ -6,7 +6,7 @@ import { thisMachine } from './testing/this-machine.ts';
 const host = (name: string, group: string): InventoryHost<null> => ({
   name,
   groups: [group],
-  reach: thisMachine,
+  connection: thisMachine,
   vars: null,
 });
 const hosts = [

@@ -1,5 +1,5 @@
 import { Problem } from '../problem/problem.ts';
-import { type Path, type Placed, scalars } from './placed.ts';
+import { type Located, type Path, scalars } from './located.ts';
 
 /** A value that an inventory leaves open: `'<FILL: what belongs here>'`, alone or within a longer value. */
 const open = /<FILL:?\s*([^>]*)>?/;
@@ -15,9 +15,9 @@ export interface Placeholder {
  *
  * @param label how a path is called in the problem: `network.l1_rpc_url`
  */
-export function findPlaceholders(placed: Placed, label: (path: Path) => string): Placeholder[] {
+export function findPlaceholders(located: Located, label: (path: Path) => string): Placeholder[] {
   const found: Placeholder[] = [];
-  for (const { path, scalar } of scalars(placed)) {
+  for (const { path, scalar } of scalars(located)) {
     const what = typeof scalar.value === 'string' ? open.exec(scalar.value) : null;
     if (!what) continue;
     found.push({

@@ -3,7 +3,7 @@ import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node } from 
 import { deepest, NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
 import { telling, yamlFault } from '../file/yaml-fault.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
-import type { Placed, PlacedEntry, PlacedMap } from './placed.ts';
+import type { Located, LocatedEntry, LocatedMap } from './located.ts';
 
 const tooDeep = 'this is nested too deeply or repeats itself through its anchors';
 const most = 50_000;
@@ -17,7 +17,7 @@ const largest = 256 * 1024;
  * @throws Problem, Problems with the first syntax error, all tags, or all duplicate keys, each with its place
  * @throws what the file system throws where the file cannot be read
  */
-export async function readYamlFile(file: string): Promise<PlacedMap> {
+export async function readYamlFile(file: string): Promise<LocatedMap> {
   const found = await stat(file);
   const start = { file, line: 1, column: 1 };
   // A device or a pipe may have no end.
@@ -42,7 +42,7 @@ function firstDifference(a: Buffer, b: Buffer): number {
 }
 
 /** As readYamlFile, of a text that has been read. A byte order mark at its start is skipped. */
-export function parseYaml(text: string, file: string): PlacedMap {
+export function parseYaml(text: string, file: string): LocatedMap {
   const lines = new LineCounter();
   const place = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
@@ -88,7 +88,7 @@ export function parseYaml(text: string, file: string): PlacedMap {
     if (node.anchor && !met.has(node)) anchors.set(node.anchor, node);
     met.add(node);
   };
-  const convert = (node: unknown, at: Place, depth: number): Placed => {
+  const convert = (node: unknown, at: Place, depth: number): Located => {
     if (!isNode(node)) return { kind: 'scalar', at, value: null };
     const here = node.range ? place(node.range[0]) : at;
     if (++count > most || depth > deepest) throw new Problem(tooDeep, { where: here });
@@ -116,8 +116,8 @@ export function parseYaml(text: string, file: string): PlacedMap {
     pairs: readonly { key: unknown; value: unknown }[],
     at: Place,
     depth: number,
-  ): Map<string, PlacedEntry> => {
-    const entries = new Map<string, PlacedEntry>();
+  ): Map<string, LocatedEntry> => {
+    const entries = new Map<string, LocatedEntry>();
     const own = new Set<string>();
     for (const { key, value } of pairs) {
       const keyAt = isNode(key) && key.range ? place(key.range[0]) : at;
@@ -140,7 +140,7 @@ export function parseYaml(text: string, file: string): PlacedMap {
     }
     return entries;
   };
-  const merged = (value: unknown, at: Place, depth: number): [string, PlacedEntry][] => {
+  const merged = (value: unknown, at: Place, depth: number): [string, LocatedEntry][] => {
     const source = convert(value, at, depth + 1);
     const maps = source.kind === 'list' ? source.items : [source];
     return maps.flatMap((map) => {
@@ -153,10 +153,10 @@ export function parseYaml(text: string, file: string): PlacedMap {
       return [...map.entries];
     });
   };
-  const placed = convert(top as Node, place(0), 0);
+  const located = convert(top as Node, place(0), 0);
   if (duplicates.length > 0) throw new Problems(duplicates);
-  if (placed.kind !== 'map') throw empty;
-  return placed;
+  if (located.kind !== 'map') throw empty;
+  return located;
 }
 
 /** @throws Problem where it is nested too deeply */

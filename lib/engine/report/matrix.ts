@@ -89,7 +89,7 @@ export function matrixOf(
   for (const event of events) {
     if (event.type === 'resource-started') {
       const { step, cells } = rows.of(event);
-      cells.set(event.host, { ...begun, at: event.time });
+      cells.set(event.host, { ...started, at: event.time });
       rows.seen(event.host, step);
     } else if (event.type === 'progress') {
       const cell = rows.of(event).cells.get(event.host);
@@ -128,7 +128,7 @@ export function matrixOf(
   };
 }
 
-const begun: Cell = {
+const started: Cell = {
   sign: cellSign.underWay,
   at: 0,
   seconds: 0,
@@ -178,7 +178,7 @@ function markUnreached(events: readonly RecordedEvent[], rows: readonly RowOfCel
     const last = rows.findLastIndex(({ step, cells }) => step.play === event.play && cells.has(event.host));
     for (const { step, cells } of rows.slice(last + 1)) {
       if (step.play !== event.play || cells.has(event.host)) continue;
-      cells.set(event.host, { ...begun, sign: cellSign.notReached });
+      cells.set(event.host, { ...started, sign: cellSign.notReached });
     }
   }
 }

@@ -46,7 +46,7 @@ export function timelineOf(
 
   return new Map(
     hosts.map((host) => {
-      const stretches: Stretch[] = [...reachOf(host, events, start)];
+      const stretches: Stretch[] = [...connectionSettingsOf(host, events, start)];
       const look = looks.get(host);
       if (look) stretches.push(look);
       let free = look?.to ?? start;
@@ -92,7 +92,7 @@ function ownPlays(host: string, plays: readonly Going[]): { from: number; to: nu
   });
 }
 
-function reachOf(host: string, events: readonly RecordedEvent[], start: number): Stretch[] {
+function connectionSettingsOf(host: string, events: readonly RecordedEvent[], start: number): Stretch[] {
   for (const event of events) {
     if (event.type === 'host-connected' && event.host === host) {
       const from = Math.max(start, event.time - event.seconds * 1000);

@@ -14,6 +14,6 @@ export function changesOfFile(path: string): (differences: readonly Difference[]
 }
 
 /** What a look at a container's program shows is not the same after the container has changed. */
-export function lookedAtAgain(resource: Resource, container: string): Resource {
+export function checkedAgainAfter(resource: Resource, container: string): Resource {
   return { ...resource, follows: [{ what: containerChange(container), effect: 'is looked at again', certain: true }] };
 }

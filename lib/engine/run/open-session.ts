@@ -24,7 +24,7 @@ export async function openSession<V>(
   host: InventoryHost<V>,
   { becomePassword, interrupt, timeout }: OpenSessionOptions,
 ): Promise<Session> {
-  const reach = becomePassword ? { ...host.reach, becomePassword } : host.reach;
+  const reach = becomePassword ? { ...host.connection, becomePassword } : host.connection;
   const connection = await connect(host.name, reach, { signal: interrupt, timeout });
   try {
     const reader = createReader(connection, host.name);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Facts } from '../host/facts/facts.ts';
 import type { Reader, Writer } from '../host/host.ts';
-import { changesOfFile, containerChange, fileChange, lookedAtAgain } from '../resource/change.ts';
+import { changesOfFile, checkedAgainAfter, containerChange, fileChange } from '../resource/change.ts';
 import { sha256Of } from '../resource/file/content.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { Secret } from '../secret/secret.ts';
@@ -53,7 +53,7 @@ const container = resource('container', ok, {
   changes: () => [containerChange('node')],
   follows: [{ what: fileChange('/c'), effect: 'is restarted', certain: true }],
 });
-const listens = lookedAtAgain(
+const listens = checkedAgainAfter(
   expectation('node listens', async () => ok),
   'node',
 );

@@ -27,7 +27,7 @@ function inventoryOf(groups: Record<string, readonly string[]>): Inventory<objec
       (name): InventoryHost<object> => ({
         name,
         groups: [group],
-        reach: thisMachine,
+        connection: thisMachine,
         vars: {},
       }),
     ),

@@ -12,7 +12,7 @@ import { allowedBy, loadPlan, makePlan, refuseStale, savePlan } from './saved-pl
 const inventoryOf = (password = 'correct-horse-battery', port = 80): Inventory<unknown> => ({
   name: 'test',
   file: 'test.yaml',
-  hosts: [{ name: 'h', groups: ['g'], reach: thisMachine, vars: { port, password: new Secret(password) } }],
+  hosts: [{ name: 'h', groups: ['g'], connection: thisMachine, vars: { port, password: new Secret(password) } }],
 });
 const task = (resource: string, more: Partial<Planned> = {}): Planned => ({
   step: { host: 'h', play: 'p', role: 'r', resource },

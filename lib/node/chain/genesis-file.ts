@@ -3,9 +3,9 @@ import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { changesOfFile } from '../../engine/resource/change.ts';
 import { withoutQuery } from '../../engine/resource/network/web-address.ts';
 import { type Difference, drift, ok, type Resource } from '../../engine/resource/resource.ts';
+import { genesisPath } from '../render/render.ts';
 import { generationOf } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
-import { genesisPath } from '../render/render.ts';
 import { genesisFaults } from './genesis.ts';
 
 const attributes = { mode: 0o644, owner: 'root', group: 'root' } as const;

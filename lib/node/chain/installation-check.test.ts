@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drift } from '../../engine/resource/resource.ts';
-import { runningContainer, toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { blockGrows, givesBlockNumber } from './installation-check.ts';
 
 const url = 'http://localhost:8123';
@@ -8,7 +8,7 @@ const twice = { attempts: 2, pause_seconds: 0 };
 
 /** A host on which json-rpc runs, and answers so; by its clock it is 1000. */
 const answering = (result: unknown) =>
-  toldHost(
+  fakeHost(
     [
       [/curl/, JSON.stringify({ jsonrpc: '2.0', id: 1, result })],
       [/^date/, '1000\n'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runningContainer, toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { isInNetworkOf, noForeignSynchronizer } from './single-sync.ts';
 
 const container = {
@@ -21,7 +21,7 @@ test('without a container nothing is in its network', () => {
 });
 
 test('a stranger at the state database is named, with what to do', async () => {
-  const host = toldHost([[/^getent/, '']], {
+  const host = fakeHost([[/^getent/, '']], {
     container: async () => ({ ...runningContainer, ...container }),
     sql: async () => ({ ok: true, rows: [['203.0.113.4'], ['10.0.0.1'], ['172.18.0.5']] }),
   });

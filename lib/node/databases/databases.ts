@@ -1,5 +1,5 @@
 import type { SqlTarget } from '../../engine/host/host.ts';
-import { lookedAtAgain } from '../../engine/resource/change.ts';
+import { checkedAgainAfter } from '../../engine/resource/change.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { eventually } from '../../engine/resource/job/eventually.ts';
 import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
@@ -26,7 +26,7 @@ export function proverDatabase({ credentials }: Variables): SqlTarget {
  * socket alone and is about to stop, so the socket proves nothing.
  */
 export function acceptsConnections(container: 'state-db' | 'pool-db'): Resource {
-  return lookedAtAgain(
+  return checkedAgainAfter(
     eventually(
       `${container} accepts connections`,
       async (host) => {

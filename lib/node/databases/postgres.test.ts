@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drift } from '../../engine/resource/resource.ts';
-import { toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { postgresIndex, psqlCommand, sqlIdentifier, sqlLiteral } from './postgres.ts';
 
 test('a value stays inside its quotes', () => {
@@ -23,7 +23,7 @@ test('an index of that name on other columns is left alone, and told', async () 
     columns: ['block_num'],
   });
   const found = 'CREATE INDEX by_number ON state.l2block USING hash (hash)';
-  const host = toldHost([], { sql: async () => ({ ok: true, rows: [['t', found, 't']] }) });
+  const host = fakeHost([], { sql: async () => ({ ok: true, rows: [['t', found, 't']] }) });
   expect(await index.check(host)).toEqual(
     drift([{ what: 'index', was: found, wanted: 'ON state.l2block USING btree (block_num)' }]),
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runningContainer, toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import type { Credentials } from '../variables/variables.ts';
 import { proverDatabaseIsThere } from './prover-database.ts';
 
@@ -11,7 +11,7 @@ test.each([
   [[null, 't'], 'database prover_db is absent: the data directory was not made with the init script'],
   [['postgres', 't'], 'it belongs to postgres'],
 ])('what the init script should have made, and did not: %j', async (row, words) => {
-  const host = toldHost([], { container: async () => runningContainer, sql: async () => ({ ok: true, rows: [row] }) });
+  const host = fakeHost([], { container: async () => runningContainer, sql: async () => ({ ok: true, rows: [row] }) });
   await expect(check.apply(host)).rejects.toMatchObject({
     message: `prover database prover_db belongs to prover_user: ${words}`,
     hint: 'run the init script by hand, docker exec state-db psql -U state_user -d state_db -f /docker-entrypoint-initdb.d/init_prover_db.sql, or start from an empty data directory',

@@ -1,5 +1,5 @@
 import { type InventoryOutline, type OutlinedHost, outlineInventory } from '../../engine/inventory/load.ts';
-import { type Path, type Placed, valueAt } from '../../engine/inventory/placed.ts';
+import { type Located, type Path, valueAt } from '../../engine/inventory/located.ts';
 import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
 import type { Place } from '../../engine/problem/problem.ts';
 import { stores } from './inventory.ts';
@@ -20,7 +20,7 @@ export interface DatabasePassword {
 export interface DatabaseRole {
   readonly host: string;
   /** How a shell reaches the host: `ssh -t deploy@10.0.0.11`; empty for this machine. */
-  readonly reach: string;
+  readonly connection: string;
   /** Whether docker needs sudo there; undefined where only the operator's ssh_config knows. */
   readonly sudo: boolean | undefined;
   readonly container: string;
@@ -62,24 +62,24 @@ export async function inventorySecrets(
 function passwordsOf(store: (typeof stores)[number], outline: InventoryOutline): DatabasePassword[] {
   const path = ['credentials', store, 'password'];
   const hosts = outline.hosts.length > 0 ? outline.hosts : [undefined];
-  const found = hosts.map((host) => ({ host, placed: valueAt(host?.vars ?? outline.vars, path) }));
-  const names = new Set(found.flatMap(({ placed }) => secretName(text(placed)) ?? []));
+  const found = hosts.map((host) => ({ host, located: valueAt(host?.vars ?? outline.vars, path) }));
+  const names = new Set(found.flatMap(({ located }) => secretName(text(located)) ?? []));
   if (names.size === 0) names.add(`${store}_db_password`);
 
   const elsewhere = new Map<string, { where: Place; reference: string }>();
-  for (const { placed } of found) {
-    const reference = text(placed);
-    if (placed === undefined || reference === undefined || secretName(reference) !== undefined) continue;
-    elsewhere.set(JSON.stringify(placed.at), { where: placed.at, reference });
+  for (const { located } of found) {
+    const reference = text(located);
+    if (located === undefined || reference === undefined || secretName(reference) !== undefined) continue;
+    elsewhere.set(JSON.stringify(located.at), { where: located.at, reference });
   }
   return [...names].map((name, i) => ({
     name,
     path: path.join('.'),
     // Of several names nobody can say which is meant; the first is as good as any.
     elsewhere: i === 0 ? [...elsewhere.values()] : [],
-    roles: found.flatMap(({ host, placed }) => {
+    roles: found.flatMap(({ host, located }) => {
       const isHere = store === 'pool' || host?.group === 'database';
-      return host && isHere && secretName(text(placed)) === name ? [roleOf(store, host, outline)] : [];
+      return host && isHere && secretName(text(located)) === name ? [roleOf(store, host, outline)] : [];
     }),
   }));
 }
@@ -99,7 +99,7 @@ function roleOf(store: (typeof stores)[number], host: OutlinedHost, { ssh }: Inv
   ];
   return {
     host: host.name,
-    reach: isLocal ? '' : words.join(' '),
+    connection: isLocal ? '' : words.join(' '),
     sudo: user === undefined ? (isLocal ? false : undefined) : user !== 'root',
     container: `${server}-db`,
     superuser: said(['credentials', server, 'user']),
@@ -114,16 +114,16 @@ function secretName(reference: string | undefined): string | undefined {
   return /^secret:(.+)$/.exec(reference)?.[1];
 }
 
-function at(placed: Placed | undefined, path: Path): string | undefined {
-  return text(valueAt(placed, path));
+function at(located: Located | undefined, path: Path): string | undefined {
+  return text(valueAt(located, path));
 }
 
-function text(placed: Placed | undefined): string | undefined {
-  return placed?.kind === 'scalar' && placed.value !== null ? String(placed.value) : undefined;
+function text(located: Located | undefined): string | undefined {
+  return located?.kind === 'scalar' && located.value !== null ? String(located.value) : undefined;
 }
 
-function several(placed: Placed | undefined, key: string): string | undefined {
-  const value = valueAt(placed, [key]);
+function several(located: Located | undefined, key: string): string | undefined {
+  const value = valueAt(located, [key]);
   return value?.kind === 'list' ? value.items.map(text).join(',') : text(value);
 }
 

@@ -3,7 +3,13 @@ import { type LoadedInventory, type LoadOptions, loadInventory } from '../../eng
 import { exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
-import { type Generation, generationDefaults, otherGeneration, postgresVersion, tagOf } from '../variables/generation.ts';
+import {
+  type Generation,
+  generationDefaults,
+  otherGeneration,
+  postgresVersion,
+  tagOf,
+} from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
 import { type RawVariables, type Variables, variablesSchema } from '../variables/variables.ts';
 

@@ -31,9 +31,9 @@ export function howToChange(
 }
 
 /** psql's own \password asks without echo and sends a hash: the password stands in no command line, history or log. */
-function changeCommand({ reach, sudo, container, superuser, database, user }: DatabaseRole): string {
+function changeCommand({ connection, sudo, container, superuser, database, user }: DatabaseRole): string {
   // Without quotes psql takes a name for lower case.
   const name = /^[a-z_][a-z0-9_]*$/.test(user) ? user : `"${user}"`;
   const command = `${sudo ? 'sudo ' : ''}docker exec -it ${container} psql -U ${superuser} -d ${database} -c '\\password ${name}'`;
-  return reach === '' ? command : `${reach} "${command.replaceAll('"', '\\"')}"`;
+  return connection === '' ? command : `${connection} "${command.replaceAll('"', '\\"')}"`;
 }

@@ -5,8 +5,8 @@ import { parse as parseYaml } from 'yaml';
 import { Secret } from '../../engine/secret/secret.ts';
 import { tokenizeSql } from '../../engine/template/sql.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
-import { variablesSchema } from '../variables/variables.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
+import { variablesSchema } from '../variables/variables.ts';
 import { renderHost } from './render.ts';
 
 const { network, credentials, paths } = variablesSchema.shape;

@@ -34,7 +34,7 @@ const postgresPort = 5432;
 
 /** On its own host the state database is a name of the container network; from another, an address and the published port. */
 const stateHost = ({ isDatabase, database }: Setting): string =>
-  isDatabase ? 'state-db' : inUrl(database.reach.address);
+  isDatabase ? 'state-db' : inUrl(database.connection.address);
 const statePort = ({ isDatabase, database }: Setting): number =>
   isDatabase ? postgresPort : database.vars.ports.state_db;
 

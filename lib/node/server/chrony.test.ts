@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { drift, ok } from '../../engine/resource/resource.ts';
-import { toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { chronySources, clockIsSynchronised, trackingVerdict, withoutServers } from './chrony.ts';
 
 test('each time server gets a line of its own', () => {
@@ -34,7 +34,7 @@ test('no chosen server, or a clock far off it, do not', () => {
 test('a clock that no server sets is told with what chrony knows of them', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  const host = toldHost(
+  const host = fakeHost(
     [
       [/tracking$/, tracking('0.0', 'Not synchronised')],
       [/sources$/, '^? 192.0.2.1   0   6   0   -     +0ns[   +0ns] +/-    0ns\n'],

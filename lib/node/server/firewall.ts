@@ -1,9 +1,9 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { GuardedPort } from '../../engine/resource/network/packet-filter-rules.ts';
-import type { Variables } from '../variables/variables.ts';
 import { composePorts } from '../render/compose-ports.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
+import type { Variables } from '../variables/variables.ts';
 
 /**
  * Who may reach which of a host's published ports: the deployment's own hosts all of them, others what the inventory opens to them.
@@ -41,6 +41,6 @@ function purposes({ groups, vars: { ports } }: Pick<InventoryHost<Variables>, 'g
 }
 
 /** Where a host's connections to the others come from. */
-function addressesOf({ reach, vars }: InventoryHost<Variables>): readonly string[] {
-  return vars.firewall.connects_from ?? [reach.address];
+function addressesOf({ connection, vars }: InventoryHost<Variables>): readonly string[] {
+  return vars.firewall.connects_from ?? [connection.address];
 }

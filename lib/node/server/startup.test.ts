@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { drift } from '../../engine/resource/resource.ts';
-import { runningContainer, toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { poolDbHasItsLead, staysUp } from './startup.ts';
 
 test('a container that has only just started is told by its age', async () => {
   const started = Date.parse(runningContainer.startedAt) / 1000;
-  const host = toldHost([[/^date/, `${started + 2.5}\n`]], { container: async () => runningContainer });
+  const host = fakeHost([[/^date/, `${started + 2.5}\n`]], { container: async () => runningContainer });
   const lead = poolDbHasItsLead('sync');
   expect(lead.name).toBe('pool-db has run for 5 seconds before sync starts');
   expect(await lead.check(host)).toEqual(drift('pool-db has run for 2 s'));

@@ -1,5 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { lookedAtAgain } from '../../engine/resource/change.ts';
+import { checkedAgainAfter } from '../../engine/resource/change.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { eventually } from '../../engine/resource/job/eventually.ts';
 import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
@@ -21,7 +21,7 @@ export function staysUp(container: string): Resource {
 }
 
 function hasRunFor(name: string, container: string, seconds: number): Resource {
-  return lookedAtAgain(
+  return checkedAgainAfter(
     eventually(
       name,
       async (host) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SqlResult } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { stoppedUnit, toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { databasesAreFree } from './databases-in-use.ts';
 import type { Store } from './restored.ts';
@@ -10,12 +10,14 @@ const store = (name: string): Store => ({
   archive: { store: 'state', url: 'http://x/y', sha256: 'aa', path: `/data/${name}`, table: 'state.t' },
   target: { container: 'state-db', user: 'u', database: name },
 });
-const hosts = [{ name: 'rpc-1', reach: { type: 'ssh', address: '10.0.0.2' } }] as unknown as InventoryHost<Variables>[];
+const hosts = [
+  { name: 'rpc-1', connection: { type: 'ssh', address: '10.0.0.2' } },
+] as unknown as InventoryHost<Variables>[];
 const free = databasesAreFree({ state: store('state_db'), prover: store('prover_db') }, hosts);
 
 /** A host with such containers and clients, whose databases hold foreign data or what the mark says. */
 function using(containers: string, clients: readonly string[], more: { mark?: string; active?: string } = {}) {
-  return toldHost([[/docker ps/, containers]], {
+  return fakeHost([[/docker ps/, containers]], {
     unit: async () => ({ ...stoppedUnit, active: more.active ?? 'inactive' }),
     sql: async (_, query): Promise<SqlResult> =>
       query.includes('pg_stat_activity')
@@ -41,5 +43,5 @@ test('databases that nobody uses, or that a restore of ours is filling, are free
 });
 
 test('it cannot be told while the database does not answer', async () => {
-  expect(await free.check(toldHost([]))).toEqual({ is: 'unknown', until: 'state-db is running' });
+  expect(await free.check(fakeHost([]))).toEqual({ is: 'unknown', until: 'state-db is running' });
 });

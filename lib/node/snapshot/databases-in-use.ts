@@ -13,7 +13,7 @@ import { clientsOf, lookAtStores, type Stores, verdictOf } from './restored.ts';
  */
 export function databasesAreFree(
   stores: Stores,
-  hosts: readonly Pick<InventoryHost<Variables>, 'name' | 'reach'>[],
+  hosts: readonly Pick<InventoryHost<Variables>, 'name' | 'connection'>[],
 ): Resource {
   return expectation(
     'nothing uses the databases that are to be replaced',
@@ -26,11 +26,11 @@ export function databasesAreFree(
       ]);
       if (seen.decision === 'wait') return verdictOf(seen);
       // A restore of ours that has begun uses them itself.
-      if (seen.decision !== 'restore' || seen.begun || unit.active === 'active') return ok;
+      if (seen.decision !== 'restore' || seen.started || unit.active === 'active') return ok;
       if (!clients.ok) return unknownUntil('state-db is running');
       const running = containers.lines().filter((name) => nodeContainers.includes(name));
       const others = clients.rows.flatMap(([address]) => {
-        const known = hosts.find(({ reach }) => reach.type === 'ssh' && reach.address === address);
+        const known = hosts.find(({ connection }) => connection.type === 'ssh' && connection.address === address);
         if (known) return [`${known.name} (${address})`];
         // Containers of this host have addresses that nobody knows.
         return address && running.length === 0 ? [address] : [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goVersion, isAtLeast, restoreTool } from './restore-tool.ts';
 
@@ -29,7 +29,7 @@ test('a Go that is too old is told with both versions, and what can be done', as
   } as unknown as Variables;
   const isNewEnough = restoreTool(vars, '/x').resources.find(({ name }) => name === 'Go is 1.21 or later');
   await expect(
-    isNewEnough?.apply(toldHost([[/go version/, 'go version go1.19.8 linux/amd64\n']])),
+    isNewEnough?.apply(fakeHost([[/go version/, 'go version go1.19.8 linux/amd64\n']])),
   ).rejects.toMatchObject({
     message: 'Go is 1.21 or later: Go 1.19.8 is installed, and the restore tool needs 1.21',
     hint: 'install a later Go in /usr/local/go/bin, lower snapshot.source.go_version, or set snapshot.restore_with: image',

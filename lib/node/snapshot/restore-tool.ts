@@ -3,8 +3,8 @@ import type { Reader } from '../../engine/host/host.ts';
 import { quote } from '../../engine/host/quote.ts';
 import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
 import { job } from '../../engine/resource/job/job.ts';
-import { meansTo } from '../../engine/resource/means-to.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import type { Variables } from '../variables/variables.ts';
 import { snapshotDirectory } from './snapshot.ts';
@@ -74,7 +74,7 @@ function fromSource(vars: Variables): NodeTool {
   return {
     resources: [
       packages('git', 'make'),
-      meansTo(newEnough, packages('golang-go')),
+      skipWhen(newEnough, packages('golang-go')),
       newEnough,
       job(`restore tool is built from ${source.ref}`, {
         unit: 'rpc-playbooks-build-restore-tool',

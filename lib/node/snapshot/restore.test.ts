@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SqlResult } from '../../engine/host/host.ts';
-import { toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { snapshotIsRestored } from './restore.ts';
 import type { Store } from './restored.ts';
@@ -28,10 +28,10 @@ test.each([
   ['nothing', '0', false, true],
   ['rows that may be replaced', '8192', true, true],
 ])('what a restore meets as it begins: %s', async (_, size, replaceExisting, begins) => {
-  const begun: string[] = [];
-  const host = toldHost([[/./, '']], {
+  const started: string[] = [];
+  const host = fakeHost([[/./, '']], {
     sql: async (): Promise<SqlResult> => ({ ok: true, rows: [[null, '7', size, size, '1']] }),
-    write: async (path) => void begun.push(path),
+    write: async (path) => void started.push(path),
   });
   const failure = await restored(replaceExisting)
     .apply(host)
@@ -39,7 +39,7 @@ test.each([
       () => undefined,
       (error: Error) => error,
     );
-  expect(begun.length > 0).toBe(begins);
+  expect(started.length > 0).toBe(begins);
   if (begins) return;
   expect(failure).toMatchObject({
     message:

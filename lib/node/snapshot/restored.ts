@@ -200,7 +200,7 @@ export interface Seen {
   /** What is there, in words. */
   readonly description: string;
   /** Whether a restore of ours has begun on one of them, and not come to its end. */
-  readonly begun: boolean;
+  readonly started: boolean;
 }
 
 /** Looks at both databases and decides. */
@@ -210,7 +210,7 @@ export async function lookAtStores(host: Reader, stores: Stores, replaceExisting
   return {
     decision: decide(state, prover, wanted),
     description: describeHoldings(state, prover),
-    begun: [state, prover].some(({ is }) => is === 'interrupted'),
+    started: [state, prover].some(({ is }) => is === 'interrupted'),
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drift, unknownUntil } from '../../engine/resource/resource.ts';
-import { rootsFile, toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import type { DumpHeader } from './dump.ts';
 import {
   archiveProblems,
@@ -94,7 +94,7 @@ test('room is needed for what is still to come and for the database', () => {
 
 test('too little room is told in numbers, and an archive that cannot be asked for by its address', async () => {
   const room = roomForSnapshot(archives, '/data');
-  const small = toldHost([
+  const small = fakeHost([
     [/^df/, '  1000000000\n'],
     [/curl/, 'HTTP/1.1 200\r\ncontent-length: 1000000000\r\n'],
   ]);
@@ -103,7 +103,7 @@ test('too little room is told in numbers, and an archive that cannot be asked fo
     hint: 'make room, or put paths.data on a larger disk',
   });
   // Of a part with holes in it, what it has counts, and not how long it is.
-  const begun = toldHost(
+  const begun = fakeHost(
     [
       [/^df/, '  1000000000\n'],
       [/curl/, 'HTTP/1.1 200\r\ncontent-length: 1000000000\r\n'],
@@ -112,7 +112,7 @@ test('too little room is told in numbers, and an archive that cannot be asked fo
     { stat: async () => undefined },
   );
   expect(await room.check(begun)).toEqual(drift('7.0 GB needed in /data, 1.0 GB free'));
-  const silent = toldHost([
+  const silent = fakeHost([
     [/^df/, '1\n'],
     [/snapshots\/state.*curl/s, { exitCode: 22, stderr: 'curl: (22) The requested URL returned error: 404' }],
     [/curl/, 'HTTP/1.1 200\r\n'],
@@ -125,7 +125,7 @@ test('too little room is told in numbers, and an archive that cannot be asked fo
 });
 
 test('fetched archives that pg_restore cannot read, or that hold something else, are told', async () => {
-  const host = toldHost(
+  const host = fakeHost(
     [
       [/^command -v/, ''],
       [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { type ChainSource, compare, jsonRpcChain, stateChain } from './chain.ts';
 import type { Block, Head } from './status.ts';
 
@@ -69,9 +69,9 @@ test('a host that lacks the block itself says so', async () => {
 
 test('a chain that cannot be asked, or has nothing, says why', async () => {
   const url = 'http://localhost:8123';
-  const bare = toldHost([[/curl/, { exitCode: 127, stderr: 'sh: 1: curl: not found' }]]);
+  const bare = fakeHost([[/curl/, { exitCode: 127, stderr: 'sh: 1: curl: not found' }]]);
   expect(await jsonRpcChain(bare, url).head()).toEqual({ ok: false, error: 'cannot be asked without curl' });
-  const empty = toldHost([[/curl/, '{"jsonrpc":"2.0","id":1,"result":null}']], {
+  const empty = fakeHost([[/curl/, '{"jsonrpc":"2.0","id":1,"result":null}']], {
     sql: async () => ({ ok: true, rows: [] }),
   });
   expect(await jsonRpcChain(empty, url).head()).toEqual({ ok: false, error: `${url} has no block` });

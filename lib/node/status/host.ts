@@ -2,11 +2,11 @@ import { type Connection, ConnectionLost, connect } from '../../engine/host/conn
 import { createReader } from '../../engine/host/reader.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
-import type { Variables } from '../variables/variables.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
+import type { Variables } from '../variables/variables.ts';
 import { judge, standingOf } from './judge.ts';
 import { lookAt } from './look.ts';
-import type { Expected, Finding, Limits, Seen, Standing } from './status.ts';
+import type { Expected, Finding, Limits, RunState, Seen } from './status.ts';
 
 export type Health = 'healthy' | 'unhealthy' | 'unreachable';
 
@@ -22,7 +22,7 @@ export interface HostStatus {
   /** Why there is nothing to see. */
   readonly error: unknown;
   readonly seen: Seen | undefined;
-  readonly standing: Standing;
+  readonly standing: RunState;
   /** Blocks that the trusted sequencer has and the host has not. */
   readonly behind: number | undefined;
   /** Faults first. */
@@ -62,7 +62,9 @@ export async function watchedHost(
   const { services } = await renderHost(context);
   const expected: Expected = { services, diskWarnPercent: vars.disk_alert.warn_percent };
   const common = { host: host.name, groups: host.groups, generation: vars.generation, expected };
-  const reach = options.becomePassword ? { ...host.reach, becomePassword: options.becomePassword } : host.reach;
+  const reach = options.becomePassword
+    ? { ...host.connection, becomePassword: options.becomePassword }
+    : host.connection;
   let kept: Connection | undefined;
 
   const drop = async (connection = kept) => {

@@ -1,5 +1,5 @@
 import type { ServiceName } from '../render/render.ts';
-import type { ChainSeen, ContainerSeen, Expected, Finding, Head, Limits, Seen, Standing } from './status.ts';
+import type { ChainSeen, ContainerSeen, Expected, Finding, Head, Limits, RunState, Seen } from './status.ts';
 
 /** A container that Docker started so often, and that has run for no longer, is in a loop. Seconds. */
 const loop = { restarts: 3, seconds: 60 };
@@ -25,7 +25,7 @@ export function judge(seen: Seen, expected: Expected, limits: Limits): Finding[]
 export function standingOf(
   { own, trusted, comparison }: ChainSeen,
   { mostBehind }: Limits,
-): { readonly standing: Standing; readonly behind: number | undefined } {
+): { readonly standing: RunState; readonly behind: number | undefined } {
   if (!own.ok || !trusted.ok) return { standing: 'unknown', behind: undefined };
   const behind = trusted.value.block.number - own.value.block.number;
   if (comparison?.ok && comparison.value.here !== comparison.value.there) return { standing: 'diverged', behind };

@@ -168,4 +168,4 @@ export type Finding = { readonly fault: boolean } & (
 );
 
 /** How a host's chain stands to the trusted sequencer's. */
-export type Standing = 'caught-up' | 'behind' | 'ahead' | 'diverged' | 'unknown';
+export type RunState = 'caught-up' | 'behind' | 'ahead' | 'diverged' | 'unknown';

@@ -2,7 +2,7 @@ import type { Facts } from '../../engine/host/facts/facts.ts';
 import type { Writer } from '../../engine/host/host.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { toldHost } from '../../engine/resource/testing/told-host.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type Changes, labDeployment } from './lab-deployment.ts';
@@ -39,7 +39,7 @@ export async function contextOf({ changes = [], facts = {}, group = 'database', 
 }
 
 /** What an operator reads of a requirement that is not met. */
-export async function refusal(resources: readonly Resource[], name: string, host: Writer = toldHost([])) {
+export async function refusal(resources: readonly Resource[], name: string, host: Writer = fakeHost([])) {
   const resource = resources.find((each) => each.name === name);
   const failed: unknown = await resource?.apply(host).then(
     () => 'it is met',

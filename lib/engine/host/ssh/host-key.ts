@@ -1,4 +1,4 @@
-import type { Reach } from '../../inventory/inventory.ts';
+import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../failures.ts';
 import {
@@ -42,7 +42,7 @@ const supported = [
 export async function checkHostKey(
   name: string,
   config: SshConfig,
-  { hostKeys, knownHostsFile }: Pick<Reach, 'hostKeys' | 'knownHostsFile'>,
+  { hostKeys, knownHostsFile }: Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile'>,
 ): Promise<HostKeyCheck> {
   const files = knownHostsFile === undefined ? config.knownHostsFiles : [knownHostsFile];
   const host = config.hostKeyAlias ?? config.host;

@@ -2,7 +2,7 @@ import { connect as connectSocket, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { NodeSSH } from 'node-ssh';
 import type { AuthHandlerMiddleware, ServerHostKeyAlgorithm } from 'ssh2';
-import type { Reach } from '../../inventory/inventory.ts';
+import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../failures.ts';
 import { checkHostKey } from './host-key.ts';
@@ -45,14 +45,14 @@ export interface Waiting {
 export async function logIn(
   name: string,
   config: SshConfig,
-  reach: Pick<Reach, 'hostKeys' | 'knownHostsFile' | 'identityFile'>,
+  connection: Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile' | 'identityFile'>,
   via: Duplex | undefined,
   waiting: Waiting,
 ): Promise<LoggedIn> {
   const { signal } = waiting;
   const [check, login] = await Promise.all([
-    checkHostKey(name, config, reach),
-    gatherLogin(name, config, reach.identityFile),
+    checkHostKey(name, config, connection),
+    gatherLogin(name, config, connection.identityFile),
   ]);
   if (login.methods.length === 0) throw noKey(name, config, login);
   if (signal?.aborted) throw new Unreachable(name, 'interrupted while connecting');

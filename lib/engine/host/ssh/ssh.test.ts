@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import ssh2, { type Connection as Client } from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Reach } from '../../inventory/inventory.ts';
+import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { describeProblem } from '../../problem/problem.ts';
 import { newKeyPair } from '../../secret/testing/keys.ts';
 import { connect } from '../connection.ts';
@@ -40,7 +40,7 @@ function withoutAgent(): void {
   });
 }
 
-function reach(more: Partial<Reach> = {}): Reach {
+function reach(more: Partial<ConnectionSettings> = {}): ConnectionSettings {
   withoutAgent();
   return {
     type: 'ssh',
@@ -57,7 +57,7 @@ function reach(more: Partial<Reach> = {}): Reach {
 }
 
 /** What an operator reads of a host that cannot be reached. */
-async function refusal(more: Partial<Reach>, options: { signal?: AbortSignal; timeout?: number } = {}) {
+async function refusal(more: Partial<ConnectionSettings>, options: { signal?: AbortSignal; timeout?: number } = {}) {
   const failed: unknown = await connect('h', reach(more), { retries: 0, ...options }).then(
     () => expect.fail('connected'),
     (error: unknown) => error,

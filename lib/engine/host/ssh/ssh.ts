@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import pRetry from 'p-retry';
-import type { Reach } from '../../inventory/inventory.ts';
+import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { Unreachable } from '../failures.ts';
 import { Slots } from '../transport/slots.ts';
 import type { ConnectOptions, Transport } from '../transport/transport.ts';
@@ -17,20 +17,20 @@ import { transportOver } from './ssh-transport.ts';
  */
 export async function openSsh(
   name: string,
-  reach: Reach,
+  connection: ConnectionSettings,
   config: SshConfig,
   { retries = 2, signal, timeout = trySeconds }: ConnectOptions,
 ): Promise<{ readonly transport: Transport; readonly user: string }> {
-  const hops = await resolveHops(name, reach.jump.length > 0 ? reach.jump : config.jump);
+  const hops = await resolveHops(name, connection.jump.length > 0 ? connection.jump : config.jump);
   if (hops.length === 0 && config.proxyCommand !== undefined) {
     throw new Unreachable(
       name,
-      `ssh_config reaches ${reach.address} by ProxyCommand, which is not understood here`,
+      `ssh_config reaches ${connection.address} by ProxyCommand, which is not understood here`,
       'name the jump host instead: ProxyJump in ssh_config, or jump in the inventory',
     );
   }
   let queues = false;
-  const chain = await pRetry(() => connectChain(name, config, hops, reach, { signal, timeout }, queues), {
+  const chain = await pRetry(() => connectChain(name, config, hops, connection, { signal, timeout }, queues), {
     retries,
     minTimeout: 1000,
     shouldRetry(failed) {
@@ -86,7 +86,7 @@ async function connectChain(
   name: string,
   config: SshConfig,
   hops: readonly Hop[],
-  reach: Reach,
+  connection: ConnectionSettings,
   waiting: Waiting,
   queues: boolean,
 ): Promise<LoggedIn[]> {
@@ -95,13 +95,13 @@ async function connectChain(
     let via: Duplex | undefined;
     for (const [index, { label, config: hop }] of hops.entries()) {
       // A pinned key is the host's own. The key file and known_hosts of the inventory are for jump hosts, too.
-      const own = { hostKeys: [], knownHostsFile: reach.knownHostsFile, identityFile: reach.identityFile };
+      const own = { hostKeys: [], knownHostsFile: connection.knownHostsFile, identityFile: connection.identityFile };
       const login = () => logIn(`${name} (jump host ${label})`, hop, own, via, waiting);
       const jump = await (queues && !via ? inLine(label, login) : login());
       chain.push(jump);
       via = await forward(name, label, jump, hops[index + 1]?.config ?? config);
     }
-    chain.push(await logIn(name, config, reach, via, waiting));
+    chain.push(await logIn(name, config, connection, via, waiting));
     return chain;
   } catch (error) {
     await closeChain(chain);

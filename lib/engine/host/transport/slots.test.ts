@@ -3,46 +3,46 @@ import { Slots } from './slots.ts';
 
 /** Work that ends when it is told to, and notes that it began. */
 function pieces(slots: Slots, count: number) {
-  const begun: number[] = [];
+  const started: number[] = [];
   const ends: (() => void)[] = [];
   const all = Array.from({ length: count }, (_, at) =>
     slots.run(async () => {
-      begun.push(at);
+      started.push(at);
       await new Promise<void>((resolve) => {
         ends[at] = resolve;
       });
     }),
   );
-  return { begun, end: (at: number) => ends[at]?.(), all };
+  return { started, end: (at: number) => ends[at]?.(), all };
 }
 
 const soon = () => new Promise((resolve) => setImmediate(resolve));
 
 test('no more than so many at once, the others in order', async () => {
-  const { begun, end, all } = pieces(new Slots(2), 4);
+  const { started, end, all } = pieces(new Slots(2), 4);
   await soon();
-  expect(begun).toEqual([0, 1]);
+  expect(started).toEqual([0, 1]);
   end(1);
   await soon();
-  expect(begun).toEqual([0, 1, 2]);
+  expect(started).toEqual([0, 1, 2]);
   for (const at of [0, 2]) end(at);
   await soon();
   end(3);
   await Promise.all(all);
-  expect(begun).toEqual([0, 1, 2, 3]);
+  expect(started).toEqual([0, 1, 2, 3]);
 });
 
 test('lowered, it lets nobody in before enough have ended, and never comes down to none', async () => {
   const slots = new Slots(3);
-  const { begun, end } = pieces(slots, 5);
+  const { started, end } = pieces(slots, 5);
   await soon();
   slots.lower();
   end(0);
   await soon();
-  expect(begun).toEqual([0, 1, 2]);
+  expect(started).toEqual([0, 1, 2]);
   end(1);
   await soon();
-  expect(begun).toEqual([0, 1, 2, 3]);
+  expect(started).toEqual([0, 1, 2, 3]);
   end(2);
   await soon();
   slots.lower();

@@ -1,6 +1,6 @@
 /** By what a command is known that does not come to its end. */
 export interface Limits {
-  /** What it prints as soon as it has begun: one that does not begin is given up. Without it the command itself has to end as soon. */
+  /** What it prints as soon as it has started: one that does not begin is given up. Without it the command itself has to end as soon. */
   readonly mark?: string;
   /** How long it may take by the host's own count. Without it there is no limit. */
   readonly seconds?: number | undefined;

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { Problem } from '../../problem/problem.ts';
 import { didYouMean, suggest } from '../../text/suggest.ts';
-import { keyPlace, type Path, type Placed, type PlacedScalar, valueAt, valuePlace } from '../placed.ts';
+import { keyPlace, type Located, type LocatedScalar, type Path, valueAt, valuePlace } from '../located.ts';
 
 type Issue = z.core.$ZodIssue;
 type Schema = z.core.$ZodType;
@@ -17,57 +17,57 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a schema found wrong with a placed value, in words and with the place of the very key or value. No value is repeated:
+ * What a schema found wrong with a located value, in words and with the place of the very key or value. No value is repeated:
  * it might be a password in the wrong line.
  *
  * @param label how a path is called: `network.l1_rpc_url`
  */
 export function problemsOf(
   issues: readonly Issue[],
-  placed: Placed,
+  located: Located,
   schema: Schema,
   label: (path: Path) => string,
 ): Problem[] {
-  return issues.flatMap((issue) => describe(issue, placed, schema, label));
+  return issues.flatMap((issue) => describe(issue, located, schema, label));
 }
 
-function describe(issue: Issue, placed: Placed, schema: Schema, label: (path: Path) => string): Problem[] {
+function describe(issue: Issue, located: Located, schema: Schema, label: (path: Path) => string): Problem[] {
   const path = issue.path;
   const name = label(path);
-  const value = valueAt(placed, path);
+  const value = valueAt(located, path);
 
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map(
       (key) =>
         new Problem(`unknown key ${label([...path, key])}`, {
-          where: keyPlace(placed, [...path, key]),
+          where: keyPlace(located, [...path, key]),
           hint: didYouMean(key, keysOf(schemaAt(schema, path))),
         }),
     );
   }
   if (value === undefined) {
     const described = descriptionAt(schema, path);
-    return [new Problem(`${name} is missing`, { where: keyPlace(placed, path), hint: described })];
+    return [new Problem(`${name} is missing`, { where: keyPlace(located, path), hint: described })];
   }
-  const where = valuePlace(placed, path);
+  const where = valuePlace(located, path);
   if (value.kind === 'scalar' && value.value === null) {
-    return [new Problem(`${name} has no value`, { where: keyPlace(placed, path), hint: descriptionAt(schema, path) })];
+    return [new Problem(`${name} has no value`, { where: keyPlace(located, path), hint: descriptionAt(schema, path) })];
   }
   if (issue.code === 'invalid_key') {
-    return [new Problem(`${name}: the name ${messageOf(issue.issues[0])}`, { where: keyPlace(placed, path) })];
+    return [new Problem(`${name}: the name ${messageOf(issue.issues[0])}`, { where: keyPlace(located, path) })];
   }
   if (issue.code === 'invalid_union') {
     const nearestBranch =
       issue.errors.find((branch) => branch.every((inner) => inner.code !== 'invalid_type')) ?? issue.errors[0];
     const inner = nearestBranch?.[0];
-    if (inner) return describe({ ...inner, path: [...path, ...inner.path] } as Issue, placed, schema, label);
+    if (inner) return describe({ ...inner, path: [...path, ...inner.path] } as Issue, located, schema, label);
   }
   return [
     new Problem(`${name} ${wordsFor(issue, value, schemaAt(schema, path))}`, { where, hint: hintFor(issue, value) }),
   ];
 }
 
-function wordsFor(issue: Issue, value: Placed, wanted: Schema | undefined): string {
+function wordsFor(issue: Issue, value: Located, wanted: Schema | undefined): string {
   switch (issue.code) {
     case 'invalid_type': {
       const { def } = core(wanted) ?? {};
@@ -99,7 +99,7 @@ function tooSmall(issue: z.core.$ZodIssueTooSmall): string {
   return issue.inclusive === false ? `must be more than ${issue.minimum}` : `must be at least ${issue.minimum}`;
 }
 
-function hintFor(issue: Issue, value: Placed): string | undefined {
+function hintFor(issue: Issue, value: Located): string | undefined {
   if (value.kind !== 'scalar') return undefined;
   if (typeof value.value !== 'string') {
     return issue.code === 'invalid_type' && issue.expected === 'string' ? inQuotes(value) : undefined;
@@ -122,7 +122,7 @@ function hintFor(issue: Issue, value: Placed): string | undefined {
 }
 
 /** What a number loses may be what tells one checksum or version from another. */
-function inQuotes({ value, at }: PlacedScalar): string {
+function inQuotes({ value, at }: LocatedScalar): string {
   // What was said on the command line has no line, and the shell takes the outer quotes away.
   const put = at.line === undefined ? `put it in quotes within the shell's, '"…"'` : "put it in quotes, '…'";
   return typeof value === 'boolean'
@@ -137,7 +137,7 @@ function messageOf(issue: { readonly message: string } | undefined): string {
     : `is not allowed: ${message}`;
 }
 
-function kindOf(value: Placed): string {
+function kindOf(value: Located): string {
   if (value.kind === 'list') return 'a list';
   if (value.kind === 'map') return 'a mapping';
   if (typeof value.value === 'string') return 'text';

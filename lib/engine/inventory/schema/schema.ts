@@ -39,7 +39,7 @@ const hostKey = z
   )
   .meta({ title: 'public key' });
 
-const reach = {
+const sshSettings = {
   user: user
     .optional()
     .describe("User to log in as; what is not root becomes root by sudo. Default: the operator's ssh_config"),
@@ -61,11 +61,11 @@ const reach = {
     .describe(`Where the password for sudo is: ${secretReferenceKinds}`),
 };
 
-export const sshSchema = z.strictObject(reach).describe('Defaults for the connection to every host');
+export const sshSchema = z.strictObject(sshSettings).describe('Defaults for the connection to every host');
 
 export const hostSchema = z.strictObject({
   address,
-  ...reach,
+  ...sshSettings,
   host_key: oneOrMore(hostKey)
     .optional()
     .describe('The host key or keys to accept, as in known_hosts. Default: what known_hosts has'),

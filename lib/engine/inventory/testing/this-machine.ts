@@ -1,7 +1,7 @@
-import type { Reach } from '../inventory.ts';
+import type { ConnectionSettings } from '../inventory.ts';
 
 /** The machine that the tests run on. */
-export const thisMachine: Reach = {
+export const thisMachine: ConnectionSettings = {
   type: 'local',
   address: 'localhost',
   port: undefined,

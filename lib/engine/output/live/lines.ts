@@ -1,7 +1,7 @@
 import type { Paint } from '../colour.ts';
 import { bar, clock, measures } from '../units.ts';
 import type { Busy } from './busy.ts';
-import type { HostCounts } from './standing.ts';
+import type { HostCounts } from './run-state.ts';
 import { cut, fitted, widthOf } from './text-width.ts';
 
 /** What the live lines show. */

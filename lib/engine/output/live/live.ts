@@ -7,7 +7,7 @@ import { LiveArea } from './area.ts';
 import { BusyHosts } from './busy.ts';
 import { guard } from './guard.ts';
 import { liveLines } from './lines.ts';
-import { Standing } from './standing.ts';
+import { RunState } from './run-state.ts';
 
 type Terminal = WriteStream & { readonly fd: number };
 
@@ -22,7 +22,7 @@ const settlesWithin = 150;
 /** On a terminal: lines scroll above, and below them stands one live line for each busy host, and a total line. */
 export function liveOutput(terminal: Terminal, style: Style): Listener {
   const busy = new BusyHosts();
-  const standing = new Standing();
+  const standing = new RunState();
   const warnings = new GroupedWarnings(style);
   const area = new LiveArea(terminal);
   const began = performance.now();

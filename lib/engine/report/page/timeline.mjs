@@ -82,7 +82,7 @@ function fill(track) {
 /** @param {Stretch} stretch */
 function stretchOf(stretch) {
   const { kind, from, to, label } = stretch;
-  return placed(
+  return located(
     make(
       'div',
       { class: `stretch ${kind}`, title: inWords(stretch) },
@@ -116,7 +116,7 @@ function barsOf(host) {
       make('span', {}, `${sign === 'c' || sign === 'o' ? '' : `${letter} `}${textAt(resource)}`),
     );
     bar.addEventListener('click', () => openDetails(row, host));
-    return [placed(bar, at - seconds * 1000, at)];
+    return [located(bar, at - seconds * 1000, at)];
   });
 }
 
@@ -125,7 +125,7 @@ function barsOf(host) {
  * @param {number} from
  * @param {number} to
  */
-function placed(element, from, to) {
+function located(element, from, to) {
   const share = (/** @type {number} */ time) => (100 * time) / report.run.length;
   element.style.left = `${share(Math.max(0, from))}%`;
   element.style.width = `${share(to - Math.max(0, from))}%`;

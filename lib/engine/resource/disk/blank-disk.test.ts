@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drift } from '../resource.ts';
-import { type Told, toldHost } from '../testing/told-host.ts';
+import { fakeHost, type Told } from '../testing/fake-host.ts';
 import { formattedDisk } from './blank-disk.ts';
 
 const block = [/^test -b/, ''] as const;
@@ -40,7 +40,7 @@ test.each([
   '%s is never formatted',
   async (_, told, message, hint) => {
     const disk = formattedDisk('/dev/sdb', { format: false });
-    const host = toldHost(told);
+    const host = fakeHost(told);
     const seen = await disk.check(host);
     expect(seen).toEqual(
       told.length === 0 ? { is: 'unknown', until: 'the block device /dev/sdb is there' } : drift(message),

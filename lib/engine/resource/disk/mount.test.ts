@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drift } from '../resource.ts';
-import { type Told, toldHost } from '../testing/told-host.ts';
+import { fakeHost, type Told } from '../testing/fake-host.ts';
 import { mount } from './mount.ts';
 
 const data = mount('/data').source('/dev/sdb');
@@ -15,7 +15,7 @@ function host(more: readonly (readonly [RegExp, Told])[], table = '') {
     [/^mountpoint -d/, { exitCode: 1 }],
     [/^find \/data/, ''],
   ] as const;
-  return toldHost([...more, ...usual], { read: async () => Buffer.from(table) });
+  return fakeHost([...more, ...usual], { read: async () => Buffer.from(table) });
 }
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ContainerState } from '../../host/host.ts';
-import { runningContainer } from '../testing/told-host.ts';
+import { runningContainer } from '../testing/fake-host.ts';
 import { ContainerEnded, configHashLabel, containerDifferences, startDifferences } from './compose-service.ts';
 
 const running: ContainerState = { ...runningContainer, labels: { [configHashLabel]: 'current' } };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { drift } from '../resource.ts';
-import { toldHost } from '../testing/told-host.ts';
+import { fakeHost } from '../testing/fake-host.ts';
 import { dockerRoot, oldCopyIsRemoved, unfinishedMove, withDataRoot } from './docker-root.ts';
 
 test('the data-root is set, and every other key stays', () => {
@@ -63,14 +63,14 @@ test('whatever keys there are, they survive', () => {
 });
 
 test('a move that was interrupted is told before all else', async () => {
-  const host = toldHost([], { stat: async () => ({}) as never });
+  const host = fakeHost([], { stat: async () => ({}) as never });
   const told = drift("a move of docker's data was interrupted, and has to be finished");
   expect(await unfinishedMove().check(host)).toEqual(told);
   expect(await dockerRoot({ root: '/data/docker', mountPoint: '/data' }).check(host)).toEqual(told);
 });
 
 test('the old copy is told with the command that frees its room', async () => {
-  const host = toldHost([[/old-copy/, '/var/lib/docker\n']]);
+  const host = fakeHost([[/old-copy/, '/var/lib/docker\n']]);
   expect(await oldCopyIsRemoved().check(host)).toEqual(
     drift('it is still at /var/lib/docker; when all is well, free its room: find /var/lib/docker -mindepth 1 -delete'),
   );
@@ -80,12 +80,12 @@ test('no move is begun with an engine that does not answer, or over data of some
   const move = dockerRoot({ root: '/data/docker', mountPoint: '/data' });
   const rsync = { package: async () => ({ installed: true, version: '3' }) };
   const tools = [/command -v/, ''] as const;
-  await expect(move.apply(toldHost([tools], rsync))).rejects.toMatchObject({
+  await expect(move.apply(fakeHost([tools], rsync))).rejects.toMatchObject({
     message: 'the docker engine does not answer',
     hint: 'see systemctl status docker and journalctl -u docker',
   });
   const other = [tools, [/^docker info/, '/var/lib/docker\n'], [/^find/, '/data/docker/letters\n']] as const;
-  await expect(move.apply(toldHost(other, rsync))).rejects.toMatchObject({
+  await expect(move.apply(fakeHost(other, rsync))).rejects.toMatchObject({
     message: '/data/docker, which is to hold the data of docker, holds other data: /data/docker/letters',
     hint: 'look at what it is, and move it away: mv /data/docker /data/docker.old',
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { describeVerdict } from '../resource.ts';
-import { stoppedUnit, toldHost } from '../testing/told-host.ts';
+import { fakeHost, stoppedUnit } from '../testing/fake-host.ts';
 import { download, proofDifferences } from './download.ts';
 import { downloadScript } from './download-script.ts';
 
@@ -60,7 +60,7 @@ test.each([0, 17, 1.5, Number.NaN])('%d is no number of connections', (count) =>
 
 test('the query of an address is shown neither where the file is absent nor in the title of its unit', async () => {
   const file = download('https://x.example/y?X-Amz-Signature=5ec2e7').to('/data/y').sha256(hash);
-  const host = toldHost([[/^/, '']], { unit: async () => ({ ...stoppedUnit, active: 'failed' }) });
+  const host = fakeHost([[/^/, '']], { unit: async () => ({ ...stoppedUnit, active: 'failed' }) });
   expect(describeVerdict(await file.check(host))).toBe('file: absent -> https://x.example/y');
   await expect(file.apply(host)).rejects.toThrow(/^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s);
 });

@@ -25,7 +25,7 @@ interface Downloaded {
 
 export interface DownloadResource extends Resource {
   /** The same work, begun where this stands, to go on beside what comes until the file itself is waited for. */
-  readonly begun: Resource;
+  readonly startedEarly: Resource;
 }
 
 /**
@@ -60,7 +60,7 @@ function make(source: Source): DownloadResource {
   };
   return {
     name: `${path} is downloaded`,
-    begun: begun(`download of ${path} is under way`, work, (host) => look(host, source)),
+    startedEarly: begun(`download of ${path} is under way`, work, (host) => look(host, source)),
     check: (host) => look(host, source),
     apply: async (host) => void (await runInUnit(host, work)),
   };

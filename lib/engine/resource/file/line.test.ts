@@ -15,8 +15,8 @@ import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../host/host.ts';
 import { ok } from '../resource.ts';
+import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
-import { toldHost } from '../testing/told-host.ts';
 import { line, withLine } from './line.ts';
 
 const host = await thisMachine();
@@ -116,7 +116,7 @@ test('a file that went between the look and the change is told', async () => {
 });
 
 test('a file that never stays as it was looked at is left alone', async () => {
-  const restless = toldHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
+  const restless = fakeHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
   await expect(line('/etc/hosts', 'x').apply(restless)).rejects.toMatchObject({
     message: '/etc/hosts had another content each time that it was to be changed',
     hint: 'find out what writes it all the time, and stop that',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drift } from '../resource.ts';
-import { runningContainer, toldHost } from '../testing/told-host.ts';
+import { fakeHost, runningContainer } from '../testing/fake-host.ts';
 import { containerListens, listeningPorts } from './listening.ts';
 
 test('only sockets that listen count, of IPv4 and IPv6', () => {
@@ -14,7 +14,7 @@ test('only sockets that listen count, of IPv4 and IPv6', () => {
 });
 
 test('a container that does not listen in time says on which port, and what to look at', async () => {
-  const host = toldHost([[/docker inspect/, '  0: 00000000:C38D 00000000:0000 0A 00000000:0 0 0\n']], {
+  const host = fakeHost([[/docker inspect/, '  0: 00000000:C38D 00000000:0000 0A 00000000:0 0 0\n']], {
     container: async () => runningContainer,
   });
   const prover = containerListens('prover', [50061, 50071], 0, 'look at `docker logs prover`');

@@ -1,4 +1,4 @@
-import { lookedAtAgain } from '../change.ts';
+import { checkedAgainAfter } from '../change.ts';
 import { ensureContainerRuns } from '../docker/compose-service.ts';
 import { eventually } from '../job/eventually.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
@@ -18,7 +18,7 @@ export function containerListens(
   seconds: number,
   hint?: string,
 ): Resource {
-  return lookedAtAgain(
+  return checkedAgainAfter(
     eventually(
       `${container} listens on ${ports.join(' and ')}`,
       async (host) => {

@@ -13,7 +13,7 @@ const program = '/usr/local/lib/rpc-node/firewall';
 const rules = '/etc/rpc-node/firewall';
 const dropIn = '/etc/systemd/system/docker.service.d/rpc-node-firewall.conf';
 
-/** Ports that the same sources may reach: addresses, networks, or names that the host itself looks up. */
+/** Ports that the same sources may connection: addresses, networks, or names that the host itself looks up. */
 export interface Access {
   /** Ends the name of its chain: `METRICS`. */
   readonly name: string;

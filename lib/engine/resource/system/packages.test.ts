@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drift } from '../resource.ts';
-import { toldHost } from '../testing/told-host.ts';
+import { fakeHost } from '../testing/fake-host.ts';
 import { packages } from './packages.ts';
 
 test('the name tells the packages', () => {
@@ -12,7 +12,7 @@ test.each(['-y', 'a b', 'UPPER', 'x=1.0', '', '$(id)'])('%j is refused as a pack
 });
 
 test('a host of another distribution is told what can be done', async () => {
-  const host = toldHost([]);
+  const host = fakeHost([]);
   const chrony = packages('chrony', 'curl');
   expect(await chrony.check(host)).toEqual(drift('there is no dpkg and apt on this host, so nothing can be installed'));
   await expect(chrony.apply(host)).rejects.toMatchObject({
@@ -22,7 +22,7 @@ test('a host of another distribution is told what can be done', async () => {
 });
 
 test('where nothing can be installed because nothing could be fetched, both are told', async () => {
-  const host = toldHost([
+  const host = fakeHost([
     [/^command -v dpkg-query/, ''],
     [/apt-get -q update/, { exitCode: 100, stderr: 'E: The repository http://gone has no Release file.' }],
     [/apt-get .* install chrony/s, { exitCode: 100, stderr: 'E: Unable to locate package chrony' }],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { drift } from '../resource.ts';
-import { rootsFile, stoppedUnit, toldHost } from '../testing/told-host.ts';
+import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { quoteForUnit, schedule } from './schedule.ts';
 
 test('a shell line is one word of a unit, with nothing left for systemd to read', () => {
@@ -18,7 +18,7 @@ test('a name that is no unit is refused', () => {
 test('units that systemd does not know yet are drift, though their files are right', async () => {
   const daily = schedule('backup').every(86400).command('true');
   const written = new Map<string, string>();
-  const host = toldHost(
+  const host = fakeHost(
     [
       [/systemctl start/, { exitCode: 90 }],
       [/^systemctl/, ''],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stoppedUnit, toldHost } from '../testing/told-host.ts';
+import { fakeHost, stoppedUnit } from '../testing/fake-host.ts';
 import { service } from './service.ts';
 
 test('the name tells the unit and what is wanted of it', () => {
@@ -15,7 +15,7 @@ test('a modifier returns a new value', () => {
 });
 
 test('a unit that somebody has masked is left so, and told', async () => {
-  const host = toldHost([], { unit: async () => ({ ...stoppedUnit, load: 'masked' }) });
+  const host = fakeHost([], { unit: async () => ({ ...stoppedUnit, load: 'masked' }) });
   await expect(service('chrony').running().apply(host)).rejects.toMatchObject({
     message: 'chrony.service is masked: somebody has forbidden it to start',
     hint: 'find out why; then systemctl unmask chrony.service',
@@ -24,7 +24,7 @@ test('a unit that somebody has masked is left so, and told', async () => {
 
 test('a unit that does not start, or does not stay up, is told with the end of its journal', async () => {
   const journal = [/^journalctl/, 'Fatal error: Could not open configuration file\n'] as const;
-  const refuses = toldHost(
+  const refuses = fakeHost(
     [journal, [/systemctl start/, { exitCode: 90, stderr: 'Job for chrony.service failed.\n' }]],
     { unit: async () => stoppedUnit },
   );
@@ -33,7 +33,7 @@ test('a unit that does not start, or does not stay up, is told with the end of i
       'chrony.service did not start: Job for chrony.service failed.\nFatal error: Could not open configuration file',
     hint: 'see systemctl status chrony.service',
   });
-  const ends = toldHost([journal, [/systemctl start/, { exitCode: 90 }]], {
+  const ends = fakeHost([journal, [/systemctl start/, { exitCode: 90 }]], {
     unit: async () => ({ ...stoppedUnit, active: 'failed', sub: 'failed' }),
   });
   await expect(service('chrony').running().apply(ends)).rejects.toThrow(

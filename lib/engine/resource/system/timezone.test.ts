@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drift } from '../resource.ts';
-import { rootsFile, toldHost } from '../testing/told-host.ts';
+import { fakeHost, rootsFile } from '../testing/fake-host.ts';
 import { timezone } from './timezone.ts';
 
 test.each(['Etc/UTC', 'UTC', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'])('%s is a name', (zone) => {
@@ -12,7 +12,7 @@ test.each(['', '../../etc/passwd', '/etc/passwd', 'a b', 'Etc/'])('%j is refused
 });
 
 test('a zone that the host does not know is refused with what mends it', async () => {
-  const known = toldHost([[/.*/, '']], {
+  const known = fakeHost([[/.*/, '']], {
     stat: async (path) => (path === '/usr/share/zoneinfo' ? rootsFile : undefined),
   });
   expect(await timezone('Mars/Olympus').check(known)).toEqual(

@@ -16,7 +16,7 @@ export interface HostCounts {
  * - `looking` at the hosts, before anything is decided; `changing` them
  * - `quiet` otherwise: a question may be asked then, or all is over
  */
-export class Standing {
+export class RunState {
   #phase: 'quiet' | 'changing' = 'quiet';
   #awaited = new Set<string>();
   #hosts: readonly string[] = [];

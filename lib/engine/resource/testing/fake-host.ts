@@ -11,7 +11,7 @@ export type Told = string | { readonly exitCode: number; readonly stdout?: strin
  *
  * @param more what the host says to the reads that are no commands
  */
-export function toldHost(answers: readonly (readonly [RegExp, Told])[], more: Partial<Writer> = {}): Writer {
+export function fakeHost(answers: readonly (readonly [RegExp, Told])[], more: Partial<Writer> = {}): Writer {
   const answer = async (command: string) => {
     const told = answers.find(([pattern]) => pattern.test(command))?.[1] ?? { exitCode: 127, stderr: 'not found' };
     if (typeof told === 'string') return new Output(0, Buffer.from(told), '');
