@@ -55,7 +55,7 @@ const untimed = (output: string) => output.replace(/ +\d+(\.\d)? s$/gm, '').spli
 
 test('the first Ctrl-C finishes the change under way, says what is left, and the next run goes on', async () => {
   const first = startSlow();
-  await made('one.begun');
+  await made('one.started');
   first.child.kill('SIGINT');
   const { code, output } = await first.ended;
   expect(code).toBe(130);
@@ -74,10 +74,10 @@ test('the first Ctrl-C finishes the change under way, says what is left, and the
     'interrupted: the next run goes on from there',
     '',
   ]);
-  expect(readdirSync(directory).sort()).toEqual(['one', 'one.begun']);
+  expect(readdirSync(directory).sort()).toEqual(['one', 'one.started']);
 
   const second = startSlow();
-  await made('three.begun');
+  await made('three.started');
   second.child.kill('SIGINT');
   const { code: again, output: then } = await second.ended;
   expect(again).toBe(130);
@@ -91,7 +91,7 @@ test('the first Ctrl-C finishes the change under way, says what is left, and the
 
 test('the second Ctrl-C stops at once and says what was cut off, and the next run goes on', async () => {
   const first = startSlow();
-  await made('one.begun');
+  await made('one.started');
   first.child.kill('SIGINT');
   await delay(400);
   const at = performance.now();
@@ -114,7 +114,7 @@ test('the second Ctrl-C stops at once and says what was cut off, and the next ru
 
 test('one Ctrl-C that comes twice, from the terminal and from npx, is one', async () => {
   const { child, ended } = startSlow();
-  await made('one.begun');
+  await made('one.started');
   child.kill('SIGINT');
   await delay(10);
   child.kill('SIGINT');
@@ -128,7 +128,7 @@ test.each([
   terminal = new Terminal(100, 24, 'bash', '--norc', '--noprofile');
   const run = 'npx zx test/terminal/slow.mjs --inventory here --yes';
   terminal.press(`clear; SLOW_DIRECTORY=${directory} npm_config_script_shell=${shell} ${run}`, 'Enter');
-  await made('one.begun');
+  await made('one.started');
   await terminal.until((screen) => screen.at(-1)?.startsWith('0 of 1 host done, 1 busy') ?? false);
   terminal.press('C-c');
   await terminal.until((screen) => screen.at(-1)?.startsWith('stopping: 0 of 1 host done') ?? false);
@@ -139,7 +139,7 @@ test.each([
   await terminal.until((rows) => rows.includes('code 130'));
 
   terminal.press(`clear; SLOW_DIRECTORY=${directory} npm_config_script_shell=${shell} ${run}`, 'Enter');
-  await made('three.begun');
+  await made('three.started');
   terminal.press('C-c');
   await terminal.until((rows) => rows.at(-1) === 'shell>');
   expect(terminal.screen().join('\n')).toContain('here: interrupted; three.service goes on on here (2 tasks not done');

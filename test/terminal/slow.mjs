@@ -22,7 +22,7 @@ function made(name, work) {
   return task(`${name} is made`, {
     check: async (host) => ((await host.stat(path)) ? ok : drift('missing')),
     apply: async (host) => {
-      await host.run`touch ${path}.startedEarly`;
+      await host.run`touch ${path}.started`;
       await work(host);
       await host.run`touch ${path}`;
     },

@@ -1,11 +1,9 @@
 import { parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
+import type { DiffShown } from '../../engine/output/lines.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
-
-/** How much of what differs is shown: not at all, long new texts in short, or all. */
-export type DiffShown = 'none' | 'short' | 'whole';
 
 /** What an operator may say on the command line of a playbook. */
 export interface Options {

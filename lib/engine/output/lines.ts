@@ -1,4 +1,3 @@
-import type { DiffShown } from '../../commands/playbook/options.ts';
 import { diffLines } from '../resource/diff.ts';
 import type { Difference } from '../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
@@ -7,6 +6,9 @@ import type { Paint } from './colour.ts';
 import { describeError } from './describe-error.ts';
 import type { Busy } from './live/busy.ts';
 import { seconds } from './units.ts';
+
+/** How much of what differs is shown: not at all, long new texts in short, or all. */
+export type DiffShown = 'none' | 'short' | 'whole';
 
 /** How lines are made. */
 export interface Style {
