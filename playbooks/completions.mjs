@@ -1,14 +1,14 @@
 #!/usr/bin/env zx
 // Prints a script for bash or zsh that completes the command lines of the playbooks.
-import { argumentsOf } from '../lib/start/arguments.mjs';
+import { commandLine } from '../lib/start/command-line.mjs';
 
-const [first, folder = '', inventory = ''] = argumentsOf('completions.mjs');
+const [first, folder = '', inventory = ''] = commandLine;
 
 if (first === 'hosts') {
   // Asked by the script itself, on each press of Tab: nothing is loaded that is not needed.
   const { namesForPatterns } = await import('../lib/commands/completions/hosts.mjs');
   for (const name of namesForPatterns(folder, inventory)) console.log(name);
 } else {
-  const { command } = await import('../lib/start/command.mjs');
+  const { command } = await import('../lib/start/program.mjs');
   await command('completions');
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
 // Renders every file of every host, offline: to DIR/HOST/FILENAME, or compared with another generation or inventory.
-import { command } from '../lib/start/command.mjs';
+import { command } from '../lib/start/program.mjs';
 
 await command('render');

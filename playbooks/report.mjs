@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
 // Writes a recorded run as one HTML page.
-import { command } from '../lib/start/command.mjs';
+import { command } from '../lib/start/program.mjs';
 
 await command('report');

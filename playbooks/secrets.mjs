@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
 // Makes, edits, shows and rotates the passwords in an inventory's encrypted file of secrets.
-import { command } from '../lib/start/command.mjs';
+import { command } from '../lib/start/program.mjs';
 
 await command('secrets');

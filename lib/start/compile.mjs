@@ -1,4 +1,4 @@
-// Turns modules of the project into a few files of JavaScript.
+// Bundles TypeScript modules into a few files of JavaScript.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -7,9 +7,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * @param {readonly (readonly string[])[]} bundles files from the project's root; those of one bundle come into one file
- * @returns {Promise<import('esbuild').OutputFile[]>} /0.mjs for the first one, and so on, which each have their modules by file as
- *   `modules`; and what several of them share
+ * @param {readonly (readonly string[])[]} bundles files from the project's root; each bundle becomes one file
+ * @returns {Promise<import('esbuild').OutputFile[]>} /0.mjs for the first bundle, and so on. Each exports `modules`, by file name.
+ *   Code that several bundles share is in files of its own
  */
 export async function compile(bundles) {
   const { build } = await import('esbuild');
@@ -29,7 +29,7 @@ export async function compile(bundles) {
     sourceRoot: '/',
     write: false,
     logLevel: 'silent',
-    // For the packages that are CommonJS.
+    // CommonJS packages need it.
     banner: {
       js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`,
     },
@@ -42,7 +42,7 @@ export async function compile(bundles) {
 }
 
 /**
- * A module for each bundle, that has those of the bundle by their files.
+ * Makes the entry module of each bundle, which exports the bundle's modules by file name.
  *
  * @param {import('esbuild').PluginBuild} build
  * @param {readonly (readonly string[])[]} bundles
@@ -58,23 +58,23 @@ function gather(build, bundles) {
 }
 
 /**
- * What looks for a file beside itself finds it where it was written: modules of ours and packages by the names of their places, and
- * packages' compiled parts, which are loaded from there. zx runs the playbook, and is loaded already.
+ * Modules and packages that look for a file beside themselves find it in the source tree. Native parts of packages are loaded from
+ * there. zx runs the playbook, so it is loaded already.
  *
  * @param {import('esbuild').PluginBuild} build
  */
 function keepPlaces(build) {
   const { resolve } = createRequire(import.meta.url);
   /** @type {(path: string, word: string, place: string) => string} */
-  const located = (path, word, place) => readFileSync(path, 'utf8').replaceAll(word, () => JSON.stringify(place));
+  const withPlace = (path, word, place) => readFileSync(path, 'utf8').replaceAll(word, () => JSON.stringify(place));
   build.onResolve({ filter: /^zx$/ }, ({ path }) => ({ path: pathToFileURL(resolve(path)).href, external: true }));
   build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({ path: join(resolveDir, path), external: true }));
   build.onLoad({ filter: /\.ts$/ }, ({ path }) => ({
     loader: 'ts',
-    contents: located(path, 'import.meta.url', pathToFileURL(path).href),
+    contents: withPlace(path, 'import.meta.url', pathToFileURL(path).href),
   }));
   build.onLoad({ filter: /\.js$/ }, ({ path }) => ({
     loader: 'js',
-    contents: located(path, '__dirname', dirname(path)),
+    contents: withPlace(path, '__dirname', dirname(path)),
   }));
 }

@@ -1,5 +1,5 @@
-// Lets `npx zx` run playbooks whose modules are TypeScript, and exports what a playbook needs.
-import { argumentsOf } from './arguments.mjs';
+// What a playbook imports: plays, roles by name, and the command line that runs it.
+import { commandLine } from './command-line.mjs';
 import { program, role } from './program.mjs';
 
 /** @type {typeof import('../commands/playbook/main.ts')} */
@@ -18,12 +18,12 @@ export async function roles(...names) {
 }
 
 /**
- * Runs a playbook as its command line says.
+ * Runs a playbook with the options of the command line.
  *
  * @param {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>} playbook
  */
 export async function runPlaybook(playbook) {
-  await main(playbook, argumentsOf(`${playbook.name}.mjs`), {
+  await main(playbook, commandLine, {
     load: loadDeployment,
     open: openSession,
     embedded: 'lab',

@@ -1,36 +1,44 @@
-// The program behind the playbooks: what they run, and the roles that they compose.
-import { readdirSync, statSync } from 'node:fs';
-import { compiled, isSource } from './compiled.mjs';
+// The program behind the playbooks: its commands and the roles, in TypeScript, compiled once for each state of the sources.
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { compiled, isSource } from './cache.mjs';
+import { commandLine } from './command-line.mjs';
 
-/** Exit code of bad input, as lib/engine/problem/problem.ts has it, which cannot be imported yet. */
+/** Exit code of bad input. It is the one of lib/engine/problem/problem.ts, which is not compiled yet. */
 const badInput = 3;
 
-/** @param {string} folder */
-const sourcesOf = (folder) => {
-  const place = new URL(`../../${folder}/`, import.meta.url);
-  return readdirSync(place)
-    .filter(
-      (name) =>
-        isSource(name) && statSync(new URL(encodeURIComponent(name), place), { throwIfNoEntry: false })?.isFile(),
-    )
-    .map((name) => `${folder}/${name}`);
-};
+const commands = readdirSync(new URL('../commands/', import.meta.url))
+  .map((name) => `lib/commands/${name}/main.ts`)
+  .filter((file) => existsSync(new URL(`../../${file}`, import.meta.url)));
+const roleFolder = new URL('../../roles/', import.meta.url);
+const roles = readdirSync(roleFolder)
+  .filter(
+    (name) =>
+      isSource(name) && statSync(new URL(encodeURIComponent(name), roleFolder), { throwIfNoEntry: false })?.isFile(),
+  )
+  .map((name) => `roles/${name}`);
 
 const runsPlaybooks = 'lib/commands/playbook/main.ts';
-const others = readdirSync(new URL('../commands/', import.meta.url))
-  .map((name) => `lib/commands/${name}/main.ts`)
-  .filter((file) => file !== runsPlaybooks);
-const roles = sourcesOf('roles');
+const others = commands.filter((file) => file !== runsPlaybooks).map((file) => [file]);
 
-const load = await compiled([[runsPlaybooks, ...roles], ...others.map((file) => [file])]).catch(refuse);
+const load = await compiled([[runsPlaybooks, ...roles], ...others]).catch(refuse);
 
 /**
- * Imports one of its modules.
+ * Imports a module of the program.
  *
  * @param {string} file `lib/commands/NAME/main.ts` or `roles/NAME.ts`
  */
 export function program(file) {
   return load(file).catch(refuse);
+}
+
+/**
+ * Runs a command that is not a playbook, and sets the exit code of the process.
+ *
+ * @param {string} name of its folder in lib/commands
+ */
+export async function command(name) {
+  const { run } = await program(`lib/commands/${name}/main.ts`);
+  process.exitCode = await run(commandLine);
 }
 
 /**
@@ -44,7 +52,7 @@ export async function role(name) {
   if (!roles.includes(file)) end(`there is no role ${name} (${file}); there are: ${roles.map(nameOf).join(', ')}`);
   const { default: found } = await program(file);
   if (typeof found?.resources !== 'function')
-    end(`${file}: its default export is no role; it should be: role('${name}', …)`);
+    end(`${file}: its default export is not a role; it should be: role('${name}', …)`);
   return found;
 }
 
@@ -52,7 +60,7 @@ export async function role(name) {
 const nameOf = (file) => file.replace(/^roles\/|\.ts$/g, '');
 
 /**
- * What cannot be compiled or loaded is a mistake of whoever wrote or installed it: its place is shown, and no stack unless asked for.
+ * Reports code that cannot be compiled or loaded: the place, and no stack unless asked for.
  *
  * @param {unknown} error
  * @returns {never}

@@ -3,14 +3,14 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { argumentsOf } from '../../lib/start/arguments.mjs';
+import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
 
 const { help, parseOptions } = await import('./options.ts');
 const { prepare } = await import('./prepare.ts');
 const { anyRuns, removeEmptyCgroups } = await import('./cgroup.ts');
 
-const options = parseOptions(argumentsOf('bench.mjs'));
+const options = parseOptions(commandLine);
 if (!options) {
   process.stdout.write(help);
 } else if (anyRuns()) {

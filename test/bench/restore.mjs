@@ -1,13 +1,13 @@
 #!/usr/bin/env zx
 // Measures how long pg_restore takes with several jobs beside one, on a PostgreSQL of its own (docs/benchmarks.md).
 import { parseArgs } from 'node:util';
-import { argumentsOf } from '../../lib/start/arguments.mjs';
+import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
 
 const { measureRestore, saveRestore } = await import('./restore.ts');
 
 const { values } = parseArgs({
-  args: argumentsOf('restore.mjs'),
+  args: commandLine,
   options: {
     megabytes: { type: 'string', default: '2000' },
     rounds: { type: 'string', default: '3' },

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'zx';
 import { projectRoot } from '../../lab/layout.mjs';
-import { argumentsOf } from '../../lib/start/arguments.mjs';
+import { commandLine } from '../../lib/start/command-line.mjs';
 import { withResults } from './results-page.mjs';
 
 const page = join(projectRoot, 'docs/reliability.md');
 const seed = process.env.FAULTS_SEED ?? '20240501';
-const chosen = argumentsOf('all.mjs');
+const chosen = commandLine;
 const report = join(tmpdir(), `rpc-playbooks-faults-${process.pid}.json`);
 
 const run = await $({

@@ -2,7 +2,7 @@
 // A playbook for light hosts: a few files, and one task that takes as long as the inventory says to look at and to do.
 import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { argumentsOf } from '../../lib/start/arguments.mjs';
+import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
 
 const { main } = await import('../../lib/commands/playbook/command.ts');
@@ -60,7 +60,7 @@ await main(
     play('files', { hosts: 'all', roles: [files] }),
     play('work', { hosts: 'all', roles: [work] }),
   ]),
-  argumentsOf('light.mjs'),
+  commandLine,
   {
     load: (nameOrFile, options) => loadInventory(nameOrFile, variables, options),
     open: openSession,

@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
 // A playbook on this machine that changes one directory, slowly: SLOW_DIRECTORY.
-import { argumentsOf } from '../../lib/start/arguments.mjs';
+import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
 
 const { main } = await import('../../lib/commands/playbook/command.ts');
@@ -36,17 +36,13 @@ const work = role('work', () => [
   made('four', (host) => host.run`sleep 0.1`),
 ]);
 
-await main(
-  playbook('slow', 'takes its time.', [play('work', { hosts: 'all', roles: [work] })]),
-  argumentsOf('slow.mjs'),
-  {
-    load: async () => ({
-      name: 'ctrl-c-test',
-      file: 'here.yaml',
-      hosts: [{ name: 'here', groups: ['all-of-them'], connection: thisMachine, vars: {} }],
-    }),
-    open: openSession,
-    embedded: 'lab',
-    prepareEmbedded: async () => {},
-  },
-);
+await main(playbook('slow', 'takes its time.', [play('work', { hosts: 'all', roles: [work] })]), commandLine, {
+  load: async () => ({
+    name: 'ctrl-c-test',
+    file: 'here.yaml',
+    hosts: [{ name: 'here', groups: ['all-of-them'], connection: thisMachine, vars: {} }],
+  }),
+  open: openSession,
+  embedded: 'lab',
+  prepareEmbedded: async () => {},
+});

@@ -1,7 +1,7 @@
 #!/usr/bin/env zx
-import { argumentsOf } from '../../../lib/start/arguments.mjs';
-import { compiled } from '../../../lib/start/compiled.mjs';
+import { compiled } from '../../../lib/start/cache.mjs';
+import { commandLine } from '../../../lib/start/command-line.mjs';
 
 const entry = 'test/bench/tools/ours-command.ts';
 const { run } = await (await compiled([[entry]]))(entry);
-await run(argumentsOf('ours.mjs'));
+await run(commandLine);

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -38,7 +39,7 @@ beforeEach(() => {
   for (const name of ['esbuild', 'ssh2', 'node-ssh', 'zx']) {
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
   }
-  for (const name of ['compile.mjs', 'compiled.mjs', 'kept.mjs', 'program.mjs'])
+  for (const name of ['cache.mjs', 'command-line.mjs', 'compile.mjs', 'program.mjs'])
     cpSync(join(root, 'lib/start', name), join(project, 'lib/start', name));
   put('lib/shared.ts', `export class Shared {}\n`);
   put(
@@ -131,7 +132,7 @@ test('a source that was JavaScript already and changed is compiled again', async
   expect((await run()).stdout).toMatch(/^2,/);
 });
 
-test('what one user has compiled, another can run', async () => {
+test('code that one user has compiled, another can run', async () => {
   await run();
   chmodSync(project, 0o755);
   expect(await run({ uid: 65534, gid: 65534 })).toEqual(good);
@@ -149,7 +150,7 @@ test('where packages cannot be written to, it runs all the same and leaves nothi
   expect(readdirSync(join(project, 'temporary'))).toEqual([]);
 });
 
-test('what no run can still be using is dropped', async () => {
+test('a folder that no run can still be using is dropped', async () => {
   mkdirSync(join(cache, 'of-old'), { recursive: true });
   mkdirSync(join(cache, 'of-yesterday'));
   const days = (count: number) => Date.now() / 1000 - count * 24 * 3600;
@@ -162,7 +163,7 @@ test('what no run can still be using is dropped', async () => {
 
 const only = () => join(cache, readdirSync(cache)[0] ?? '');
 
-test('what is in use is not dropped, however long ago it was compiled', async () => {
+test('a folder in use is not dropped, however long ago it was compiled', async () => {
   await run();
   const longAgo = Date.now() / 1000 - 8 * 24 * 3600;
   utimesSync(only(), longAgo, longAgo);
@@ -182,7 +183,7 @@ test.each<[what: string, spoil: () => void]>([
       writeFileSync(folder, '');
     },
   ],
-])('what was compiled and is not whole is compiled anew: %s', async (_, spoil) => {
+])('compiled code that is not complete is compiled again: %s', async (_, spoil) => {
   await run();
   spoil();
   expect(await run()).toEqual(good);
@@ -202,7 +203,7 @@ test.each<[what: string, give: () => void]>([
   expect(readdirSync(join(project, 'temporary'))).toEqual([]);
 });
 
-test('what only another user may read is compiled for oneself', async () => {
+test('code that only another user may read is compiled again', async () => {
   chmodSync(project, 0o755);
   chmodSync(join(project, 'temporary'), 0o777);
   await run();
@@ -211,7 +212,7 @@ test('what only another user may read is compiled for oneself', async () => {
   expect(readdirSync(join(project, 'temporary'))).toEqual([]);
 });
 
-test('what editors and Macs leave beside roles is none', async () => {
+test('a file that an editor or a Mac leaves beside roles is not a role', async () => {
   symlinkSync('nobody@nowhere.1', join(project, 'roles/.#role.ts'));
   put('roles/._role.ts', '\0');
   mkdirSync(join(project, 'roles/folder.ts'));
@@ -220,11 +221,11 @@ test('what editors and Macs leave beside roles is none', async () => {
 });
 
 test.each([
-  ['export const role = 1;', "roles/role.ts: its default export is no role; it should be: role('role', …)\n"],
-  ['export default 1;', "roles/role.ts: its default export is no role; it should be: role('role', …)\n"],
+  ['export const role = 1;', "roles/role.ts: its default export is not a role; it should be: role('role', …)\n"],
+  ['export default 1;', "roles/role.ts: its default export is not a role; it should be: role('role', …)\n"],
   ["throw new Error('not now');", 'the program cannot be loaded: not now\n  --verbose shows where\n'],
   ["import 'nothing';", 'roles/role.ts:1:8: Could not resolve "nothing"\n'],
-])('a role that is none is refused in words: %s', async (text, stderr) => {
+])('a file that exports no role is refused with its place: %s', async (text, stderr) => {
   put('roles/role.ts', text);
   const asked = `await (await import(process.argv[1] + '/lib/start/program.mjs')).role('role')`;
   expect(await run({}, asked)).toEqual({ code: 3, stdout: '', stderr });
@@ -242,4 +243,17 @@ test('a role that is not there is refused with those that are', async () => {
 test('a role that cannot be read is refused with its place', async () => {
   put('roles/role.ts', 'export default {\n  name: oh no,\n};\n');
   expect(await run()).toEqual({ code: 3, stdout: '', stderr: 'roles/role.ts:2:12: Expected "}" but found "no"\n' });
+});
+
+test.each([
+  ['node', ['other.mjs', '--limit', 'a.mjs']],
+  ['zx', ['other.mjs', '--limit', 'a.mjs']],
+])('the command line follows the script, whatever its name, run by %s', async (runner, words) => {
+  put(
+    'other.mjs',
+    `import { commandLine } from './lib/start/command-line.mjs';\nconsole.log(JSON.stringify(commandLine));\n`,
+  );
+  const program = runner === 'zx' ? [join(root, 'node_modules/zx/build/cli.js')] : [];
+  const { stdout } = await promisify(execFile)('node', [...program, ...words], { cwd: project });
+  expect(JSON.parse(stdout)).toEqual(['--limit', 'a.mjs']);
 });

@@ -1,0 +1,193 @@
+// Compiled modules on disk: one folder for each state of the sources. To resolve and compile some hundred modules at every start
+// takes five times as long as everything else before the first connection.
+import { createHash } from 'node:crypto';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const cache = join(root, 'node_modules/.cache/rpc-playbooks');
+
+const day = 24 * 3600 * 1000;
+/** A folder that nothing has used for so long is dropped. Milliseconds. */
+const keptFor = 7 * day;
+
+/** The sizes of all files of a folder, by name. It is written last. */
+const contents = 'contents.json';
+
+/** Other users who run the project from here may read the compiled code. Only its author may change it. */
+const folderMode = 0o755;
+
+/**
+ * Modules that share what they import, as if each were imported from its own file.
+ *
+ * @param {readonly (readonly string[])[]} bundles TypeScript files from the project's root. The modules of a bundle are loaded
+ *   together with the first of them: many small files take twice as long
+ * @returns {Promise<(file: string) => Promise<any>>} imports one of them
+ */
+export async function compiled(bundles) {
+  const folder = await folderOf(bundles);
+  // Source maps are read as each module is loaded, so only where a stack is going to be shown.
+  if (process.argv.includes('--verbose')) process.setSourceMapsEnabled(true);
+  return async (file) => {
+    const bundle = bundles.findIndex((files) => files.includes(file));
+    const { modules } = await import(pathToFileURL(join(folder, `${bundle}.mjs`)).href);
+    return modules[file];
+  };
+}
+
+/** @param {readonly (readonly string[])[]} bundles */
+async function folderOf(bundles) {
+  for (;;) {
+    const folder = join(cache, stateOf(bundles));
+    if (isUsable(folder)) return folder;
+    const { compile } = await import('./compile.mjs');
+    const files = await compile(bundles);
+    // A source that changed during the compilation could have left a mixture.
+    if (folder === join(cache, stateOf(bundles))) return keep(files, folder);
+  }
+}
+
+/**
+ * Whether a file is a module of the program: not a test, and not a file that an editor or a Mac left beside it.
+ *
+ * @param {string} path
+ */
+export function isSource(path) {
+  return /^[^.].*(?<!\.test)\.ts$/.test(basename(path));
+}
+
+/**
+ * Everything that the compiled code depends on, as one name: where the project is, its modules, and the packages.
+ *
+ * @param {readonly (readonly string[])[]} bundles
+ */
+function stateOf(bundles) {
+  const state = createHash('sha256').update(JSON.stringify([root, bundles]));
+  const files = ['node_modules/.package-lock.json'];
+  for (const folder of new Set(['lib', ...bundles.flat().map((file) => file.replace(/\/.*/, ''))])) {
+    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
+      if (isSource(name) || name.endsWith('.mjs')) files.push(join(folder, name));
+    }
+  }
+  for (const file of files) {
+    // The time of the last status change shows every change of content, also by a copy that keeps the other times.
+    const { size, ctimeMs } = statSync(join(root, file), { throwIfNoEntry: false }) ?? {};
+    state.update(`${file} ${size} ${ctimeMs}\n`);
+  }
+  return state.digest('hex').slice(0, 32);
+}
+
+/**
+ * Whether a folder is complete and nobody else could have put other code there.
+ *
+ * @param {string} folder
+ */
+function isUsable(folder) {
+  try {
+    if (!isTrusted(cache) || !isTrusted(folder)) return false;
+    /** @type {Record<string, number>} */
+    const sizes = JSON.parse(readFileSync(join(folder, contents), 'utf8'));
+    for (const [name, size] of Object.entries(sizes)) {
+      accessSync(join(folder, name), constants.R_OK);
+      if (statSync(join(folder, name)).size !== size) return false;
+    }
+  } catch {
+    return false;
+  }
+  try {
+    const now = Date.now();
+    if (statSync(folder).mtimeMs < now - day) utimesSync(folder, now / 1000, now / 1000);
+  } catch {
+    // The folder of another user keeps its own time.
+  }
+  return true;
+}
+
+/**
+ * Code from a folder runs with all rights of its caller. The owner of the sources could change those as well.
+ *
+ * @param {string} folder
+ */
+function isTrusted(folder) {
+  const { uid, mode } = statSync(folder);
+  const { uid: author } = statSync(fileURLToPath(import.meta.url));
+  return [0, author, process.getuid?.()].includes(uid) && (mode & 0o022) === 0;
+}
+
+/**
+ * @param {readonly import('esbuild').OutputFile[]} files
+ * @param {string} folder
+ * @returns {string} where they are
+ */
+function keep(files, folder) {
+  let made;
+  try {
+    mkdirSync(cache, { recursive: true, mode: folderMode });
+    if (!isTrusted(cache)) return keepAside(files);
+    dropOld();
+    made = mkdtempSync(join(cache, '.new-'));
+    write(files, made);
+    // The folder gets its name when all of it is on the disk, so two that compile at once do not meet.
+    if (!isUsable(folder)) rmSync(folder, { recursive: true, force: true });
+    renameSync(made, folder);
+    return folder;
+  } catch {
+    if (made) rmSync(made, { recursive: true, force: true });
+    return isUsable(folder) ? folder : keepAside(files);
+  }
+}
+
+/** @param {readonly import('esbuild').OutputFile[]} files */
+function keepAside(files) {
+  const folder = mkdtempSync(join(tmpdir(), 'rpc-playbooks-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  write(files, folder);
+  return folder;
+}
+
+/**
+ * @param {readonly import('esbuild').OutputFile[]} files
+ * @param {string} folder
+ */
+function write(files, folder) {
+  const named = files.map(({ path, contents: content }) => ({ name: path.slice(1), content }));
+  const sizes = Object.fromEntries(named.map(({ name, content }) => [name, content.length]));
+  for (const { name, content } of [...named, { name: contents, content: JSON.stringify(sizes) }]) {
+    const file = openSync(join(folder, name), 'wx', folderMode & 0o666);
+    writeFileSync(file, content);
+    fsyncSync(file);
+    closeSync(file);
+  }
+  chmodSync(folder, folderMode & ~process.umask());
+}
+
+function dropOld() {
+  for (const name of readdirSync(cache)) {
+    const folder = join(cache, name);
+    const { mtimeMs } = statSync(folder, { throwIfNoEntry: false }) ?? {};
+    if (mtimeMs === undefined || mtimeMs >= Date.now() - keptFor) continue;
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // Another user's folder: that user drops it.
+    }
+  }
+}
