@@ -404,7 +404,7 @@ const table: readonly Row[] = [
   ['snapshot.restore_with', 'pg_restore', ['db role preflight', 'db role snapshot']],
   ['snapshot.source.repository', 'http://other/', ['db role preflight', 'db role snapshot']],
   ['snapshot.source.ref', 'other', ['db role snapshot']],
-  ['snapshot.source.go_version', '1.99', ['db role snapshot']],
+  ['snapshot.source.go_version', '1.99', ['db role preflight', 'db role snapshot']],
   ['firewall.json_rpc', ['192.0.2.1'], ['rpc role firewall']],
   ['firewall.metrics', ['192.0.2.1'], ['role firewall']],
   ['firewall.internal', ['192.0.2.1'], ['role firewall']],

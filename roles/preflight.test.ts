@@ -121,6 +121,27 @@ test('addresses outside that do not answer are told with the variable that names
   ]);
 });
 
+test('a restore tool that cannot be built is refused beforehand, with the versions and what can be done', async () => {
+  const name = 'Go 1.21 or later is available for the restore tool';
+  const resources = await preflight.resources(await contextOf({}));
+  const host = fakeHost([
+    [/^apt-cache .* policy golang-go$/, 'golang-go:\n  Installed: (none)\n  Candidate: 2:1.19~1\n'],
+  ]);
+  expect(await refusal(resources, name, host)).toEqual([
+    `${name}: the package golang-go has Go 1.19, and the restore tool needs 1.21`,
+    'install Go 1.21 or later in /usr/local/go (docs/operating.md), or set snapshot.restore_with: image',
+  ]);
+});
+
+test.each<[string, Given]>([
+  ['an RPC server', { group: 'rpc' }],
+  ['the default way to restore', { changes: [[['vars', 'snapshot', 'restore_with'], undefined]] }],
+  ['another way to restore', { changes: [[['vars', 'snapshot', 'restore_with'], 'image']] }],
+])('%s needs no Go', async (_, given) => {
+  const resources = await preflight.resources(await contextOf(given));
+  expect(resources.filter(({ name }) => name.startsWith('Go '))).toEqual([]);
+});
+
 test('a Compose that is installed and does not run is told', async () => {
   const host = fakeHost([
     [/^command -v docker/, ''],

@@ -7,6 +7,7 @@ import { genesisPath, renderHost } from '../lib/node/render/render.ts';
 import { databaseSettings, disagreements } from '../lib/node/render/same-databases.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
 import { portIsFree, publishedPorts } from '../lib/node/server/published-ports.ts';
+import { goHint, goWillBeNewEnough } from '../lib/node/snapshot/go.ts';
 import { readHolding } from '../lib/node/snapshot/restored.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
 import { databaseHost } from '../lib/node/variables/database-host.ts';
@@ -22,6 +23,7 @@ export default role<Variables>('preflight', async (context) => [
   ...region(context),
   ...(await databasesAgree(context)),
   ...addresses(context),
+  ...restoreToolCanBeBuilt(context),
 ]);
 
 /** What the roles are made for and tried on. */
@@ -143,10 +145,6 @@ async function databasesAgree({ host, vars, hosts }: Deployment): Promise<Resour
 /** Every address outside that this host needs. What it has fetched already, it does not need again. */
 function addresses({ host, vars }: Deployment): Resource[] {
   const { trusted_sequencer_url, l1_rpc_url, genesis } = vars.network;
-  const unless = async (done: Promise<boolean>, verdict: Promise<Verdict>): Promise<Verdict> => {
-    const [isDone, reached] = await Promise.all([done, verdict]);
-    return isDone ? ok : reached;
-  };
   const common = [
     expectation(
       'trusted sequencer answers',
@@ -173,26 +171,50 @@ function addresses({ host, vars }: Deployment): Resource[] {
       ),
     ),
   ];
-  return host.groups.includes('database') ? [...common, ...snapshotAddresses(vars, unless)] : common;
+  return host.groups.includes('database') ? [...common, ...snapshotAddresses(vars)] : common;
 }
 
-type Unless = (done: Promise<boolean>, verdict: Promise<Verdict>) => Promise<Verdict>;
+async function unless(done: Promise<boolean>, verdict: Promise<Verdict>): Promise<Verdict> {
+  const [isDone, reached] = await Promise.all([done, verdict]);
+  return isDone ? ok : reached;
+}
 
-function snapshotAddresses(vars: Variables, unless: Unless): Resource[] {
+async function isRestored(reader: Reader, vars: Variables): Promise<boolean> {
+  const stateStore = { archive: archivesOf(vars).state, target: stateDatabase(vars) };
+  return (await readHolding(reader, stateStore)).is === 'restored';
+}
+
+/** Where the restore tool is built on the host, a Go that is too old would show only after the databases are up. */
+function restoreToolCanBeBuilt({ host, vars, facts }: Deployment): Resource[] {
+  const { restore_with, source } = vars.snapshot;
+  if (restore_with !== 'source' || source === undefined || !host.groups.includes('database')) return [];
+  const wanted = source.go_version;
+  return [
+    expectation(
+      `Go ${wanted} or later is available for the restore tool`,
+      (reader) => unless(isRestored(reader, vars), goWillBeNewEnough(reader, facts.distribution, wanted)),
+      { hint: goHint(wanted) },
+    ),
+  ];
+}
+
+function snapshotAddresses(vars: Variables): Resource[] {
   const archives = archivesOf(vars);
-  const isRestored = async (reader: Reader) =>
-    (await readHolding(reader, { archive: archives.state, target: stateDatabase(vars) })).is === 'restored';
   const { restore_with, source } = vars.snapshot;
   const fetched = ([archives.state, archives.prover] as const).map(({ store, url }) =>
-    expectation(`${store} snapshot can be downloaded`, (reader) => unless(isRestored(reader), downloads(reader, url)), {
-      hint: `check snapshot.${store}.url in the inventory`,
-    }),
+    expectation(
+      `${store} snapshot can be downloaded`,
+      (reader) => unless(isRestored(reader, vars), downloads(reader, url)),
+      {
+        hint: `check snapshot.${store}.url in the inventory`,
+      },
+    ),
   );
   const repository = restore_with === 'source' ? source?.repository : undefined;
   if (repository === undefined) return fetched;
   const built = expectation(
     'source repository of the node answers',
-    (reader) => unless(isRestored(reader), downloads(reader, gitAddress(repository))),
+    (reader) => unless(isRestored(reader, vars), downloads(reader, gitAddress(repository))),
     { hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image' },
   );
   return [...fetched, built];

@@ -9,9 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	_ "rpc-lab/node/memsize"
 )
 
 const standInNotice = "STAND-IN of the lab, not the real node: it copies blocks from the lab's trusted sequencer and executes nothing"
+
+// builtFrom is the tag or commit of the source, set by make build.
+var builtFrom = "no repository"
 
 // generation is what differs between the node's two generations. The binary's name tells which one it is.
 type generation struct {
@@ -44,7 +49,7 @@ func main() {
 	case "restore":
 		err = restoreCommand(own, os.Args[2:])
 	case "version":
-		fmt.Println("Version:", own.version, "(stand-in)")
+		fmt.Println("Version:", own.version, "(stand-in, built from "+builtFrom+")")
 	default:
 		fmt.Printf("usage: %s run|restore|version [options]\n", filepath.Base(os.Args[0]))
 		if command != "" && command != "help" && command != "--help" && command != "-h" {

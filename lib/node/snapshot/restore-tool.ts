@@ -7,10 +7,8 @@ import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } fro
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import type { Variables } from '../variables/variables.ts';
+import { goHint, goPackage, goRoot, installedGo, judgeGo } from './go.ts';
 import { snapshotDirectory } from './snapshot.ts';
-
-/** Go of one's own making is where its authors say to put it; a distribution's is on the path anyhow. */
-const goPath = '/usr/local/go/bin';
 
 /** The container in which the tool runs, where it runs from the node's image. */
 export const toolContainer = 'rpc-node-restore';
@@ -74,7 +72,7 @@ function fromSource(vars: Variables): NodeTool {
   return {
     resources: [
       packages('git', 'make'),
-      skipWhen(newEnough, packages('golang-go')),
+      skipWhen(newEnough, packages(goPackage)),
       newEnough,
       job(`restore tool is built from ${source.ref}`, {
         unit: 'rpc-playbooks-build-restore-tool',
@@ -92,28 +90,11 @@ function goIsNewEnough(wanted: string): Resource {
   return expectation(
     `Go is ${wanted} or later`,
     async (host) => {
-      const output = await host.$`PATH=${goPath}:$PATH; go version`;
-      const found = goVersion(output.stdout);
-      if (!found) return unknownUntil('Go is installed');
-      return isAtLeast(found, wanted) ? ok : drift(`Go ${found} is installed, and the restore tool needs ${wanted}`);
+      const installed = await installedGo(host);
+      return installed === undefined ? unknownUntil('Go is installed') : judgeGo(installed, wanted);
     },
-    {
-      hint: `install a later Go in ${goPath}, lower snapshot.source.go_version, or set snapshot.restore_with: image`,
-    },
+    { hint: goHint(wanted) },
   );
-}
-
-/** @param output of `go version`: `go version go1.19.8 linux/amd64` */
-export function goVersion(output: string): string | undefined {
-  return /\bgo(\d+\.\d+(?:\.\d+)?)/.exec(output.replace(/^go version /, ''))?.[1];
-}
-
-/** Compares by numbers: 1.21 is later than 1.9. */
-export function isAtLeast(found: string, wanted: string): boolean {
-  const [have, need] = [found, wanted].map((version) => version.split('.').map(Number));
-  const [major = 0, minor = 0] = have ?? [];
-  const [wantedMajor = 0, wantedMinor = 0] = need ?? [];
-  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }
 
 async function isBuilt(host: Reader, path: string): Promise<Verdict> {
@@ -129,10 +110,19 @@ interface Build {
   readonly path: string;
 }
 
-/** The source's own Makefile puts the binary into dist/. The tool gets its name only when it is whole. */
-function buildScript({ repository, ref, directory, binary, path }: Build): string {
+/**
+ * The source's own Makefile puts the binary into dist/. The tool gets its name only when it is whole.
+ *
+ * The node has github.com/fjl/memsize through go-ethereum. From Go 1.23 on the linker refuses it without -checklinkname=0, a flag that
+ * earlier linkers do not know. The node's Makefile adds its version to LDFLAGS by `+=`, so the flag is set in the environment, where
+ * both are kept. An LDFLAGS on the command line of make would replace the version, and GOFLAGS has no effect: the Makefile itself
+ * gives -ldflags to go build.
+ *
+ * @returns a script of POSIX sh
+ */
+export function buildScript({ repository, ref, directory, binary, path }: Build): string {
   return `set -eu
-export HOME=/root GIT_TERMINAL_PROMPT=0 PATH=${goPath}:$PATH
+export HOME=/root GIT_TERMINAL_PROMPT=0 PATH=${goRoot}/bin:$PATH
 source=${quote(directory)}
 tool=${quote(path)}
 rm -rf "$source"
@@ -142,6 +132,10 @@ commit=$(git -C "$source" rev-parse --verify --quiet --end-of-options ${quote(`$
   exit 1
 }
 git -C "$source" checkout --quiet --detach "$commit"
+# Asked in the source: its go.mod may choose another version of Go.
+case $(cd "$source" && go tool link -h 2>&1) in
+  *-checklinkname*) export LDFLAGS=-checklinkname=0 ;;
+esac
 make -C "$source" build
 built=$source/dist/${quote(binary)}
 [ -x "$built" ] || { echo "the build made no dist/"${quote(binary)}", but: $(ls "$source/dist" 2>/dev/null)" >&2; exit 1; }

@@ -295,10 +295,10 @@ export const variablesSchema = z.strictObject({
         ),
       replace_existing: z.boolean().default(false).describe('Whether a database that holds other data may be dropped'),
       restore_with: z
-        .enum(['source', 'image', 'pg_restore'])
-        .default('source')
+        .enum(['image', 'source', 'pg_restore'])
+        .default('image')
         .describe(
-          "Build the restore tool from source, run it from the node image, or let the host's own pg_restore do its work, by several jobs",
+          "Run the restore tool from the node image, build it from source, or let the host's own pg_restore do its work, by several jobs",
         ),
       restore_jobs: z
         .int()

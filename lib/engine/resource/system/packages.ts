@@ -73,15 +73,24 @@ async function install(host: Writer, names: readonly string[]): Promise<void> {
 
 /** Whether there are lists, not too old, newer than the sources they come from, and with a candidate for each name. */
 async function listsAreFresh(host: Writer, names: readonly string[]): Promise<boolean> {
-  const [lists, young, newerSources, policy] = await Promise.all([
+  const [lists, young, newerSources, candidates] = await Promise.all([
     host.$`find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' -print -quit`,
     host.$`find /var/lib/apt/lists -maxdepth 0 -mmin ${`-${listsAge}`}`,
     host.$`find /etc/apt/sources.list /etc/apt/sources.list.d -newer /var/lib/apt/lists -print -quit`,
-    // Without its caches, which it would write: this only looks.
-    host.$`apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= policy ${names}`,
+    candidateVersions(host, names),
   ]);
-  const candidates = policy.lines().filter((line) => /^\s+Candidate: (?!\(none\))/.test(line));
-  return lists.text() !== '' && young.text() !== '' && newerSources.text() === '' && candidates.length === names.length;
+  return lists.text() !== '' && young.text() !== '' && newerSources.text() === '' && candidates.size === names.length;
+}
+
+/**
+ * The version that the package manager would install of each package, by name, as `2:1.19~1`. A package that is not in its lists is
+ * left out: on a host without lists, every one.
+ */
+export async function candidateVersions(host: Reader, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  // Without its caches, which it would write: this only looks.
+  const policy = await host.$`apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= policy ${names}`;
+  const found = policy.stdout.matchAll(/^(\S+):\n(?: .*\n)*? +Candidate: (?!\(none\))(\S+)$/gm);
+  return new Map([...found].map(([, name = '', version = '']) => [name, version]));
 }
 
 /** @returns why it failed, or undefined. apt's lock on the lists has no time limit of its own, so it is waited for here. */

@@ -1,0 +1,1 @@
+// Lets memsize.go declare a function without a body.
