@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { basename, join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { checkRun, failedRun, killedRun } from '../../engine/report/testdata/runs.ts';
 import { recordText } from '../../engine/report/testdata/told.ts';
@@ -34,6 +34,18 @@ test('the newest run is written beside its record, for this user alone, over an 
   expect(run(folder)).toEqual({ code: 0, said: [out], complained: [] });
   expect(readFileSync(out, 'utf8')).toContain('<title>deploy on lab: unreachable: rpc-3; 4 pending, 2 unknown</title>');
   expect(statSync(out).mode & 0o777).toBe(0o600);
+});
+
+test('paths below the working directory are shown from there, and all others whole', () => {
+  const folder = records();
+  const name = '20241123T000000Z-mainnet.html';
+  const directory = vi.spyOn(process, 'cwd');
+  onTestFinished(() => directory.mockRestore());
+  directory.mockReturnValue(join(folder, '..'));
+  expect(run(folder).said).toEqual([join(basename(folder), name)]);
+  // `../20241123…` is shorter, but depends on where it is read.
+  directory.mockReturnValue(join(folder, 'beside'));
+  expect(run(folder).said).toEqual([join(folder, name)]);
 });
 
 test('an inventory, a record by path or by name, and a place for the page can be chosen', () => {

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, join } from 'node:path';
 import { type HelpPage, helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { shared } from '../../engine/command-line/shared-options.ts';
+import { shown } from '../../engine/inventory/paths.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
 import { endingOf, eventOf } from '../../engine/report/ending.ts';
@@ -147,10 +148,4 @@ function named(record: string, folder: string): string {
   throw new Problem(`there is no record ${record}`, {
     hint: names.length > 0 ? `${didYouMean(record, names.slice(0, 5))}` : '--list shows the records',
   });
-}
-
-/** As seen from where the command is run, if that is shorter. */
-function shown(path: string): string {
-  const from = relative('', path);
-  return from !== '' && from.length < path.length ? from : path;
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WriteStream } from 'node:tty';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { interruption } from '../../engine/command-line/interrupt.ts';
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
-import { Slots } from '../../engine/host/transport/slots.ts';
 import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadOptions } from '../../engine/inventory/load.ts';
 import { selectHosts } from '../../engine/inventory/pattern.ts';
@@ -95,14 +95,14 @@ class Latest<V> {
   readonly #options: StatusOptions;
   readonly #around: StatusDependencies<V>;
   readonly #seen = new Map<string, HostStatus>();
-  readonly #slots: Slots;
+  readonly #inTurn: LimitFunction;
 
   constructor(inventory: string, hosts: readonly WatchedHost[], options: StatusOptions, around: StatusDependencies<V>) {
     this.#inventory = inventory;
     this.#hosts = hosts;
     this.#options = options;
     this.#around = around;
-    this.#slots = new Slots(options.forks);
+    this.#inTurn = pLimit(options.forks);
   }
 
   async lookOnce(): Promise<void> {
@@ -122,7 +122,7 @@ class Latest<V> {
   }
 
   async #look(host: WatchedHost): Promise<void> {
-    const status = await this.#slots.run(() => host.look());
+    const status = await this.#inTurn(() => host.look());
     if (status) this.#seen.set(host.name, status);
   }
 

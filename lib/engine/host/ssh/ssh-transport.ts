@@ -1,9 +1,9 @@
 import { constants } from 'node:os';
 import { Readable } from 'node:stream';
 import type { SSHExecCommandResponse } from 'node-ssh';
+import pLimit from 'p-limit';
 import pRetry from 'p-retry';
 import { ConnectionLost, didNotBegin, Unreachable } from '../failures.ts';
-import { Slots } from '../transport/slots.ts';
 import type { Limits, Transport } from '../transport/transport.ts';
 import { type Watch, watch } from '../transport/watch.ts';
 import type { LoggedIn } from './ssh-login.ts';
@@ -31,7 +31,7 @@ export function transportOver(
 ): Transport {
   const last = chain.at(-1);
   if (!last) throw new RangeError('an empty chain');
-  const slots = new Slots(channels);
+  const inTurn = pLimit(channels);
   let patience = firstAnswer;
   let givenUp: string | undefined;
   const lost = (cause?: unknown) => {
@@ -49,15 +49,16 @@ export function transportOver(
     const running = pRetry(() => exec(name, last, command, { ...limits, patience, watched }), {
       retries: 5,
       minTimeout: 100,
-      shouldRetry: ({ error }) => refusedChannel(error) && slots.busy === 1,
+      shouldRetry: ({ error }) => refusedChannel(error) && inTurn.activeCount === 1,
     });
     try {
       return await watched.over(running);
     } catch (error) {
       if (error instanceof Unreachable || error instanceof ConnectionLost) throw error;
       if (!(error instanceof Error && refusedChannel(error))) throw lost(error);
-      if (slots.busy === 1) throw noSessions(name, error);
-      slots.lower();
+      if (inTurn.activeCount === 1) throw noSessions(name, error);
+      // From now on one fewer than are open.
+      inTurn.concurrency = inTurn.activeCount - 1;
       return undefined;
     }
   };
@@ -66,7 +67,7 @@ export function transportOver(
     close,
     async run(line, input, onStdout, limits = {}) {
       let result: SSHExecCommandResponse | undefined;
-      while (!result) result = await slots.run(() => tryRun({ line, input, onStdout }, limits));
+      while (!result) result = await inTurn(() => tryRun({ line, input, onStdout }, limits));
       const code = result.code ?? signalCode(result.signal);
       // No code and no signal: nobody knows how the command ended.
       if (code === undefined) throw lost();

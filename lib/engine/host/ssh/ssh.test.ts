@@ -9,6 +9,8 @@ import { newKeyPair } from '../../secret/testing/keys.ts';
 import { connect } from '../connection.ts';
 import { Unreachable } from '../failures.ts';
 import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
+import { openSsh } from './ssh.ts';
+import { resolveSshConfig } from './ssh-config.ts';
 
 const hostKey = newKeyPair('ed25519');
 
@@ -182,4 +184,32 @@ test('a host that hangs up on a command has not run it for sure', async () => {
     message: 'h: the connection was lost: the host closed it',
     hint: 'run again: what was done is seen, what was not is made up for',
   });
+});
+
+test('a host that has no room for one more channel gets its commands one after another', async () => {
+  let [open, turnedAway] = [0, 0];
+  const port = await sshServer((client) =>
+    welcome(client).on('session', (accept, reject) => {
+      if (open === 1) {
+        turnedAway += 1;
+        return reject();
+      }
+      open += 1;
+      accept().on('exec', (begin) => {
+        const channel = begin();
+        setTimeout(() => {
+          open -= 1;
+          channel.exit(0);
+          channel.end();
+        }, 20);
+      });
+    }),
+  );
+  const config = await resolveSshConfig('127.0.0.1', { user: 'root', port });
+  const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
+  const results = await Promise.all([1, 2, 3, 4, 5].map((at) => transport.run(`${at}`, undefined, () => {})));
+  expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+  // Two of the first three, and one more where both are turned away at once. All others wait for their turn.
+  expect(turnedAway).toBeLessThanOrEqual(3);
+  await transport.close();
 });

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
+import pLimit, { type LimitFunction } from 'p-limit';
 import pRetry from 'p-retry';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { Unreachable } from '../failures.ts';
-import { Slots } from '../transport/slots.ts';
 import type { ConnectOptions, Transport } from '../transport/transport.ts';
 import { resolveSshConfig, type SshConfig } from './ssh-config.ts';
 import { type LoggedIn, logIn, TryAgain, TurnedAway, trySeconds, type Waiting } from './ssh-login.ts';
@@ -64,17 +64,17 @@ async function resolveHops(name: string, jump: readonly string[]): Promise<Hop[]
   );
 }
 
-const linesAtJumps = new Map<string, Slots>();
+const linesAtJumps = new Map<string, LimitFunction>();
 
 /**
  * At a jump host that turned somebody away when all hosts behind it were reached for together (MaxStartups), logins go one after
  * another. It may need a moment to see that the one before is over.
  */
 function inLine<T>(label: string, login: () => Promise<T>): Promise<T> {
-  const line = linesAtJumps.get(label) ?? new Slots(1);
+  const line = linesAtJumps.get(label) ?? pLimit(1);
   linesAtJumps.set(label, line);
   const again = { retries: 5, minTimeout: 200, factor: 1, shouldRetry: turnedAway };
-  return line.run(() => pRetry(login, again));
+  return line(() => pRetry(login, again));
 }
 
 function turnedAway({ error }: { readonly error: Error }): boolean {

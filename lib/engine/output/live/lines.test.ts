@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 import type { Busy } from './busy.ts';
 import { liveLines, type Picture } from './lines.ts';
-import { widthOf } from './text-width.ts';
 
 const paint = (_: unknown, text: string) => text;
 const noPace = { perSecond: undefined, secondsLeft: undefined };
@@ -98,7 +98,7 @@ test('no line is ever wider than the terminal, and all together leave room for w
       const lines = linesIn(columns, rows, pictureOf(hosts.map((each) => busyOn(each.host, each as Partial<Busy>))));
       expect(lines.length).toBeLessThanOrEqual(Math.max(3, rows / 3));
       expect(lines.length).toBeLessThan(rows);
-      for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(Math.max(1, columns - 1));
+      for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(Math.max(1, columns - 1));
     }),
   );
 });

@@ -1,8 +1,9 @@
+import stringWidth from 'string-width';
 import type { Paint } from '../colour.ts';
 import { bar, clock, measures } from '../units.ts';
 import type { Busy } from './busy.ts';
 import type { HostCounts } from './run-state.ts';
-import { cut, fitted, widthOf } from './text-width.ts';
+import { cut, fitted } from './text-width.ts';
 
 /** What the live lines show. */
 export interface Picture {
@@ -68,7 +69,7 @@ function hostLines(busy: readonly Busy[], detailed: readonly Busy[], width: numb
     task: each.task,
   }));
   const widest = (column: 'host' | 'time' | 'count' | 'share') =>
-    Math.max(0, ...cells.map((row) => widthOf(row[column])));
+    Math.max(0, ...cells.map((row) => stringWidth(row[column])));
   const hostWidth = Math.min(widest('host'), Math.max(5, Math.floor(width / 3)));
   return cells.flatMap((row) => {
     const columns = (['time', 'count', 'share'] as const).flatMap((column) =>
@@ -89,7 +90,7 @@ function progressLine({ progress, pace }: Busy, width: number): string {
   if (!known) return indent + cut(what, room);
   const { amount, rate, left } = known;
   const form = (...parts: readonly (string | undefined)[]) => parts.filter((part) => part !== undefined).join('  ');
-  const fits = (texts: readonly string[], beside: number) => texts.find((text) => widthOf(text) + beside <= room);
+  const fits = (texts: readonly string[], beside: number) => texts.find((text) => stringWidth(text) + beside <= room);
   if (known.share === undefined || total === undefined) {
     return indent + cut(fits([form(what, amount, rate), form(amount, rate)], 0) ?? amount, room);
   }
@@ -102,7 +103,7 @@ function progressLine({ progress, pace }: Busy, width: number): string {
     [whole, [30, 20, 12]],
     [paceOnly, [30, 20, 12]],
   ] as const) {
-    const columns = widths.find((each) => widthOf(text) + 2 + each <= room);
+    const columns = widths.find((each) => stringWidth(text) + 2 + each <= room);
     if (columns !== undefined) return `${indent}${bar(done / total, columns)}  ${text}`;
   }
   return indent + cut(fits([whole, paceOnly, form(share, left)], 0) ?? share, room);
@@ -134,5 +135,5 @@ function totalText({ counts, busy, seconds, stopping }: Picture, width: number):
     [`${done}/${hosts}`],
   ].map((form) => `${form.join(', ')}  ${clock(seconds)}`);
   const stop = stopping ? 'stopping: ' : '';
-  return cut(stop + (forms.find((form) => widthOf(stop + form) <= width) ?? forms.at(-1)), width);
+  return cut(stop + (forms.find((form) => stringWidth(stop + form) <= width) ?? forms.at(-1)), width);
 }

@@ -141,6 +141,11 @@ test('recipients are refused with line and column, all at once', async () => {
     weak,
     // Its one field is too short for a key.
     `ssh-ed25519 ${Buffer.from('\0\0\0\x0bssh-ed25519\0\0\0\x01a').toString('base64')}`,
+    // Points that are not on the curve, and that everybody shares the same secret with.
+    `ssh-ed25519 ${Buffer.from(`\0\0\0\x0bssh-ed25519\0\0\0\x20\x02${'\0'.repeat(31)}`).toString('base64')}`,
+    `ssh-ed25519 ${Buffer.from(`\0\0\0\x0bssh-ed25519\0\0\0\x20${'\0'.repeat(32)}`).toString('base64')}`,
+    // Its modulus is empty.
+    `ssh-rsa ${Buffer.from('\0\0\0\x07ssh-rsa\0\0\0\x01\x03\0\0\0\0').toString('base64')}`,
   ];
   const error = await parseRecipients(lines.join('\n'), 'r').then(
     () => expect.fail('was read'),
@@ -149,11 +154,11 @@ test('recipients are refused with line and column, all at once', async () => {
   expect(error.message.split('\n').filter((line: string) => line.startsWith('r:'))).toEqual([
     'r:2:3: this recipient of age is misspelt',
     'r:3:1: this key is of the type ecdsa-sha2-nistp256: only ssh-ed25519 and ssh-rsa can be used',
-    'r:4:1: this key is cut off',
+    'r:4:1: this key is no public key of SSH, or a damaged one',
     'r:5:1: this is no recipient',
     'r:6:1: this is a private key: whoever reads this file can decrypt',
     'r:7:1: this key has 1024 bits, and at least 2048 are needed',
-    'r:8:1: this key is no public key of SSH, or a damaged one',
+    ...[8, 9, 10, 11].map((line) => `r:${line}:1: this key is no public key of SSH, or a damaged one`),
   ]);
   expect(error.message).not.toContain('HUNTER2');
   await expect(parseRecipients('# nobody\n', 'r')).rejects.toThrow('no recipient stands in this file');

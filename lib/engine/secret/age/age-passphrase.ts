@@ -7,8 +7,8 @@ const usualWork = 18;
 const mostWork = 20;
 
 /**
- * Encrypts to a passphrase: the format's `scrypt` stanza. Node's own scrypt is several times as fast as one in JavaScript, and
- * leaves the process free to do other work.
+ * Encrypts to a passphrase: the format's `scrypt` stanza. Node's own scrypt takes two thirds of the library's time, and leaves
+ * the process free to do other work.
  *
  * @param work the logarithm of scrypt's cost; lower it in tests alone
  */

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Identity, Recipient, Stanza } from 'age-encryption';
 
 export type { Identity, Recipient, Stanza };
@@ -28,10 +28,6 @@ export function unwrap(body: Uint8Array, key: Uint8Array): Uint8Array | null {
 /** HKDF-SHA-256 of 32 bytes. */
 export function derive(secret: Uint8Array, salt: Uint8Array, label: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, salt, label, 32));
-}
-
-export function sha256(bytes: Uint8Array): Buffer {
-  return createHash('sha256').update(bytes).digest();
 }
 
 /** Base64 without padding, as the format's arguments are. */

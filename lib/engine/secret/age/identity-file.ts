@@ -2,7 +2,6 @@ import { readPrivateFile } from '../../file/private-file.ts';
 import { Problem } from '../../problem/problem.ts';
 import type { Ask } from '../ask.ts';
 import type { AgeIdentity } from './age-file.ts';
-import { isSshPrivateKey, sshIdentity } from './ssh-private-key.ts';
 
 /** Bytes; a private key of 16384 bits has a fifth of this. */
 const largest = 64 * 1024;
@@ -24,7 +23,11 @@ export async function identitiesIn(
   source: string,
   ask: Ask | undefined,
 ): Promise<readonly AgeIdentity[]> {
-  if (isSshPrivateKey(text)) return [await sshIdentity(text, source, ask)];
+  if (/^-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
+    // Only whoever has a key of SSH pays for loading its libraries.
+    const { sshIdentity } = await import('./ssh-private-key.ts');
+    return [await sshIdentity(text, source, ask)];
+  }
   if (/^(age-encryption\.org\/|-----BEGIN AGE ENCRYPTED FILE-----)/.test(text)) {
     throw new Problem(`${source} is itself encrypted`, {
       hint: 'give an identity in the clear, mode 0600, or a key of SSH, which may have a passphrase',

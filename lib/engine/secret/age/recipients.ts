@@ -1,6 +1,5 @@
 import { type Place, Problem, Problems } from '../../problem/problem.ts';
 import type { AgeRecipient } from './age-file.ts';
-import { sshPublicKey, sshRecipient } from './ssh-public-key.ts';
 
 const kinds = 'a recipient is a line age1…, or a public key of SSH: ssh-ed25519 AAAA…, ssh-rsa AAAA…';
 
@@ -27,6 +26,8 @@ export async function parseRecipients(text: string, file: string): Promise<reado
         new Encrypter().addRecipient(line);
         recipients.push(line);
       } else if (/^(ssh|ecdsa|sk)-/.test(type)) {
+        // Only whoever has a key of SSH pays for loading its libraries.
+        const { sshPublicKey, sshRecipient } = await import('./ssh-public-key.ts');
         recipients.push(sshRecipient(sshPublicKey(Buffer.from(key, 'base64'))));
       } else {
         problems.push(isPrivate(line, where) ?? new Problem('this is no recipient', { where, hint: kinds }));

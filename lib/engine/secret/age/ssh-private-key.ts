@@ -1,25 +1,11 @@
-import { constants, createHash, createPrivateKey, privateDecrypt } from 'node:crypto';
+import { createPrivateKey, privateDecrypt } from 'node:crypto';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import ssh2 from 'ssh2';
 import { Problem } from '../../problem/problem.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { type Ask, askUntilRight } from '../ask.ts';
-import { derive, type Identity, type Stanza, unwrap } from './age-stanza.ts';
-import {
-  ed25519Label,
-  fields,
-  montgomery,
-  rsaLabel,
-  type SshPublicKey,
-  sshPublicKey,
-  tagOf,
-  tweaked,
-  x25519,
-  x25519Private,
-} from './ssh-public-key.ts';
-
-/** Whether a text is a private key of SSH, of whatever kind. */
-export function isSshPrivateKey(text: string): boolean {
-  return /^-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text);
-}
+import { type Identity, type Stanza, unwrap } from './age-stanza.ts';
+import { rsaPadding, type SshPublicKey, sshPublicKey, tagOf, wrappingKey } from './ssh-public-key.ts';
 
 /**
  * A private key of SSH as an identity. One with a passphrase asks for it, but only for a file that it can open.
@@ -31,12 +17,15 @@ export function isSshPrivateKey(text: string): boolean {
 export async function sshIdentity(text: string, path: string, ask: Ask | undefined): Promise<Identity> {
   const locked = lockedPublicKey(text, path);
   if (!locked) {
-    const [key, open] = await parsed(text, path);
+    const [key, open] = parsed(text, path);
     return identity(key, async () => open);
   }
   let opening: Promise<Open> | undefined;
   return identity(locked, () => (opening ??= unlock(text, path, ask)));
 }
+
+/** What OpenSSH's own format begins with. */
+const magic = 'openssh-key-v1\0';
 
 type Open = (stanza: Stanza) => Uint8Array | null;
 
@@ -60,19 +49,18 @@ async function unlock(text: string, path: string, ask: Ask | undefined): Promise
     });
   }
   return askUntilRight(ask, `passphrase of ${path}: `, `that is not the passphrase of ${path}`, async (passphrase) => {
-    const [, open] = await parsed(text, path, passphrase).catch((error) => {
-      if (error instanceof WrongPassphrase) return [];
+    try {
+      return parsed(text, path, passphrase)[1];
+    } catch (error) {
+      if (error instanceof WrongPassphrase) return undefined;
       throw error;
-    });
-    return open;
+    }
   });
 }
 
 class WrongPassphrase extends Error {}
 
-async function parsed(text: string, path: string, passphrase?: string): Promise<[SshPublicKey, Open]> {
-  // Only whoever has such a key pays for loading it.
-  const { default: ssh2 } = await import('ssh2');
+function parsed(text: string, path: string, passphrase?: string): [SshPublicKey, Open] {
   const found = ssh2.utils.parseKey(text, passphrase);
   const first = Array.isArray(found) ? found[0] : found;
   if (!first || first instanceof Error) {
@@ -89,23 +77,19 @@ async function parsed(text: string, path: string, passphrase?: string): Promise<
 function opener(key: SshPublicKey, pem: string): Open {
   const privateKey = createPrivateKey(pem);
   if (key.type === 'ssh-rsa') {
-    const oaep = { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256', oaepLabel: Buffer.from(rsaLabel) };
     return ({ body }) => {
       try {
-        return privateDecrypt({ key: privateKey, ...oaep }, body);
+        return privateDecrypt({ key: privateKey, ...rsaPadding }, body);
       } catch {
         return null;
       }
     };
   }
   const seed = Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
-  const scalar = x25519Private(createHash('sha512').update(seed).digest().subarray(0, 32));
-  const own = montgomery(key);
+  const secret = ed25519.utils.toMontgomerySecret(seed);
   return ({ args, body }) => {
     const share = Buffer.from(args[2] ?? '', 'base64');
-    if (share.length !== 32) return null;
-    const secret = tweaked(key, x25519(scalar, share));
-    return unwrap(body, derive(secret, Buffer.concat([share, own]), ed25519Label));
+    return share.length === 32 ? unwrap(body, wrappingKey(key, secret, share, share)) : null;
   };
 }
 
@@ -119,19 +103,17 @@ function lockedPublicKey(text: string, path: string): SshPublicKey | undefined {
     });
   }
   return usable(() => {
-    const magic = Buffer.from('openssh-key-v1\0');
     const bytes = Buffer.from(body, 'base64');
-    if (!bytes.subarray(0, magic.length).equals(magic)) throw new Error('is damaged');
-    let rest = bytes.subarray(magic.length);
-    const next = (): Buffer => {
-      const length = rest.length < 4 ? rest.length : rest.readUInt32BE(0);
-      const [found] = fields(rest.subarray(0, 4 + length));
-      rest = rest.subarray(4 + length);
-      return found ?? Buffer.alloc(0);
+    let at = magic.length;
+    const next = () => {
+      const start = at + 4;
+      at = start + (start <= bytes.length ? bytes.readUInt32BE(at) : 0);
+      return bytes.subarray(start, at);
     };
+    if (!bytes.toString('latin1').startsWith(magic)) throw new Error('is damaged');
     const [cipher] = [next(), next(), next()];
     // The number of keys in it, which is one.
-    rest = rest.subarray(4);
+    at += 4;
     const blob = next();
     return cipher?.toString() === 'none' ? undefined : sshPublicKey(blob);
   }, path);
