@@ -41,6 +41,8 @@ export interface Resource {
   apply(host: Writer): Promise<void>;
   /** Set on an expectation: the tool cannot mend it. Drift of `must` fails the host, drift of `should` is a warning. */
   readonly expects?: 'must' | 'should';
+  /** Set where `apply` waits for an expectation to come about by itself. It is then applied while it is unknown, too. */
+  readonly waits?: true;
   /** What the operator can do about an unmet expectation. */
   readonly hint?: string;
   /** What becomes different on the host when these differences are mended, in words that `follows` of others name. */

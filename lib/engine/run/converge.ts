@@ -43,7 +43,8 @@ const changesAhead = 3;
 
 /**
  * Brings a host's items to what they should be, in order. The first failure ends it: what comes later builds on what comes before.
- * No item is judged by a look from before the last change. The trip that proves a change also looks at what comes next.
+ * No item is judged by a look from before the last change, and none fails as unknown by a look that was made for an earlier item.
+ * The trip that proves a change also looks at what comes next.
  *
  * @param items already looked at, if not since the host's last change
  * @param ask says whether to stop before the next change, and whether it may be made
@@ -52,7 +53,9 @@ const changesAhead = 3;
 export async function converge(host: HostRun, items: readonly Item[], ask: Asking): Promise<string | undefined> {
   for (const [at, item] of items.entries()) {
     if (ask.interrupted()) return 'interrupted';
-    if (item.seenIn !== host.state) await host.look(next(items.slice(at)));
+    // An unknown was read beside what it waits for, which may have come about since: it is a failure only if it stays.
+    const isOutdated = item.seenIn !== host.state || item.seen?.is === 'unknown';
+    if (isOutdated) await host.look(next(items.slice(at)));
     const failed = await convergeItem(host, item, items.slice(at), ask);
     if (failed) return failed;
   }
@@ -77,6 +80,7 @@ async function convergeItem(
       host.done(step, 'ok');
       return undefined;
     case 'unknown':
+      if (resource.waits) return change(host, item, seen, rest);
       host.done(step, 'failed', {
         error: new Problem(`it cannot be told until ${seen.until}, and that has not come about`, {
           hint: resource.hint,
@@ -102,14 +106,13 @@ async function convergeItem(
 async function change(
   host: HostRun,
   item: Item,
-  before: Verdict & { is: 'drift' },
+  before: Verdict & { is: 'drift' | 'unknown' },
   rest: readonly Item[],
 ): Promise<string | undefined> {
   const { step, resource } = item;
   const start = performance.now();
   const details = (error?: unknown) => ({
-    differences: before.differences,
-    note: before.note,
+    ...(before.is === 'drift' && { differences: before.differences, note: before.note }),
     error,
     seconds: (performance.now() - start) / 1000,
   });

@@ -4,8 +4,9 @@ import type { Reader, Writer } from '../host/host.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing/this-machine.ts';
 import { describeProblem, exitCode, Problem } from '../problem/problem.ts';
+import { eventually } from '../resource/job/eventually.ts';
 import { pause } from '../resource/job/pause.ts';
-import { drift, expectation, ok, type Resource, task, unknownUntil } from '../resource/resource.ts';
+import { drift, expectation, ok, type Resource, task, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
 import { play, playbook } from './playbook.ts';
@@ -185,6 +186,67 @@ test('what does not come about during the run is a failure that says what was mi
   expect(events.find((e) => e.type === 'resource-done')).toMatchObject({
     outcome: 'failed',
     error: { message: 'it cannot be told until the moon is full, and that has not come about', hint: 'wait for it' },
+  });
+});
+
+/** A resource whose looks give these verdicts in turn, the last one from then on. @returns it, and how often it was looked at */
+function seenAs(name: string, ...verdicts: Verdict[]) {
+  let looks = 0;
+  const resource = expectation(name, async () => verdicts[Math.min(looks++, verdicts.length - 1)] ?? ok);
+  return { resource, looks: () => looks };
+}
+
+const oneRole = (...resources: Resource[]) => [
+  play('all', { hosts: 'all', roles: [role<object>('r', () => resources)] }),
+];
+
+test('what was read a moment before its condition came about, in one look with it, is looked at again', async () => {
+  const made = new Set<string>();
+  // The look after `server` is made reads `rows` first, when the server is still starting, and then that it is ready.
+  const isStarting = unknownUntil('the server is ready');
+  const ready = seenAs('ready', isStarting, ok);
+  const rows = seenAs('rows', isStarting, isStarting, ok);
+  const last = seenAs('last', ok);
+  const { outcomes } = await runWith(
+    oneRole(thing(made, 'server'), ready.resource, rows.resource, last.resource),
+    inventoryOf({ one: ['h1'] }),
+  );
+  expect(outcomes).toEqual(['h1 server changed', 'h1 ready ok', 'h1 rows ok', 'h1 last ok']);
+  expect([ready.looks(), rows.looks(), last.looks()]).toEqual([2, 3, 3]);
+});
+
+test('what stays unknown is looked at once more before it fails, and what is fine is looked at once', async () => {
+  const fine = seenAs('fine', ok);
+  const moon = seenAs('moon', unknownUntil('the moon is full'));
+  const { outcomes } = await runWith(oneRole(fine.resource, moon.resource), inventoryOf({ one: ['h1'] }));
+  expect(outcomes).toEqual(['h1 fine ok', 'h1 moon failed']);
+  expect([fine.looks(), moon.looks()]).toEqual([1, 2]);
+});
+
+test('a look that was made for an unknown itself, after the last change, is not made again', async () => {
+  const made = new Set<string>();
+  const moon = seenAs('moon', unknownUntil('the moon is full'));
+  const plays = [
+    play('one', { hosts: 'a', roles: [role<object>('r1', () => [thing(made, 'database')])] }),
+    play('two', { hosts: 'b', roles: [role<object>('r2', () => [moon.resource])] }),
+  ];
+  const { outcomes } = await runWith(plays, inventoryOf({ a: ['h1'], b: ['h2'] }));
+  expect(outcomes).toEqual(['h1 database changed', 'h2 moon failed']);
+  expect(moon.looks()).toBe(2);
+});
+
+test('what is waited for is waited for while it is unknown too, and says itself why it does not come about', async () => {
+  const restarting = async () => unknownUntil('sync is running');
+  const giveUp = async () => {
+    throw new Error('container sync is restarting, exit code 1');
+  };
+  const { outcomes, events } = await runWith(
+    oneRole(eventually('sync stays up', restarting, { seconds: 60, giveUp })),
+    inventoryOf({ one: ['h1'] }),
+  );
+  expect(outcomes).toEqual(['h1 sync stays up failed']);
+  expect(events.find((e) => e.type === 'resource-done')).toMatchObject({
+    error: { message: 'container sync is restarting, exit code 1' },
   });
 });
 

@@ -20,6 +20,7 @@ export function givesBlockNumber(url: string, attempts: Attempts): Resource {
   return {
     name: `eth_blockNumber on ${url} gives a block`,
     expects: 'must',
+    waits: true,
     follows: [{ what: containerChange('json-rpc'), effect: 'is looked at again', certain: true }],
     check: (host) => judge(host, blockNumber(host, url), () => ok),
     apply: async (host) => {
@@ -37,6 +38,7 @@ export function blockGrows(url: string, attempts: Attempts): Resource {
   return {
     name: `the newest block on ${url} grows`,
     expects: 'must',
+    waits: true,
     follows: [{ what: containerChange('json-rpc'), effect: 'is looked at again', certain: true }],
     check: (host) =>
       judge(host, newestBlock(host, url), ({ number, age }) =>

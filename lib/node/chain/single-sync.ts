@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
-import type { ContainerState, Reader, SqlTarget } from '../../engine/host/host.ts';
-import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
-import { sqlLiteral } from '../databases/postgres.ts';
+import type { ContainerState, Reader, SqlResult, SqlTarget } from '../../engine/host/host.ts';
+import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
+import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
 
 /**
  * Nothing but our own hosts may use the state database as the node does: two synchronizers on one database corrupt it. The node
@@ -20,9 +20,10 @@ export function noForeignSynchronizer(state: SqlTarget, addresses: readonly stri
         readClients(host, state),
         names.length === 0 ? '' : host.$`getent ahosts ${names} || :`.then((output) => output.stdout),
       ]);
-      if (!clients) return unknownUntil(`${state.container} is running`);
+      if (!clients.ok) return unknownWithoutAnswer(state.container, container, clients.error);
       const known = new Set([...addresses, ...resolved.split('\n').map((line) => line.split(' ')[0] ?? '')]);
-      const foreign = clients.filter((address) => !known.has(address) && !isInNetworkOf(container, address));
+      const addressesOfClients = clients.rows.flatMap(([address]) => address ?? []);
+      const foreign = addressesOfClients.filter((each) => !known.has(each) && !isInNetworkOf(container, each));
       if (foreign.length === 0) return ok;
       return drift(`a node on ${foreign.join(', ')} is connected to it, and that is no host of this inventory`);
     },
@@ -33,14 +34,13 @@ export function noForeignSynchronizer(state: SqlTarget, addresses: readonly stri
 }
 
 /** Addresses of clients that come by TCP, connect as the node does and give no application name. */
-async function readClients(host: Reader, state: SqlTarget): Promise<readonly string[] | undefined> {
-  const result = await host.sql(
+function readClients(host: Reader, state: SqlTarget): Promise<SqlResult> {
+  return host.sql(
     state,
     `select distinct host(client_addr) from pg_stat_activity
      where datname = ${sqlLiteral(state.database)} and usename = ${sqlLiteral(state.user)}
        and client_addr is not null and coalesce(application_name, '') = ''`,
   );
-  return result.ok ? result.rows.flatMap(([address]) => address ?? []) : undefined;
 }
 
 /** Of the engine's document; a network of another form is none. */

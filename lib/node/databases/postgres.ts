@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Progress, Reader, SqlTarget } from '../../engine/host/host.ts';
+import type { ContainerState, Progress, Reader, SqlTarget } from '../../engine/host/host.ts';
 import { quote } from '../../engine/host/quote.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { runInUnit } from '../../engine/resource/job/job.ts';
@@ -29,6 +29,16 @@ export function psqlCommand({ container, user, database }: SqlTarget): string {
   ];
   const words = ['docker', 'exec', '-i', container, ...psql, `--username=${user}`, `--dbname=${database}`];
   return words.map(quote).join(' ');
+}
+
+/**
+ * The verdict where a query got no answer. A server that runs may have a reason of its own, which is then shown.
+ *
+ * @param state of its container, read in the same look
+ * @param error of the query
+ */
+export function unknownWithoutAnswer(container: string, state: ContainerState | undefined, error: string): Verdict {
+  return unknownUntil(state?.status === 'running' ? `${container} answers SQL: ${error}` : `${container} is running`);
 }
 
 export interface PostgresIndex {
@@ -68,11 +78,15 @@ export function postgresIndex(index: PostgresIndex): Resource {
   };
 }
 
-type Found = { readonly definition: string; readonly valid: boolean } | 'no index' | 'no table' | 'no database';
+type Found =
+  | { readonly definition: string; readonly valid: boolean }
+  | { readonly noAnswer: Verdict }
+  | 'no index'
+  | 'no table';
 
 /** One SELECT: the table's own oid, and the index where there is one. */
 async function read(host: Reader, { target, table, name }: PostgresIndex): Promise<Found> {
-  const result = await host.sql(
+  const query = host.sql(
     target,
     `select t.oid is not null, pg_get_indexdef(i.indexrelid), i.indisvalid
      from (select to_regclass(${sqlLiteral(table)}) as oid) t
@@ -80,7 +94,8 @@ async function read(host: Reader, { target, table, name }: PostgresIndex): Promi
        and c.relnamespace = (select relnamespace from pg_class where pg_class.oid = t.oid)
      left join pg_index i on i.indexrelid = c.oid`,
   );
-  if (!result.ok) return 'no database';
+  const [result, state] = await Promise.all([query, host.container(target.container)]);
+  if (!result.ok) return { noAnswer: unknownWithoutAnswer(target.container, state, result.error) };
   const [there, definition, valid] = result.rows[0] ?? [];
   if (there !== 't') return 'no table';
   return definition ? { definition, valid: valid === 't' } : 'no index';
@@ -88,7 +103,7 @@ async function read(host: Reader, { target, table, name }: PostgresIndex): Promi
 
 async function look(host: Reader, index: PostgresIndex): Promise<Verdict> {
   const found = await read(host, index);
-  if (found === 'no database') return unknownUntil(`${index.target.container} is running`);
+  if (typeof found === 'object' && 'noAnswer' in found) return found.noAnswer;
   if (found === 'no table') return unknownUntil(`table ${index.table} is there`);
   const wanted = wantedDefinition(index);
   if (found === 'no index') return drift([{ what: 'index', was: 'absent', wanted }]);

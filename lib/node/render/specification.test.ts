@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import configuration from '../../../roles/configuration.ts';
-import type { Reader } from '../../engine/host/host.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { tokenizeSql } from '../../engine/template/sql.ts';
 import { stateIndexes } from '../databases/indexes.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
@@ -180,7 +180,7 @@ function statementsOf(script: string): string[] {
 
 test('the state database gets the extra indexes', async () => {
   // A database that has all tables and no index.
-  const host = { sql: async () => ({ ok: true, rows: [['t', '', '']] }) } as unknown as Reader;
+  const host = fakeHost([], { sql: async () => ({ ok: true, rows: [['t', '', '']] }) });
   const target = { container: 'state-db', user: 'state_user', database: 'state_db' };
   const found = await Promise.all(
     stateIndexes(target).map(async (resource) => [resource.name, await resource.check(host)]),

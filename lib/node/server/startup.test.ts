@@ -11,3 +11,12 @@ test('a container that has only just started is told by its age', async () => {
   expect(await lead.check(host)).toEqual(drift('pool-db has run for 2 s'));
   expect(await staysUp('json-rpc').check(host)).toEqual(drift('json-rpc has run for 2 s'));
 });
+
+test('a component that Docker restarts again and again is named with its last words', async () => {
+  const host = fakeHost([[/^docker logs /, 'no answer from layer 1\n']], {
+    container: async () => ({ ...runningContainer, status: 'restarting', exitCode: 1, restartCount: 4 }),
+  });
+  await expect(staysUp('sync').apply(host)).rejects.toThrow(
+    /^container sync is restarting, exit code 1\nno answer from layer 1$/,
+  );
+});

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SqlResult } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { fakeHost, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import { fakeHost, runningContainer, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { databasesAreFree } from './databases-in-use.ts';
 import type { Store } from './restored.ts';
@@ -44,4 +44,10 @@ test('databases that nobody uses, or that a restore of ours is filling, are free
 
 test('it cannot be told while the database does not answer', async () => {
   expect(await free.check(fakeHost([]))).toEqual({ is: 'unknown', until: 'state-db is running' });
+});
+
+test('a database that runs and does not answer is named with its reason', async () => {
+  const error = 'FATAL:  the database system is starting up';
+  const host = fakeHost([], { container: async () => runningContainer, sql: async () => ({ ok: false, error }) });
+  expect(await free.check(host)).toEqual({ is: 'unknown', until: `state-db answers SQL: ${error}` });
 });

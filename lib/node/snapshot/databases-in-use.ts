@@ -1,9 +1,10 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
+import { unknownWithoutAnswer } from '../databases/postgres.ts';
 import type { Variables } from '../variables/variables.ts';
 import { restoreUnit } from './restore.ts';
 import { nodeContainers } from './restore-script.ts';
-import { clientsOf, lookAtStores, type Stores, verdictOf } from './restored.ts';
+import { clientsOf, lookAtStores, type Stores } from './restored.ts';
 
 /**
  * Databases whose data are to be replaced may not be used meanwhile. The restore itself refuses then; this is to tell it before the
@@ -18,16 +19,18 @@ export function databasesAreFree(
   return expectation(
     'nothing uses the databases that are to be replaced',
     async (host) => {
-      const [seen, unit, containers, clients] = await Promise.all([
+      const { container } = stores.state.target;
+      const [seen, unit, containers, state, clients] = await Promise.all([
         lookAtStores(host, stores, true),
         host.unit(`${restoreUnit}.service`),
         host.$`docker ps --format ${'{{.Names}}'}`,
+        host.container(container),
         host.sql(stores.state.target, `select distinct host(client_addr) from ${clientsOf(stores)}`),
       ]);
-      if (seen.decision === 'wait') return verdictOf(seen);
+      if (seen.decision === 'wait') return seen.verdict;
       // A restore of ours that has begun uses them itself.
       if (seen.decision !== 'restore' || seen.started || unit.active === 'active') return ok;
-      if (!clients.ok) return unknownUntil('state-db is running');
+      if (!clients.ok) return unknownWithoutAnswer(container, state, clients.error);
       const running = containers.lines().filter((name) => nodeContainers.includes(name));
       const others = clients.rows.flatMap(([address]) => {
         const known = hosts.find(({ connection }) => connection.type === 'ssh' && connection.address === address);

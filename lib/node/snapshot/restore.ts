@@ -6,7 +6,7 @@ import type { Variables } from '../variables/variables.ts';
 import { restoreProgress } from './restore-progress.ts';
 import { restoreScript } from './restore-script.ts';
 import type { RestoreTool } from './restore-tool.ts';
-import { lookAtStores, type Stores, verdictOf } from './restored.ts';
+import { lookAtStores, type Stores } from './restored.ts';
 import { snapshotDirectory } from './snapshot.ts';
 
 /** Name of the unit that restores, without `.service`. */
@@ -22,7 +22,7 @@ export function databasesMayBeRestored(stores: Stores, replaceExisting: boolean)
     async (host) => {
       const seen = await lookAtStores(host, stores, replaceExisting);
       if (seen.decision === 'refuse') return drift(seen.description);
-      return seen.decision === 'wait' ? verdictOf(seen) : ok;
+      return seen.decision === 'wait' ? seen.verdict : ok;
     },
     { hint: howToReplace },
   );
@@ -49,7 +49,7 @@ export function snapshotIsRestored({
       configuration,
       log: `${snapshotDirectory(vars)}/restore.log`,
     }),
-    done: async (host) => verdictOf(await look(host)),
+    done: async (host) => (await look(host)).verdict,
     progress: (host) => restoreProgress(host, [state, prover]),
   });
   return {

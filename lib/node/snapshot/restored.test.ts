@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { decide, type Holding, holding } from './restored.ts';
+import { drift, unknownUntil } from '../../engine/resource/resource.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { decide, type Holding, holding, lookAtStores, type Store } from './restored.ts';
 
 const line = (restore: string, table: number | null) =>
   `rpc-playbooks: ${JSON.stringify({ restore, sha256: 'aa', snapshot: '2024-05-01', table })}`;
@@ -46,7 +48,7 @@ const older: Holding = { is: 'restored', sha256: 'bb', snapshot: '2024-04-01' };
 const foreign: Holding = { is: 'foreign' };
 const empty: Holding = { is: 'empty' };
 const interrupted: Holding = { is: 'interrupted' };
-const unreachable: Holding = { is: 'unreachable' };
+const unreachable: Holding = { is: 'unreachable', verdict: unknownUntil('state-db is running') };
 
 test.each<[state: Holding, prover: Holding, otherwise: string, whenReplacing: string]>([
   [ours, ours, 'keep', 'keep'],
@@ -66,4 +68,29 @@ test.each<[state: Holding, prover: Holding, otherwise: string, whenReplacing: st
   const wanted = { state: 'aa', prover: 'aa' };
   expect(decide(state, prover, { ...wanted, replaceExisting: false })).toBe(otherwise);
   expect(decide(state, prover, { ...wanted, replaceExisting: true })).toBe(whenReplacing);
+});
+
+test('what both databases hold is stated where it is not the snapshot', async () => {
+  const store = (database: string, sha256: string): Store => ({
+    archive: { store: 'state', url: 'http://x/y', sha256, path: `/data/${database}`, table: 'state.t' },
+    target: { container: 'state-db', user: 'u', database },
+  });
+  const marks = { state_db: line('complete', 7), prover_db: line('started', 7) };
+  const host = fakeHost([], {
+    sql: async ({ database }) => ({
+      ok: true,
+      rows: [[marks[database as keyof typeof marks], '7', '8192', '8192', '1']],
+    }),
+  });
+  const { decision, verdict } = await lookAtStores(
+    host,
+    { state: store('state_db', 'aa'), prover: store('prover_db', 'aa') },
+    false,
+  );
+  expect(decision).toBe('restore');
+  expect(verdict).toEqual(
+    drift(
+      'the state database holds the snapshot of 2024-05-01 (aa), the prover database holds a restore that did not come to its end',
+    ),
+  );
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
-import { drift, ok, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
-import { sqlLiteral } from '../databases/postgres.ts';
+import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
+import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
 import type { Archive } from './snapshot.ts';
 
 /**
@@ -35,7 +35,7 @@ export type Holding =
   /** Data that we did not restore. */
   | { readonly is: 'foreign' }
   | { readonly is: 'empty' }
-  | { readonly is: 'unreachable' };
+  | { readonly is: 'unreachable'; readonly verdict: Verdict };
 
 /** A database and the archive that it is restored from. */
 export interface Store {
@@ -80,7 +80,7 @@ export async function readHolding(host: Reader, { archive, target }: Store): Pro
   const writers = `format('select count(distinct x) as writers from (
       select xmin::text as x from %1$s where ctid < ''(1,0)'' union all
       select xmin::text from %1$s where ctid >= ''(%2$s,0)'') rows', t.id, t.size / current_setting('block_size')::int - 1)`;
-  const result = await host.sql(
+  const query = host.sql(
     target,
     `select (select line from regexp_split_to_table(${comment}, E'\\n') line where starts_with(line, ${sqlLiteral(mark)}) limit 1),
             t.id::oid, t.size, case when t.size > 0 then t.size
@@ -88,7 +88,10 @@ export async function readHolding(host: Reader, { archive, target }: Store): Pro
             case when t.size > 0 then (xpath('/row/writers/text()', query_to_xml(${writers}, false, true, '')))[1]::text else '0' end
      from (select id, coalesce(pg_relation_size(id), 0) as size from to_regclass(${sqlLiteral(archive.table)}) id) t`,
   );
-  if (!result.ok) return { is: 'unreachable' };
+  const [result, container] = await Promise.all([query, host.container(target.container)]);
+  if (!result.ok) {
+    return { is: 'unreachable', verdict: unknownWithoutAnswer(target.container, container, result.error) };
+  }
   const [line, table, size, all, transactions] = result.rows[0] ?? [];
   return holding(line ?? undefined, {
     table: table ? Number(table) : undefined,
@@ -201,21 +204,21 @@ export interface Seen {
   readonly description: string;
   /** Whether a restore of ours has begun on one of them, and not come to its end. */
   readonly started: boolean;
+  /** Whether the snapshot is restored. */
+  readonly verdict: Verdict;
 }
 
 /** Looks at both databases and decides. */
 export async function lookAtStores(host: Reader, stores: Stores, replaceExisting: boolean): Promise<Seen> {
   const [state, prover] = await Promise.all([readHolding(host, stores.state), readHolding(host, stores.prover)]);
   const wanted = { state: stores.state.archive.sha256, prover: stores.prover.archive.sha256, replaceExisting };
+  const decision = decide(state, prover, wanted);
+  const description = describeHoldings(state, prover);
+  const unreachable = [state, prover].find((holding) => holding.is === 'unreachable');
   return {
-    decision: decide(state, prover, wanted),
-    description: describeHoldings(state, prover),
+    decision,
+    description,
     started: [state, prover].some(({ is }) => is === 'interrupted'),
+    verdict: unreachable?.verdict ?? (decision === 'keep' ? ok : drift(description)),
   };
-}
-
-/** The verdict on `the snapshot is restored`. */
-export function verdictOf({ decision, description }: Pick<Seen, 'decision' | 'description'>): Verdict {
-  if (decision === 'keep') return ok;
-  return decision === 'wait' ? unknownUntil('state-db is running') : drift(description);
 }

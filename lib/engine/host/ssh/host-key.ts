@@ -1,4 +1,5 @@
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
+import { typeOfBlob } from '../../secret/ssh-key-type.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../failures.ts';
 import {
@@ -9,7 +10,6 @@ import {
   type KnownKeys,
   parseHostKey,
   readKnownHosts,
-  typeOfBlob,
 } from './known-hosts.ts';
 import type { SshConfig } from './ssh-config.ts';
 

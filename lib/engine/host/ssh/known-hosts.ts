@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { typeOfBlob } from '../../secret/ssh-key-type.ts';
 import { fitsInOrder } from '../../text/glob.ts';
 
 /** A host key: its type (`ssh-ed25519`) and the whole blob, as it goes over the wire and as base64 in known_hosts. */
@@ -65,11 +66,6 @@ export function judge(known: KnownKeys, blob: Buffer): Judgement {
 /** `SHA256:…`, as ssh-keygen -l prints it. */
 export function fingerprint(blob: Buffer): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
-}
-
-/** The type that a key's blob begins with: a length of four bytes, then the name. */
-export function typeOfBlob(blob: Buffer): string {
-  return blob.length < 4 ? '' : blob.subarray(4, 4 + blob.readUInt32BE(0)).toString('latin1');
 }
 
 interface Entry {

@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest';
 import type { ContainerState } from '../../host/host.ts';
-import { runningContainer } from '../testing/fake-host.ts';
-import { ContainerEnded, configHashLabel, containerDifferences, startDifferences } from './compose-service.ts';
+import { Output } from '../../host/output.ts';
+import { shell } from '../../host/shell.ts';
+import { fakeHost, runningContainer } from '../testing/fake-host.ts';
+import {
+  ContainerEnded,
+  composeService,
+  configHashLabel,
+  containerDifferences,
+  ensureContainerRuns,
+  startDifferences,
+} from './compose-service.ts';
 
 const running: ContainerState = { ...runningContainer, labels: { [configHashLabel]: 'current' } };
 
@@ -23,7 +32,7 @@ test.each([
 });
 
 test('an exit code that says why is told in words', () => {
-  const { message } = new ContainerEnded('prover', { status: 'exited', exitCode: 132 }, '');
+  const { message } = new ContainerEnded('prover', { status: 'exited', exitCode: 132, restartCount: 0 }, '');
   expect(message).toBe(
     'container prover is exited, exit code 132 (illegal instruction: the processor lacks what the program was built for, as avx2, bmi2 or adx)',
   );
@@ -43,9 +52,57 @@ test('a container that was started before a file changed may have read what was 
   expect(startDifferences(undefined, files)).toEqual([]);
 });
 
-test('a container that was killed, or is gone, is told with its last words', () => {
-  expect(new ContainerEnded('prover', { status: 'exited', exitCode: 137 }, 'Killed').message).toBe(
+test('a container that was killed, or does not exist, is named with its last words', () => {
+  expect(new ContainerEnded('prover', { status: 'exited', exitCode: 137, restartCount: 0 }, 'Killed').message).toBe(
     'container prover is exited, exit code 137 (killed, most often for want of memory)\nKilled',
   );
-  expect(new ContainerEnded('sync', undefined, '').message).toBe('container sync is gone');
+  expect(new ContainerEnded('sync', undefined, '').message).toBe('container sync does not exist');
+});
+
+const sync = composeService({
+  directory: '/opt/node',
+  service: 'sync',
+  container: 'sync',
+  configHash: 'current',
+  readsAtStart: [],
+});
+
+/** A host whose container is in these states in turn, the last one from then on; and the first word of docker in each change. */
+function hostWith(...states: (ContainerState | undefined)[]) {
+  const changes: string[] = [];
+  const host = fakeHost([[/^docker logs /, 'no config\n']], {
+    container: async () => (states.length > 1 ? states.shift() : states[0]),
+    run: shell(async (command) => {
+      changes.push(/docker (?:stop|restart)|up --detach/.exec(command)?.[0] ?? command);
+      return new Output(0, Buffer.alloc(0), '');
+    }),
+  });
+  return { host, changes };
+}
+
+test.each<[what: string, found: Partial<ContainerState> | undefined, changes: string[]]>([
+  ['absent', undefined, ['up --detach']],
+  ['made and never started', { status: 'created' }, ['up --detach']],
+  ['stopped', { status: 'exited' }, ['up --detach']],
+  ['restarted by Docker again and again', { status: 'restarting', restartCount: 7 }, ['docker stop', 'up --detach']],
+  ['the same, at a moment when it runs', { restartCount: 7 }, ['docker stop', 'up --detach']],
+  ['paused', { status: 'paused' }, ['docker stop', 'up --detach']],
+])('a container starts freshly whatever it was: %s', async (_, found, expected) => {
+  const { host, changes } = hostWith(found && { ...running, ...found }, running);
+  await sync.apply(host);
+  expect(changes).toEqual(expected);
+});
+
+test('a container that ends at its start is a failure with its last words, at a moment when it runs again too', async () => {
+  const restarting = { ...running, status: 'restarting', exitCode: 3, restartCount: 2 };
+  await expect(sync.apply(hostWith(undefined, restarting).host)).rejects.toThrow(
+    /^container sync is restarting, exit code 3\nno config$/,
+  );
+  await expect(sync.apply(hostWith(undefined, { ...running, restartCount: 1 }).host)).rejects.toThrow(
+    /^container sync does not stay up, restarts by Docker: 1\nno config$/,
+  );
+});
+
+test('a container that Docker restarted long ago runs well enough to be waited for', async () => {
+  await ensureContainerRuns(hostWith({ ...running, restartCount: 1 }).host, 'sync');
 });

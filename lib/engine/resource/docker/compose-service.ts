@@ -24,11 +24,22 @@ export interface ComposeService {
 
 /** A container that does not stay up; `log` is its last words. */
 export class ContainerEnded extends Error {
-  constructor(container: string, state: Pick<ContainerState, 'status' | 'exitCode'> | undefined, log: string) {
-    const how = state ? `is ${state.status}, exit code ${state.exitCode}${meaningOf(state.exitCode)}` : 'is gone';
-    super(`container ${container} ${how}${log ? `\n${log}` : ''}`);
+  constructor(
+    container: string,
+    state: Pick<ContainerState, 'status' | 'exitCode' | 'restartCount'> | undefined,
+    log: string,
+  ) {
+    super(`container ${container} ${howItEnded(state)}${log ? `\n${log}` : ''}`);
     this.name = 'ContainerEnded';
   }
+}
+
+function howItEnded(state: Pick<ContainerState, 'status' | 'exitCode' | 'restartCount'> | undefined): string {
+  if (!state) return 'does not exist';
+  const { status, exitCode, restartCount } = state;
+  // While it runs again, Docker no longer has the exit code.
+  if (status === 'running') return `does not stay up, restarts by Docker: ${restartCount}`;
+  return `is ${status}, exit code ${exitCode}${meaningOf(exitCode)}`;
 }
 
 /** 132 is SIGILL: a program that is built for newer processors ends so without a word. */
@@ -42,7 +53,7 @@ function meaningOf(exitCode: number): string {
 /**
  * A service of a compose file that has to run with its current configuration. Compose recreates the container when the label in
  * the file has changed. One that was started before a file it reads was put right may have read what was there before, and is
- * restarted. What matches is left alone.
+ * restarted. One that ends again and again is started at once, although Docker would wait up to a minute. What matches is left alone.
  */
 export function composeService({ directory, service, container, configHash, readsAtStart }: ComposeService): Resource {
   const staleness = async (host: Reader): Promise<readonly Difference[]> => {
@@ -78,21 +89,41 @@ export function composeService({ directory, service, container, configHash, read
 
     async apply(host) {
       const file = `${directory}/docker-compose.yml`;
+      if (isLeftByCompose(await host.container(container))) {
+        await host.run`docker stop --time ${stopLimit} ${container}`;
+      }
       // Version 2 is a plugin of docker, version 1 a program of its own; both take the same words.
       await host.run`
         if docker compose version >/dev/null 2>&1; then compose='docker compose'; else compose=docker-compose; fi
         $compose --file ${file} --project-directory ${directory} up --detach --no-deps --timeout ${stopLimit} ${service} </dev/null`;
       if ((await staleness(host)).length > 0) await host.run`docker restart --time ${stopLimit} ${container}`;
       await host.sleep(1);
-      await ensureContainerRuns(host, container);
+      await ensureContainerRuns(host, container, { restarts: 0 });
     },
   };
 }
 
-/** @throws ContainerEnded with the container's last words when it does not run */
-export async function ensureContainerRuns(host: Writer, container: string): Promise<void> {
+/**
+ * Whether `up` leaves a container as it is although its program does not run: one that Docker restarts by itself, with a growing
+ * pause that it may be in or not at this moment, and a paused one (version 2 fails on it). A stopped one is started freshly, and
+ * `created` and `exited` are started by `up` itself.
+ */
+function isLeftByCompose(state: Pick<ContainerState, 'status' | 'restartCount'> | undefined): boolean {
+  return state !== undefined && (state.restartCount > 0 || state.status === 'paused');
+}
+
+/**
+ * @param restarts how often Docker may have restarted it since it was started; default any number
+ * @throws ContainerEnded with the container's last words when it does not run, or was restarted more often
+ */
+export async function ensureContainerRuns(
+  host: Writer,
+  container: string,
+  { restarts = Number.POSITIVE_INFINITY } = {},
+): Promise<void> {
   const [state, log] = await Promise.all([host.container(container), host.$`docker logs --tail 15 ${container} 2>&1`]);
-  if (state?.status !== 'running') throw new ContainerEnded(container, state, log.ok ? log.text() : '');
+  if (state?.status === 'running' && state.restartCount <= restarts) return;
+  throw new ContainerEnded(container, state, log.ok ? log.text() : '');
 }
 
 /** What is not as it should be with a container; nothing when all is well. */

@@ -33,6 +33,7 @@ export function eventually(name: string, check: (host: Reader) => Promise<Verdic
     name,
     check,
     expects: 'must',
+    waits: true,
     async apply(host) {
       const until = performance.now() + patience.seconds * 1000;
       for (;;) {

@@ -1,7 +1,7 @@
 import { constants, createHash, createPublicKey, publicEncrypt } from 'node:crypto';
 import { ed25519, x25519 } from '@noble/curves/ed25519.js';
 import ssh2 from 'ssh2';
-import { typeOfBlob } from '../../host/ssh/known-hosts.ts';
+import { typeOfBlob } from '../ssh-key-type.ts';
 import { base64, derive, type Recipient, wrap } from './age-stanza.ts';
 
 const ed25519Label = 'age-encryption.org/v1/ssh-ed25519';

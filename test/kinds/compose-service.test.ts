@@ -1,0 +1,83 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { outside } from '../../lab/layout.mjs';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { composeService, configHashLabel } from '../../lib/engine/resource/docker/compose-service.ts';
+import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
+import { packages } from '../../lib/engine/resource/system/packages.ts';
+import { converge } from './converge.ts';
+import { scratchHost } from './scratch.ts';
+
+const image = `${outside.address}:5000/postgres:15`;
+const directory = '/srv/kinds-compose';
+const container = 'kinds-looper';
+const looper = composeService({
+  directory,
+  service: 'looper',
+  container,
+  configHash: 'current',
+  readsAtStart: [],
+});
+
+let host: Writer;
+beforeAll(async () => {
+  const scratch = await scratchHost();
+  host = scratch.host;
+  for (const part of [
+    packages('docker.io', 'docker-compose', 'iptables'),
+    jsonFile('/etc/docker/daemon.json').merge({ 'insecure-registries': [`${outside.address}:5000`] }),
+  ]) {
+    if ((await part.check(host)).is !== 'ok') await part.apply(host);
+  }
+  await host.run`systemctl restart docker && docker pull --quiet ${image}`;
+  return scratch.remove;
+});
+
+beforeEach(async () => {
+  await host.run`docker rm -f ${container} 2>/dev/null; rm -rf ${directory} && mkdir -p ${directory}`;
+  // It reads a file when it starts, and ends where there is none.
+  const compose = `version: '3.5'
+services:
+  looper:
+    container_name: ${container}
+    image: ${image}
+    restart: unless-stopped
+    network_mode: none
+    labels: { ${configHashLabel}: current }
+    command: [sh, -c, "trap exit TERM; cat /given/config && sleep infinity & wait $$!"]
+    volumes: ['${directory}:/given:ro']
+`;
+  await host.write(`${directory}/docker-compose.yml`, compose, { mode: 0o644, owner: 'root', group: 'root' });
+});
+
+const putRight = () => host.run`echo a setting > ${directory}/config`;
+
+/** Waits until Docker makes a pause before its next start, long enough for a look and a change. */
+async function crashLoop() {
+  await looper.apply(host).catch(() => {});
+  const state = async () => {
+    const { status = '', restartCount = 0 } = (await host.container(container)) ?? {};
+    return restartCount >= 7 ? status : '';
+  };
+  await expect.poll(state, { timeout: 60_000, interval: 200 }).toBe('restarting');
+}
+
+test('a container in a crash loop converges at once when its cause is gone', async () => {
+  await crashLoop();
+  await putRight();
+  expect(await converge(host, looper)).toEqual([{ what: 'container', was: 'restarting', wanted: 'running' }]);
+  expect(await host.container(container)).toMatchObject({ status: 'running', restartCount: 0 });
+});
+
+test('a container whose cause is still there fails with its last words', async () => {
+  await crashLoop();
+  await expect(looper.apply(host)).rejects.toThrow(
+    /^container kinds-looper (is restarting, exit code 1|does not stay up, restarts by Docker: \d+)\n[\s\S]*No such file/,
+  );
+});
+
+test('a paused container runs again', async () => {
+  await putRight();
+  await converge(host, looper);
+  await host.run`docker pause ${container}`;
+  expect(await converge(host, looper)).toEqual([{ what: 'container', was: 'paused', wanted: 'running' }]);
+});
