@@ -5,13 +5,13 @@ import { quietly } from '../../lab/docker.mjs';
 import { hosts } from '../../lab/layout.mjs';
 import { resetHosts } from '../../lab/reset.mjs';
 import { labUp } from '../../lab/up.mjs';
-import { argumentsOf } from '../../lib/start/arguments.mjs';
+import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
 
 const { runPlaybook } = await import('../deploy/playbook.ts');
 
 const { values } = parseArgs({
-  args: argumentsOf('bare-deploys.mjs'),
+  args: commandLine,
   options: { times: { type: 'string', default: '20' } },
 });
 const times = Number(values.times);
