@@ -71,7 +71,7 @@ test('bad input ends with 3, in one clear message, and writes nothing', async ()
     inventory,
   );
   await refused('unexpected word "x"\n  options start with --; see --help', 'x');
-  await refused('--out stands here twice\n  keep one of the two', '--out', out, '-o', out, '-i', inventory);
+  await refused('--out is given twice\n  keep one of the two', '--out', out, '-o', out, '-i', inventory);
   await writeFile(out, '');
   await refused(`cannot write ${join(out, 'db-1/docker-compose.yml')} (ENOTDIR)`, '-i', inventory, '--out', out);
   const open = await run('--inventory', 'mainnet', '--out', out);

@@ -113,7 +113,7 @@ test('bad input ends with 3, in one clear message, and writes nothing', () => {
     `${bad}:${line}: this line is not JSON\n  take this line out, or choose another record: --list shows them`,
     bad,
   );
-  refused(`${folder}/taken.html is there and is no file`, '--out', join(folder, 'taken.html'));
+  refused(`${folder}/taken.html exists and is not a file`, '--out', join(folder, 'taken.html'));
   refused('--out names no file\n  name a file: --out report.html', '--out', '');
   expect(run(join(folder, 'none'))).toMatchObject({
     code: 3,

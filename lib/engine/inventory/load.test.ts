@@ -251,7 +251,7 @@ test.each<[string, string | Buffer, string[]]>([
   [
     'an indent that makes what follows wrong as well',
     good.replace('groups:', ' groups: @'),
-    ['a.yaml:3:1: this is not indented as the lines around it\n  give it the indent of its neighbours'],
+    ['a.yaml:3:1: the indentation differs from the lines around it\n  indent it as its neighbours'],
   ],
   [
     'what is no YAML',

@@ -61,7 +61,7 @@ test('what is missing, empty or open to others is refused with its place', async
   await mkdir(join(folder, 'dir'), { mode: 0o700 });
   expect(await refusal('file:dir')).toBe(`${at}: dir is not a file`);
   expect(await refusal(await put('large', 'x'.repeat(5000)))).toBe(
-    `${at}: large is 5000 bytes long: that is no secret`,
+    `${at}: large is 5000 bytes long, too long for a secret`,
   );
   expect(await refusal('hunter2')).toContain('a password never stands in an inventory');
   const anyText = { name: question.name, where: question.where };

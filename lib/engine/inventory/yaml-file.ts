@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node } from 'yaml';
 import { deepest, NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
-import { telling, yamlFault } from '../file/yaml-fault.ts';
+import { worthShowing, yamlFault } from '../file/yaml-fault.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 import type { Located, LocatedEntry, LocatedMap } from './located.ts';
 
@@ -51,7 +51,7 @@ export function parseYaml(text: string, file: string): LocatedMap {
   const empty = new Problem('this file is empty', { where: { file, line: 1, column: 1 } });
   const documents = readDocuments(text.replace(/^\uFEFF/, ''), lines, place);
 
-  const wrong = telling(
+  const wrong = worthShowing(
     documents.flatMap(({ errors }) => errors),
     documents.flatMap(({ warnings }) => warnings),
   );
