@@ -185,7 +185,7 @@ test('a process that ends in mid-run takes its lines away, and says what was cut
     'play: servers  a, b',
     'a       cut off: docker: one',
     'b       cut off: docker: two',
-    'stopped at once: the next run goes on from there',
+    'stopped at once: the next run continues from here',
     'shell>',
   ]);
   expect(terminal.cursor()).toEqual({ column: 7, row: 6, shown: true });

@@ -4,13 +4,13 @@ import { GroupedWarnings } from './grouped-warnings.ts';
 import { cutOffLines, linesOf, type Style, summaryLines } from './lines.ts';
 import { BusyHosts, busyText } from './live/busy.ts';
 
-/** How often long work says that it still goes on, so that CI does not think it hung. Seconds. */
+/** Long work prints a line this often, so that CI does not take it for hung. Seconds. */
 const heartbeat = 30;
 
 /**
- * Plain lines, for a pipe or a file.
+ * Prints a run as plain lines, for a pipe or a file.
  *
- * @param asks whether questions come in between: then everything is said before them
+ * @param asks whether the run asks questions: then warnings are not held back for grouping
  */
 export function plainOutput(write: (text: string) => void, style: Style, asks = false): Listener {
   const print = (lines: readonly string[]) => {
