@@ -4,7 +4,7 @@ import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
 import { printable, readable } from '../text/printable.ts';
 import type { Paint } from './colour.ts';
 import { describeError } from './describe-error.ts';
-import type { Busy } from './live/busy.ts';
+import type { RunningTask } from './live/running-tasks.ts';
 import { seconds } from './units.ts';
 
 /** How much of a diff is shown: nothing, long new texts shortened, or all. */
@@ -143,7 +143,7 @@ function onHost(host: string, style: Style, lines: readonly string[]): string[] 
 }
 
 /** The lines at a sudden end of the process, as on a second Ctrl-C: the tasks that were cut off, and how to go on. */
-export function cutOffLines(busy: readonly Busy[], style: Style): string[] {
+export function cutOffLines(busy: readonly RunningTask[], style: Style): string[] {
   const cutOff = busy.flatMap(({ host, task }) => onHost(host, style, [style.paint('red', `cut off: ${task}`)]));
   return cutOff.length > 0 ? [...cutOff, 'stopped at once: the next run continues from here'] : [];
 }

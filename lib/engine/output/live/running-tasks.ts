@@ -5,30 +5,30 @@ import { printable } from '../../text/printable.ts';
 import { type Pace, progressText, seconds } from '../units.ts';
 import { Pacer } from './pace.ts';
 
-/** What one host is doing right now. Its texts are one line each, with no secret in them and nothing that steers a terminal. */
-export interface Busy {
+/** The task that a host is working on. Texts are one line, with secrets redacted and control characters written out. */
+export interface RunningTask {
   readonly host: string;
   /** `role: resource`. */
   readonly task: string;
-  /** How long it has been at it. */
+  /** Since its start. */
   readonly seconds: number;
   readonly progress: Progress | undefined;
   readonly pace: Pace;
-  /** How many of its tasks are done, and how many it has. */
+  /** The host's finished tasks, and all of them where known. */
   readonly tasksDone: number;
   readonly tasks: number | undefined;
 }
 
-interface Doing {
+interface Entry {
   readonly task: string;
   readonly since: number;
   progress: Progress | undefined;
   pacer: Pacer;
 }
 
-/** Follows a run's events and tells what each busy host is doing. Time in seconds, from any fixed origin. */
-export class BusyHosts {
-  readonly #doing = new Map<string, Doing>();
+/** Follows the events of a run and lists the running tasks. Time is in seconds from any fixed origin. */
+export class RunningTasks {
+  readonly #running = new Map<string, Entry>();
   readonly #tasks = new Map<string, number>();
   readonly #done = new Map<string, number>();
   readonly #now: () => number;
@@ -45,38 +45,38 @@ export class BusyHosts {
       case 'resource-started': {
         const { host, role, resource } = event.step;
         const task = oneLine(`${role}: ${resource}`);
-        this.#doing.set(host, { task, since: this.#now(), progress: undefined, pacer: new Pacer() });
+        this.#running.set(host, { task, since: this.#now(), progress: undefined, pacer: new Pacer() });
         break;
       }
       case 'progress': {
-        const doing = this.#doing.get(event.step.host);
-        if (!doing) break;
+        const entry = this.#running.get(event.step.host);
+        if (!entry) break;
         const progress = { ...event.progress, what: oneLine(event.progress.what) };
-        if (doing.progress?.what !== progress.what) doing.pacer = new Pacer();
-        if (progress.done !== undefined) doing.pacer.add(this.#now(), progress.done);
-        doing.progress = progress;
+        if (entry.progress?.what !== progress.what) entry.pacer = new Pacer();
+        if (progress.done !== undefined) entry.pacer.add(this.#now(), progress.done);
+        entry.progress = progress;
         break;
       }
       case 'resource-done': {
         const { host } = event.step;
-        this.#doing.delete(host);
+        this.#running.delete(host);
         this.#done.set(host, (this.#done.get(host) ?? 0) + 1);
         break;
       }
       case 'host-stopped':
-        this.#doing.delete(event.host);
+        this.#running.delete(event.host);
         break;
       case 'run-failed':
       case 'run-finished':
-        this.#doing.clear();
+        this.#running.clear();
         break;
     }
   }
 
-  /** In the order in which they began. */
-  list(): Busy[] {
+  /** In the order of their starts. */
+  list(): RunningTask[] {
     const now = this.#now();
-    return [...this.#doing].map(([host, { task, since, progress, pacer }]) => ({
+    return [...this.#running].map(([host, { task, since, progress, pacer }]) => ({
       host,
       task,
       seconds: now - since,
@@ -89,7 +89,7 @@ export class BusyHosts {
 }
 
 /** `docker: file /etc/docker/daemon.json (2.0 s) copied 5 rows`. */
-export function busyText({ task, seconds: since, progress, pace }: Busy): string {
+export function runningTaskText({ task, seconds: since, progress, pace }: RunningTask): string {
   const text = `${task} (${seconds(since)})`;
   return progress ? `${text} ${progressText(progress, pace)}` : text;
 }
