@@ -35,7 +35,7 @@ const namesIn = (folder: string, ending: string) =>
     .map((name) => name.slice(0, -ending.length));
 
 test.each([
-  [[], 'no shell is named'],
+  [[], 'the name of the shell is missing'],
   [['fish'], 'unexpected word "fish"'],
   [['bsh'], 'did you mean bash?'],
 ])('%j is refused', (words, why) => {
