@@ -26,6 +26,7 @@ import type { Session } from '../../engine/run/session.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { shellWord } from '../../engine/text/shell-word.ts';
+import { didYouMean } from '../../engine/text/suggest.ts';
 import { asking, askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
 import { playbookHelp } from './help.ts';
 import { hostLines, taskLines } from './listing.ts';
@@ -90,6 +91,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
     plan?.hosts.map(({ host }) => host),
     around,
   );
+  refuseUnknownHosts(options.assumedStopped, inventory);
   if (options.listHosts) {
     for (const line of hostLines(hosts)) print(line);
     return exitCode.converged;
@@ -137,6 +139,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], around
         ...(plan && { refuseStale: (now) => refuseStale(plan, inventory, now), allows: allowedBy(plan) }),
         check: options.check,
         startAt: options.startAt,
+        assumedStopped: new Set(options.assumedStopped),
         lock: { holder: thisHolder(playbook.name, inventory.name, Date.now()), breaks: options.breakLock },
         interrupt: signal,
       },
@@ -207,9 +210,22 @@ function namedHost<V>(inventory: Inventory<V>, name: string): InventoryHost<V> {
   });
 }
 
+/** Groups and patterns would take in a host that nobody thought of. @throws Problem for a name that the inventory has not */
+function refuseUnknownHosts<V>(names: readonly string[], { name, hosts }: Inventory<V>): void {
+  const known = hosts.map((host) => host.name);
+  const unknown = names.find((each) => !known.includes(each));
+  if (unknown === undefined) return;
+  throw new Problem(`--assume-stopped: ${name} has no host "${unknown}"`, { hint: didYouMean(unknown, known) });
+}
+
 /** What narrows a run down, as a plan keeps it. */
-function narrowing({ roles, skippedRoles, startAt, set }: Options): SavedPlan['chosen'] {
-  const chosen = { roles: [...roles], skippedRoles: [...skippedRoles], set: set.map(({ said }) => said) };
+function narrowing({ roles, skippedRoles, startAt, set, assumedStopped }: Options): SavedPlan['chosen'] {
+  const chosen = {
+    roles: [...roles],
+    skippedRoles: [...skippedRoles],
+    set: set.map(({ said }) => said),
+    assumedStopped: [...assumedStopped],
+  };
   return startAt === undefined ? chosen : { ...chosen, startAt };
 }
 
@@ -220,10 +236,10 @@ function asPlanned(said: Options, plan: SavedPlan, playbook: string, roleNames: 
       hint: `follow it with that one: npx zx playbooks/${plan.playbook}.mjs --plan FILE`,
     });
   }
-  const { roles, skippedRoles, startAt, set } = plan.chosen;
+  const { roles, skippedRoles, startAt, set, assumedStopped } = plan.chosen;
   refuseUnknownRoles([...roles, ...skippedRoles], roleNames);
   const inventory = said.inventory ?? plan.inventory.file;
-  return { ...said, inventory, roles, skippedRoles, startAt, set: set.map(parseSet) };
+  return { ...said, inventory, roles, skippedRoles, startAt, set: set.map(parseSet), assumedStopped };
 }
 
 function variableOver({ path, value }: SetVariable): VariablesOver {

@@ -20,6 +20,8 @@ export interface Options {
   readonly step: boolean;
   /** Variables laid over the inventory's, in the order given. */
   readonly set: readonly SetVariable[];
+  /** Names of hosts that may be unreachable when every host has to be looked at. */
+  readonly assumedStopped: readonly string[];
   readonly forks: number;
   /** How long a host may take to answer. Seconds. */
   readonly timeout: number | undefined;
@@ -65,6 +67,11 @@ export const runOptions = {
     value: 'KEY=VALUE',
     repeat: true,
     help: "a variable over the inventory's, for every host: --set ports.rpc_http=18123 (may be repeated)",
+  },
+  'assume-stopped': {
+    value: 'HOST[,HOST]',
+    help: 'go on where these hosts cannot be looked at: you know that nothing runs there that may run only once',
+    completes: 'host',
   },
   out: { value: 'FILE', help: 'with --check: save what would be done, for --plan', completes: 'file' },
   plan: {
@@ -130,7 +137,7 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
   if (given.out !== undefined && !given.check) {
     throw new Problem('--out saves what check mode would do', { hint: 'add --check' });
   }
-  for (const fixed of ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step'] as const) {
+  for (const fixed of ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step', 'assume-stopped'] as const) {
     const said = given[fixed];
     if (
       given.plan !== undefined &&
@@ -151,6 +158,7 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
     startAt: given['start-at'],
     step: given.step,
     set: given.set.map(parseSet),
+    assumedStopped: given['assume-stopped'] === undefined ? [] : hostNames(given['assume-stopped']),
     forks: wholeNumber('--forks', given.forks, 9999) ?? defaultForks,
     timeout: wholeNumber('--timeout', given.timeout, 3600),
     listHosts: given['list-hosts'],
@@ -169,6 +177,13 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
     verbose: given.verbose,
     help: given.help,
   };
+}
+
+/** @throws Problem where a name between two commas is missing */
+function hostNames(list: string): readonly string[] {
+  const names = list.split(',');
+  if (!names.includes('')) return names;
+  throw new Problem(`--assume-stopped "${list}": a name is missing`, { hint: 'such as --assume-stopped rpc-1,rpc-2' });
 }
 
 /** No variable lies deeper. */

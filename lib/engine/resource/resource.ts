@@ -49,6 +49,22 @@ export interface Resource {
   changes?(differences: readonly Difference[]): readonly string[];
   /** Changes of others after which this has to be done or looked at again: check mode tells it beforehand. */
   readonly follows?: readonly Following[];
+  /** Looked at before it is changed. The tool does not change it where this is not so. */
+  readonly everyHost?: EveryHost;
+}
+
+/** What has to be so on every host of the inventory before a resource is changed, whichever of them the run is limited to. */
+export interface EveryHost {
+  /** A title: `no other synchronizer runs`. */
+  readonly name: string;
+  /**
+   * Looks at one host of the inventory, `host.name`.
+   *
+   * @param unseen hosts that could not be looked at, and of which the operator says that they are stopped
+   */
+  check(host: Reader, unseen: readonly string[]): Promise<Verdict>;
+  /** What the operator can do where it is not so. */
+  readonly hint: string;
 }
 
 /** How a resource follows a change of another. */

@@ -13,13 +13,14 @@ export async function changeAll<V>(
   inventory: Inventory<V>,
   hosts: readonly HostRun[],
   unreachable: readonly string[],
-  options: RunOptions & Pick<Asking, 'interrupted'>,
+  options: RunOptions & Pick<Asking, 'interrupted' | 'whileEveryHost'>,
   tell: Listener,
 ): Promise<void> {
   const ask: Asking = {
     interrupted: options.interrupted,
     confirmEach: options.confirmEach,
     allows: options.allows,
+    whileEveryHost: options.whileEveryHost,
   };
   /** Plays that did not come to a good end on some host, and why. */
   const broken = new Map<string, string>();

@@ -1,6 +1,6 @@
 import { exitCode, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
-import { describeUnmet, describeVerdict, type Verdict } from '../resource/resource.ts';
+import { describeUnmet, describeVerdict, type EveryHost, type Verdict } from '../resource/resource.ts';
 import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 
@@ -33,6 +33,8 @@ export interface Asking {
   readonly confirmEach: ConfirmEach | undefined;
   /** Whether a plan that is followed lets it be changed. */
   readonly allows: ((step: Step) => boolean) | undefined;
+  /** Makes a change while a condition holds on every host. @returns what was not looked at. @throws Problem where it does not hold */
+  whileEveryHost(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined>;
 }
 
 /**
@@ -80,7 +82,7 @@ async function convergeItem(
       host.done(step, 'ok');
       return undefined;
     case 'unknown':
-      if (resource.waits) return change(host, item, seen, rest);
+      if (resource.waits) return change(host, item, seen, rest, ask);
       host.done(step, 'failed', {
         error: new Problem(`it cannot be told until ${seen.until}, and that has not come about`, {
           hint: resource.hint,
@@ -98,7 +100,7 @@ async function convergeItem(
         return failure;
       }
       if (!resource.expects && ask.confirmEach && !(await ask.confirmEach(step, seen))) return notConfirmed;
-      return change(host, item, seen, rest);
+      return change(host, item, seen, rest, ask);
   }
 }
 
@@ -108,25 +110,37 @@ async function change(
   item: Item,
   before: Verdict & { is: 'drift' | 'unknown' },
   rest: readonly Item[],
+  ask: Asking,
 ): Promise<string | undefined> {
   const { step, resource } = item;
   const start = performance.now();
+  let note = before.is === 'drift' ? before.note : undefined;
   const details = (error?: unknown) => ({
-    ...(before.is === 'drift' && { differences: before.differences, note: before.note }),
+    ...(before.is === 'drift' && { differences: before.differences }),
+    note,
     error,
     seconds: (performance.now() - start) / 1000,
   });
-  try {
-    host.started(step);
+  const apply = async () => {
     host.state += 1;
     await resource.apply(host.writerFor(step));
     await host.look(next(rest));
     const after = item.seen;
     if (!after || after.is === 'error') throw after?.error;
     if (after.is !== 'ok') throw new DidNotConverge(before, after);
+  };
+  try {
+    host.started(step);
+    if (!resource.everyHost) await apply();
+    else {
+      const unseen = await ask.whileEveryHost(resource.everyHost, apply);
+      note = [note, unseen].filter((part) => part !== undefined).join('; ') || undefined;
+    }
   } catch (error) {
     // A wait that was cut short is neither done nor failed: the next run takes it up again.
     if (error instanceof Interrupted) return error.message;
+    // The run as a whole says who has the lock.
+    if (error instanceof Problem && error.code === exitCode.locked) return 'locked by another run';
     host.done(step, 'failed', details(error));
     return `${step.resource} failed`;
   }

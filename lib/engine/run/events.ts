@@ -40,6 +40,8 @@ export type RunEvent =
       readonly inventory: string;
       readonly check: boolean;
       readonly hosts: readonly string[];
+      /** Hosts of which the operator says that they are stopped, where there are any. */
+      readonly assumedStopped?: readonly string[];
     }
   | { readonly type: 'host-connected'; readonly host: string; readonly seconds: number }
   | { readonly type: 'host-unreachable'; readonly host: string; readonly error: unknown }

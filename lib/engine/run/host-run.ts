@@ -1,7 +1,6 @@
 import type { Writer } from '../host/host.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
-import type { LockedHost } from './lock/locks.ts';
 import { previewOf } from './preview.ts';
 import type { Session } from './session.ts';
 
@@ -54,9 +53,9 @@ export class HostRun {
     );
   }
 
-  /** This host as its lock is taken. */
-  forLock(): LockedHost {
-    return { name: this.name, writer: this.#session.writerFor(() => {}), clockOffset: this.#session.facts.clockOffset };
+  /** Its connection. */
+  get session(): Session {
+    return this.#session;
   }
 
   /** What applying a resource would run; nothing is changed. */

@@ -33,7 +33,7 @@ async function planned(resources: readonly Resource[]) {
     seenIn: -1,
   }));
   await host.look(host.items);
-  return planOf(host);
+  return planOf(host, async () => ({ refused: undefined, until: undefined, note: undefined }));
 }
 
 const outcomes = async (...resources: Resource[]) =>

@@ -1,6 +1,6 @@
-import type { Difference } from '../resource/resource.ts';
-import { describeUnmet } from '../resource/resource.ts';
+import { type Difference, describeUnmet, type EveryHost } from '../resource/resource.ts';
 import type { Outcome, Step } from './events.ts';
+import type { FleetVerdict } from './fleet.ts';
 import type { HostRun, Item } from './host-run.ts';
 
 /** What a run would do about one resource. */
@@ -29,9 +29,14 @@ export function changesSomething({ tasks }: HostPlan): boolean {
 
 /**
  * What a run would do on a host, out of what looking at it showed, in order. A change is followed to what depends on it: what has to
- * be done again for certain is pending, what may be is unknown.
+ * be done again for certain is pending, what may be is unknown. What is to be changed and depends on every host is judged by that.
+ *
+ * @param everyHost looks at all hosts of the inventory
  */
-export async function planOf(host: HostRun): Promise<Planned[]> {
+export async function planOf(
+  host: HostRun,
+  everyHost: (condition: EveryHost) => Promise<FleetVerdict>,
+): Promise<Planned[]> {
   /** What becomes different, and whether for certain. */
   const moved = new Map<string, boolean>();
   const planned = host.items.map((item) => {
@@ -46,10 +51,20 @@ export async function planOf(host: HostRun): Promise<Planned[]> {
   return Promise.all(
     planned.map(async (each, at) => {
       const item = host.items[at];
-      if (!item || each.outcome !== 'pending' || each.predicted) return each;
-      return { ...each, commands: await host.preview(item.resource) };
+      if (!item || (each.outcome !== 'pending' && each.outcome !== 'unknown')) return each;
+      const condition = item.resource.everyHost;
+      const judged = condition ? judgedBy(await everyHost(condition), each) : each;
+      if (judged.outcome !== 'pending' || judged.predicted) return judged;
+      return { ...judged, commands: await host.preview(item.resource) };
     }),
   );
+}
+
+function judgedBy({ refused, until, note }: FleetVerdict, planned: Planned): Planned {
+  if (refused) return { ...planned, outcome: 'failed', note: undefined, error: refused };
+  if (until !== undefined && planned.outcome === 'pending')
+    return { ...planned, outcome: 'unknown', note: `until ${until}` };
+  return { ...planned, note: [planned.note, note].filter((part) => part !== undefined).join('; ') || undefined };
 }
 
 function plannedOf({ step, resource, seen }: Item): Planned {

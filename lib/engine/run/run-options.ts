@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly refuseStale?: ((plans: readonly HostPlan[]) => void) | undefined;
   /** Keeps other runs out while anything is changed: who this run is, and whether it takes locks away from others. */
   readonly lock?: { readonly holder: LockHolder; readonly breaks: boolean } | undefined;
+  /** Hosts that may stay unreachable when all hosts have to be looked at: the operator says that they are stopped. Default: none. */
+  readonly assumedStopped?: ReadonlySet<string> | undefined;
   /** Whether a task may be changed. Default: yes. */
   readonly allows?: ((step: Step) => boolean) | undefined;
 }

@@ -1,9 +1,11 @@
 import { ConnectionLost } from '../host/connection.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { exitCode, Problem } from '../problem/problem.ts';
+import type { EveryHost } from '../resource/resource.ts';
 import { changeAll } from './change-all.ts';
 import { notConfirmed } from './converge.ts';
 import type { HostSummary, Listener } from './events.ts';
+import { Fleet, lockedHost, lockLost } from './fleet.ts';
 import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { type Locks, lockHosts } from './lock/locks.ts';
@@ -36,17 +38,29 @@ export async function run<V>(
     inventory: inventory.name,
     check: options.check,
     hosts: targets.map((host) => host.name),
+    ...(options.assumedStopped && options.assumedStopped.size > 0 && { assumedStopped: [...options.assumedStopped] }),
   });
 
   const stopping = () => tell({ type: 'stopping' });
   options.interrupt.addEventListener('abort', stopping, { once: true });
   const sessions: Session[] = [];
-  const unreachable = new Map<string, number>();
+  const unreachable = new Map<string, { readonly seconds: number; readonly error: unknown }>();
   const hosts = new Map<string, HostRun>();
   let plans: readonly HostPlan[] = [];
   let locks: Locks | undefined;
   /** Hosts whose lock another run has taken from this one. */
   const lost = new Set<string>();
+  const fleet = new Fleet<V>({
+    inventory: inventory.hosts,
+    open,
+    options,
+    hosts,
+    whyUnreachable: (host) => unreachable.get(host)?.error,
+    locks: () => locks,
+    lost: (host) => lost.add(host),
+  });
+  /** Why a change was not made that needs the lock of every host. */
+  let locked: Problem | undefined;
   let declined = false;
   try {
     await mapWithForks(targets, options.forks, async (target) => {
@@ -59,7 +73,7 @@ export async function run<V>(
       } catch (error) {
         // What was cut short says nothing of the host.
         if (options.interrupt.aborted) return;
-        unreachable.set(target.name, seconds());
+        unreachable.set(target.name, { seconds: seconds(), error });
         tell({ type: 'host-unreachable', host: target.name, error });
         return;
       }
@@ -79,7 +93,7 @@ export async function run<V>(
     const begins = !options.check && !options.interrupt.aborted;
     if (begins && options.lock && reachable.some((host) => host.isDue)) {
       locks = await lockHosts(
-        reachable.map((host) => host.forLock()),
+        reachable.map((host) => lockedHost(host.name, host.session)),
         options.lock.holder,
         {
           breaks: options.lock.breaks,
@@ -94,7 +108,10 @@ export async function run<V>(
     }
     const needsPlan = options.check || options.confirm !== undefined || options.refuseStale !== undefined;
     if (needsPlan) {
-      plans = await Promise.all(reachable.map(async (host) => ({ host: host.name, tasks: await planOf(host) })));
+      const everyHost = (condition: EveryHost) => fleet.look(condition);
+      plans = await Promise.all(
+        reachable.map(async (host) => ({ host: host.name, tasks: await planOf(host, everyHost) })),
+      );
     }
     if (begins) options.refuseStale?.(plans);
     if (options.check) for (const [at, host] of reachable.entries()) report(host, plans[at]?.tasks ?? []);
@@ -102,8 +119,16 @@ export async function run<V>(
       const asks = begins && options.confirm !== undefined && plans.some(changesSomething);
       declined = asks && !(await options.confirm?.(plans));
       const interrupted = () => options.interrupt.aborted || lost.size > 0;
-      if (!declined)
-        await changeAll(playbook, inventory, reachable, [...unreachable.keys()], { ...options, interrupted }, tell);
+      const whileEveryHost = async (condition: EveryHost, change: () => Promise<void>) => {
+        try {
+          return await fleet.change(condition, change);
+        } catch (error) {
+          if (error instanceof Problem && error.code === exitCode.locked) locked ??= error;
+          throw error;
+        }
+      };
+      const asking = { ...options, interrupted, whileEveryHost };
+      if (!declined) await changeAll(playbook, inventory, reachable, [...unreachable.keys()], asking, tell);
     }
   } catch (error) {
     tell({ type: 'run-failed', error });
@@ -111,17 +136,19 @@ export async function run<V>(
   } finally {
     options.interrupt.removeEventListener('abort', stopping);
     await locks?.release();
+    await fleet.close();
     await Promise.allSettled(sessions.map((session) => session.close()));
   }
 
   const summaries = targets.flatMap((target): HostSummary[] => {
     const host = hosts.get(target.name);
-    const seconds = unreachable.get(target.name);
-    if (seconds !== undefined) return [summaryOfUnreachable(target.name, seconds)];
+    const away = unreachable.get(target.name);
+    if (away) return [summaryOfUnreachable(target.name, away.seconds)];
     return [host?.summary() ?? summaryOfInterrupted(target.name)];
   });
-  if (lost.size > 0) {
-    const error = lockLost([...lost]);
+  if (lost.size > 0) locked ??= lockLost([...lost]);
+  if (locked) {
+    const error = locked;
     tell({ type: 'run-failed', error });
     throw error;
   }
@@ -140,14 +167,6 @@ function report(host: HostRun, tasks: readonly Planned[]): void {
     host.stop(step.play, 'the connection was lost');
     return;
   }
-}
-
-/** Why a run ended whose locks are gone. */
-export function lockLost(hosts: readonly string[]): Problem {
-  return new Problem(`another run has taken the lock of ${hosts.join(', ')} away (--break-lock)`, {
-    code: exitCode.locked,
-    hint: 'this run stopped after the changes under way; see what the other does, then run again',
-  });
 }
 
 async function beginAt<V>(title: string, playbook: Playbook<V>, hosts: readonly HostRun[]): Promise<void> {

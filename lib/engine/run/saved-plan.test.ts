@@ -25,7 +25,11 @@ const task = (resource: string, more: Partial<Planned> = {}): Planned => ({
   ...more,
 });
 const plansOf = (...tasks: Planned[]): HostPlan[] => [{ host: 'h', tasks }];
-const origin = { playbook: 'deploy', inventory: inventoryOf(), chosen: { roles: [], skippedRoles: [], set: [] } };
+const origin = {
+  playbook: 'deploy',
+  inventory: inventoryOf(),
+  chosen: { roles: [], skippedRoles: [], set: [], assumedStopped: [] },
+};
 const saved = (...tasks: Planned[]) => makePlan(plansOf(...tasks), origin, Date.UTC(2024, 0, 1));
 const refusal = (plan: ReturnType<typeof saved>, now: HostPlan[], inventory = inventoryOf()): string => {
   try {
@@ -35,6 +39,18 @@ const refusal = (plan: ReturnType<typeof saved>, now: HostPlan[], inventory = in
     return (error as Error).message;
   }
 };
+
+test('a plan keeps which hosts are assumed to be stopped, and one of before says of none', async () => {
+  const file = join(temporaryDirectory(), 'plan.json');
+  const chosen = { ...origin.chosen, assumedStopped: ['h2'] };
+  const plan = makePlan([], { ...origin, chosen }, 0);
+  const hosts = [{ host: 'h1', tasks: [] }];
+  savePlan({ ...plan, hosts }, file);
+  expect((await loadPlan(file)).chosen).toEqual(chosen);
+  const { assumedStopped: _, ...before } = chosen;
+  await writeFile(file, JSON.stringify({ ...plan, hosts, chosen: before }));
+  expect((await loadPlan(file)).chosen.assumedStopped).toEqual([]);
+});
 
 test('a plan is saved for its owner only, with no secret in it, and read back as it was', async () => {
   const file = join(temporaryDirectory(), 'plan.json');

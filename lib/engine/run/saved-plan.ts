@@ -35,6 +35,7 @@ const schema = z.strictObject({
     skippedRoles: z.array(z.string()),
     startAt: z.string().optional(),
     set: z.array(z.string()),
+    assumedStopped: z.array(z.string()).default([]),
   }),
   hosts: z.array(z.strictObject({ host: z.string(), tasks: z.array(task) })),
 });

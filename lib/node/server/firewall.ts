@@ -3,6 +3,7 @@ import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { GuardedPort } from '../../engine/resource/network/packet-filter-rules.ts';
 import { composePorts } from '../render/compose-ports.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
+import { addressesOf } from '../variables/addresses.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /**
@@ -38,9 +39,4 @@ function purposes({ groups, vars: { ports } }: Pick<InventoryHost<Variables>, 'g
     known.set(String(ports.rpc_websocket), 'JSON-RPC');
   }
   return ({ protocol, published }: GuardedPort): Purpose => (protocol === 'tcp' && known.get(published)) || 'INTERNAL';
-}
-
-/** Where a host's connections to the others come from. */
-function addressesOf({ connection, vars }: InventoryHost<Variables>): readonly string[] {
-  return vars.firewall.connects_from ?? [connection.address];
 }

@@ -17,6 +17,10 @@ export interface LockedHost {
 export interface Locks {
   /** Whether another run ended on one of the hosts after this time (seconds since 1970): what was seen before may not be so now. */
   endedSince(time: number): boolean;
+  /** Whether the host of this name is locked by this run. */
+  has(host: string): boolean;
+  /** Asks the hosts again. @returns names of those whose lock is not this run's any more, or of which that cannot be known */
+  taken(): Promise<readonly string[]>;
   release(): Promise<void>;
 }
 
@@ -82,7 +86,15 @@ export async function lockHosts(
     await release();
     throw error;
   }
-  return { endedSince: (time) => ends.some((end) => end >= Math.floor(time) - 1), release };
+  return {
+    endedSince: (time) => ends.some((end) => end >= Math.floor(time) - 1),
+    has: (name) => held.some((host) => host.name === name),
+    taken: async () => {
+      const ours = await Promise.all(held.map(({ writer }) => beatLock(writer, own).catch(() => false)));
+      return held.flatMap(({ name }, at) => (ours[at] ? [] : [name]));
+    },
+    release,
+  };
 }
 
 function cannotLock(error: unknown): string {
