@@ -52,7 +52,7 @@ test('the plan is shown with diffs and commands, and what would be changed is as
     'rpc-1    $ sh -c one … (2 more lines: --diff)',
     'rpc-1  unknown docker: b  (is looked at again after a)',
     '',
-    'rpc-1  1 to change, 1 that follow or cannot be told yet',
+    'rpc-1  1 to change, 1 unknown or dependent',
     'make these changes on rpc-1? [y/N] ',
   ]);
 });

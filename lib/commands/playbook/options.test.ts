@@ -75,7 +75,7 @@ test.each([
   [['-i', 'a', '--inventory=b'], '--inventory is given twice', 'keep one of the two'],
   [['--diff', '--no-diff'], '--diff and --no-diff do not go together', 'leave one of them out'],
   [['--step', '--check'], '--check and --step do not go together', 'leave one of them out'],
-  [['--out', 'p.json'], '--out saves what check mode would do', 'add --check'],
+  [['--out', 'p.json'], '--out saves the plan of check mode', 'add --check'],
   [
     ['--plan', 'p.json', '--role', 'docker'],
     '--plan and --role do not go together',
@@ -85,10 +85,10 @@ test.each([
   [['-q', '-v'], '--quiet and --verbose do not go together', 'leave one of them out'],
   [['--set', 'ports'], '--set ports: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
   [['--set', 'a..b=1'], '--set a..b=1: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
-  [['--set', 'x=&a [*a,*a]'], '--set x=&a [*a,*a]: the value is no plain YAML', expect.anything()],
-  [['--set', 'x=!!js/function y'], '--set x=!!js/function y: the value is no plain YAML', expect.anything()],
-  [['--set', `${'a.'.repeat(20000)}b=1`], '--set: a key of 20001 parts is none', undefined],
-  [['--set', 'a={'], '--set a={: the value is no plain YAML', `put it in quotes: --set key='"text"'`],
+  [['--set', 'x=&a [*a,*a]'], '--set x=&a [*a,*a]: the value is not plain YAML', expect.anything()],
+  [['--set', 'x=!!js/function y'], '--set x=!!js/function y: the value is not plain YAML', expect.anything()],
+  [['--set', `${'a.'.repeat(20000)}b=1`], '--set: the key has 20001 parts, more than any variable', undefined],
+  [['--set', 'a={'], '--set a={: the value is not plain YAML', `put it in quotes: --set key='"text"'`],
 ])('%j is refused: %s', (args, words, hint) => {
   expect(() => parseOptions(args, roles)).toThrow(
     expect.objectContaining({ message: expect.stringContaining(words), hint }),

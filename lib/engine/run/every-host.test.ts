@@ -172,8 +172,8 @@ test.each(narrow)('%s: a host that cannot be looked at stops the change, and is 
   world.away.add('b');
   const { only } = await runIn(world, options);
   expect(describeProblem(only?.error as Problem)).toBe(
-    'there is no other: this cannot be known, for b could not be looked at: b: no route to host\n' +
-      '  run again when it answers. If you know that nothing runs there that may run only once, nor starts there by itself: --assume-stopped b',
+    'there is no other: unknown, because b could not be checked: b: no route to host\n' +
+      '  run again when it answers. If you know that it is stopped there and does not start by itself: --assume-stopped b',
   );
   expect(world.log).not.toContain('make only db');
 });
@@ -184,7 +184,7 @@ test.each(narrow)(
     const world = new World();
     world.away.add('b');
     const { only, events } = await runIn(world, { ...options, assumedStopped: new Set(['b']) });
-    expect(only).toMatchObject({ what: 'db only changed', note: 'missing; b not looked at: assumed to be stopped' });
+    expect(only).toMatchObject({ what: 'db only changed', note: 'missing; b not checked: assumed to be stopped' });
     expect(world.log).toContain('look db without b');
     expect(events[0]).toMatchObject({ type: 'run-started', assumedStopped: ['b'] });
   },
@@ -259,7 +259,7 @@ test('check mode says what is assumed, and what cannot be known yet', async () =
   const assumed = await runIn(away, { ...limited, check: true, assumedStopped: new Set(['b']) });
   expect(assumed.only).toMatchObject({
     what: 'db only pending',
-    note: 'missing; b not looked at: assumed to be stopped',
+    note: 'missing; b not checked: assumed to be stopped',
   });
   const early = new World();
   early.seen.set('a', unknownUntil('docker is running'));
@@ -272,7 +272,7 @@ test('what cannot be known when the change is due stops it', async () => {
   world.seen.set('a', unknownUntil('docker is running'));
   const { only } = await runIn(world, limited);
   expect(describeProblem(only?.error as Problem)).toBe(
-    'there is no other: this cannot be known until docker is running on a\n  stop the other',
+    'there is no other: unknown until docker is running on a\n  stop the other',
   );
 });
 

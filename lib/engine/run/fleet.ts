@@ -8,25 +8,25 @@ import { type LockedHost, type Locks, lockHosts } from './lock/locks.ts';
 import type { RunOptions } from './run-options.ts';
 import type { Session } from './session.ts';
 
-/** What all hosts of an inventory showed of a condition. */
+/** The result of a condition on all hosts of an inventory. */
 export interface FleetVerdict {
-  /** Why the condition is not met: the resource is not changed. */
+  /** Why the condition is not met. The resource is not changed then. */
   readonly refused: Problem | undefined;
-  /** What has to be there before it can be known. */
+  /** What has to exist before the condition can be checked. */
   readonly until: string | undefined;
-  /** What was not looked at because the operator said so. */
+  /** The hosts that were not checked because the operator declared them stopped. */
   readonly note: string | undefined;
 }
 
-/** What a fleet needs of its run. */
+/** The parts of a run that a fleet uses. */
 export interface FleetRun<V> {
   /** All hosts of the inventory. */
   readonly inventory: readonly InventoryHost<V>[];
   readonly open: (host: InventoryHost<V>) => Promise<Session>;
   readonly options: Pick<RunOptions, 'forks' | 'interrupt' | 'lock' | 'assumedStopped'>;
-  /** Hosts of the run that are connected. */
+  /** The connected hosts of the run. */
   readonly hosts: ReadonlyMap<string, HostRun>;
-  /** Why a host of the run could not be connected to. */
+  /** The error of a host of the run that is unreachable. */
   whyUnreachable(host: string): unknown;
   /** The run's own locks. */
   locks(): Locks | undefined;
@@ -35,8 +35,8 @@ export interface FleetRun<V> {
 }
 
 /**
- * All hosts of an inventory, as far as a run has to do with them: those outside of its limit are connected to only where a resource
- * with a condition for every host is to be changed.
+ * All hosts of an inventory. Hosts outside of the run's limit are connected only when a resource with a condition for every host has
+ * to be changed.
  */
 export class Fleet<V> {
   readonly #run: FleetRun<V>;
@@ -48,17 +48,17 @@ export class Fleet<V> {
     this.#run = run;
   }
 
-  /** Looks at every host, for a plan: nothing is locked. A host that could not be reached in this run is not tried again. */
-  look(condition: EveryHost): Promise<FleetVerdict> {
-    return this.#inTurn(async () => this.#look(condition, await this.#connectAll(false)));
+  /** Checks the condition for a plan, without locks. A host that was unreachable in this run is not tried again. */
+  check(condition: EveryHost): Promise<FleetVerdict> {
+    return this.#inTurn(async () => this.#check(condition, await this.#connectAll(false)));
   }
 
   /**
-   * Makes a change while the condition holds: locks every host that can be reached, looks at all of them, makes the change and gives
-   * back the locks that the run did not have before. One such change at a time.
+   * Makes a change while the condition holds: locks all reachable hosts, checks them, makes the change, and releases the locks that
+   * the run did not have before. One such change runs at a time.
    *
-   * @param change the change, and the look that proves it
-   * @returns what was not looked at
+   * @param change makes the change and checks it
+   * @returns a note about hosts that were not checked
    * @throws Problem where the condition is not met, or another run has the lock of a host (exit code 5); nothing was changed then
    */
   change(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined> {
@@ -68,7 +68,7 @@ export class Fleet<V> {
       if (interrupt.aborted) throw new Interrupted();
       const locks = await this.#lockRest(reached);
       try {
-        const { refused, until, note } = await this.#look(condition, reached);
+        const { refused, until, note } = await this.#check(condition, reached);
         if (refused) throw refused;
         if (until !== undefined) throw unknownYet(condition, until);
         const taken = [...((await this.#run.locks()?.taken()) ?? []), ...((await locks?.taken()) ?? [])];
@@ -93,7 +93,7 @@ export class Fleet<V> {
     return turn;
   }
 
-  /** @param again whether to try hosts again that could not be reached before */
+  /** @param again whether to try hosts again that were unreachable before */
   async #connectAll(again: boolean): Promise<Map<string, Session>> {
     const { inventory, hosts, open, options } = this.#run;
     const reached = new Map<string, Session>();
@@ -124,7 +124,7 @@ export class Fleet<V> {
     return reached;
   }
 
-  /** Locks the hosts that the run has not locked. One that cannot be locked counts as not reached. */
+  /** Locks the hosts that the run has not locked. A host that cannot be locked counts as unreachable. */
   async #lockRest(reached: Map<string, Session>): Promise<Locks | undefined> {
     const { lock } = this.#run.options;
     if (!lock) return undefined;
@@ -146,7 +146,7 @@ export class Fleet<V> {
     return locks;
   }
 
-  async #look(condition: EveryHost, reached: ReadonlyMap<string, Session>): Promise<FleetVerdict> {
+  async #check(condition: EveryHost, reached: ReadonlyMap<string, Session>): Promise<FleetVerdict> {
     const { inventory, options } = this.#run;
     const away = inventory.map(({ name }) => name).filter((name) => !reached.has(name));
     const unseen = away.filter((name) => options.assumedStopped?.has(name));
@@ -165,23 +165,23 @@ export class Fleet<V> {
     );
     const drifting = [...verdicts].filter(([, { is }]) => is === 'drift');
     const until = [...verdicts].flatMap(([name, seen]) => (seen.is === 'unknown' ? [`${seen.until} on ${name}`] : []));
-    const note = unseen.length > 0 ? `${unseen.join(', ')} not looked at: assumed to be stopped` : undefined;
+    const note = unseen.length > 0 ? `${unseen.join(', ')} not checked: assumed to be stopped` : undefined;
     const refused =
       drifting.length > 0 ? notMet(condition, drifting) : missing.size > 0 ? notSeen(condition, missing) : undefined;
     return { refused, until: until[0], note };
   }
 }
 
-/** A host as its lock is taken. */
+/** A host as lockHosts takes it. */
 export function lockedHost(name: string, session: Session): LockedHost {
   return { name, writer: session.writerFor(() => {}), clockOffset: session.facts.clockOffset };
 }
 
-/** Why a run ends that has lost its locks. */
+/** The error of a run whose locks were taken away. */
 export function lockLost(hosts: readonly string[]): Problem {
   return new Problem(`another run has taken the lock of ${hosts.join(', ')} away (--break-lock)`, {
     code: exitCode.locked,
-    hint: 'this run stopped after the changes under way; see what the other does, then run again',
+    hint: 'this run stopped after the running changes; check what the other run does, then run again',
   });
 }
 
@@ -203,8 +203,8 @@ function notMet({ name, hint }: EveryHost, drifting: readonly (readonly [string,
 function notSeen({ name }: EveryHost, missing: ReadonlyMap<string, unknown>): Problem {
   const hosts = [...missing.keys()];
   const why = [...missing].map(([host, error]) => reason(host, error)).join('; ');
-  return new Problem(`${name}: this cannot be known, for ${hosts.join(', ')} could not be looked at: ${why}`, {
-    hint: `run again when ${hosts.length === 1 ? 'it answers' : 'they answer'}. If you know that nothing runs there that may run only once, nor starts there by itself: --assume-stopped ${hosts.join(',')}`,
+  return new Problem(`${name}: unknown, because ${hosts.join(', ')} could not be checked: ${why}`, {
+    hint: `run again when ${hosts.length === 1 ? 'it answers' : 'they answer'}. If you know that it is stopped there and does not start by itself: --assume-stopped ${hosts.join(',')}`,
     code: exitCode.failed,
   });
 }
@@ -215,5 +215,5 @@ function reason(host: string, error: unknown): string {
 }
 
 function unknownYet({ name, hint }: EveryHost, until: string): Problem {
-  return new Problem(`${name}: this cannot be known until ${until}`, { hint, code: exitCode.failed });
+  return new Problem(`${name}: unknown until ${until}`, { hint, code: exitCode.failed });
 }

@@ -32,7 +32,7 @@ async function planned(resources: readonly Resource[]) {
     seen: undefined,
     seenIn: -1,
   }));
-  await host.look(host.items);
+  await host.check(host.items);
   return planOf(host, async () => ({ refused: undefined, until: undefined, note: undefined }));
 }
 

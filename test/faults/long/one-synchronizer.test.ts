@@ -89,7 +89,7 @@ describe('there is one synchronizer', () => {
       ...(['deploy', '--timeout', '2', '-i', inventory, '--limit', 'db-1', '--assume-stopped', 'rpc-1'] as const),
     );
     expect(started.exitCode, started.output).toBe(0);
-    expect(started.output).toContain('rpc-1 not looked at: assumed to be stopped');
+    expect(started.output).toContain('rpc-1 not checked: assumed to be stopped');
     expect(await containers()).toMatch(/^sync$/m);
   });
 
