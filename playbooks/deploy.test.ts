@@ -256,7 +256,7 @@ test('a plan of another playbook, or with a host that the inventory has not, is 
   const other = await plan('snapshot');
   expect(other.exitCode, other.output).toBe(3);
   expect(other.output).toContain(
-    'this is a plan of the playbook snapshot\n  follow it with that one: npx zx playbooks/snapshot.mjs --plan FILE',
+    'this is a plan of the playbook snapshot\n  follow it with that playbook: npx zx playbooks/snapshot.mjs --plan FILE',
   );
   const gone = await plan('deploy');
   expect(gone.exitCode, gone.output).toBe(3);

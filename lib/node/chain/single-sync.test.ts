@@ -61,13 +61,13 @@ test('what writes to the state database from another host of the inventory is a 
   expect(await noOtherSynchronizer(await contextOf({})).check(host, [])).toEqual(drift(words));
 });
 
-test('the sessions of a host that could not be looked at have to be seen to read only', async () => {
+test('the sessions of a host that could not be checked have to be seen to read only', async () => {
   const { check } = noOtherSynchronizer(await contextOf({}));
   const idle = databaseWith([['172.30.77.12', 'f', 'f']]);
   expect(await check(idle, [])).toEqual(ok);
   expect(await check(idle, ['rpc-2'])).toEqual(ok);
   expect(await check(idle, ['rpc-1'])).toEqual(
-    drift('a node on 172.30.77.12, which could not be looked at, is connected to it and was not seen to read only'),
+    drift('a node on 172.30.77.12, which could not be checked, is connected to it and was not seen to read only'),
   );
   expect(await check(databaseWith([['172.30.77.12', 'f', 't']]), ['rpc-1'])).toEqual(ok);
 });

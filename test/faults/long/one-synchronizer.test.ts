@@ -83,8 +83,8 @@ describe('there is one synchronizer', () => {
     await withoutSync();
     const inventory = await lab();
     await onRpc1('systemctl stop ssh');
-    await refusedBy(/rpc-1 could not be looked at: .*\n.*--assume-stopped rpc-1/, '-i', inventory, '--limit', 'db-1');
-    await refusedBy(/rpc-1 could not be looked at/, '-i', inventory, '--role', 'sync', '--assume-stopped', 'rpc-2');
+    await refusedBy(/rpc-1 could not be checked: .*\n.*--assume-stopped rpc-1/, '-i', inventory, '--limit', 'db-1');
+    await refusedBy(/rpc-1 could not be checked/, '-i', inventory, '--role', 'sync', '--assume-stopped', 'rpc-2');
     const started = await runPlaybook(
       ...(['deploy', '--timeout', '2', '-i', inventory, '--limit', 'db-1', '--assume-stopped', 'rpc-1'] as const),
     );
