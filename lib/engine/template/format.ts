@@ -2,12 +2,8 @@ import toml from '@iarna/toml';
 import { parse as parseYaml } from 'yaml';
 import { tokenizeSql } from './sql.ts';
 
-/** How values get into one kind of file, and how that file is read back. */
-export interface Format {
-  /** A text value as it stands between the quotes of this format. */
-  escape(value: string): string;
-  /** A text value as the parser gives it back. */
-  readBack(value: string): string;
+/** How a template of one format is read. */
+interface Format {
   /** @throws whatever the parser throws */
   parse(text: string): unknown;
   /** Lines that can hold a secret, in any version of such a file. */
@@ -16,41 +12,23 @@ export interface Format {
 
 export type FormatName = 'toml' | 'json' | 'compose' | 'sql';
 
-const same = (value: string): string => value;
-const unicode = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
-/** Inside double quotes JSON, TOML and YAML share these escapes. What some parser may not take raw is written as \uXXXX. */
-function quoted(value: string): string {
-  return JSON.stringify(value)
-    .slice(1, -1)
-    .replace(/[\u007F-\u009F\u2028\u2029\uFEFF\uFFFE\uFFFF]/g, unicode);
-}
-
 export const formats: Readonly<Record<FormatName, Format>> = {
-  toml: { escape: quoted, readBack: same, parse: (text) => toml.parse(text), secretLines: /passw|:\/\/[^\s/]*@/i },
-  json: {
-    escape: quoted,
-    readBack: same,
-    parse: (text) => JSON.parse(text),
-    secretLines: /passw|databaseurl|:\/\/[^\s/]*@/i,
-  },
+  toml: { parse: (text) => toml.parse(text), secretLines: /passw|:\/\/[^\s/]*@/i },
+  json: { parse: (text) => JSON.parse(text), secretLines: /passw|databaseurl|:\/\/[^\s/]*@/i },
   compose: {
-    // Compose replaces $NAME by an environment variable, after parsing; $$ is a dollar sign.
-    escape: (value) => quoted(value.replaceAll('$', '$$$$')),
-    readBack: (value) => value.replaceAll('$', '$$$$'),
     parse: (text) => parseYaml(text, { version: '1.1', uniqueKeys: true }),
     secretLines: /passw|:\/\/[^\s/]*@/i,
   },
-  sql: {
-    // One rule for literals and quoted identifiers: the quotes of both are doubled by what surrounds the value.
-    escape: same,
-    readBack: same,
-    parse: tokenizeSql,
-    secretLines: /passw|'/i,
-  },
+  sql: { parse: tokenizeSql, secretLines: /passw|'/i },
 };
 
-/** The format of a template, by its name. @throws TypeError for a name that no format knows */
+/** A text between double quotes. JSON, TOML and YAML share these escapes; what some parser refuses raw becomes \uXXXX. */
+export function quoted(text: string): string {
+  const unicode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(text).replace(/[\u007F-\u009F\u2028\u2029\uFEFF\uFFFE\uFFFF]/g, unicode);
+}
+
+/** The format of a template, by its name. @throws TypeError for a name without a known ending */
 export function formatOf(file: string): FormatName {
   if (file.endsWith('.toml')) return 'toml';
   if (file.endsWith('.json')) return 'json';

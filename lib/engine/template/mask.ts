@@ -2,15 +2,15 @@ import { blanked, type Content, secretContent } from '../resource/file/content.t
 import { redact } from '../secret/secret.ts';
 
 /**
- * A PostgreSQL URL that stands alone on its line, every part of it of characters that need no escape. A password with an @ or a /
- * in it does not match, and neither does anything behind the database's name.
+ * A PostgreSQL URL alone on its line, all its parts of characters that need no escape. A password with an @ or a / in it does not
+ * match, and neither does anything after the database's name.
  */
 const databaseUrl =
   /^(?!.*passw)(?<before>\s*"?[\w.-]+"?\s*[=:]\s*"?postgres(?:ql)?:\/\/[\w.~-]+:)[\w.~-]+(?<after>@[\w.~:[\]-]+\/[\w.~-]*"?,?\s*)$/i;
 
 /**
- * A rendered file. Lines that can hold a secret are blanked whether a secret was put in or not: a template may hold one as a
- * constant. Of a database URL only the password is, so that a diff shows where the database has moved to.
+ * A rendered file. Lines that can hold a secret are masked even if no secret was put in: a template may hold one as a constant. Of
+ * a database URL only the password is masked, so that a diff shows a changed address.
  *
  * @param bearing matches every line that can hold a secret
  */
