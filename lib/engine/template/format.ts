@@ -2,24 +2,14 @@ import toml from '@iarna/toml';
 import { parse as parseYaml } from 'yaml';
 import { tokenizeSql } from './sql.ts';
 
-/** How a template of one format is read. */
-interface Format {
-  /** @throws whatever the parser throws */
-  parse(text: string): unknown;
-  /** Lines that can hold a secret, in any version of such a file. */
-  readonly secretLines: RegExp;
-}
-
 export type FormatName = 'toml' | 'json' | 'compose' | 'sql';
 
-export const formats: Readonly<Record<FormatName, Format>> = {
-  toml: { parse: (text) => toml.parse(text), secretLines: /passw|:\/\/[^\s/]*@/i },
-  json: { parse: (text) => JSON.parse(text), secretLines: /passw|databaseurl|:\/\/[^\s/]*@/i },
-  compose: {
-    parse: (text) => parseYaml(text, { version: '1.1', uniqueKeys: true }),
-    secretLines: /passw|:\/\/[^\s/]*@/i,
-  },
-  sql: { parse: tokenizeSql, secretLines: /passw|'/i },
+/** Each throws an error of its own for text that is not of its format. */
+export const parsers: Readonly<Record<FormatName, (text: string) => unknown>> = {
+  toml: (text) => toml.parse(text),
+  json: (text) => JSON.parse(text),
+  compose: (text) => parseYaml(text, { version: '1.1', uniqueKeys: true }),
+  sql: tokenizeSql,
 };
 
 /** A text between double quotes. JSON, TOML and YAML share these escapes; what some parser refuses raw becomes \uXXXX. */
@@ -30,9 +20,7 @@ export function quoted(text: string): string {
 
 /** The format of a template, by its name. @throws TypeError for a name without a known ending */
 export function formatOf(file: string): FormatName {
-  if (file.endsWith('.toml')) return 'toml';
-  if (file.endsWith('.json')) return 'json';
-  if (file.endsWith('.sql')) return 'sql';
-  if (/\.ya?ml$/.test(file)) return 'compose';
-  throw new TypeError(`no format is known for ${file}`);
+  const ending = /\.(toml|json|sql|ya?ml)$/.exec(file)?.[1];
+  if (ending === undefined) throw new TypeError(`no format is known for ${file}`);
+  return ending === 'yml' || ending === 'yaml' ? 'compose' : (ending as FormatName);
 }

@@ -33,26 +33,29 @@ export function isSection(entry: Leaf | Section | undefined): entry is Section {
   return entry !== undefined && 'keys' in entry;
 }
 
-const slot = String.raw`\{\{[^{}]*\}\}`;
-const basic = String.raw`"(?:[^"\\]|\\.)*"`;
-const scalar = {
-  toml: [
-    basic,
-    `'[^']*'`,
-    'true|false',
-    String.raw`0x[\dA-Fa-f_]+|0o[0-7_]+|0b[01_]+`,
-    String.raw`[+-]?\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?`,
-    slot,
-  ].join('|'),
-  json: [basic, 'true|false', String.raw`-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?`, slot].join('|'),
+/** A scalar of TOML, or braces. Those of JSON are among them. */
+const scalar = [
+  String.raw`"(?:[^"\\]|\\.)*"`,
+  `'[^']*'`,
+  'true|false',
+  String.raw`0x[\dA-Fa-f_]+|0o[0-7_]+|0b[01_]+`,
+  String.raw`[+-]?\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?`,
+  String.raw`\{\{[^{}]*\}\}`,
+].join('|');
+const value = String.raw`(?<value>${scalar}|\[\s*(?:(?:${scalar})\s*(?:,\s*(?:${scalar})\s*)*,?\s*)?\])`;
+const syntax = {
+  toml: {
+    entry: new RegExp(String.raw`^(?<before>\s*(?<key>[\w-]+)\s*=\s*)${value}\s*(?:#.*)?$`),
+    header: /^\s*\[\s*(?<name>[\w.-]+)\s*\]\s*(?:#.*)?$/,
+    empty: /^\s*(#.*)?$/,
+  },
+  json: {
+    entry: new RegExp(String.raw`^(?<before>\s*"(?<key>[^"]+)"\s*:\s*)${value}\s*,?\s*$`),
+    // A flat file has no sections.
+    header: /(?!)/,
+    empty: /^\s*[{}]?\s*$/,
+  },
 };
-const value = (one: string) => String.raw`(?<value>${one}|\[\s*(?:(?:${one})\s*(?:,\s*(?:${one})\s*)*,?\s*)?\])`;
-const lineOf = {
-  toml: new RegExp(String.raw`^(?<before>\s*(?<key>[\w-]+)\s*=\s*)${value(scalar.toml)}\s*(?:#.*)?$`),
-  json: new RegExp(String.raw`^(?<before>\s*"(?<key>[^"]+)"\s*:\s*)${value(scalar.json)}\s*,?\s*$`),
-};
-const header = /^\s*\[\s*(?<name>[\w.-]+)\s*\]\s*(?:#.*)?$/;
-const empty = { toml: /^\s*(#.*)?$/, json: /^\s*[{}]?\s*$/ };
 
 /**
  * Reads the sections and values of a TOML or flat JSON template with one value a line. A value can then be replaced in its place,
@@ -61,21 +64,21 @@ const empty = { toml: /^\s*(#.*)?$/, json: /^\s*[{}]?\s*$/ };
  * @throws Problem with the place of the first line that is anything else
  */
 export function outlineOf(template: string, source: Source): Section {
-  const format = source.format === 'toml' ? 'toml' : 'json';
+  const { entry, header, empty } = syntax[source.format === 'toml' ? 'toml' : 'json'];
   const top: Section = { keys: new Map(), end: undefined };
   let section = top;
   let offset = 0;
   for (const line of template.split('\n')) {
-    const name = format === 'toml' ? header.exec(line)?.groups?.name : undefined;
-    const entry = lineOf[format].exec(line)?.groups;
+    const name = header.exec(line)?.groups?.name;
+    const found = entry.exec(line)?.groups;
     const end = offset + line.length;
     if (name !== undefined) {
       section = sectionAt(top, name.split('.'));
       section.end = end;
-    } else if (entry) {
-      section.keys.set(entry.key ?? '', leafOf(entry.value ?? '', offset + (entry.before?.length ?? 0), format));
+    } else if (found) {
+      section.keys.set(found.key ?? '', leafOf(found.value ?? '', offset + (found.before?.length ?? 0)));
       section.end = end;
-    } else if (!empty[format].test(line)) {
+    } else if (!empty.test(line)) {
       throw new Problem('this line is not one key with its value', {
         where: placeOf(template, offset, source.file),
         hint: 'overrides from the inventory need templates with one key and value on each line',
@@ -99,8 +102,8 @@ function sectionAt(top: Section, path: readonly string[]): Section {
 /** Go's form: one or more numbers, each with its unit. Both letters for micro look alike, and Go takes both. */
 export const duration = /^(\d+(\.\d+)?(ns|us|µs|μs|ms|s|m|h))+$/;
 
-function leafOf(text: string, start: number, format: 'toml' | 'json'): Leaf {
-  const first = new RegExp(String.raw`^\[\s*(${scalar[format]})`).exec(text)?.[1];
+function leafOf(text: string, start: number): Leaf {
+  const first = new RegExp(String.raw`^\[\s*(${scalar})`).exec(text)?.[1];
   return {
     kind: kindOf(text),
     items: first === undefined ? undefined : kindOf(first),

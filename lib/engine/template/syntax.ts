@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
 import { type Place, Problem } from '../problem/problem.ts';
-import { formats } from './format.ts';
+import { parsers } from './format.ts';
 import { placeOf, type Source } from './source.ts';
 
 /**
@@ -39,7 +39,7 @@ interface ParserError extends Error {
 
 function faultIn(text: string, { file, format }: Source): { readonly hint: string; readonly where: Place } | undefined {
   try {
-    formats[format].parse(text);
+    parsers[format](text);
   } catch (error) {
     const { message, line, col, pos } = error as ParserError;
     const [reason = ''] = message.split(/ at (?:row|line) | in JSON at |, (?:\.\.\.)?"|\n/);

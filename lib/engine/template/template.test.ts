@@ -12,6 +12,8 @@ import { renderTemplate, type Values } from './template.ts';
 
 function refusal(template: string, values: Values, format: FormatName): string {
   try {
+    const broken = syntaxProblem(template, { file: 't', format });
+    if (broken) throw broken;
     renderTemplate(template, values, { file: 't', format });
   } catch (error) {
     if (error instanceof Problem) return describeProblem(error);
@@ -153,7 +155,7 @@ test('SQL: text is accepted between quotes only, and in a psql command only safe
 
 test('unknown, undefined and malformed names are reported with their places, all at once', () => {
   const template = 'a = "{{ user }}"\nb = "{{ usr }}"\n  c = {{ a b }}\nd = "{{"\ne = "{{ toString }}"\n';
-  expect(refusal(template, { user: 'u', other: undefined as unknown as string }, 'toml')).toBe(
+  expect(refusal(template, { user: 'u' }, 'toml')).toBe(
     [
       't:2:6: there is no value called usr\n  did you mean user?',
       't:3:7: {{ }} must hold one name\n  a name is letters, digits, . _ and -',
@@ -161,7 +163,7 @@ test('unknown, undefined and malformed names are reported with their places, all
       't:5:6: there is no value called toString\n  known: user',
     ].join('\n'),
   );
-  expect(refusal('a = "{{ other }}"', { user: 'u', other: undefined as unknown as string }, 'toml')).toBe(
+  expect(refusal('a = "{{ other }}"', { user: 'u' }, 'toml')).toBe(
     't:1:6: there is no value called other\n  known: user',
   );
   expect(refusal('a = {{ n }}', { n: 1.5 }, 'toml')).toBe('t:1:5: the value of n must be a whole number');

@@ -2,10 +2,9 @@ import { type Place, Problem, Problems } from '../problem/problem.ts';
 import type { Content } from '../resource/file/content.ts';
 import { Secret } from '../secret/secret.ts';
 import { didYouMean } from '../text/suggest.ts';
-import { type FormatName, formats, quoted } from './format.ts';
+import { type FormatName, parsers, quoted } from './format.ts';
 import { maskedContent } from './mask.ts';
 import { placeOf, type Source } from './source.ts';
-import { syntaxProblem } from './syntax.ts';
 
 /** Text goes between quotes, a whole number may also stand without. */
 export type Value = string | number | Secret;
@@ -28,7 +27,7 @@ interface Slot extends Piece {
 }
 
 /**
- * Puts values where `{{ name }}` is. Each is escaped for the template's format. A template may have been edited, so the result is
+ * Puts values into a valid template where `{{ name }}` is. Each is escaped for the template's format. A template may have been edited, so the result is
  * parsed: it must be the template's tree with the values in it, which proves that no value breaks out of its place.
  *
  * @throws Problems for unknown names, braces without a name and values that the format cannot hold, Problem for a value that does
@@ -45,7 +44,7 @@ export function renderTemplate(template: string, values: Values, source: Source)
   if (problems.length > 0) throw new Problems(problems);
   if (!fits(template, slots, source.format)) throw misfit(template, slots, source);
   const holdsSecrets = slots.some(({ name }) => values[name] instanceof Secret);
-  return maskedContent(replaced(template, slots), formats[source.format].secretLines, holdsSecrets);
+  return maskedContent(replaced(template, slots), source.format, holdsSecrets);
 }
 
 /** A text with some pieces replaced. @param pieces in the order of the text */
@@ -62,8 +61,7 @@ function slotAt(template: string, match: RegExpExecArray, values: Values, { file
   }
   const given = Object.hasOwn(values, name) ? values[name] : undefined;
   if (given === undefined) {
-    const known = Object.keys(values).filter((key) => values[key] !== undefined);
-    return new Problem(`there is no value called ${name}`, { where, hint: didYouMean(name, known) });
+    return new Problem(`there is no value called ${name}`, { where, hint: didYouMean(name, Object.keys(values)) });
   }
   const slot = { name, where, start: match.index, end: match.index + match[0].length };
   if (typeof given === 'number') {
@@ -105,7 +103,7 @@ export function textFault(value: string): string | undefined {
 function fits(template: string, slots: readonly Slot[], format: FormatName): boolean {
   // @iarna/toml has large integers as BigInt.
   const plain = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
-  const tree = (pieces: readonly Piece[]) => JSON.stringify(formats[format].parse(replaced(template, pieces)), plain);
+  const tree = (pieces: readonly Piece[]) => JSON.stringify(parsers[format](replaced(template, pieces)), plain);
   // A mark for each slot. A number may be without quotes, so its mark is a number as well: one that no template has.
   const marked = slots.map((slot, i) => ({ ...slot, text: slot.isNumber ? String(7e15 + i) : `\uE000${i}\uE001` }));
   try {
@@ -120,21 +118,16 @@ function fits(template: string, slots: readonly Slot[], format: FormatName): boo
   }
 }
 
-/** The template itself may be broken; if it is not, one value is tried after the other, with plain numbers for the rest. */
+/** The first slot whose value fails with plain numbers for all others. */
 function misfit(template: string, slots: readonly Slot[], source: Source): Problem {
-  const broken = syntaxProblem(template, source);
-  if (broken) return broken;
-  const harmless = (slot: Slot): Slot => {
-    const number = String(5e9 + slot.start);
-    return { ...slot, text: number, parsed: number, isNumber: true };
-  };
   const fitsAlone = (slot: Slot) => {
-    const others = slots.map((other) => (other === slot ? slot : harmless(other)));
+    const others = slots.map((other) => {
+      const number = String(5e9 + other.start);
+      return other === slot ? slot : { ...other, text: number, parsed: number, isNumber: true };
+    });
     return fits(template, others, source.format);
   };
-  const culprit = slots.find((slot) => !fitsAlone(slot));
-  if (!culprit) return new Problem(`this is not a valid ${source.format} file`, { where: { file: source.file } });
-  const { name, where } = culprit;
+  const { name, where } = slots.find((slot) => !fitsAlone(slot)) ?? (slots[0] as Slot);
   return new Problem(`the value of ${name} does not fit here`, {
     where,
     hint: `put quotes around it: "{{ ${name} }}"`,

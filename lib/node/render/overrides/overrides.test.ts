@@ -3,7 +3,7 @@ import toml from '@iarna/toml';
 import { expect, test } from 'vitest';
 import { Scalar } from 'yaml';
 import { describeProblem, type Problem, Problems } from '../../../engine/problem/problem.ts';
-import { formats } from '../../../engine/template/format.ts';
+import { parsers } from '../../../engine/template/format.ts';
 import { isSection, type Section } from '../../../engine/template/outline.ts';
 import { loadDeployment } from '../../inventory/inventory.ts';
 import { type Changes, labDeployment } from '../../testing/lab-deployment.ts';
@@ -46,7 +46,7 @@ test.each(
     typeof tree !== 'object' || tree === null || Array.isArray(tree)
       ? [above.join('.')]
       : Object.entries(tree).flatMap(([key, value]) => paths(value, [...above, key]));
-  const parsed = paths(formats[source.format].parse(plain));
+  const parsed = paths(parsers[source.format](plain));
   expect(parsed.length).toBeGreaterThan(30);
   const found = ({ keys }: Section, above: readonly string[] = []): string[] =>
     [...keys].flatMap(([key, entry]) =>
@@ -126,25 +126,25 @@ test.each<[string, Name, unknown, string | RegExp, Changes?]>([
     'a misspelt key',
     'node_config',
     { RPC: { ReadTimeOut2: '5s' } },
-    'node_config.RPC.ReadTimeOut2 is not a key of the template\n  did you mean ReadTimeout? a key that the template does not have is written +ReadTimeOut2',
+    'node_config.RPC.ReadTimeOut2 is not a key of the template\n  did you mean ReadTimeout? (a key that the template does not have is written +ReadTimeOut2)',
   ],
   [
     'a misspelt section',
     'node_config',
     { Synchroniser: { SyncChunkSize: 5 } },
-    'node_config.Synchroniser is not a key of the template\n  did you mean Synchronizer? a key that the template does not have is written +Synchroniser',
+    'node_config.Synchroniser is not a key of the template\n  did you mean Synchronizer? (a key that the template does not have is written +Synchroniser)',
   ],
   [
     'a key of another generation',
     'node_config',
     { StateDB: { MaxConns: 5 } },
-    'node_config.StateDB is not a key of the template\n  it is a key of the older generation; a key that the template does not have is written +StateDB',
+    'node_config.StateDB is not a key of the template\n  it is a key of the older generation (a key that the template does not have is written +StateDB)',
   ],
   [
     'a key that this generation lacks',
     'prover_config',
     { stateManager: true },
-    'prover_config.stateManager is not a key of the template\n  it is a key of the current generation; a key that the template does not have is written +stateManager',
+    'prover_config.stateManager is not a key of the template\n  it is a key of the current generation (a key that the template does not have is written +stateManager)',
     seldom,
   ],
   [

@@ -1,6 +1,6 @@
 import { entryAt, isSection, type Leaf, outlineOf, type Section } from '../../../engine/template/outline.ts';
 import type { Override } from '../../../engine/template/override.ts';
-import { suggest } from '../../../engine/text/suggest.ts';
+import { didYouMean } from '../../../engine/text/suggest.ts';
 import { generations } from '../../variables/generation.ts';
 import type { RawVariables, Variables } from '../../variables/variables.ts';
 import { templateOf } from '../templates.ts';
@@ -53,33 +53,36 @@ export function overridable(generation: Variables['generation'], name: OverrideN
 function readOverrides(vars: Vars, name: OverrideName) {
   const overrides: Override[] = [];
   const faults: OverrideFault[] = [];
-  /** @param section of the template; undefined in a new section @param written the path with its marks */
-  const walk = (map: Mapping, section: Section | undefined, above: readonly string[], written: readonly string[]) => {
+  /** @param section of the template; undefined in a new section @param above its path, with the marks that the inventory has */
+  const walk = (map: Mapping, section: Section | undefined, above: readonly string[]) => {
     const met = new Map<string, string>();
     for (const [key, value] of Object.entries(map)) {
-      const own = key.startsWith(newMark) ? key.slice(1) : key;
-      const path = [...above, own];
-      const at = [...written, key];
+      const at = [...above, key];
+      const path = at.slice(1).map(withoutMark);
+      const own = withoutMark(key);
       const entry = section?.keys.get(own);
-      const add = (where: OverrideFault['at'], { what, hint }: Refusal) =>
-        faults.push({ path: at, at: where, what: `${at.join('.')} ${what}`, hint });
       // The node takes keys that differ only in case for one, and loses a value. The prover distinguishes them.
       const same = name === 'node_config' ? own.toLowerCase() : own;
       const earlier = met.get(same);
       met.set(same, earlier ?? key);
-      const isNew = section === undefined || key.startsWith(newMark);
-      const wrongKey = isNew
-        ? newKeyFault(own, section, earlier)
-        : (unknownKeyFault(vars.generation, name, path, section) ?? variableFault(entry));
-      const wrongValue = wrongKey ? undefined : valueFault(name, path, value, entry);
-      if (wrongKey) add('key', wrongKey);
-      else if (wrongValue) add('value', wrongValue);
-      else if (isMap(value)) walk(value, isSection(entry) ? entry : undefined, path, at);
+      const wrongKey =
+        section === undefined || key.startsWith(newMark)
+          ? newKeyFault(own, section, earlier)
+          : (unknownKeyFault(vars.generation, name, path, section) ?? variableFault(entry));
+      const fault = wrongKey ?? valueFault(name, path, value, entry);
+      if (fault) {
+        const what = `${at.join('.')} ${fault.what}`;
+        faults.push({ path: at, at: wrongKey ? 'key' : 'value', what, hint: fault.hint });
+      } else if (isMap(value)) walk(value, isSection(entry) ? entry : undefined, at);
       else overrides.push({ path, value: withoutMinusZero(value as Override['value']) });
     }
   };
-  if (Object.keys(vars[name]).length > 0) walk(vars[name], overridable(vars.generation, name), [], [name]);
+  if (Object.keys(vars[name]).length > 0) walk(vars[name], overridable(vars.generation, name), [name]);
   return { overrides, faults };
+}
+
+function withoutMark(key: string): string {
+  return key.startsWith(newMark) ? key.slice(newMark.length) : key;
 }
 
 function newKeyFault(key: string, section: Section | undefined, earlier: string | undefined): Refusal | undefined {
@@ -100,20 +103,11 @@ function unknownKeyFault(
 ): Refusal | undefined {
   const key = path.at(-1) ?? '';
   if (section.keys.has(key)) return undefined;
-  const others = (Object.keys(generations) as Variables['generation'][]).filter((each) => each !== generation);
-  const other = others.find((each) => entryAt(overridable(each, name), path) !== undefined);
-  const meant = suggest(key, section.keys.keys());
-  const why = other
-    ? `it is a key of the ${other} generation; `
-    : meant !== undefined
-      ? `did you mean ${meant}? `
-      : section.keys.size > 0
-        ? `known here: ${keysOf(section).join(', ')}; `
-        : '';
-  return {
-    what: 'is not a key of the template',
-    hint: `${why}a key that the template does not have is written ${newMark}${key}`,
-  };
+  const all = Object.keys(generations) as Variables['generation'][];
+  const other = all.find((each) => each !== generation && entryAt(overridable(each, name), path) !== undefined);
+  const hint = other ? `it is a key of the ${other} generation` : didYouMean(key, section.keys.keys());
+  const ifNew = `a key that the template does not have is written ${newMark}${key}`;
+  return { what: 'is not a key of the template', hint: hint === undefined ? ifNew : `${hint} (${ifNew})` };
 }
 
 /** A value that comes from a variable is refused, so that all files keep the same value. */
