@@ -23,28 +23,21 @@ export function withOverrides(rendered: string, source: Source, overrides: reado
   const text = rendered.endsWith('\n') ? rendered : `${rendered}\n`;
   const top = outlineOf(text, source);
   const pieces: Piece[] = [];
-  const added = new Map<string, string[]>();
-  for (const { path, value } of overrides) {
-    const entry = entryAt(top, path);
-    if (entry && !isSection(entry)) {
-      pieces.push({ start: entry.start, end: entry.end, text: literal(value) });
-    } else {
-      const key = path.at(-1) ?? '';
-      const line = source.format === 'json' ? `  ${quoted(key)}: ${literal(value)}` : `${key} = ${literal(value)}`;
-      const section = path.slice(0, -1).join('.');
-      added.set(section, [...(added.get(section) ?? []), line]);
-    }
+  const added = new Map<string, Override[]>();
+  for (const override of overrides) {
+    const entry = entryAt(top, override.path);
+    const section = override.path.slice(0, -1).join('.');
+    if (entry && !isSection(entry)) pieces.push({ ...entry, text: literal(override.value) });
+    else added.set(section, [...(added.get(section) ?? []), override]);
   }
-  for (const [section, lines] of added) {
-    const path = section === '' ? [] : section.split('.');
-    const above = entryAt(top, path);
+  for (const [section, entries] of added) {
+    const above = entryAt(top, section === '' ? [] : section.split('.'));
     const end = isSection(above) ? above.end : undefined;
-    pieces.push(source.format === 'json' ? inJson(text, end, lines) : inToml(text, section, end, lines.join('\n')));
+    const lines = entries.map(({ path, value }) => [path.at(-1) ?? '', literal(value)] as const);
+    pieces.push(source.format === 'json' ? inJson(text, end, lines) : inToml(text, section, end, lines));
   }
-  return replaced(
-    text,
-    pieces.sort((a, b) => a.start - b.start),
-  );
+  pieces.sort((a, b) => a.start - b.start);
+  return replaced(text, pieces);
 }
 
 function literal(value: Override['value']): string {
@@ -52,14 +45,18 @@ function literal(value: Override['value']): string {
   return typeof value === 'string' ? quoted(value) : String(value);
 }
 
-function inJson(text: string, end: number | undefined, lines: readonly string[]): Piece {
+type Lines = readonly (readonly [key: string, value: string])[];
+
+function inJson(text: string, end: number | undefined, lines: Lines): Piece {
   const at = end ?? text.indexOf('{') + 1;
-  return { start: at, end: at, text: `${end === undefined ? '' : ','}\n${lines.join(',\n')}` };
+  const added = lines.map(([key, value]) => `\n  ${quoted(key)}: ${value}`).join(',');
+  return { start: at, end: at, text: end === undefined ? added : `,${added}` };
 }
 
-function inToml(text: string, section: string, end: number | undefined, lines: string): Piece {
-  if (end !== undefined) return { start: end, end, text: `\n${lines}` };
+function inToml(text: string, section: string, end: number | undefined, lines: Lines): Piece {
+  const added = lines.map(([key, value]) => `${key} = ${value}`).join('\n');
+  if (end !== undefined) return { start: end, end, text: `\n${added}` };
   // Keys without a section come before all sections.
-  if (section === '') return { start: 0, end: 0, text: `${lines}\n\n` };
-  return { start: text.length, end: text.length, text: `\n[${section}]\n${lines}\n` };
+  if (section === '') return { start: 0, end: 0, text: `${added}\n\n` };
+  return { start: text.length, end: text.length, text: `\n[${section}]\n${added}\n` };
 }

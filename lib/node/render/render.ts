@@ -59,7 +59,7 @@ const rendered = new WeakMap<Variables, Omit<RenderContext, 'vars'> & { readonly
  * Renders all files of one host: its Compose file and the files that its containers mount (spec part 2), and on the Database+Sync
  * server the prover database's init script and the restore tool's configuration. Nothing is read from any host.
  *
- * @throws Problem or Problems from a template, Problem for a template without a port that other files need
+ * @throws Problem or Problems from a template, Problem for a port that Compose leaves open
  */
 export function renderHost(context: RenderContext): Promise<RenderedHost> {
   const known = rendered.get(context.vars);
@@ -89,7 +89,7 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
     const hashes = serviceNames.map((name) => [`config_hash.${name}`, services?.[name]?.configHash ?? '']);
     return render(vars, template, { ...values, ...inside, ...Object.fromEntries(hashes) });
   };
-  const composed = composeServices(composeWith().text);
+  const composed = (parseYaml(composeWith().text, { version: '1.1' }) as Compose).services;
   const services = hashedServices(composed, mounted, vars);
   const port = (name: string) => Number(inside[name]);
   return {
@@ -128,8 +128,8 @@ interface ComposeService {
   readonly ports?: readonly ComposePort[];
 }
 
-function composeServices(compose: string): Readonly<Record<string, ComposeService>> {
-  return (parseYaml(compose, { version: '1.1' }) as { services: Record<string, ComposeService> }).services;
+interface Compose {
+  readonly services: Readonly<Record<string, ComposeService>>;
 }
 
 /** The database image runs these on its first start only. */
@@ -137,7 +137,7 @@ const initScripts = '/docker-entrypoint-initdb.d/';
 
 /** The hash is over the service's definition without its label, and over the rendered files and the genesis file that it mounts. */
 function hashedServices(
-  composed: Readonly<Record<string, ComposeService>>,
+  composed: Compose['services'],
   files: readonly RenderedFile[],
   vars: Variables,
 ): RenderedHost['services'] {
