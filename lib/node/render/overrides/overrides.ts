@@ -74,7 +74,7 @@ function readOverrides(vars: Vars, name: OverrideName) {
         const what = `${at.join('.')} ${fault.what}`;
         faults.push({ path: at, at: wrongKey ? 'key' : 'value', what, hint: fault.hint });
       } else if (isMap(value)) walk(value, isSection(entry) ? entry : undefined, at);
-      else overrides.push({ path, value: withoutMinusZero(value as Override['value']) });
+      else overrides.push({ path, value: value as Override['value'] });
     }
   };
   if (Object.keys(vars[name]).length > 0) walk(vars[name], overridable(vars.generation, name), [name]);
@@ -86,7 +86,7 @@ function withoutMark(key: string): string {
 }
 
 function newKeyFault(key: string, section: Section | undefined, earlier: string | undefined): Refusal | undefined {
-  const twin = keysOf(section).find((other) => other.toLowerCase() === key.toLowerCase());
+  const twin = [...(section?.keys.keys() ?? [])].find((other) => other.toLowerCase() === key.toLowerCase());
   if (twin !== undefined) {
     return { what: `is there already, as ${twin}`, hint: `write it without ${newMark}, with the same capital letters` };
   }
@@ -130,16 +130,6 @@ function valueFault(
   if (entry) return { what: `must be ${entry.kind === 'list' ? 'a list' : 'one value'}, not a mapping` };
   if (name === 'prover_config') return { what: "must be one value: the prover's configuration is flat" };
   return Object.keys(value).length === 0 ? { what: 'is a new section with no key in it' } : undefined;
-}
-
-/** Files have no -0. */
-function withoutMinusZero(value: Override['value']): Override['value'] {
-  const plain = <T>(one: T) => (one === 0 ? 0 : one);
-  return typeof value === 'object' ? value.map(plain) : plain(value);
-}
-
-function keysOf(section: Section | undefined): string[] {
-  return [...(section?.keys.keys() ?? [])];
 }
 
 function isMap(value: unknown): value is Mapping {
