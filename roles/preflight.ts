@@ -4,13 +4,11 @@ import { type Context, role } from '../lib/engine/resource/role.ts';
 import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
-import { databaseSettings, disagreements } from '../lib/node/render/same-databases.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
-import { portIsFree, publishedPorts } from '../lib/node/server/published-ports.ts';
+import { portIsFree } from '../lib/node/server/published-ports.ts';
 import { goHint, goWillBeNewEnough } from '../lib/node/snapshot/go.ts';
 import { readHolding } from '../lib/node/snapshot/restored.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
-import { databaseHost } from '../lib/node/variables/database-host.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 type Deployment = Context<Variables>;
@@ -19,9 +17,8 @@ type Deployment = Context<Variables>;
 export default role<Variables>('preflight', async (context) => [
   ...system(context),
   ...hardware(context),
-  ...ports(context),
+  ...(await ports(context)),
   ...region(context),
-  ...(await databasesAgree(context)),
   ...addresses(context),
   ...restoreToolCanBeBuilt(context),
 ]);
@@ -86,16 +83,17 @@ function hardware({ facts, vars }: Deployment): Resource[] {
   );
 }
 
-function ports({ host }: Deployment): Resource[] {
-  return publishedPorts(host).map((published) =>
-    expectation(
-      `port ${published.port} is free for ${published.container}`,
-      (reader) => portIsFree(reader, published),
-      {
-        hint: `stop what holds it (ss -lntp "sport = :${published.port}"), or choose another port in the inventory`,
-      },
-    ),
-  );
+async function ports(context: Deployment): Promise<Resource[]> {
+  const tcp = (await renderHost(context)).ports.filter(({ protocol }) => protocol === 'tcp');
+  return tcp.flatMap(({ service, published }) => {
+    const [first = 0, last = first] = published.split(':').map(Number);
+    const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+    return numbers.map((port) =>
+      expectation(`port ${port} is free for ${service}`, (reader) => portIsFree(reader, { port, container: service }), {
+        hint: `stop what holds it (ss -lntp "sport = :${port}"), or choose another port in the inventory`,
+      }),
+    );
+  });
 }
 
 /** The network's own rule for its synchronizer. Only the main network has one that binds. */
@@ -117,27 +115,6 @@ function region({ host, vars: { network, region: own } }: Deployment): Resource[
       `Database+Sync server stands in region ${network.region}`,
       same ? ok : drift(own === undefined ? 'the inventory does not say where it stands' : `it stands in ${own}`),
       { severity: main ? 'must' : 'should', hint: 'say where it stands in the inventory: region' },
-    ),
-  ];
-}
-
-async function databasesAgree({ host, vars, hosts }: Deployment): Promise<Resource[]> {
-  if (hosts.filter(({ groups }) => groups.includes('database')).length !== 1) return [];
-  const server = databaseHost(hosts);
-  const read = async (of: typeof host) => {
-    const { files } = await renderHost({ host: of, vars: of.vars, hosts });
-    return databaseSettings(files.map(({ name, content }) => ({ name, text: content.text })));
-  };
-  const [own, its] = await Promise.all([read({ ...host, vars }), read(server)]);
-  const port = server.vars.ports.state_db;
-  const published = [`${server.connection.address}:${port}`, `[${server.connection.address}]:${port}`] as const;
-  const local = host.name === server.name ? ([`state-db:5432`, `127.0.0.1:${port}`] as const) : [];
-  const found = disagreements(own, its, [...published, ...local]);
-  return [
-    known(
-      'database host, user and password are the same in all files',
-      found.length === 0 ? ok : drift(found.join('; ')),
-      { hint: 'put the names back that stood there in templates/: git diff templates/' },
     ),
   ];
 }

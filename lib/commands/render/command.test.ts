@@ -164,7 +164,7 @@ test('nothing that is printed steers the terminal, or tells a secret', async () 
 
 test.each(['/proc/x', '/sys', '/dev/out'])('--out %s is refused', async (out) => {
   const { complained } = await run('-i', await labDeployment(), '--out', out);
-  expect(complained).toEqual([`${out} is no folder for files: /proc, /sys and /dev are the system's own`]);
+  expect(complained).toEqual([`${out} is not a folder for files: /proc, /sys and /dev belong to the system`]);
 });
 
 test('--help is printed', async () => {

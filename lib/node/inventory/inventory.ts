@@ -308,7 +308,7 @@ function ofGeneration({ images, snapshot, node_binary }: RawVariables): readonly
 /** Whether a tag names another version: `16`, `9.6-alpine`, or `latest`, which is another every year. Dates are no versions. */
 function isOtherPostgres(tag: string): boolean {
   const major = /^v?(\d{1,2})(?!\d)/.exec(tag)?.[1];
-  return tag === 'latest' || (major !== undefined && major !== postgresVersion);
+  return tag === 'latest' || (major !== undefined && Number(major) !== postgresVersion);
 }
 
 async function password(

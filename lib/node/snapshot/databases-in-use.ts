@@ -1,9 +1,9 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
 import { unknownWithoutAnswer } from '../databases/postgres.ts';
+import { databaseClients } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { restoreUnit } from './restore.ts';
-import { nodeContainers } from './restore-script.ts';
 import { clientsOf, lookAtStores, type Stores } from './restored.ts';
 
 /**
@@ -31,7 +31,7 @@ export function databasesAreFree(
       // A restore of ours that has begun uses them itself.
       if (seen.decision !== 'restore' || seen.started || unit.active === 'active') return ok;
       if (!clients.ok) return unknownWithoutAnswer(container, state, clients.error);
-      const running = containers.lines().filter((name) => nodeContainers.includes(name));
+      const running = containers.lines().filter((name) => databaseClients.includes(name));
       const others = clients.rows.flatMap(([address]) => {
         const known = hosts.find(({ connection }) => connection.type === 'ssh' && connection.address === address);
         if (known) return [`${known.name} (${address})`];
@@ -41,6 +41,6 @@ export function databasesAreFree(
       const users = [...(running.length > 0 ? [`${running.join(', ')} on ${host.name}`] : []), ...others];
       return users.length === 0 ? ok : drift(`they are used by ${users.join(', ')}`);
     },
-    { hint: `stop ${nodeContainers.join(', ')} on all hosts first: docker stop ${nodeContainers.join(' ')}` },
+    { hint: `stop ${databaseClients.join(', ')} on all hosts first: docker stop ${databaseClients.join(' ')}` },
   );
 }

@@ -1,5 +1,6 @@
 import { quote } from '../../engine/host/quote.ts';
 import { psqlCommand, sqlLiteral } from '../databases/postgres.ts';
+import { databaseClients } from '../variables/services.ts';
 import type { RestoreTool } from './restore-tool.ts';
 import { toolContainer } from './restore-tool.ts';
 import { leftoversEnd, withNodeTool, withPgRestore } from './restore-ways.ts';
@@ -16,9 +17,6 @@ export interface Restore extends Stores {
   /** Where the tool's own words are kept. */
   readonly log: string;
 }
-
-/** Containers of the node: none may run on a database that is being restored. */
-export const nodeContainers = ['sync', 'json-rpc', 'prover'];
 
 /**
  * What pg_restore lists of an archive as rows of kind, schema and name, for COPY: tables first, indexes and constraints last to be
@@ -74,7 +72,7 @@ first_error() {
 umask 077
 ${way.before}
 docker rm --force ${toolContainer} >/dev/null 2>&1
-running=$(docker ps --format '{{.Names}}' | grep -x ${nodeContainers.map((name) => `-e ${name}`).join(' ')} | paste -sd ' ')
+running=$(docker ps --format '{{.Names}}' | grep -x ${databaseClients.map((name) => `-e ${name}`).join(' ')} | paste -sd ' ')
 [ -z "$running" ] || fail "these run and use the databases: $running. Stop them first (docker stop $running)"
 clients=$(on_state <<'SQL'
 select string_agg(distinct host(client_addr), ' ') from ${clientsOf(stores)}

@@ -2,11 +2,9 @@ import type { Reader } from '../../engine/host/host.ts';
 import { curlError } from '../../engine/resource/network/http.ts';
 import { curlAddress, withoutQuery } from '../../engine/resource/network/web-address.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import { postgresVersion } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type DumpHeader, type NotADump, readDumpHeader } from './dump.ts';
-
-/** Major version of PostgreSQL that the node's databases have (spec: Components). */
-const postgresMajor = 15;
 
 /** How much of an archive is read before it is fetched: its header, and its table of contents as far as that goes. Bytes. */
 const beginning = 64 * 1024;
@@ -52,7 +50,7 @@ export function archivesOf(vars: Pick<Variables, 'paths' | 'network' | 'snapshot
  */
 export function archivesFit({ state, prover }: Archives, date: string): Resource {
   return expectation(
-    `snapshot archives are of ${date} and of PostgreSQL ${postgresMajor}`,
+    `snapshot archives are of ${date} and of PostgreSQL ${postgresVersion}`,
     async (host) => {
       const [first, second] = await Promise.all([readBeginning(host, state.url), readBeginning(host, prover.url)]);
       if (first === 'no curl' || second === 'no curl') return unknownUntil('curl is installed');
@@ -129,9 +127,9 @@ function tableProblems(archive: Archive, header: DumpHeader): string[] {
 }
 
 function versionProblems({ url }: Archive, { serverMajor, dumpMajor }: DumpHeader): string[] {
-  if (serverMajor === postgresMajor && dumpMajor === postgresMajor) return [];
+  if (serverMajor === postgresVersion && dumpMajor === postgresVersion) return [];
   return [
-    `${withoutQuery(url)} was made from PostgreSQL ${serverMajor} by pg_dump ${dumpMajor}, and both have to be ${postgresMajor}`,
+    `${withoutQuery(url)} was made from PostgreSQL ${serverMajor} by pg_dump ${dumpMajor}, and both have to be ${postgresVersion}`,
   ];
 }
 

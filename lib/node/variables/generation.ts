@@ -77,7 +77,7 @@ export function generationDefaults(
       ...vars.images,
       node: versioned(vars.images.node, versions.node),
       prover: versioned(vars.images.prover, versions.prover),
-      database: versioned(vars.images.database, postgresVersion),
+      database: versioned(vars.images.database, String(postgresVersion)),
     },
     node_binary: vars.node_binary ?? nodeBinary,
     snapshot: source ? { ...snapshot, source: { ...source, ref: source.ref ?? versions.node } } : snapshot,
@@ -94,7 +94,7 @@ export function otherGeneration(
 }
 
 /** Major version of PostgreSQL (spec part 1): the archives are of this one, and no other takes its data directory. */
-export const postgresVersion = '15';
+export const postgresVersion = 15;
 
 /** The image with a version: its own tag or digest, or else the one given. */
 function versioned(image: string, version: string): string {

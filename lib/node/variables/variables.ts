@@ -8,6 +8,7 @@ import {
 import { mostDownloadConnections } from '../../engine/resource/download/download-script.ts';
 import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
+import { postgresVersion } from './generation.ts';
 
 /** RFC 3986: an address goes into files and command lines as it stands, and has to mean the same to every program. */
 const webAddress =
@@ -141,9 +142,9 @@ export const variablesSchema = z.strictObject({
         "Image of the prover; without a tag, the generation's: v6.0.2, in the older generation v1.0.0",
       ),
       database: image
-        .default('postgres:15')
+        .default(`postgres:${postgresVersion}`)
         .describe(
-          'Image of PostgreSQL; without a tag, 15. A tag of another version is refused; one that is no version, and a digest, are taken as they are',
+          `Image of PostgreSQL; without a tag, ${postgresVersion}. A tag of another version is refused; one that is no version, and a digest, are taken as they are`,
         ),
     })
     .describe('Images of the containers'),
@@ -382,7 +383,9 @@ export const variablesSchema = z.strictObject({
     .describe("NTP servers, host names or IP addresses; empty: the distribution's own"),
   postgresql_repository: downloadAddress
     .default('https://apt.postgresql.org/pub/repos/apt')
-    .describe('PGDG repository, without user name and password, for distributions whose own client is not version 15'),
+    .describe(
+      `PGDG repository, without user name and password, for distributions whose own client is not version ${postgresVersion}`,
+    ),
   docker_root: z
     .strictObject({
       disk: absolutePath.optional().describe('Mount point or block device to use instead of the largest mounted disk'),

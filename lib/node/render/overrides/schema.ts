@@ -1,65 +1,51 @@
 import type { JsonSchema } from '../../../engine/inventory/schema/json-schema.ts';
-import { duration, type Kind, type Leaf } from '../../../engine/template/leaves.ts';
+import { isSection, type Leaf, type Section } from '../../../engine/template/outline.ts';
 import { generations } from '../../variables/generation.ts';
 import type { Variables } from '../../variables/variables.ts';
-import { overridable, type overridden } from './overrides.ts';
-import { choices, in32Bits, inWords, isPort, most32Bits, mostPort } from './values.ts';
+import { type OverrideName, overridable } from './overrides.ts';
+import { choices, kinds, limitsOf } from './values.ts';
 
-const kinds: Readonly<Record<Kind, JsonSchema>> = {
-  boolean: { type: 'boolean' },
-  'whole number': { type: 'integer', minimum: 0 },
-  number: { type: 'number', minimum: 0 },
-  duration: {
-    type: 'string',
-    pattern: duration.source,
-    patternErrorMessage: `must be ${inWords.duration}`,
-  },
-  text: { type: 'string' },
-  list: { type: 'array' },
-};
-
-/** Names of new keys, as overrides.ts has them; the prover's file is flat. */
-const fresh: Readonly<Record<keyof typeof overridden, Readonly<Record<string, JsonSchema>>>> = {
-  node_config: { '^\\+[A-Za-z][\\w-]*$': {} },
-  prover_config: { '^\\+[A-Za-z][\\w-]*$': { not: { type: 'object' } } },
+/** New keys, as in overrides.ts; the prover's file is flat. */
+const newKeys: Readonly<Record<OverrideName, JsonSchema>> = {
+  node_config: {},
+  prover_config: { not: { type: 'object' } },
 };
 
 /**
- * What an editor may offer under `node_config` or `prover_config`: every key of any generation's template, and new ones by their
- * mark. Keys whose value comes from elsewhere in any generation are left out. Values of the templates are not in it: it stays when
- * they change.
+ * The schema that an editor uses under `node_config` or `prover_config`: every key of any generation's template, and new ones with
+ * their mark. Keys with a value from a variable in any generation are left out. The templates' values are not in it, so it does not
+ * change with them.
  */
-export function overrideSchema(name: keyof typeof overridden): JsonSchema {
-  const names = Object.keys(generations) as Variables['generation'][];
-  const leaves = names.flatMap((generation) => overridable(generation, name).leaves);
-  return section(leaves, [], name);
+export function overrideSchema(name: OverrideName): JsonSchema {
+  const generationNames = Object.keys(generations) as Variables['generation'][];
+  const tops = generationNames.map((generation) => overridable(generation, name));
+  return sectionSchema(tops, [], newKeys[name]);
 }
 
-function section(leaves: readonly Leaf[], above: readonly string[], name: keyof typeof overridden): JsonSchema {
-  const depth = above.length;
-  const keys = [...new Set(leaves.map(({ path }) => path[depth] ?? ''))];
+/** @param sections one section of each generation that has it */
+function sectionSchema(sections: readonly Section[], above: readonly string[], newKey: JsonSchema): JsonSchema {
+  const keys = new Set(sections.flatMap((section) => [...section.keys.keys()]));
+  const properties = [...keys].flatMap((key) => {
+    const path = [...above, key];
+    const entries = sections.flatMap((section) => section.keys.get(key) ?? []);
+    const leaves = entries.filter((entry): entry is Leaf => !isSection(entry));
+    if (leaves.some(({ slots }) => slots.length > 0)) return [];
+    const [leaf] = leaves;
+    if (leaf) return [[key, { description: kinds[leaf.kind].words, ...valueSchema(path.join('.'), leaf) }]];
+    return [[key, { description: 'a section of the file', ...sectionSchema(entries.filter(isSection), path, newKey) }]];
+  });
   return {
     type: 'object',
-    properties: Object.fromEntries(
-      keys.flatMap((key) => {
-        const here = leaves.filter(({ path }) => path[depth] === key);
-        const own = here.filter(({ path }) => path.length === depth + 1);
-        if (own.some(({ slots }) => slots.length > 0)) return [];
-        const [leaf] = own;
-        if (leaf) return [[key, { description: inWords[leaf.kind], ...valueSchema(leaf) }]];
-        return [[key, { description: 'a section of the file', ...section(here, [...above, key], name) }]];
-      }),
-    ),
-    patternProperties: fresh[name],
+    properties: Object.fromEntries(properties),
+    patternProperties: { '^\\+[A-Za-z][\\w-]*$': newKey },
     additionalProperties: false,
   };
 }
 
-function valueSchema({ path, kind, items }: Leaf): JsonSchema {
-  const allowed = choices[path.join('.')];
-  if (allowed) return { ...kinds[kind], enum: [...allowed] };
-  if (kind === 'list' && items) return { ...kinds[kind], items: kinds[items] };
-  if (kind !== 'whole number') return kinds[kind];
-  if (isPort(path)) return { ...kinds[kind], minimum: 1, maximum: mostPort };
-  return in32Bits.test(path.join('.')) ? { ...kinds[kind], maximum: most32Bits } : kinds[kind];
+function valueSchema(key: string, { kind, items }: Leaf): JsonSchema {
+  const { schema } = kinds[kind];
+  const allowed = choices[key];
+  if (allowed) return { ...schema, enum: [...allowed] };
+  if (items) return { ...schema, items: kinds[items].schema };
+  return kind === 'whole number' ? { ...schema, ...limitsOf(key) } : schema;
 }
