@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { parseDocument } from 'yaml';
 import { $ } from 'zx';
-import { projectRoot } from '../../lab/layout.mjs';
+import { hosts, projectRoot } from '../../lab/layout.mjs';
 import { labUp } from '../../lab/up.mjs';
 import { commandLine } from '../../lib/start/command-line.mjs';
 import { randomFrom } from './random.mjs';
@@ -188,7 +188,8 @@ await prepare('-i', stale, '--limit', 'rpc-1', '--role', 'configuration', '--rol
 
 /** @type {Map<string, number>} */
 const endings = new Map();
-const sampler = synchronizersSeen();
+const ids = await quiet`docker inspect --format {{.Id}} ${hosts.map(({ container }) => container)}`;
+const sampler = synchronizersSeen(ids.stdout.trim().split('\n'));
 let done = 0;
 let wrong = 0;
 let started = 0;
@@ -211,8 +212,7 @@ try {
   sampler.stop();
   await clean();
   await onHost('rpc-1', 'docker rm -f state-db; rm -rf /opt/stale /data/state-db');
-  rmSync(folder, { recursive: true });
-  await prepare('-i', current);
+  await prepare('-i', current).finally(() => rmSync(folder, { recursive: true }));
 }
 const ways = [...endings].toSorted().map(([code, count]) => `${code}: ${count}`);
 console.log(

@@ -11,9 +11,10 @@ const grown = 40;
 /**
  * Looks all the time, until it is stopped.
  *
+ * @param {readonly string[]} hosts ids of the lab's containers: what runs outside of them is not the lab's
  * @returns `seen`: since `forget`, how many synchronizers of a deployment were started, and which of them beside another
  */
-export function synchronizersSeen() {
+export function synchronizersSeen(hosts) {
   /** @type {Map<string, Synchronizer>} by process */
   let running = new Map();
   /** How often a process was seen to be something else: one that is young may become a synchronizer. @type {Map<string, number>} */
@@ -33,7 +34,7 @@ export function synchronizersSeen() {
         const known = running.get(pid);
         if (known) return [[pid, known]];
         if ((others.get(pid) ?? 0) >= grown) return [];
-        const found = synchronizerOf(pid);
+        const found = synchronizerOf(pid, hosts);
         if (found === undefined) return [];
         if (found) return [[pid, found]];
         others.set(pid, (others.get(pid) ?? 0) + 1);
@@ -71,14 +72,15 @@ export function synchronizersSeen() {
 /** @param {Synchronizer} one */
 const describe = ({ pid, container, foreign }) => (foreign ? `foreign process ${pid}` : container.slice(0, 12));
 
-/** @param {string} pid @returns {Synchronizer | undefined} undefined for any other, and for one that is gone */
-function synchronizerOf(pid) {
+/** @param {string} pid @param {readonly string[]} hosts @returns {Synchronizer | undefined} undefined for any other, and for one that is gone */
+function synchronizerOf(pid, hosts) {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     const at = words.indexOf('run');
     const isNode = at > 0 && /zkevm-node$/.test(words[at - 1] ?? '') && words.includes('synchronizer');
     if (!isNode) return undefined;
     const cgroup = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+    if (!hosts.some((id) => cgroup.includes(id))) return undefined;
     // The last: the first is the lab host's own.
     const container = [...cgroup.matchAll(/[0-9a-f]{64}/g)].at(-1)?.[0] ?? pid;
     return { pid, container, foreign: words.includes('foreign'), since: Date.now() };
