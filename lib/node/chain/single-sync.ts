@@ -90,7 +90,7 @@ async function strangers(
         return [`a node on ${address} is connected to it, and that is no host of this inventory`];
       if (writes) return [`a node on ${address} writes to it, which only a synchronizer does`];
       return away.has(address) && !reads
-        ? [`a node on ${address}, which could not be looked at, is connected to it and was not seen to read only`]
+        ? [`a node on ${address}, which could not be checked, is connected to it and was not seen to read only`]
         : [];
     });
   return found.length === 0 ? ok : drift(found.join('; '));
