@@ -24,8 +24,8 @@ import {
 } from './located.ts';
 import { hintForLab, pathFrom, shown } from './paths.ts';
 import { findPlaceholders } from './placeholders.ts';
-import { inventorySchema } from './schema/schema.ts';
-import { problemsOf } from './schema/schema-words.ts';
+import { inventorySchema } from './schema.ts';
+import { problemsOf } from './schema-words.ts';
 import { readSecret, type SecretQuestion } from './secret-reference.ts';
 import { readYamlFile } from './yaml-file.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { addressSchema } from '../../engine/inventory/schema/schema.ts';
+import { addressSchema } from '../../engine/inventory/schema.ts';
 import {
   secretReferenceKinds,
   secretReferencePattern,

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 import * as z from 'zod';
-import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from '../secret-reference.ts';
+import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from './secret-reference.ts';
 
 /** A name that is safe as a folder, in a command and in a log. */
 export const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;

@@ -1,9 +1,9 @@
-import type { JsonSchema } from '../../../engine/inventory/schema/json-schema.ts';
-import { duration, type Kind, type Leaf } from '../../../engine/template/leaves.ts';
-import { generations } from '../../variables/generation.ts';
-import type { Variables } from '../../variables/variables.ts';
-import { overridable, type overridden } from './overrides.ts';
-import { choices, in32Bits, inWords, isPort, most32Bits, mostPort } from './values.ts';
+import { duration, type Kind, type Leaf } from '../../lib/engine/template/leaves.ts';
+import { overridable, type overridden } from '../../lib/node/render/overrides/overrides.ts';
+import { choices, in32Bits, inWords, isPort, most32Bits, mostPort } from '../../lib/node/render/overrides/values.ts';
+import { generations } from '../../lib/node/variables/generation.ts';
+import type { Variables } from '../../lib/node/variables/variables.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 const kinds: Readonly<Record<Kind, JsonSchema>> = {
   boolean: { type: 'boolean' },
@@ -18,16 +18,15 @@ const kinds: Readonly<Record<Kind, JsonSchema>> = {
   list: { type: 'array' },
 };
 
-/** Names of new keys, as overrides.ts has them; the prover's file is flat. */
-const fresh: Readonly<Record<keyof typeof overridden, Readonly<Record<string, JsonSchema>>>> = {
+/** Names of new keys, as in overrides.ts. The prover's file is flat. */
+const newKeys: Readonly<Record<keyof typeof overridden, Readonly<Record<string, JsonSchema>>>> = {
   node_config: { '^\\+[A-Za-z][\\w-]*$': {} },
   prover_config: { '^\\+[A-Za-z][\\w-]*$': { not: { type: 'object' } } },
 };
 
 /**
- * What an editor may offer under `node_config` or `prover_config`: every key of any generation's template, and new ones by their
- * mark. Keys whose value comes from elsewhere in any generation are left out. Values of the templates are not in it: it stays when
- * they change.
+ * The JSON Schema of `node_config` or `prover_config`: every key of any generation's template, and new keys by their mark. Keys that
+ * another variable fills in any generation are left out. Values of the templates are not in it, so it does not change with them.
  */
 export function overrideSchema(name: keyof typeof overridden): JsonSchema {
   const names = Object.keys(generations) as Variables['generation'][];
@@ -50,7 +49,7 @@ function section(leaves: readonly Leaf[], above: readonly string[], name: keyof 
         return [[key, { description: 'a section of the file', ...section(here, [...above, key], name) }]];
       }),
     ),
-    patternProperties: fresh[name],
+    patternProperties: newKeys[name],
     additionalProperties: false,
   };
 }

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
-import { Problem } from '../../problem/problem.ts';
-import { didYouMean, suggest } from '../../text/suggest.ts';
-import { keyPlace, type Located, type LocatedScalar, type Path, valueAt, valuePlace } from '../located.ts';
+import { Problem } from '../problem/problem.ts';
+import { didYouMean, suggest } from '../text/suggest.ts';
+import { keyPlace, type Located, type LocatedScalar, type Path, valueAt, valuePlace } from './located.ts';
 
 type Issue = z.core.$ZodIssue;
 type Schema = z.core.$ZodType;
