@@ -92,3 +92,6 @@ export const inventorySchema = z.strictObject({
   vars: z.record(z.string(), z.unknown()).optional().describe('Variables of all hosts'),
   groups: z.record(name, z.record(name, hostSchema)).describe('Hosts by group'),
 });
+
+export type SshSettings = z.output<typeof sshSchema>;
+export type HostSettings = z.output<typeof hostSchema>;
