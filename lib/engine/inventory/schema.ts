@@ -17,6 +17,8 @@ export function matching(pattern: RegExp, rule: string, title: string): z.ZodStr
 
 export const portSchema = z.int().min(1).max(65535).meta({ title: 'port' });
 
+export const secretReferenceSchema = matching(secretReferencePattern, secretReferenceRule, 'secret reference');
+
 // ssh_config may pass a user to a shell (`Match exec`, `%r`), so it has no character that a shell interprets.
 const user = matching(
   /^[A-Za-z0-9_.][A-Za-z0-9_.@+\\-]*$/,
@@ -58,9 +60,7 @@ const sshSettings = {
   jump: oneOrMore(jump)
     .optional()
     .describe("Jump hosts in order, user@host:port, one or a list. Default: the operator's ssh_config"),
-  become_password: matching(secretReferencePattern, secretReferenceRule, 'secret reference')
-    .optional()
-    .describe(`Where the password for sudo is: ${secretReferenceKinds}`),
+  become_password: secretReferenceSchema.optional().describe(`Where the password for sudo is: ${secretReferenceKinds}`),
 };
 
 const sshSchema = z.strictObject(sshSettings).describe('Defaults for the connection to every host');

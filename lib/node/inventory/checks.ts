@@ -28,30 +28,25 @@ export function deploymentProblems(inventory: Deployment): Problem[] {
 }
 
 function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
-  const problem = (group: string, what: string, hint: string) =>
-    new Problem(what, { where: placeOfGroup(group), hint });
   const hostsIn = (group: string) => hosts.filter((host) => host.groups.includes(group)).map(({ name }) => name);
   const databases = hostsIn('database');
-  const unknown = new Set(hosts.flatMap((host) => host.groups).filter((group) => !Object.hasOwn(groups, group)));
-  return [
-    ...[...unknown].map((group) =>
-      problem(group, `unknown group ${group}`, `the groups are ${Object.keys(groups).join(' and ')}`),
-    ),
-    databases.length === 0 &&
-      problem(
-        'database',
-        'group database has no host',
-        'name the one server that holds the state database and runs the synchronizer',
-      ),
-    databases.length > 1 &&
-      problem(
-        'database',
-        `group database has ${databases.length} hosts (${databases.join(', ')}): there may be only one`,
-        'two synchronizers on one database corrupt it',
-      ),
-    hostsIn('rpc').length === 0 &&
-      problem('rpc', 'group rpc has no host', 'name one or more servers that serve JSON-RPC'),
-  ].filter((found) => found !== false);
+  const known = Object.keys(groups);
+  const faults: [group: string, what: string, hint: string][] = hosts
+    .flatMap((host) => host.groups)
+    .filter((group) => !known.includes(group))
+    .map((group) => [group, `unknown group ${group}`, `the groups are ${known.join(' and ')}`]);
+  if (databases.length === 0) {
+    const hint = 'name the one server with the state database and the synchronizer';
+    faults.push(['database', 'group database has no host', hint]);
+  }
+  if (databases.length > 1) {
+    const what = `group database has ${databases.length} hosts (${databases.join(', ')}): there may be only one`;
+    faults.push(['database', what, 'two synchronizers on one database corrupt it']);
+  }
+  if (hostsIn('rpc').length === 0) {
+    faults.push(['rpc', 'group rpc has no host', 'name one or more servers for JSON-RPC']);
+  }
+  return faults.map(([group, what, hint]) => new Problem(what, { where: placeOfGroup(group), hint }));
 }
 
 /** All hosts use the databases of the Database+Sync server and follow one network. Addresses may differ, for a mirror. */

@@ -60,12 +60,12 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'no database group',
     [[['groups', 'database'], undefined]],
-    /^lab\.yaml:\d+:1: group database has no host\n {2}name the one server that holds the state/,
+    /^lab\.yaml:\d+:1: group database has no host\n {2}name the one server with the state/,
   ],
   [
     'an empty rpc group',
     [[['groups', 'rpc'], {}]],
-    /^lab\.yaml:\d+:3: group rpc has no host\n {2}name one or more servers that serve JSON-RPC/,
+    /^lab\.yaml:\d+:3: group rpc has no host\n {2}name one or more servers for JSON-RPC/,
   ],
   [
     'a misspelt group',
@@ -128,7 +128,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'a plain password',
     [[['vars', 'credentials', 'pool', 'password'], 'hunter2']],
-    /credentials\.pool\.password must be a reference.*never stands in an inventory/,
+    /credentials\.pool\.password must be a reference.*is never in an inventory/,
   ],
   [
     'a password file that does not exist',

@@ -15,13 +15,6 @@ export const generationNames = ['current', 'older'] as const;
 
 export type GenerationName = (typeof generationNames)[number];
 
-/** Sizes of the prover. */
-interface ProverSizes {
-  readonly pool_connections: number;
-  readonly executor_threads: number;
-  readonly hash_db_threads: number;
-}
-
 /** The facts of one generation of the node and the prover, besides the constants in its templates. */
 export interface Generation {
   /** Path of the node binary in its image. */
@@ -35,7 +28,7 @@ export interface Generation {
   /** Keys of the genesis file's `l1Config` that are addresses. */
   readonly genesisContracts: readonly string[];
   /** Default sizes of the prover (spec part 2). */
-  readonly prover: ProverSizes;
+  readonly prover: Readonly<Record<'pool_connections' | 'executor_threads' | 'hash_db_threads', number>>;
   /** Folders of templates in the order of the search. */
   readonly templates: readonly string[];
 }

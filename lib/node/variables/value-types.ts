@@ -1,10 +1,6 @@
 import * as z from 'zod';
-import { matching } from '../../engine/inventory/schema.ts';
-import {
-  secretReferenceKinds,
-  secretReferencePattern,
-  secretReferenceRule,
-} from '../../engine/inventory/secret-reference.ts';
+import { matching, secretReferenceSchema } from '../../engine/inventory/schema.ts';
+import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
 import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
 import { postgresVersion, tagOf } from './generation.ts';
 
@@ -12,6 +8,12 @@ import { postgresVersion, tagOf } from './generation.ts';
 
 /** A number of connections, threads or processes. */
 export const count = z.int().positive();
+
+/** Connections of a database server, up to PostgreSQL's own limit. */
+export const connections = count.max(262_143);
+
+/** An integer, with both limits included. */
+export const whole = (least: number, most: number) => z.int().min(least).max(most);
 
 /** Addresses go into files and command lines unchanged, so every program must read them alike: only characters of RFC 3986. */
 export const url = matching(
@@ -60,11 +62,16 @@ export const gitRef = z
   .regex(/^[A-Za-z0-9][\w./+-]*$/, 'must be the name of a tag, or a commit')
   .refine((ref) => !ref.includes('..'), 'must not contain ..');
 
+/** A file that hosts download. */
+export const download = z.strictObject({
+  url: downloadAddress.describe('Download address, without user name and password'),
+  sha256: matching(/^[0-9a-f]{64}$/, 'must be 64 hex digits', '64 hex digits').describe('SHA-256 of the file, in hex'),
+});
+
 export const goVersion = matching(/^\d+\.\d+$/, 'must be a version such as 1.21', 'version');
-export const sha256 = matching(/^[0-9a-f]{64}$/, 'must be 64 hex digits', '64 hex digits');
 export const memory = matching(/^[1-9]\d*(kB|MB|GB)$/, 'must be a PostgreSQL size such as 128MB or 16GB', 'size');
 export const dockerSize = matching(/^[1-9]\d*[kmg]b?$/, 'must be a Docker size such as 1gb', 'size');
-export const percent = z.int().min(1).max(99);
+export const percent = whole(1, 99);
 
 export const day = z.iso
   .date({ error: ({ code }) => (code === 'invalid_format' ? 'must be a day, YYYY-MM-DD' : undefined) })
@@ -116,9 +123,7 @@ export const credentials = z.strictObject({
   user: credentialName
     .refine((name) => !/^(pg_.*|public|none)$/.test(name), 'is a reserved name of PostgreSQL')
     .describe(`Database user: ${nameRule}`),
-  password: matching(secretReferencePattern, secretReferenceRule, 'secret reference').describe(
-    `Where the password is: ${secretReferenceKinds}`,
-  ),
+  password: secretReferenceSchema.describe(`Where the password is: ${secretReferenceKinds}`),
   database: credentialName
     .refine((name) => !/^(postgres|template[01])$/.test(name), "is one of PostgreSQL's own databases")
     .describe(`Name of the database: ${nameRule}`),

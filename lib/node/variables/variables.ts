@@ -3,30 +3,7 @@ import { addressSchema, portSchema as port } from '../../engine/inventory/schema
 import { mostDownloadConnections } from '../../engine/resource/download/download-script.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
-import {
-  absolutePath,
-  count,
-  credentials,
-  day,
-  dockerSize,
-  downloadAddress,
-  folder,
-  gitRef,
-  goVersion,
-  image,
-  ipNetworks,
-  memory,
-  ownFolder,
-  percent,
-  postgresImage,
-  registryAddress,
-  repository,
-  sha256,
-  url,
-} from './value-types.ts';
-
-/** PostgreSQL's own limit of max_connections. */
-const mostConnections = 262_143;
+import * as types from './value-types.ts';
 
 /** A mapping in which every key has a default or is optional. */
 function section<S extends z.ZodRawShape>(description: string, shape: S) {
@@ -38,7 +15,8 @@ function section<S extends z.ZodRawShape>(description: string, shape: S) {
 
 /** A default of both generations, for a description. */
 function byGeneration(get: (generation: Generation) => string | number): string {
-  return `${get(generations.current)}, in the older generation ${get(generations.older)}`;
+  const [current, older] = [get(generations.current), get(generations.older)];
+  return current === older ? `${current}` : `${current}, in the older generation ${older}`;
 }
 
 /** The keys depend on the generation's templates: the overrides of lib/node/render check them. */
@@ -54,51 +32,35 @@ const network = z.strictObject({
     .describe(
       'Required `region` of the Database+Sync server; the main network needs it (its operating rules say singapore). A server elsewhere is an error on the main network, a warning on the test network',
     ),
-  trusted_sequencer_url: url.describe('Layer-2 RPC address of the trusted sequencer'),
-  l1_rpc_url: url.describe('Layer-1 RPC address'),
-  chain_id: count.describe('Chain id of the genesis file'),
-  genesis: z
-    .strictObject({
-      url: downloadAddress.describe('Download address of the genesis file, without user name and password'),
-      sha256: sha256.describe('SHA-256 of the genesis file, in hex'),
-    })
-    .describe("The network's genesis file, which the node reads"),
-});
-
-const archive = z.strictObject({
-  url: downloadAddress.describe('Download address, without user name and password'),
-  sha256: sha256.describe('SHA-256 of the archive, in hex'),
+  trusted_sequencer_url: types.url.describe('Layer-2 RPC address of the trusted sequencer'),
+  l1_rpc_url: types.url.describe('Layer-1 RPC address'),
+  chain_id: types.count.describe('Chain id of the genesis file'),
+  genesis: types.download.describe("The network's genesis file, which the node reads"),
 });
 
 const snapshot = z
   .strictObject({
-    state: archive.describe('Archive of the state database (.sql.tar.gz)'),
-    prover: archive.describe("Archive of the prover's database (.sql.tar.gz)"),
-    date: day.describe('Day on which both archives were made, YYYY-MM-DD'),
-    connections: z
-      .int()
-      .min(1)
-      .max(mostDownloadConnections)
+    state: types.download.describe('Archive of the state database (.sql.tar.gz)'),
+    prover: types.download.describe("Archive of the prover's database (.sql.tar.gz)"),
+    date: types.day.describe('Day on which both archives were made, YYYY-MM-DD'),
+    connections: types
+      .whole(1, mostDownloadConnections)
       .default(1)
-      .describe('Parallel connections for the download of each archive; more than one needs aria2, which is installed'),
+      .describe('Parallel connections for the download of each archive; more than one installs aria2'),
     replace_existing: z.boolean().default(false).describe('Whether a database with other data may be dropped'),
     restore_with: z
       .enum(['source', 'image', 'pg_restore'])
       .default('source')
-      .describe("Build the restore tool from source, run it from the node image, or use the host's pg_restore"),
-    restore_jobs: z
-      .int()
-      .min(1)
-      .max(64)
+      .describe("Build the restore tool, run that of the node image, or use the host's pg_restore, by several jobs"),
+    restore_jobs: types
+      .whole(1, 64)
       .optional()
-      .describe('Parallel jobs of pg_restore for each archive; default: 4'),
+      .describe('Parallel jobs of pg_restore for tables and indexes; default: 4'),
     source: z
       .strictObject({
-        repository: repository.describe(
-          "git address of the node's source; a web address without user name and password",
-        ),
-        ref: gitRef.optional().describe("Tag or commit to build; default: the generation's version of the node"),
-        go_version: goVersion.default('1.21').describe('Lowest version of Go that may build it, in quotes'),
+        repository: types.repository.describe("git address of the node's source, without user name and password"),
+        ref: types.gitRef.optional().describe("Tag or commit to build; default: the generation's version of the node"),
+        go_version: types.goVersion.default('1.21').describe('Lowest version of Go that may build it, in quotes'),
       })
       .optional()
       .describe('Source of the restore tool; needed where restore_with is source'),
@@ -122,33 +84,33 @@ export const variablesSchema = z.strictObject({
   network: network.describe('The network that the node follows'),
   images: z
     .strictObject({
-      node: image.describe(`Image of the node; default of the tag: ${byGeneration(({ versions }) => versions.node)}`),
-      prover: image.describe(
-        `Image of the prover; default of the tag: ${byGeneration(({ versions }) => versions.prover)}`,
+      node: types.image.describe(`Image of the node; default tag: ${byGeneration(({ versions }) => versions.node)}`),
+      prover: types.image.describe(
+        `Image of the prover; default tag: ${byGeneration(({ versions }) => versions.prover)}`,
       ),
-      database: postgresImage
+      database: types.postgresImage
         .default(`postgres:${postgresVersion}`)
         .describe(
-          `Image of PostgreSQL; default of the tag: ${postgresVersion}. A tag of another version is refused; a digest, or a tag that is not a version, is used as it is`,
+          `Image of PostgreSQL; default tag: ${postgresVersion}. A tag of another version is refused; a digest, or a tag that is not a version, is used as it is`,
         ),
     })
     .describe('Images of the containers'),
   registry: z
     .strictObject({
       insecure: z.boolean().default(false).describe('Whether the registry speaks plain HTTP'),
-      address: registryAddress.describe('Host name or IP address of the registry, with its port'),
+      address: types.registryAddress.describe('Host name or IP address of the registry, with its port'),
     })
     .optional()
     .describe('A private registry that the Docker engine has to trust'),
-  node_binary: absolutePath
+  node_binary: types.absolutePath
     .optional()
     .describe(`Path of the node binary in its image; default: ${byGeneration(({ nodeBinary }) => nodeBinary)}`),
   credentials: z
     .strictObject({
-      state: credentials.describe('For the state database; the same on every host'),
-      pool: credentials.describe('For the transaction pool, of which every server has its own'),
-      prover: credentials.describe(
-        "For the prover's database, which is on the state database's server; the same on every host",
+      state: types.credentials.describe('For the state database; the same on every host'),
+      pool: types.credentials.describe('For the transaction pool, of which every server has its own'),
+      prover: types.credentials.describe(
+        "For the prover's database, on the server of the state database; the same on every host",
       ),
     })
     .refine(({ state, prover }) => state.database !== prover.database, {
@@ -161,13 +123,13 @@ export const variablesSchema = z.strictObject({
     })
     .describe('Users, passwords and names of the databases, for all files that need them'),
   paths: section('Folders on the host', {
-    deployment: ownFolder.default('/opt/rpc-node').describe('Folder of the rendered files'),
-    data: folder
+    deployment: types.ownFolder.default('/opt/rpc-node').describe('Folder of the rendered files'),
+    data: types.folder
       .default('/data')
-      .describe('Folder of database directories and snapshots, unless docker root moves to another disk'),
+      .describe('Folder of databases and snapshots, unless docker root moves to another disk'),
   }),
   ports: section('TCP ports published on the host', {
-    state_db: port.default(5432).describe('State database, on the Database+Sync server; the RPC servers connect to it'),
+    state_db: port.default(5432).describe('State database, on the Database+Sync server, for all hosts'),
     pool_db: port.default(5433).describe('Pool database, on every server'),
     prover_hash_db: port.default(50061).describe('Hash database of the prover (gRPC), on every server'),
     prover_executor: port.default(50071).describe('Executor of the prover (gRPC), on every server'),
@@ -177,48 +139,53 @@ export const variablesSchema = z.strictObject({
     rpc_metrics: port.default(9092).describe('Metrics of json-rpc, on the RPC servers'),
   }),
   state_db: section('Server options of the state database', {
-    max_connections: count
-      .max(mostConnections)
+    max_connections: types.connections
       .default(20000)
-      .describe('Most connections at a time; the provers of all hosts open prover.pool_connections each at start'),
-    shared_buffers: memory.default('16GB').describe('Memory for the shared cache, in kB, MB or GB'),
-    work_mem: memory.default('32MB').describe('Memory for one sort or hash of one query, in kB, MB or GB'),
-    wal_buffers: memory.default('8MB').describe('Memory for write-ahead log not yet written, in kB, MB or GB'),
-    effective_cache_size: memory
+      .describe('Most connections at a time; the prover of each host opens prover.pool_connections at start'),
+    shared_buffers: types.memory.default('16GB').describe('Memory for the shared cache, in kB, MB or GB'),
+    work_mem: types.memory.default('32MB').describe('Memory for one sort or hash of one query, in kB, MB or GB'),
+    wal_buffers: types.memory.default('8MB').describe('Memory for write-ahead log not yet written, in kB, MB or GB'),
+    effective_cache_size: types.memory
       .default('16GB')
       .describe("The planner's estimate of the cache of PostgreSQL and the kernel, in kB, MB or GB"),
-    maintenance_work_mem: memory.default('128MB').describe('Memory for one vacuum or index build, in kB, MB or GB'),
-    max_wal_size: memory.default('4GB').describe('Size of write-ahead log that starts a checkpoint, in kB, MB or GB'),
-    min_wal_size: memory.default('200MB').describe('Size of write-ahead log that is kept for reuse, in kB, MB or GB'),
-    max_worker_processes: count.default(16).describe('Most background processes at a time'),
+    maintenance_work_mem: types.memory
+      .default('128MB')
+      .describe('Memory for one vacuum or index build, in kB, MB or GB'),
+    max_wal_size: types.memory
+      .default('4GB')
+      .describe('Size of write-ahead log that starts a checkpoint, in kB, MB or GB'),
+    min_wal_size: types.memory
+      .default('200MB')
+      .describe('Size of write-ahead log that is kept for reuse, in kB, MB or GB'),
+    max_worker_processes: types.count.default(16).describe('Most background processes at a time'),
     group_id: z
       .int()
       .nonnegative()
       .default(999)
-      .describe(
-        'Group id of postgres in the image, for the init script: 999 in the Debian-based official image, 70 in the Alpine one',
-      ),
-    shm_size: dockerSize
+      .describe('Group id of postgres in the image: 999 in the Debian-based official image, 70 in the Alpine one'),
+    shm_size: types.dockerSize
       .default('1gb')
       .describe("Size of /dev/shm in the container, in k, m or g; Docker's 64 MB break parallel queries"),
   }),
   pool_db: section('Server options of the pool database', {
-    max_connections: count.max(mostConnections).default(10000).describe('Most connections at a time'),
+    max_connections: types.connections.default(10000).describe('Most connections at a time'),
   }),
   node: section('Sizes of the node', {
-    state_connections: count.default(800).describe('Most connections of one node component to the state database'),
-    pool_connections: count.default(800).describe('Most connections of one node component to its pool database'),
+    state_connections: types.count
+      .default(800)
+      .describe('Most connections of one node component to the state database'),
+    pool_connections: types.count.default(800).describe('Most connections of one node component to its pool database'),
   }),
   prover: section('Sizes of the prover: pool_connections has to be more than both numbers of threads together', {
-    pool_connections: count
+    pool_connections: types.count
       .optional()
       .describe(
         `Connections to the prover database, all opened at start; default: ${byGeneration(({ prover }) => prover.pool_connections)}`,
       ),
-    executor_threads: count
+    executor_threads: types.count
       .optional()
       .describe(`Threads of the executor; default: ${byGeneration(({ prover }) => prover.executor_threads)}`),
-    hash_db_threads: count
+    hash_db_threads: types.count
       .optional()
       .describe(`Threads of the hash database; default: ${byGeneration(({ prover }) => prover.hash_db_threads)}`),
   }),
@@ -229,44 +196,49 @@ export const variablesSchema = z.strictObject({
   prover_config: overrides.describe(
     'Keys of prover.config.json that differ; a key that the template does not have is written +key',
   ),
-  firewall: section('IP addresses and networks that may connect to the published ports, besides the own hosts', {
-    json_rpc: ipNetworks
-      .default(['0.0.0.0/0', '::/0'])
-      .describe('May connect to JSON-RPC (HTTP and WebSocket); default: everybody'),
-    metrics: ipNetworks.default([]).describe('May read metrics, such as a monitoring server'),
-    internal: ipNetworks.default([]).describe('May connect to databases, provers and all other published ports'),
-    connects_from: ipNetworks
-      .min(1)
-      .optional()
-      .describe(
-        'Source addresses of this host as other hosts see them, where they differ from `address`; for one host',
-      ),
-  }),
-  container_mtu: z
-    .int()
-    .min(576)
-    .max(65535)
+  firewall: section(
+    'IP addresses and networks that may connect to the published ports, besides the hosts of the inventory',
+    {
+      json_rpc: types.ipNetworks
+        .default(['0.0.0.0/0', '::/0'])
+        .describe('May connect to JSON-RPC (HTTP and WebSocket); default: everybody'),
+      metrics: types.ipNetworks.default([]).describe('May read metrics, such as a monitoring server'),
+      internal: types.ipNetworks
+        .default([])
+        .describe('May connect to databases, provers and all other published ports'),
+      connects_from: types.ipNetworks
+        .min(1)
+        .optional()
+        .describe(
+          'Source addresses of this host as other hosts see them, where they differ from `address`; for one host',
+        ),
+    },
+  ),
+  container_mtu: types
+    .whole(576, 65535)
     .default(1500)
     .describe("MTU of the container network, bytes: no larger than that of the host's own network"),
   time_servers: z
     .array(addressSchema)
     .default([])
     .describe("NTP servers, host names or IP addresses; empty: the distribution's own"),
-  postgresql_repository: downloadAddress
+  postgresql_repository: types.downloadAddress
     .default('https://apt.postgresql.org/pub/repos/apt')
     .describe('PGDG repository, without user name and password, for distributions whose own client is not version 15'),
   docker_root: section("The disk for Docker's data", {
-    disk: absolutePath.optional().describe('Mount point or block device to use instead of the largest mounted disk'),
+    disk: types.absolutePath
+      .optional()
+      .describe('Mount point or block device to use instead of the largest mounted disk'),
     format: z.boolean().default(false).describe('Whether the blank disk of `disk` may be formatted'),
   }).refine(({ format, disk }) => !format || disk !== undefined, {
     path: ['format'],
     error: 'needs docker_root.disk: only a disk that is named is ever formatted',
   }),
   disk_alert: section('A message when a disk with data fills up', {
-    webhook: url.optional().describe('Address that gets the message by POST; default: only the journal has it'),
-    warn_percent: percent.default(85).describe('Use of a file system, in per cent, that starts an alert'),
-    clear_percent: percent.default(80).describe('Use, in per cent, below which the alert is cleared'),
-    every_seconds: z.int().min(5).max(86_400).default(300).describe('Seconds between two checks of the disks'),
+    webhook: types.url.optional().describe('Address for a POST of each alert; default: alerts are only in the journal'),
+    warn_percent: types.percent.default(85).describe('Use of a file system, in per cent, that starts an alert'),
+    clear_percent: types.percent.default(80).describe('Use, in per cent, below which the alert is cleared'),
+    every_seconds: types.whole(5, 86_400).default(300).describe('Seconds between two checks of the disks'),
   }).refine(({ clear_percent, warn_percent }) => clear_percent < warn_percent, {
     path: ['clear_percent'],
     error: 'must be below disk_alert.warn_percent',
@@ -278,8 +250,8 @@ export const variablesSchema = z.strictObject({
       'Whether missing hardware (64 cores of 3050 MHz, 128 GB of memory, 2000 GB of NVMe disk) is an error or a warning; default: required on the main network, advisory on the test network',
     ),
   region: z.string().optional().describe("Region of this host; a host's own `region` is short for it"),
-  verify: section('Patience of the installation check', {
-    attempts: z.int().min(1).max(10_000).default(30).describe('Attempts at an RPC server before the check fails'),
+  verify: section('Attempts of the installation check', {
+    attempts: types.whole(1, 10_000).default(30).describe('Attempts at one RPC server before the check fails'),
     pause_seconds: z.number().positive().max(3600).default(2).describe('Seconds between two attempts'),
   }),
 });
