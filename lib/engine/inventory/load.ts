@@ -72,10 +72,9 @@ export async function loadInventory<S extends z.ZodType>(
   const hosts = await Promise.all(
     outline.hosts.map(async (host, i) => {
       const own = settings?.groups[host.group]?.[host.name] as HostSettings;
-      const becomePassword = await becomePasswordOf(host, outline.ssh, read).catch((error) => {
-        unreadable.push(...problemsIn(error));
-        return undefined;
-      });
+      const becomePassword = await becomePasswordOf(host, outline.ssh, read).catch(
+        (error) => void unreadable.push(...problemsIn(error)),
+      );
       const connection = { ...connectionSettings(own, settings?.ssh ?? {}, file), becomePassword };
       return { name: host.name, groups: [host.group], connection, vars: vars[i] as z.output<S> };
     }),

@@ -117,11 +117,8 @@ async function variablesOfAll(top: LocatedMap, file: string, options: OutlineOpt
   const names = valueAt(top, ['vars_files']);
   for (const item of names?.kind === 'list' ? names.items : []) {
     if (item.kind !== 'scalar' || typeof item.value !== 'string' || item.value === '') continue;
-    try {
-      vars = merge(vars, await read(shown(pathBeside(file, item.value)), item.at, options));
-    } catch (error) {
-      problems.push(...problemsIn(error));
-    }
+    const reading = read(shown(pathBeside(file, item.value)), item.at, options);
+    vars = merge(vars, await reading.catch((error) => void problems.push(...problemsIn(error))));
   }
   return { vars: merge(vars, { kind: 'map', at, entries: entriesAt(top, ['vars']) }), problems };
 }

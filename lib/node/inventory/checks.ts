@@ -22,8 +22,7 @@ export function deploymentProblems(inventory: Deployment): Problem[] {
   return [
     ...groupProblems(inventory),
     ...shared.flatMap((path) => differing(inventory, path, ({ vars }) => valueAt(vars, path))),
-    ...unusedVariables(inventory),
-    ...inventory.hosts.flatMap((host) => hostProblems(inventory, host)),
+    ...inventory.hosts.flatMap((host) => [...unusedVariables(inventory, host), ...valueProblems(inventory, host)]),
   ];
 }
 
@@ -61,7 +60,7 @@ const shared: readonly Path[] = [
 /**
  * Problems for the hosts with another value than the Database+Sync server has.
  *
- * @param valueFor undefined for a value that is not known: it differs from none
+ * @param valueFor undefined for a password that could not be read: it differs from none
  */
 export function differing({ hosts, placeOf }: Deployment, path: Path, valueFor: (host: Host) => unknown): Problem[] {
   const database = hosts.find((host) => host.groups.includes('database'));
@@ -87,22 +86,19 @@ const ofDatabaseHost: readonly Path[] = [
   ['network', 'region'],
 ];
 
-function unusedVariables({ hosts, isOwn, placeOfKey }: Deployment): Problem[] {
+function unusedVariables({ hosts, isOwn, placeOfKey }: Deployment, { name, groups }: Host): Problem[] {
   const database = hosts.find((host) => host.groups.includes('database'));
-  const others = database ? hosts.filter((host) => host !== database) : [];
-  return others.flatMap(({ name }) =>
-    ofDatabaseHost
-      .filter((path) => isOwn(name, path))
-      .map((path) => {
-        const what = `${path.join('.')} of ${name} has no use: only that of the Database+Sync server is used`;
-        const hint = `move it to ${database?.name}, or to the vars of all hosts`;
-        return new Problem(what, { where: placeOfKey(name, path), hint });
-      }),
-  );
+  if (!database || groups.includes('database')) return [];
+  return ofDatabaseHost
+    .filter((path) => isOwn(name, path))
+    .map((path) => {
+      const what = `${path.join('.')} of ${name} has no use: only that of the Database+Sync server is used`;
+      const hint = `move it to ${database.name}, or to the vars of all hosts`;
+      return new Problem(what, { where: placeOfKey(name, path), hint });
+    });
 }
 
-function hostProblems(inventory: Deployment, host: Host): Problem[] {
-  const { placeOf, placeOfKey } = inventory;
+function valueProblems(inventory: Deployment, host: Host): Problem[] {
   const faults = [
     ...connectionFaults(inventory, host),
     ...portFaults(host),
@@ -110,9 +106,8 @@ function hostProblems(inventory: Deployment, host: Host): Problem[] {
     ...overrideFaults(host.vars),
   ];
   return faults.map((fault) => {
-    const isKey = 'at' in fault && fault.at === 'key';
-    const where = isKey ? placeOfKey(host.name, fault.path) : placeOf(host.name, fault.path);
-    return new Problem(fault.what, { where, hint: fault.hint });
+    const placeOf = 'at' in fault && fault.at === 'key' ? inventory.placeOfKey : inventory.placeOf;
+    return new Problem(fault.what, { where: placeOf(host.name, fault.path), hint: fault.hint });
   });
 }
 

@@ -48,14 +48,13 @@ export interface InventorySecrets {
  */
 export async function inventorySecrets(nameOrFile: string): Promise<InventorySecrets> {
   const outline = await outlineInventory(nameOrFile, projectInventories);
-  const sudo = [outline.ssh, ...outline.hosts.map(({ own }) => own)].map((settings) =>
-    secretName(textAt(settings, ['become_password'])),
-  );
+  const settings = [outline.ssh, ...outline.hosts.map(({ own }) => own)];
+  const sudo = settings.flatMap((each) => secretName(textAt(each, ['become_password'])) ?? []);
   return {
     name: outline.name,
     file: outline.file,
     passwords: stores.flatMap((store) => passwordsOf(store, outline)),
-    others: [...new Set(sudo.filter((name) => name !== undefined))],
+    others: [...new Set(sudo)],
   };
 }
 
@@ -63,12 +62,11 @@ function passwordsOf(store: Store, outline: InventoryOutline): DatabasePassword[
   const path = ['credentials', store, 'password'];
   const hosts = outline.hosts.length > 0 ? outline.hosts : [undefined];
   const references = hosts.flatMap((host) => {
-    const vars = host?.vars ?? outline.vars;
-    const reference = textAt(vars, path);
-    const where = valueAt(vars, path)?.at;
-    return reference === undefined || where === undefined
-      ? []
-      : [{ host, where, reference, name: secretName(reference) }];
+    const located = valueAt(host?.vars ?? outline.vars, path);
+    const reference = textAt(located, []);
+    return located && reference !== undefined
+      ? { host, where: located.at, reference, name: secretName(reference) }
+      : [];
   });
   const names = new Set(references.flatMap(({ name }) => name ?? []));
   if (names.size === 0) names.add(`${store}_db_password`);
@@ -92,15 +90,11 @@ function roleOf(store: Store, host: OutlinedHost, { ssh }: InventoryOutline): Da
   const server = store === 'pool' ? 'pool' : 'state';
   const [user, port, jump, address] = ['user', 'port', 'jump', 'address'].map(setting);
   const isLocal = setting('connection') === 'local';
-  const words = [
-    'ssh -t',
-    ...(port === undefined ? [] : [`-p ${port}`]),
-    ...(jump === undefined ? [] : [`-J ${jump}`]),
-    `${user === undefined ? '' : `${user}@`}${address ?? `<address of ${forCommand(host.name) ?? 'the host'}>`}`,
-  ];
+  const target = address ?? `<address of ${forCommand(host.name) ?? 'the host'}>`;
+  const words = ['ssh -t', port && `-p ${port}`, jump && `-J ${jump}`, user ? `${user}@${target}` : target];
   return {
     host: host.name,
-    connection: isLocal ? '' : words.join(' '),
+    connection: isLocal ? '' : words.filter(Boolean).join(' '),
     sudo: user === undefined ? (isLocal ? false : undefined) : user !== 'root',
     container: `${server}-db`,
     superuser: variable('credentials', server, 'user'),
@@ -111,8 +105,7 @@ function roleOf(store: Store, host: OutlinedHost, { ssh }: InventoryOutline): Da
 
 /** The entry of a reference `secret:NAME`. */
 function secretName(reference: string | undefined): string | undefined {
-  if (reference === undefined || !secretReferencePattern.test(reference)) return undefined;
-  return /^secret:(.+)$/.exec(reference)?.[1];
+  return reference && secretReferencePattern.test(reference) ? /^secret:(.+)$/.exec(reference)?.[1] : undefined;
 }
 
 /** The text of the scalar at a path, or of the items of a list. */

@@ -26,16 +26,14 @@ export const passwordCharacters = {
 export async function loadDeployment(nameOrFile: string, options: LoadOptions = {}): Promise<Inventory<Variables>> {
   const inventory = await loadInventory(nameOrFile, variablesSchema, { ...projectInventories, ...options });
   const problems = deploymentProblems(inventory);
-  const secrets = await Promise.all(inventory.hosts.map((host) => readPasswords(inventory, host, problems)));
-  const passwordOf = ({ name }: InventoryHost<RawVariables>, store: 'state' | 'prover') =>
-    secrets[inventory.hosts.findIndex((host) => host.name === name)]?.[store];
+  const read = inventory.hosts.map(async (host) => [host, await readPasswords(inventory, host, problems)] as const);
+  const passwords = new Map(await Promise.all(read));
   for (const store of ['state', 'prover'] as const) {
     const path = ['credentials', store, 'password'];
-    // Passwords are compared only where both could be read.
-    problems.push(...differing(inventory, path, (host) => passwordOf(host, store)?.reveal()));
+    problems.push(...differing(inventory, path, (host) => passwords.get(host)?.[store]?.reveal()));
   }
   throwProblems(problems);
-  const hosts = inventory.hosts.map((host, i) => withPasswords(host, secrets[i] as Passwords));
+  const hosts = inventory.hosts.map((host) => withPasswords(host, passwords.get(host) as Passwords));
   return { name: inventory.name, file: inventory.file, hosts };
 }
 
@@ -50,12 +48,8 @@ async function readPasswords(
   const read = stores.map(async (store) => {
     const path = ['credentials', store, 'password'];
     const question = { name: path.join('.'), where: inventory.placeOf(name, path), allowed: passwordCharacters };
-    try {
-      return [store, await inventory.readSecret(vars.credentials[store].password, question)] as const;
-    } catch (error) {
-      problems.push(...problemsIn(error));
-      return [store, undefined] as const;
-    }
+    const reading = inventory.readSecret(vars.credentials[store].password, question);
+    return [store, await reading.catch((error) => void problems.push(...problemsIn(error)))] as const;
   });
   return Object.fromEntries(await Promise.all(read));
 }

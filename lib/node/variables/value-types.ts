@@ -69,7 +69,13 @@ export const download = z.strictObject({
 });
 
 export const goVersion = matching(/^\d+\.\d+$/, 'must be a version such as 1.21', 'version');
-export const memory = matching(/^[1-9]\d*(kB|MB|GB)$/, 'must be a PostgreSQL size such as 128MB or 16GB', 'size');
+
+/** A size in the units of PostgreSQL, powers of 1024. */
+export const memory = (byDefault: string, description: string) =>
+  matching(/^[1-9]\d*(kB|MB|GB)$/, 'must be a PostgreSQL size such as 128MB or 16GB', 'size')
+    .default(byDefault)
+    .describe(`${description}, in kB, MB or GB`);
+
 export const dockerSize = matching(/^[1-9]\d*[kmg]b?$/, 'must be a Docker size such as 1gb', 'size');
 export const percent = whole(1, 99);
 

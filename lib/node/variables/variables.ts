@@ -19,6 +19,10 @@ function byGeneration(get: (generation: Generation) => string | number): string 
   return current === older ? `${current}` : `${current}, in the older generation ${older}`;
 }
 
+function proverSize(key: keyof Generation['prover'], description: string) {
+  return types.count.optional().describe(`${description}; default: ${byGeneration(({ prover }) => prover[key])}`);
+}
+
 /** The keys depend on the generation's templates: the overrides of lib/node/render check them. */
 const overrides = z.record(z.string(), z.unknown()).default({});
 
@@ -84,14 +88,12 @@ export const variablesSchema = z.strictObject({
   network: network.describe('The network that the node follows'),
   images: z
     .strictObject({
-      node: types.image.describe(`Image of the node; default tag: ${byGeneration(({ versions }) => versions.node)}`),
-      prover: types.image.describe(
-        `Image of the prover; default tag: ${byGeneration(({ versions }) => versions.prover)}`,
-      ),
+      node: types.image.describe(`Node image; default tag: ${byGeneration(({ versions }) => versions.node)}`),
+      prover: types.image.describe(`Prover image; default tag: ${byGeneration(({ versions }) => versions.prover)}`),
       database: types.postgresImage
         .default(`postgres:${postgresVersion}`)
         .describe(
-          `Image of PostgreSQL; default tag: ${postgresVersion}. A tag of another version is refused; a digest, or a tag that is not a version, is used as it is`,
+          `PostgreSQL image; default tag: ${postgresVersion}. A tag of another version is refused; a digest, or a tag that is not a version, is used as it is`,
         ),
     })
     .describe('Images of the containers'),
@@ -109,9 +111,7 @@ export const variablesSchema = z.strictObject({
     .strictObject({
       state: types.credentials.describe('For the state database; the same on every host'),
       pool: types.credentials.describe('For the transaction pool, of which every server has its own'),
-      prover: types.credentials.describe(
-        "For the prover's database, on the server of the state database; the same on every host",
-      ),
+      prover: types.credentials.describe("For the prover's database, on the same server; the same on every host"),
     })
     .refine(({ state, prover }) => state.database !== prover.database, {
       path: ['prover', 'database'],
@@ -142,21 +142,13 @@ export const variablesSchema = z.strictObject({
     max_connections: types.connections
       .default(20000)
       .describe('Most connections at a time; the prover of each host opens prover.pool_connections at start'),
-    shared_buffers: types.memory.default('16GB').describe('Memory for the shared cache, in kB, MB or GB'),
-    work_mem: types.memory.default('32MB').describe('Memory for one sort or hash of one query, in kB, MB or GB'),
-    wal_buffers: types.memory.default('8MB').describe('Memory for write-ahead log not yet written, in kB, MB or GB'),
-    effective_cache_size: types.memory
-      .default('16GB')
-      .describe("The planner's estimate of the cache of PostgreSQL and the kernel, in kB, MB or GB"),
-    maintenance_work_mem: types.memory
-      .default('128MB')
-      .describe('Memory for one vacuum or index build, in kB, MB or GB'),
-    max_wal_size: types.memory
-      .default('4GB')
-      .describe('Size of write-ahead log that starts a checkpoint, in kB, MB or GB'),
-    min_wal_size: types.memory
-      .default('200MB')
-      .describe('Size of write-ahead log that is kept for reuse, in kB, MB or GB'),
+    shared_buffers: types.memory('16GB', 'Memory for the shared cache'),
+    work_mem: types.memory('32MB', 'Memory for one sort or hash of one query'),
+    wal_buffers: types.memory('8MB', 'Memory for write-ahead log not yet written'),
+    effective_cache_size: types.memory('16GB', "The planner's estimate of the cache of PostgreSQL and the kernel"),
+    maintenance_work_mem: types.memory('128MB', 'Memory for one vacuum or index build'),
+    max_wal_size: types.memory('4GB', 'Size of write-ahead log that starts a checkpoint'),
+    min_wal_size: types.memory('200MB', 'Size of write-ahead log that is kept for reuse'),
     max_worker_processes: types.count.default(16).describe('Most background processes at a time'),
     group_id: z
       .int()
@@ -171,23 +163,13 @@ export const variablesSchema = z.strictObject({
     max_connections: types.connections.default(10000).describe('Most connections at a time'),
   }),
   node: section('Sizes of the node', {
-    state_connections: types.count
-      .default(800)
-      .describe('Most connections of one node component to the state database'),
-    pool_connections: types.count.default(800).describe('Most connections of one node component to its pool database'),
+    state_connections: types.count.default(800).describe('Most connections of one component to the state database'),
+    pool_connections: types.count.default(800).describe('Most connections of one component to its pool database'),
   }),
   prover: section('Sizes of the prover: pool_connections has to be more than both numbers of threads together', {
-    pool_connections: types.count
-      .optional()
-      .describe(
-        `Connections to the prover database, all opened at start; default: ${byGeneration(({ prover }) => prover.pool_connections)}`,
-      ),
-    executor_threads: types.count
-      .optional()
-      .describe(`Threads of the executor; default: ${byGeneration(({ prover }) => prover.executor_threads)}`),
-    hash_db_threads: types.count
-      .optional()
-      .describe(`Threads of the hash database; default: ${byGeneration(({ prover }) => prover.hash_db_threads)}`),
+    pool_connections: proverSize('pool_connections', 'Connections to the prover database, all opened at start'),
+    executor_threads: proverSize('executor_threads', 'Threads of the executor'),
+    hash_db_threads: proverSize('hash_db_threads', 'Threads of the hash database'),
   }),
   snapshot: snapshot.describe('The database snapshots that the deployment starts from'),
   node_config: overrides.describe(
@@ -196,39 +178,27 @@ export const variablesSchema = z.strictObject({
   prover_config: overrides.describe(
     'Keys of prover.config.json that differ; a key that the template does not have is written +key',
   ),
-  firewall: section(
-    'IP addresses and networks that may connect to the published ports, besides the hosts of the inventory',
-    {
-      json_rpc: types.ipNetworks
-        .default(['0.0.0.0/0', '::/0'])
-        .describe('May connect to JSON-RPC (HTTP and WebSocket); default: everybody'),
-      metrics: types.ipNetworks.default([]).describe('May read metrics, such as a monitoring server'),
-      internal: types.ipNetworks
-        .default([])
-        .describe('May connect to databases, provers and all other published ports'),
-      connects_from: types.ipNetworks
-        .min(1)
-        .optional()
-        .describe(
-          'Source addresses of this host as other hosts see them, where they differ from `address`; for one host',
-        ),
-    },
-  ),
+  firewall: section('Addresses that may connect to published ports, besides the hosts of the inventory', {
+    json_rpc: types.ipNetworks
+      .default(['0.0.0.0/0', '::/0'])
+      .describe('Clients of JSON-RPC, HTTP and WebSocket; default: everybody'),
+    metrics: types.ipNetworks.default([]).describe('Clients of metrics, such as a monitoring server'),
+    internal: types.ipNetworks.default([]).describe('Clients of databases, provers and all other published ports'),
+    connects_from: types.ipNetworks
+      .min(1)
+      .optional()
+      .describe('For one host: its source addresses at other hosts, where they differ from `address`'),
+  }),
   container_mtu: types
     .whole(576, 65535)
     .default(1500)
-    .describe("MTU of the container network, bytes: no larger than that of the host's own network"),
-  time_servers: z
-    .array(addressSchema)
-    .default([])
-    .describe("NTP servers, host names or IP addresses; empty: the distribution's own"),
+    .describe("MTU of the container network, bytes: at most the host's"),
+  time_servers: z.array(addressSchema).default([]).describe("NTP servers; empty: the distribution's own"),
   postgresql_repository: types.downloadAddress
     .default('https://apt.postgresql.org/pub/repos/apt')
     .describe('PGDG repository, without user name and password, for distributions whose own client is not version 15'),
   docker_root: section("The disk for Docker's data", {
-    disk: types.absolutePath
-      .optional()
-      .describe('Mount point or block device to use instead of the largest mounted disk'),
+    disk: types.absolutePath.optional().describe('Mount point or block device; default: the largest mounted disk'),
     format: z.boolean().default(false).describe('Whether the blank disk of `disk` may be formatted'),
   }).refine(({ format, disk }) => !format || disk !== undefined, {
     path: ['format'],
