@@ -41,6 +41,17 @@ test('every key has a description', () => {
   expect([...undescribed(schema, ''), ...undescribed(host, 'host'), ...undescribed(variables, 'vars')]).toEqual([]);
 });
 
+test('every pattern has a message', () => {
+  const withoutMessage: string[] = [];
+  JSON.stringify(deploymentJsonSchema(), (key, value) => {
+    const isSchema = typeof value === 'object' && key !== 'propertyNames';
+    if (isSchema && typeof value?.pattern === 'string' && !value.patternErrorMessage)
+      withoutMessage.push(value.pattern);
+    return value;
+  });
+  expect(withoutMessage).toEqual([]);
+});
+
 describe('an editor', () => {
   const ajv = new Ajv({ allErrors: true, keywords: ['patternErrorMessage'] });
   const validate = ajv.compile(JSON.parse(schemaText()));

@@ -306,6 +306,26 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'verify'], { pause_seconds: 1e300 }]],
     /verify\.pause_seconds must be at most 3600/,
   ],
+  [
+    'a checksum in capitals',
+    [[['vars', 'snapshot', 'state', 'sha256'], 'A'.repeat(64)]],
+    /snapshot\.state\.sha256 must be 64 hex digits in small letters/,
+  ],
+  [
+    'a version of Go with a patch level',
+    [[['vars', 'snapshot', 'source', 'go_version'], '1.21.3']],
+    /source\.go_version must be a version such as 1\.21$/m,
+  ],
+  [
+    'a size without its unit',
+    [[['vars', 'state_db', 'work_mem'], '32']],
+    /state_db\.work_mem must be a PostgreSQL size such as 128MB or 16GB/,
+  ],
+  [
+    'a size with a unit of PostgreSQL for Docker',
+    [[['vars', 'state_db', 'shm_size'], '1GB']],
+    /state_db\.shm_size must be a Docker size such as 1gb/,
+  ],
   ['an open path', [[['vars', 'paths'], { data: '/data/$(id)' }]], /paths\.data must be an absolute path of letters/],
 ])('%s', async (_, changes, expected) => {
   const lines = await complaints(changes);

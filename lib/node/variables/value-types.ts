@@ -65,7 +65,9 @@ export const gitRef = z
 /** A file that hosts download. */
 export const download = z.strictObject({
   url: downloadAddress.describe('Download address, without user name and password'),
-  sha256: matching(/^[0-9a-f]{64}$/, 'must be 64 hex digits', '64 hex digits').describe('SHA-256 of the file, in hex'),
+  sha256: matching(/^[0-9a-f]{64}$/, 'must be 64 hex digits in small letters', '64 hex digits').describe(
+    'SHA-256 of the file, in hex',
+  ),
 });
 
 export const goVersion = matching(/^\d+\.\d+$/, 'must be a version such as 1.21', 'version');
