@@ -103,9 +103,8 @@ function checkVariables<S extends z.ZodType>(
 ): (z.output<S> | undefined)[] {
   const size = [...scalars(vars)].length;
   if (size * hosts.length > mostValues) {
-    throw new Problem(`${hosts.length} hosts with ${size} variables each are too much for one inventory`, {
-      where: vars.at,
-    });
+    const what = `${hosts.length} hosts with ${size} variables each are too much for one inventory`;
+    throw new Problem(what, { where: vars.at });
   }
   return (hosts.length > 0 ? hosts : [{ vars }]).map((host) => {
     if (open.length + problems.length > enoughProblems) return undefined;

@@ -142,9 +142,8 @@ function hostsOf(top: LocatedMap) {
         const meaning = name === 'all' ? 'all hosts' : 'the group';
         problems.push(new Problem(`no host can be called ${name}: in a host pattern that means ${meaning}`, { where }));
       } else if (first) {
-        problems.push(
-          new Problem(`host ${name} is defined a second time; the first is in group ${first.group}`, { where }),
-        );
+        const what = `host ${name} is defined a second time; the first is in group ${first.group}`;
+        problems.push(new Problem(what, { where }));
       } else if (own.kind === 'map') hosts.set(name, { name, group, own });
     }
   }

@@ -116,10 +116,8 @@ class Conversion {
     if (isSeq(node)) return { kind: 'list', at, items: node.items.map((item) => this.#convert(item, at, depth + 1)) };
     const { value } = node;
     if (typeof value === 'object' && value !== null) {
-      throw new Problem('a value is text, a number, true or false', {
-        where: at,
-        hint: `leave out the tag ${node.tag}`,
-      });
+      const hint = `leave out the tag ${node.tag}`;
+      throw new Problem('a value is text, a number, true or false', { where: at, hint });
     }
     return { kind: 'scalar', at, value: (value ?? null) as LocatedScalar['value'] };
   }

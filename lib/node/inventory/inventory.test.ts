@@ -1,5 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { describeProblem, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
@@ -428,6 +429,19 @@ describe('secrets of the encrypted file', () => {
     await expect(loadDeployment(await labDeployment([refer('pool')]), { unlock })).rejects.toBe(interrupted);
     const sudo = await labDeployment([[['ssh', 'become_password'], 'secret:sudo']]);
     await expect(loadDeployment(sudo, { unlock })).rejects.toBe(interrupted);
+  });
+});
+
+test('the hint about a missing file of the lab is how to start the lab', async () => {
+  const lab = fileURLToPath(new URL('../../../.lab/never-made', import.meta.url));
+  const hint = 'the lab makes this file: npm run lab:up';
+  const file = await labDeployment([[['vars_files'], [lab]]]);
+  expect(await said(file)).toEqual([
+    expect.stringMatching(new RegExp(`^lab\\.yaml:\\d+:\\d+: \\.lab/never-made does not exist\n  ${hint}$`)),
+  ]);
+  const keys = await labDeployment([[['ssh', 'known_hosts'], lab]]);
+  await expect(loadDeployment(keys, { connects: true })).rejects.toMatchObject({
+    problems: [{ message: 'known_hosts: .lab/never-made does not exist', hint }],
   });
 });
 

@@ -1,4 +1,4 @@
-import { join, sep } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -7,5 +7,5 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 export const projectInventories = {
   folder: join(root, 'inventory'),
   missingFileHint: (path: string): string | undefined =>
-    path.startsWith(join(root, '.lab') + sep) ? 'the lab makes this file: npm run lab:up' : undefined,
+    resolve(path).startsWith(join(root, '.lab') + sep) ? 'the lab makes this file: npm run lab:up' : undefined,
 };

@@ -230,7 +230,6 @@ export const variablesSchema = z.strictObject({
 export type RawVariables = z.output<typeof variablesSchema>;
 
 type RawSnapshot = RawVariables['snapshot'];
-type RawSource = NonNullable<RawSnapshot['source']>;
 
 /** User, password and name of one database. */
 export interface Credentials extends Omit<RawVariables['credentials']['state'], 'password'> {
@@ -241,6 +240,8 @@ export interface Credentials extends Omit<RawVariables['credentials']['state'], 
 export interface Variables extends Omit<RawVariables, 'credentials' | 'prover' | 'node_binary' | 'snapshot'> {
   readonly prover: Readonly<Record<keyof RawVariables['prover'], number>>;
   readonly node_binary: string;
-  readonly snapshot: Omit<RawSnapshot, 'source'> & { readonly source?: RawSource & { readonly ref: string } };
+  readonly snapshot: Omit<RawSnapshot, 'source'> & {
+    readonly source?: NonNullable<RawSnapshot['source']> & { readonly ref: string };
+  };
   readonly credentials: { readonly state: Credentials; readonly pool: Credentials; readonly prover: Credentials };
 }
