@@ -22,7 +22,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{lib,roles,lab,test/words}/**/*.test.ts'],
+          include: ['{docs,lib,roles,lab,test/words}/**/*.test.ts'],
           testTimeout: 30_000,
           isolate: false,
         },

@@ -1,6 +1,7 @@
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
 import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
-import type { LoadOptions, VariablesOver } from '../../engine/inventory/load.ts';
+import type { LoadOptions } from '../../engine/inventory/load.ts';
+import type { VariablesOver } from '../../engine/inventory/outline.ts';
 import { selectHosts } from '../../engine/inventory/pattern.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';

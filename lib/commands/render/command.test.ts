@@ -143,7 +143,7 @@ test('--diff with a generation that the inventory does not fit says so of that g
   expect(code).toBe(3);
   expect(complained[0]?.replaceAll(/^.*lab\.yaml:\d+:\d+: /gm, '')).toBe(
     `${[
-      "as generation older (--diff): images.node has the current generation's version, and generation is older",
+      'as generation older (--diff): images.node is of the current generation, and generation is older',
       'as generation older (--diff): node_config.RPC.BatchRequestsLimit is not a key of the template',
     ].join('\n')}\n  to compare all the same, make an inventory for the older generation and say --diff NAME`,
   );

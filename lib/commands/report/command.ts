@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type HelpPage, helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { shared } from '../../engine/command-line/shared-options.ts';
-import { shown } from '../../engine/inventory/paths.ts';
+import { shown } from '../../engine/file/shown-path.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
 import { endingOf, eventOf } from '../../engine/report/ending.ts';

@@ -1,4 +1,3 @@
-import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { PublishedPort } from '../render/compose-ports.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';

@@ -1,4 +1,3 @@
-import type { JsonSchema } from '../../../engine/inventory/schema/json-schema.ts';
 import { duration, type Kind, type Leaf } from '../../../engine/template/outline.ts';
 import { textFault } from '../../../engine/template/template.ts';
 
@@ -7,6 +6,9 @@ export interface Refusal {
   readonly what: string;
   readonly hint?: string;
 }
+
+/** A part of a JSON Schema. */
+type JsonSchema = Readonly<Record<string, unknown>>;
 
 interface KindRule {
   /** What a value must be, after `must be`. */

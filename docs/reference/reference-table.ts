@@ -1,11 +1,11 @@
 import type { JsonSchema } from './json-schema.ts';
 
-/** One key of a schema, as a reference tells of it. */
+/** One key of a schema in a reference table. */
 export interface ReferenceRow {
   /** From the top: `network.l1_rpc_url`. */
   readonly path: string;
   readonly type: string;
-  /** In Markdown: a value, `required`, or a dash where there is none. */
+  /** In Markdown: a value, `required`, or a dash for no default. */
   readonly byDefault: string;
   readonly meaning: string;
 }
@@ -15,7 +15,7 @@ export function referenceRows(schema: JsonSchema): ReferenceRow[] {
   return rowsBelow(schema, '', undefined);
 }
 
-/** @param optional the nearest mapping above that may be left out: what is required in it is so only where it is there */
+/** @param optional the nearest optional mapping above: its required keys are required only where the mapping is present */
 function rowsBelow(schema: JsonSchema, prefix: string, optional: string | undefined): ReferenceRow[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     if (typeof property !== 'object') return [];
@@ -40,7 +40,7 @@ function typeOf(schema: JsonSchema): string {
   if (schema.title !== undefined) return schema.title;
   if (schema.enum) return schema.enum.map(shown).join(' or ');
   const [one] = schema.anyOf ?? [];
-  // The only kind of union: one of them, or a list.
+  // The schemas have no other union than: one value, or a list.
   if (typeof one === 'object') return `${typeOf(one)}, or a list`;
   switch (schema.type) {
     case 'array':
@@ -70,7 +70,7 @@ function range({ type, minimum, exclusiveMinimum, maximum }: JsonSchema): string
   return bounds.map((bound) => ` ${bound}`).join('');
 }
 
-/** As a table in Markdown. */
+/** The rows as a Markdown table. */
 export function referenceTable(rows: readonly ReferenceRow[]): string {
   const line = (...cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
   const body = rows.map(({ path, type, byDefault, meaning }) => line(`\`${path}\``, type, byDefault, meaning));

@@ -1,15 +1,10 @@
-import {
-  type InventoryJsonSchema,
-  inventoryJsonSchema,
-  type JsonSchema,
-  jsonSchemaOf,
-} from '../../engine/inventory/schema/json-schema.ts';
-import { type ReferenceRow, referenceRows, referenceTable } from '../../engine/inventory/schema/reference-table.ts';
-import { overrideSchema } from '../render/overrides/schema.ts';
-import { groups } from '../variables/groups.ts';
-import { variablesSchema } from '../variables/variables.ts';
+import { groups } from '../../lib/node/variables/groups.ts';
+import { variablesSchema } from '../../lib/node/variables/variables.ts';
+import { type InventoryJsonSchema, inventoryJsonSchema, type JsonSchema, jsonSchemaOf } from './json-schema.ts';
+import { overrideSchema } from './overrides-schema.ts';
+import { type ReferenceRow, referenceRows, referenceTable } from './reference-table.ts';
 
-/** Of the inventories of a deployment: what editors check and complete them by. */
+/** The JSON Schema of inventories: editors check and complete inventories with it. */
 export function deploymentJsonSchema(): InventoryJsonSchema {
   const replace = { node_config: overrideSchema('node_config'), prover_config: overrideSchema('prover_config') };
   return inventoryJsonSchema({ variables: variablesSchema, groups, replace });
@@ -23,10 +18,10 @@ export function schemaText(): string {
 const table = /(<!-- table of (\w+): ([^>]*?) -->\n)[\s\S]*?(?=<!-- end of table -->)/g;
 
 /**
- * A page with its tables filled in anew: a table stands between `<!-- table of KIND: KEY… -->` and `<!-- end of table -->`, KIND
- * being inventory, host or variables, and tells of each key and all below it.
+ * Fills in the tables of a page again. A table is between `<!-- table of KIND: KEY… -->` and `<!-- end of table -->`, KIND is inventory,
+ * host or variables, and the table has one row for each key and for each key below it.
  *
- * @throws Error where a table names a key that there is not, or a key is in no table
+ * @throws Error where a table names a key that does not exist or is in a table already, or a key is in no table
  */
 export function withTables(page: string): string {
   const schema = deploymentJsonSchema();
@@ -39,8 +34,7 @@ export function withTables(page: string): string {
   const filled = page.replace(table, (_, start: string, kind: string, keys: string) => {
     const rows = keys.split(' ').flatMap((key) => {
       const found = missing.get(kind)?.get(key);
-      if (!found)
-        throw new Error(`the table of ${kind} names ${key}, which there is not, or which is in a table already`);
+      if (!found) throw new Error(`the table of ${kind} names ${key}, which does not exist or is in a table already`);
       missing.get(kind)?.delete(key);
       return found;
     });

@@ -32,14 +32,14 @@ test('no variable is required at any depth, but items of a list stay as they are
   });
 });
 
-test('a variable may be given a better schema, and keeps its description', () => {
+test('a variable with a stricter schema keeps its description', () => {
   const variables = z.strictObject({ free: z.record(z.string(), z.unknown()).describe('Anything') });
   const replace = { free: { type: 'object', properties: { a: { type: 'integer' } } } } as const;
   const { properties } = inventoryJsonSchema({ variables, groups, replace }).definitions.variables;
   expect(properties?.free).toEqual({ description: 'Anything', ...replace.free });
 });
 
-test('a default is said in words, for editors do not show it', () => {
+test('the description contains the default, because editors do not show defaults', () => {
   const variables = z.strictObject({ port: z.int().default(80).describe('Port of it') });
   expect(inventoryJsonSchema({ variables, groups }).definitions.variables.properties?.port).toEqual({
     type: 'integer',
@@ -48,13 +48,13 @@ test('a default is said in words, for editors do not show it', () => {
   });
 });
 
-test('text that may be anything has to be filled in', () => {
+test('any text is refused while it has a placeholder', () => {
   const { pattern = '' } = jsonSchemaOf(z.string());
   expect('Singapore\nand more').toMatch(new RegExp(pattern, 'u'));
   expect('in\n<FILL: region>').not.toMatch(new RegExp(pattern, 'u'));
 });
 
-test('a default may be left out, and a pattern says in words what it wants', () => {
+test('a key with a default is optional, and a pattern has its message', () => {
   const schema = z.strictObject({
     size: z
       .string()
@@ -78,6 +78,6 @@ test('a default may be left out, and a pattern says in words what it wants', () 
   expect(jsonSchemaOf(schema)).not.toHaveProperty('required');
 });
 
-test('a pattern that would mean something else there is refused', () => {
-  expect(() => jsonSchemaOf(z.string().regex(/^a$/i))).toThrow('/^a$/i has flags that JSON Schema cannot say');
+test('a pattern with a flag is refused', () => {
+  expect(() => jsonSchemaOf(z.string().regex(/^a$/i))).toThrow('/^a$/i has flags that JSON Schema does not have');
 });

@@ -1,9 +1,9 @@
-import type { JsonSchema } from '../../../engine/inventory/schema/json-schema.ts';
-import { isSection, type Leaf, type Section } from '../../../engine/template/outline.ts';
-import { generations } from '../../variables/generation.ts';
-import type { Variables } from '../../variables/variables.ts';
-import { type OverrideName, overridable } from './overrides.ts';
-import { choices, kinds, limitsOf } from './values.ts';
+import { isSection, type Leaf, type Section } from '../../lib/engine/template/outline.ts';
+import { type OverrideName, overridable } from '../../lib/node/render/overrides/overrides.ts';
+import { choices, kinds, limitsOf } from '../../lib/node/render/overrides/values.ts';
+import { generations } from '../../lib/node/variables/generation.ts';
+import type { Variables } from '../../lib/node/variables/variables.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 /** New keys, as in overrides.ts; the prover's file is flat. */
 const newKeys: Readonly<Record<OverrideName, JsonSchema>> = {

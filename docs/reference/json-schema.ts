@@ -1,21 +1,15 @@
 import * as z from 'zod';
-import { hostSchema, inventorySchema, namePattern } from './schema.ts';
+import { hostSchema, inventorySchema, namePattern } from '../../lib/engine/inventory/schema.ts';
+import type { Group } from '../../lib/node/variables/groups.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** A group of hosts that a deployment knows. */
-export interface Group {
-  readonly description: string;
-  /** How many hosts may be in it. Default: any number. */
-  readonly most?: number;
-}
-
 export interface Deployment {
-  /** Of the variables of one host, after merging. */
+  /** Schema of the variables of one host, after merging. */
   readonly variables: z.ZodType;
-  /** By name. Each has to have a host, and there are no others. */
+  /** By name. Each group needs a host, and there are no other groups. */
   readonly groups: Readonly<Record<string, Group>>;
-  /** Schemas of variables that are known better than `variables` says, by name. */
+  /** Stricter schemas of some variables, by name. */
   readonly replace?: Readonly<Record<string, JsonSchema>>;
 }
 
@@ -24,16 +18,15 @@ export interface InventoryJsonSchema extends JsonSchema {
 }
 
 /**
- * The schema of a deployment's inventories, for editors. It says of each value what it may be on its own; what refinements and the
- * deployment demand besides, only a run can tell. No variable is required, for each of them may stand in a file of variables, in
- * `vars` or with the host.
+ * The JSON Schema of a deployment's inventories, for editors. It describes each value on its own; rules between values are checked by a
+ * run only. No variable is required, because each may be in a file of variables, in `vars` or in the host's own `vars`.
  *
  * @throws Error where a schema has no JSON Schema
  */
 export function inventoryJsonSchema({ variables, groups, replace = {} }: Deployment): InventoryJsonSchema {
   const top = jsonSchemaOf(inventorySchema);
   const host = jsonSchemaOf(hostSchema);
-  const vars = asOneOfSeveralSources(jsonSchemaOf(variables));
+  const vars = optionalAtEveryDepth(jsonSchemaOf(variables));
   for (const [name, better] of Object.entries(replace)) {
     vars.properties = { ...vars.properties, [name]: { ...description(vars, name), ...better } };
   }
@@ -56,33 +49,33 @@ export function inventoryJsonSchema({ variables, groups, replace = {} }: Deploym
 }
 
 /**
- * A schema as it is for whoever writes the value: what has a default may be left out. The words of a pattern are in
- * `patternErrorMessage`, which editors show instead of the pattern.
+ * The JSON Schema of an input value: a key with a default is optional. `patternErrorMessage`, which editors show instead of the pattern,
+ * is the message of the zod schema.
  *
- * @throws Error where a pattern has flags that JSON Schema cannot say
+ * @throws Error where a pattern has flags that JSON Schema does not have
  */
 export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: 'draft-07',
     io: 'input',
     override: ({ zodSchema, jsonSchema }) => {
-      explainPatterns(jsonSchema, wordsOfPatterns(zodSchema));
-      // zod gives a format's pattern, too: one complaint is enough.
+      explainPatterns(jsonSchema, messagesOfPatterns(zodSchema));
+      // zod adds the pattern of a format: one error is enough.
       if (jsonSchema.pattern !== undefined) delete jsonSchema.format;
       if (jsonSchema.type === 'string' && !jsonSchema.enum && !jsonSchema.pattern && !jsonSchema.allOf) {
         Object.assign(jsonSchema, { pattern: filledIn, patternErrorMessage: 'is not filled in' });
       }
-      // Limits of JavaScript's whole numbers, not of the value.
+      // These are the limits of JavaScript's integers, not of the value.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-      // That a mapping may be left out; its keys have defaults of their own.
+      // The mapping is optional; its keys have their own defaults.
       if (jsonSchema.type === 'object' && JSON.stringify(jsonSchema.default) === '{}') delete jsonSchema.default;
     },
   });
   return json as JsonSchema;
 }
 
-/** Text that leaves nothing open (see placeholders.ts). */
+/** Text without a placeholder (see placeholders.ts). */
 const filledIn = String.raw`^(?![\s\S]*<FILL)`;
 
 function groupsSchema(groups: Deployment['groups']): JsonSchema {
@@ -110,39 +103,39 @@ function description({ properties }: JsonSchema, name: string): Pick<JsonSchema,
 }
 
 /**
- * With nothing required, through nested mappings; items of lists stay whole, for lists are not merged. Defaults are said in words,
- * for editors do not show them.
+ * Makes every key optional, through nested mappings. Items of lists keep their required keys, because lists are not merged. Defaults
+ * are added to the descriptions, because editors do not show them.
  */
-function asOneOfSeveralSources({ required: _, ...schema }: JsonSchema): JsonSchema {
-  const { default: usual, description = '' } = schema;
-  const inWords = `${description}. Default: ${typeof usual === 'string' ? usual : JSON.stringify(usual)}`;
-  const described = usual === undefined ? schema : { ...schema, description: inWords };
+function optionalAtEveryDepth({ required: _, ...schema }: JsonSchema): JsonSchema {
+  const { default: byDefault, description = '' } = schema;
+  const withDefault = `${description}. Default: ${typeof byDefault === 'string' ? byDefault : JSON.stringify(byDefault)}`;
+  const described = byDefault === undefined ? schema : { ...schema, description: withDefault };
   if (!schema.properties) return described;
   const properties = Object.entries(schema.properties).map(([name, property]): [string, typeof property] => [
     name,
-    typeof property === 'object' ? asOneOfSeveralSources(property) : property,
+    typeof property === 'object' ? optionalAtEveryDepth(property) : property,
   ]);
   return { ...described, properties: Object.fromEntries(properties) };
 }
 
-/** What a schema says of a value that does not match, by pattern. */
-function wordsOfPatterns(schema: z.core.$ZodType): Map<string, string> {
-  const words = new Map<string, string>();
+/** The messages of a schema's patterns, by the source of the pattern. */
+function messagesOfPatterns(schema: z.core.$ZodType): Map<string, string> {
+  const messages = new Map<string, string>();
   // A format such as a date is a schema and a check in one.
   for (const { def } of [schema, ...(schema._zod.def.checks ?? [])].map(({ _zod }) => _zod)) {
     if (!('pattern' in def && def.pattern instanceof RegExp)) continue;
-    // JSON Schema's patterns are those of the flag u.
-    if (!/^u?$/.test(def.pattern.flags)) throw new Error(`${def.pattern} has flags that JSON Schema cannot say`);
-    const said = def.error?.({ code: 'invalid_format', format: 'regex', input: '', path: [] } as never);
-    const message = typeof said === 'string' ? said : said?.message;
-    if (message !== undefined) words.set(def.pattern.source, message);
+    // JSON Schema reads patterns as with the flag u.
+    if (!/^u?$/.test(def.pattern.flags)) throw new Error(`${def.pattern} has flags that JSON Schema does not have`);
+    const error = def.error?.({ code: 'invalid_format', format: 'regex', input: '', path: [] } as never);
+    const message = typeof error === 'string' ? error : error?.message;
+    if (message !== undefined) messages.set(def.pattern.source, message);
   }
-  return words;
+  return messages;
 }
 
-function explainPatterns(json: z.core.JSONSchema.BaseSchema, words: ReadonlyMap<string, string>): void {
+function explainPatterns(json: z.core.JSONSchema.BaseSchema, messages: ReadonlyMap<string, string>): void {
   for (const part of [json, ...(json.allOf ?? [])]) {
-    const message = typeof part === 'object' && part.pattern !== undefined ? words.get(part.pattern) : undefined;
+    const message = typeof part === 'object' && part.pattern !== undefined ? messages.get(part.pattern) : undefined;
     if (message !== undefined) Object.assign(part, { patternErrorMessage: message });
   }
 }
