@@ -1,3 +1,4 @@
+#!/bin/sh
 # Whether an address answers, with what a bare server has: curl, else wget, else bash. On standard input: the URL, for providers put
 # a key into it, and arguments are seen by others. Arguments: seconds, and a JSON body to POST, if any. Prints `http CODE` and the
 # answer's beginning, or `tcp` where only the connection could be tried. Exit code 1 and the reason on standard error where nothing

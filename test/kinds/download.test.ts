@@ -100,7 +100,7 @@ test('a file that was put there by hand is verified and kept', async () => {
 
 test('a file that is not ours and not what is wanted is never overwritten', async () => {
   await host.run`echo precious > ${directory}/f`;
-  await expect(file('file', 'f').apply(host)).rejects.toThrow('was not put there by this tool');
+  await expect(file('file', 'f').apply(host)).rejects.toThrow('is not a file of this tool');
   expect((await host.$`cat ${directory}/f`).text()).toBe('precious');
 });
 

@@ -47,7 +47,7 @@ test('a size that a server makes up is no command, whatever the shell', () => {
       encoding: 'utf8',
     });
     expect(status, shell).toBe(1);
-    expect(stderr).toContain('tells no size that could be one');
+    expect(stderr).toContain('answers a length that is not a number');
     expect(existsSync(ran), shell).toBe(false);
   }
 });

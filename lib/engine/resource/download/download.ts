@@ -96,13 +96,17 @@ function unitOf(path: string): string {
   return `rpc-playbooks-download-${basename(path).replace(/[^A-Za-z0-9_.-]/g, '_')}-${place}`;
 }
 
-async function progressOf(host: Reader, { path, connections }: Source, unit: string): Promise<Progress | undefined> {
-  const [status, part] = await Promise.all([host.read(`${jobDirectory}/${unit}.status`), host.stat(`${path}.part`)]);
-  const [phase, total = '', fetched = ''] = status?.toString().trim().split(' ') ?? [];
+async function progressOf(host: Reader, { path }: Source, unit: string): Promise<Progress | undefined> {
+  const [status, part] = await Promise.all([
+    host.read(`${jobDirectory}/${unit}.status`),
+    // Blocks: a part that is fetched at several places is soon as long as the whole, with holes in it.
+    host.$`stat -c '%b %B' ${`${path}.part`}`,
+  ]);
+  const [phase, total = ''] = status?.toString().trim().split(' ') ?? [];
   if (phase === 'verifying') return { what: `verifying ${basename(path)}` };
   if (phase !== 'downloading') return undefined;
-  const size = /^\d+$/.test(total) ? { total: Number(total) } : {};
-  // A part that aria2 fills at several places is as long as the whole from early on.
-  const done = connections === 1 ? (part?.size ?? 0) : Number(/^\d+$/.exec(fetched)?.[0] ?? 0);
-  return { what: `downloading ${basename(path)}`, done, ...size, unit: 'bytes' };
+  const [blocks = 0, size = 0] = part.text().split(' ').map(Number);
+  const held = part.ok ? blocks * size : 0;
+  const known = /^\d+$/.test(total) ? { done: Math.min(held, Number(total)), total: Number(total) } : { done: held };
+  return { what: `downloading ${basename(path)}`, ...known, unit: 'bytes' };
 }
