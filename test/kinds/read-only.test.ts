@@ -16,7 +16,6 @@ import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
 import { line } from '../../lib/engine/resource/file/line.ts';
 import { eventually } from '../../lib/engine/resource/job/eventually.ts';
 import { job } from '../../lib/engine/resource/job/job.ts';
-import { httpExpectation } from '../../lib/engine/resource/network/http.ts';
 import { containerListens } from '../../lib/engine/resource/network/listening.ts';
 import { packetFilter } from '../../lib/engine/resource/network/packet-filter.ts';
 import { drift, ok, type Resource, type Verdict } from '../../lib/engine/resource/resource.ts';
@@ -89,7 +88,6 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
         (await host.unit('read-only-test-job.service')).load === 'not-found' ? drift('not run') : ok,
     }),
   ],
-  'http.ts': [httpExpectation('genesis answers', { url })],
   'json-rpc.ts': [
     eventually(
       'a block number',
@@ -146,7 +144,7 @@ test('no kind is left out', async () => {
     ),
   );
   // The contract itself, and parts of kinds that only a kind calls.
-  const parts = ['resource.ts', 'docker-engine.ts', 'skip-when.ts', 'attributes.ts', 'edited-text.ts'];
+  const parts = ['resource.ts', 'docker-engine.ts', 'skip-when.ts', 'attributes.ts', 'edited-text.ts', 'http.ts'];
   expect(
     looks
       .flat()

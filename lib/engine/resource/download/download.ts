@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Progress, Reader } from '../../host/host.ts';
 import { begun, jobDirectory, runInUnit } from '../job/job.ts';
-import { withoutQuery } from '../network/web-address.ts';
+import { withoutQuery } from '../network/http.ts';
 import { type Difference, drift, ok, type Resource, type Verdict } from '../resource.ts';
 import { downloadScript, mostDownloadConnections, type Source } from './download-script.ts';
 
