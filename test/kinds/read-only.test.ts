@@ -26,6 +26,7 @@ import { timezone } from '../../lib/engine/resource/system/timezone.ts';
 import { previewOf } from '../../lib/engine/run/preview.ts';
 import { jsonRpc } from '../../lib/node/chain/json-rpc.ts';
 import { postgresIndex } from '../../lib/node/databases/postgres.ts';
+import { product } from '../../lib/node/server/product.ts';
 import { changesBetween, listing } from './listing.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -61,22 +62,27 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     }),
   ],
   'docker-image.ts': [dockerImage('172.30.77.10:5000/postgres:15')],
-  'docker-root.ts': [dockerRoot({ root: '/data/docker', mountPoint: '/data' }), unfinishedMove(), oldCopyIsRemoved()],
+  'docker-root.ts': [
+    dockerRoot({ product, root: '/data/docker', mountPoint: '/data' }),
+    unfinishedMove(product),
+    oldCopyIsRemoved(product),
+  ],
   'packet-filter.ts': [
-    packetFilter(
-      'READ-ONLY',
-      [
+    packetFilter({
+      product,
+      prefix: 'READ-ONLY',
+      accesses: [
         {
           name: 'INTERNAL',
           ports: [{ protocol: 'tcp', published: '5432', target: '5432' }],
           sources: ['10.9.1.2', 'fd09::/16'],
         },
       ],
-      '',
-    ),
+      hint: '',
+    }),
   ],
   'cpu-shares.ts': [cpuShares('state-db', 4096)],
-  'blank-disk.ts': [formattedDisk(device, { format: true })],
+  'blank-disk.ts': [formattedDisk(device, { format: true, label: product })],
   'listening.ts': [containerListens('state-db', [5432], 1)],
   'postgres.ts': [postgresIndex({ target, name: 'log_topic0_idx', table: 'state.log', columns: ['topic0'] })],
   'download.ts': [download(url).to(`${base}/genesis.json`).sha256('0'.repeat(64))],

@@ -23,6 +23,16 @@ export function drift(difference: string | readonly Difference[]): Verdict {
     : { is: 'drift', differences: difference };
 }
 
+/** Drift where anything differs. */
+export function driftOf(differences: readonly Difference[]): Verdict {
+  return differences.length === 0 ? ok : drift(differences);
+}
+
+/** Applies a part of a larger resource where it needs it. */
+export async function applyDrift(host: Writer, part: Resource): Promise<void> {
+  if ((await part.check(host)).is !== 'ok') await part.apply(host);
+}
+
 /** @param until what has to be there first, as an operator would say it: `docker is installed` */
 export function unknownUntil(until: string): Verdict {
   return { is: 'unknown', until };

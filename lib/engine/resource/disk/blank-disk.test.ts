@@ -39,7 +39,7 @@ test.each([
 ] satisfies [string, readonly (readonly [RegExp, Told])[], string, string][])(
   '%s is never formatted',
   async (_, told, message, hint) => {
-    const disk = formattedDisk('/dev/sdb', { format: false });
+    const disk = formattedDisk('/dev/sdb', { format: false, label: 'p' });
     const host = fakeHost(told);
     const seen = await disk.check(host);
     expect(seen).toEqual(

@@ -2,25 +2,29 @@ import type { Reader } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
 
-/** By this the file system is known as one that was made here, should a run be interrupted before it is mounted. */
-const label = 'rpc-node';
+interface Format {
+  /** Whether a blank disk may be formatted. */
+  readonly format: boolean;
+  /** By it a later run knows the file system as its own, where a run was interrupted before the disk was mounted. */
+  readonly label: string;
+}
 
 /**
  * An ext4 file system on a disk that the inventory names. Made only where that is allowed and the disk is blank: no signature of
  * any kind on it, no partition, nothing that holds it. There is no way to have anything else formatted.
  */
-export function formattedDisk(device: string, { format }: { readonly format: boolean }): Resource {
+export function formattedDisk(device: string, { format, label }: Format): Resource {
   return {
     name: `${device} has a file system`,
     async check(host) {
-      const seen = await look(host, device);
+      const seen = await look(host, device, label);
       if (seen === undefined) return unknownUntil(`the block device ${device} is there`);
       if (seen.isOurs) return ok;
       const refusal = refusalOf(device, seen, format);
       return refusal ? drift(refusal.what) : drift([{ what: 'file system', was: 'blank', wanted: 'ext4' }]);
     },
     async apply(host) {
-      const seen = await look(host, device);
+      const seen = await look(host, device, label);
       const refusal = refusalOf(device, seen, format);
       if (refusal) throw new Problem(refusal.what, { hint: refusal.hint, code: exitCode.failed });
       host.progress({ what: `formatting ${device}` });
@@ -36,7 +40,7 @@ interface Seen {
 }
 
 /** Three programs have to agree that there is nothing: each knows signatures that another does not. */
-async function look(host: Reader, device: string): Promise<Seen | undefined> {
+async function look(host: Reader, device: string, label: string): Promise<Seen | undefined> {
   const [isBlock, blkid, wipefs, lsblk] = await Promise.all([
     host.$`test -b ${device}`,
     host.$`blkid -p -o export ${device}`,

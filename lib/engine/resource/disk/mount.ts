@@ -1,7 +1,7 @@
 import type { Reader } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { type EditedText, editedText } from '../file/edited-text.ts';
-import { type Difference, drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { type Difference, drift, driftOf, ok, type Resource, unknownUntil } from '../resource.ts';
 import { type FstabEntry, fstabLine, parseFstabLine, sameEntry, withEntry } from './fstab.ts';
 
 /** A file system that has to be mounted, now and at every boot. */
@@ -44,7 +44,7 @@ function make(wanted: Wanted): MountResource {
       const wrong = refusal(seen, wanted);
       if (wrong) return drift(wrong);
       const differences = differencesOf(seen, wanted);
-      return differences.length === 0 ? ok : drift(differences);
+      return driftOf(differences);
     },
 
     async apply(host) {

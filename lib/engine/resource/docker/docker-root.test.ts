@@ -65,19 +65,19 @@ test('whatever keys there are, they survive', () => {
 test('a move that was interrupted is told before all else', async () => {
   const host = fakeHost([], { stat: async () => ({}) as never });
   const told = drift("a move of docker's data was interrupted, and has to be finished");
-  expect(await unfinishedMove().check(host)).toEqual(told);
-  expect(await dockerRoot({ root: '/data/docker', mountPoint: '/data' }).check(host)).toEqual(told);
+  expect(await unfinishedMove('p').check(host)).toEqual(told);
+  expect(await dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' }).check(host)).toEqual(told);
 });
 
 test('the old copy is told with the command that frees its room', async () => {
   const host = fakeHost([[/old-copy/, '/var/lib/docker\n']]);
-  expect(await oldCopyIsRemoved().check(host)).toEqual(
+  expect(await oldCopyIsRemoved('p').check(host)).toEqual(
     drift('it is still at /var/lib/docker; when all is well, free its room: find /var/lib/docker -mindepth 1 -delete'),
   );
 });
 
 test('no move is begun with an engine that does not answer, or over data of somebody else', async () => {
-  const move = dockerRoot({ root: '/data/docker', mountPoint: '/data' });
+  const move = dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' });
   const rsync = { package: async () => ({ installed: true, version: '3' }) };
   const tools = [/command -v/, ''] as const;
   await expect(move.apply(fakeHost([tools], rsync))).rejects.toMatchObject({

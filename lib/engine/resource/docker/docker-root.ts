@@ -1,23 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
+import { quote } from '../../host/quote.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
-import { shellWord } from '../../text/shell-word.ts';
 import { unitChange } from '../change.ts';
 import { editedText } from '../file/edited-text.ts';
 import { refuseInexact } from '../file/exact-json.ts';
 import { runInUnit } from '../job/job.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource.ts';
+import { applyDrift, drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource.ts';
 import { packages } from '../system/packages.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
-const script = readFileSync(new URL('../../../../templates/host/move-docker-root.sh', import.meta.url), 'utf8');
-/** What the script reads and writes; `from` is there as long as a move is unfinished. */
-const state = '/var/lib/rpc-node/docker-root';
+const program = readFileSync(new URL('../../../../templates/host/move-docker-root.sh', import.meta.url), 'utf8');
 const settings = '/etc/docker/daemon.json';
-const unit = 'rpc-node-docker-root';
+
+/** The folder that the script of a move reads and writes. It has the file `from` as long as a move is unfinished. */
+const stateOf = (product: string) => `/var/lib/${product}/docker-root`;
 
 export interface DockerRoot {
+  /** Begins the names of what a move leaves on the host. */
+  readonly product: string;
   /** The folder that is to hold the engine's data. */
   readonly root: string;
   /** Where its disk is mounted. */
@@ -30,12 +32,12 @@ export interface DockerRoot {
  * The Docker engine keeps its data on a certain disk. Data that is elsewhere is copied there with the engine stopped, compared,
  * and stays where it was as well. A move that was interrupted is finished by the next run.
  */
-export function dockerRoot({ root, mountPoint, equals = [] }: DockerRoot): Resource {
+export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoot): Resource {
   const name = `docker root is ${root}`;
   const check = async (host: Reader): Promise<Verdict> => {
     const [until, unfinished, mounted, now] = await Promise.all([
       untilDockerRuns(host),
-      isUnfinished(host),
+      isUnfinished(host, product),
       host.$`mountpoint --quiet ${mountPoint}`,
       // A stopped engine is not asked: its socket would start it.
       host.$`systemctl is-active --quiet docker.service && r=$(docker info --format ${'{{.DockerRootDir}}'}) && echo "$r" && stat --format %m -- "$r"`,
@@ -53,40 +55,39 @@ export function dockerRoot({ root, mountPoint, equals = [] }: DockerRoot): Resou
     check,
 
     async apply(host) {
-      const copier = packages('rsync');
-      if ((await copier.check(host)).is !== 'ok') await copier.apply(host);
+      await applyDrift(host, packages('rsync'));
       // A move that was given up is at its end as well, and begun anew.
-      if (await isUnfinished(host)) {
-        await finish(host, name);
+      if (await isUnfinished(host, product)) {
+        await finish(host, product, name);
         if ((await check(host)).is !== 'drift') return;
       }
-      await begin(host, root);
-      await finish(host, name);
+      await begin(host, product, root);
+      await finish(host, product, name);
     },
   };
 }
 
 /** A move of Docker's data that was interrupted is finished before anything else is done to the engine. */
-export function unfinishedMove(): Resource {
+export function unfinishedMove(product: string): Resource {
   const name = "no move of docker's data is unfinished";
   return {
     name,
-    check: async (host) => ((await isUnfinished(host)) ? unfinishedVerdict : ok),
-    apply: (host) => finish(host, name),
+    check: async (host) => ((await isUnfinished(host, product)) ? unfinishedVerdict : ok),
+    apply: (host) => finish(host, product, name),
   };
 }
 
 /** A reminder of the data that a move left behind. */
-export function oldCopyIsRemoved(): Resource {
+export function oldCopyIsRemoved(product: string): Resource {
   return expectation(
     "the old copy of docker's data is removed",
     async (host) => {
       const left =
-        await host.$`p=$(cat ${`${state}/old-copy`}) && [ -n "$(find "$p" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] && echo "$p"`;
+        await host.$`p=$(cat ${`${stateOf(product)}/old-copy`}) && [ -n "$(find "$p" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] && echo "$p"`;
       if (!left.ok) return ok;
       const folder = left.text();
       return drift(
-        `it is still at ${folder}; when all is well, free its room: find ${shellWord(folder)} -mindepth 1 -delete`,
+        `it is still at ${folder}; when all is well, free its room: find ${quote(folder)} -mindepth 1 -delete`,
       );
     },
     { severity: 'should' },
@@ -95,12 +96,13 @@ export function oldCopyIsRemoved(): Resource {
 
 const unfinishedVerdict: Verdict = drift("a move of docker's data was interrupted, and has to be finished");
 
-async function isUnfinished(host: Reader): Promise<boolean> {
-  return (await host.stat(`${state}/from`)) !== undefined;
+async function isUnfinished(host: Reader, product: string): Promise<boolean> {
+  return (await host.stat(`${stateOf(product)}/from`)) !== undefined;
 }
 
 /** Puts down what the script is to do; from its last line on the move counts as begun. */
-async function begin(host: Writer, root: string): Promise<void> {
+async function begin(host: Writer, product: string, root: string): Promise<void> {
+  const state = stateOf(product);
   const [now, ours, inside, mount] = await Promise.all([
     host.$`docker info --format ${'{{.DockerRootDir}}'}`,
     host.$`[ "$(cat ${`${state}/copy`})" = "$(stat -c '%i %W' ${root})" ]`,
@@ -115,40 +117,43 @@ async function begin(host: Writer, root: string): Promise<void> {
   // A copy that was begun and given up is gone on with.
   if (inside.text() !== '' && !ours.ok) {
     throw new Problem(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
-      hint: `look at what it is, and move it away: mv ${shellWord(root)} ${shellWord(`${root}.old`)}`,
+      hint: `look at what it is, and move it away: mv ${quote(root)} ${quote(`${root}.old`)}`,
       code: exitCode.failed,
     });
   }
   // Settings that nobody can read are found now and not with the move half done.
   await wantedSettings(host, root);
   await host.run`umask 077 && mkdir -p ${state}`;
-  await put(host, 'to', `${root}\n`);
-  await put(host, 'mount', `${mount.text()}\n`);
-  await put(host, 'from', `${now.text()}\n`);
+  await put(host, `${state}/to`, `${root}\n`);
+  await put(host, `${state}/mount`, `${mount.text()}\n`);
+  await put(host, `${state}/from`, `${now.text()}\n`);
 }
 
 /** Runs the move, or watches the one that runs already. */
-async function finish(host: Writer, title: string): Promise<void> {
+async function finish(host: Writer, product: string, title: string): Promise<void> {
+  const unit = `${product}-docker-root`;
+  const state = stateOf(product);
+  const script = `state=${quote(state)}\n${program}`;
   const { active } = await host.unit(`${unit}.service`);
-  if (active === 'inactive' || active === 'failed') await settle(host);
-  await runInUnit(host, { unit, title, script, progress });
+  if (active === 'inactive' || active === 'failed') await settle(host, state);
+  await runInUnit(host, { unit, title, script, progress: (reader) => progress(reader, state) });
 }
 
 /** The settings are put down anew each time: other keys may have changed since the move was begun. */
-async function settle(host: Writer): Promise<void> {
+async function settle(host: Writer, state: string): Promise<void> {
   const root = await host.read(`${state}/to`);
-  if (root !== undefined) await put(host, 'settings.new', await wantedSettings(host, root.toString().trim()));
+  if (root !== undefined) await put(host, `${state}/settings.new`, await wantedSettings(host, root.toString().trim()));
 }
 
 async function wantedSettings(host: Reader, root: string): Promise<string> {
   return withDataRoot((await editedText(settings).read(host)) ?? '', root);
 }
 
-async function put(host: Writer, name: string, text: string): Promise<void> {
-  await host.write(`${state}/${name}`, text, { mode: 0o600, owner: 'root', group: 'root' });
+async function put(host: Writer, path: string, text: string): Promise<void> {
+  await host.write(path, text, { mode: 0o600, owner: 'root', group: 'root' });
 }
 
-async function progress(host: Reader): Promise<Progress | undefined> {
+async function progress(host: Reader, state: string): Promise<Progress | undefined> {
   const [phase, needed, before, now] = await Promise.all([
     host.read(`${state}/phase`),
     host.read(`${state}/needed`),

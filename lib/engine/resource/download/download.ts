@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { Progress, Reader } from '../../host/host.ts';
 import { begun, jobDirectory, runInUnit } from '../job/job.ts';
 import { withoutQuery } from '../network/http.ts';
-import { type Difference, drift, ok, type Resource, type Verdict } from '../resource.ts';
+import { type Difference, drift, driftOf, ok, type Resource, type Verdict } from '../resource.ts';
 import { downloadScript, mostDownloadConnections, type Source } from './download-script.ts';
 
 /** A file to be fetched by the host itself. */
@@ -70,7 +70,7 @@ async function look(host: Reader, { path, sha256, url }: Source): Promise<Verdic
   const [file, proof] = await Promise.all([host.stat(path), host.read(`${path}.verified`)]);
   if (!file) return drift([{ what: 'file', was: 'absent', wanted: withoutQuery(url) }]);
   const differences = proofDifferences(proof?.toString() ?? '', file, sha256);
-  return differences.length === 0 ? ok : drift(differences);
+  return driftOf(differences);
 }
 
 /**

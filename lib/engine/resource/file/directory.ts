@@ -2,7 +2,7 @@ import type { FileAttributes, Reader } from '../../host/host.ts';
 import { CommandFailed } from '../../host/output.ts';
 import { quote } from '../../host/quote.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
-import { drift, ok, type Resource } from '../resource.ts';
+import { drift, driftOf, type Resource } from '../resource.ts';
 import { attributeDifferences, describeAttributes, octal } from './attributes.ts';
 
 /** A directory that has to be there, with mode, owner and group. What is in it is left alone. */
@@ -40,7 +40,7 @@ function make(path: string, wanted: FileAttributes): DirectoryResource {
         return drift([{ what: 'directory', was, wanted: `directory, ${describeAttributes(wanted)}` }]);
       }
       const differences = attributeDifferences(inside, wanted);
-      return differences.length === 0 ? ok : drift(differences);
+      return driftOf(differences);
     },
 
     async apply(host) {

@@ -3,7 +3,7 @@ import { CommandFailed } from '../../host/output.ts';
 import { quote } from '../../host/quote.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { changesOfFile } from '../change.ts';
-import { type Difference, drift, ok, type Resource } from '../resource.ts';
+import { type Difference, driftOf, type Resource } from '../resource.ts';
 import { attributeDifferences, describeAttributes } from './attributes.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
 
@@ -56,7 +56,7 @@ function make(path: string, wanted: Wanted): FileResource {
       const same = stat?.type === 'file' && compared.same;
       const content = same ? [] : await contentDifference(host, path, stat, wanted, compared);
       const differences = [...presence(stat, attributes), ...content];
-      return differences.length === 0 ? ok : drift(differences);
+      return driftOf(differences);
     },
 
     async apply(host) {

@@ -1,5 +1,5 @@
 import { file } from '../file/file.ts';
-import { drift, ok, type Resource, type Verdict } from '../resource.ts';
+import { applyDrift, drift, ok, type Resource, type Verdict } from '../resource.ts';
 import { service } from './service.ts';
 
 /** A command that the host runs again and again, by a systemd timer. */
@@ -49,7 +49,7 @@ function make(name: string, wanted: Wanted): ScheduleResource {
       for (const part of files) await part.apply(host);
       // Before the timer is looked at: systemd does not know a new unit file yet.
       await host.run`systemctl daemon-reload`;
-      if ((await timer.check(host)).is !== 'ok') await timer.apply(host);
+      await applyDrift(host, timer);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Reader, Stat, UnitState, Writer } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { fileChange, unitChange } from '../change.ts';
-import { type Difference, drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { type Difference, driftOf, ok, type Resource, unknownUntil } from '../resource.ts';
 
 /** A systemd unit that has to be enabled, running, and started after what it reads last changed. */
 export interface ServiceResource extends Resource {
@@ -58,7 +58,7 @@ function make(unit: string, wanted: Wanted): ServiceResource {
       const { state, newer } = await look(host);
       if (state.load === 'not-found') return unknownUntil(`${unit} is installed`);
       const differences = unitDifferences(state, newer, wanted);
-      return differences.length === 0 ? ok : drift(differences);
+      return driftOf(differences);
     },
 
     async apply(host) {

@@ -1,6 +1,6 @@
 import type { Reader } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
-import { type Difference, drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { type Difference, drift, driftOf, type Resource, unknownUntil } from '../resource.ts';
 
 const database = '/usr/share/zoneinfo';
 const link = '/etc/localtime';
@@ -28,7 +28,7 @@ export function timezone(zone: string): Resource {
       const { differences, known, installed } = await look(host);
       if (!installed) return unknownUntil('the time zone database (package tzdata) is installed');
       if (!known) return drift(`the time zone database of this host knows no ${zone}`);
-      return differences.length === 0 ? ok : drift(differences);
+      return driftOf(differences);
     },
 
     async apply(host) {
