@@ -21,9 +21,10 @@ export default role<Variables>('disk-alert', ({ vars, facts }) => {
     directory(dirname(settings)),
     file(program).content(script).mode(0o755),
     file(settings).content(diskAlertSettings(['/', vars.paths.data, root], vars.disk_alert)),
-    schedule(`${product}-disk-alert`)
-      .every(vars.disk_alert.every_seconds)
-      .command(`${program} ${settings}`)
-      .description('Tells when a disk of the RPC node fills up'),
+    schedule(`${product}-disk-alert`, {
+      every: vars.disk_alert.every_seconds,
+      command: `${program} ${settings}`,
+      description: 'Tells when a disk of the RPC node fills up',
+    }),
   ];
 });

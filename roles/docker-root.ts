@@ -13,6 +13,6 @@ export default role<Variables>('docker-root', ({ vars, facts }) => {
   const newDisk =
     device === undefined
       ? []
-      : [formattedDisk(device, { format, label: product }), mount(chosen.mountPoint).source(device).type('ext4')];
+      : [formattedDisk(device, { format, label: product }), mount(chosen.mountPoint, { device })];
   return [...newDisk, dockerRoot({ product, ...chosen }), oldCopyIsRemoved(product)];
 });

@@ -13,7 +13,7 @@ const settings = '/etc/docker/daemon.json';
 /** The Docker engine and Compose, as the distribution has them. */
 export default role<Variables>('docker', ({ vars, facts }) => {
   const registry = vars.registry?.insecure
-    ? [jsonFile(settings).merge({ 'insecure-registries': [vars.registry.address] })]
+    ? [jsonFile(settings, { 'insecure-registries': [vars.registry.address] })]
     : [];
   return [
     // Before anything starts the engine: it must not run while its data is being moved.

@@ -40,7 +40,7 @@ function serve(): Server {
 }
 
 const file = (path: string, name: string, wanted = hash) =>
-  download(`${address}/${path}`).to(`${directory}/${name}`).sha256(wanted);
+  download({ url: `${address}/${path}`, path: `${directory}/${name}`, sha256: wanted });
 const gets = () => requests.filter((request) => request.startsWith('GET'));
 
 beforeAll(async () => {

@@ -26,7 +26,7 @@ beforeEach(async () => {
   uuid = (await host.$`blkid -p -o value -s UUID ${device}`).text();
 });
 
-const wanted = () => mount(target).source(device).type('ext4').options(['noatime']);
+const wanted = () => mount(target, { device: device, options: ['noatime'] });
 const line = () => `UUID=${uuid} /mnt/kinds\\040test ext4 noatime,nofail 0 2`;
 const fstab = async () => (await host.read('/etc/fstab'))?.toString();
 
@@ -93,7 +93,7 @@ test('something else that is mounted there is left there', async () => {
 });
 
 test('a device that is missing or blank cannot be told', async () => {
-  const missing = mount(target).source('/dev/not-here');
+  const missing = mount(target, { device: '/dev/not-here' });
   expect(await missing.check(host)).toEqual({ is: 'unknown', until: 'the block device /dev/not-here is there' });
   await host.run`wipefs -q -a ${device}`;
   expect(await wanted().check(host)).toEqual({ is: 'unknown', until: `there is a file system on ${device}` });

@@ -43,15 +43,15 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     file(`${base}/secret`).content(secretContent('Password = "hunter2"\n', /password/i)),
     file(`${base}/binary`).content(Buffer.from([0, 1, 2])),
   ],
-  'line.ts': [line(`${base}/plain`, 'two'), line('/etc/hosts', '127.0.0.1 localhost').matching(/^127\.0\.0\.1\s/)],
-  'json-file.ts': [jsonFile(`${base}/keys.json`).merge({ a: [1], b: { c: 2 } })],
+  'line.ts': [line(`${base}/plain`, 'two'), line('/etc/hosts', '127.0.0.1 localhost', /^127\.0\.0\.1\s/)],
+  'json-file.ts': [jsonFile(`${base}/keys.json`, { a: [1], b: { c: 2 } })],
   'service.ts': [
     service('cron').enabled().running().restartedAfter(`${base}/plain`),
     service('not-here').enabled().running(),
   ],
-  'schedule.ts': [schedule('read-only-test').every(3600).command('true')],
+  'schedule.ts': [schedule('read-only-test', { every: 3600, command: 'true', description: 'a test' })],
   'timezone.ts': [timezone('Asia/Singapore'), timezone('No/Where')],
-  'mount.ts': [mount('/mnt/read-only-test').source(device), mount('/mnt/missing').source('/dev/not-here')],
+  'mount.ts': [mount('/mnt/read-only-test', { device }), mount('/mnt/missing', { device: '/dev/not-here' })],
   'compose-service.ts': [
     composeService({
       directory: base,
@@ -85,7 +85,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   'blank-disk.ts': [formattedDisk(device, { format: true, label: product })],
   'listening.ts': [containerListens('state-db', [5432], 1)],
   'postgres.ts': [postgresIndex({ target, name: 'log_topic0_idx', table: 'state.log', columns: ['topic0'] })],
-  'download.ts': [download(url).to(`${base}/genesis.json`).sha256('0'.repeat(64))],
+  'download.ts': [download({ url, path: `${base}/genesis.json`, sha256: '0'.repeat(64) })],
   'job.ts': [
     job('a job', {
       unit: 'read-only-test-job',

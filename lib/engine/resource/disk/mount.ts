@@ -4,54 +4,40 @@ import { type EditedText, editedText } from '../file/edited-text.ts';
 import { type Difference, drift, driftOf, ok, type Resource, unknownUntil } from '../resource.ts';
 import { type FstabEntry, fstabLine, parseFstabLine, sameEntry, withEntry } from './fstab.ts';
 
-/** A file system that has to be mounted, now and at every boot. */
-export interface MountResource extends Resource {
-  /** @param device its block device; /etc/fstab gets the UUID of the file system on it, as device names move */
-  source(device: string): MountResource;
-  /** @param type of the file system that is on the device already. Default ext4. Nothing is ever formatted. */
-  type(type: string): MountResource;
-  /** @param options of mount(8). Default `defaults`; `nofail` is always added, so that a lost disk does not stop the boot */
-  options(options: readonly string[]): MountResource;
+interface Mount {
+  /** Block device. /etc/fstab gets the UUID of the file system on it, as device names change. */
+  readonly device: string;
+  /** Type of the file system on the device. Nothing is ever formatted. Default ext4. */
+  readonly type?: string;
+  /** Options of mount(8), default `defaults`. `nofail` is always added, so that a lost disk does not stop the boot. */
+  readonly options?: readonly string[];
 }
 
-interface Wanted {
-  readonly target: string;
-  readonly device: string;
-  readonly type: string;
-  readonly options: readonly string[];
-}
+type Wanted = Required<Mount> & { readonly target: string };
 
 const table = '/etc/fstab';
 
-/** Mounts `source` at a directory, which is made where it is missing. */
-export function mount(target: string): MountResource {
-  return make({ target, device: '', type: 'ext4', options: ['defaults'] });
-}
-
-function make(wanted: Wanted): MountResource {
-  const { target, device, type } = wanted;
+/** A file system that is mounted, now and at every boot. @param target the directory, made where it is missing */
+export function mount(target: string, { device, type = 'ext4', options = ['defaults'] }: Mount): Resource {
+  const wanted = { target, device, type, options: [...new Set([...options, 'nofail'])] };
   const file = editedText(table);
   return {
     name: `${target} is mounted from ${device}`,
-    source: (source) => make({ ...wanted, device: source }),
-    type: (fileSystem) => make({ ...wanted, type: fileSystem }),
-    options: (options) => make({ ...wanted, options }),
 
     async check(host) {
-      const seen = await look(host, file, wanted);
+      const seen = await readState(host, file, wanted);
       if (seen.deviceNumber === '') return unknownUntil(`the block device ${device} is there`);
       if (seen.uuid === '') return unknownUntil(`there is a file system on ${device}`);
       const wrong = refusal(seen, wanted);
       if (wrong) return drift(wrong);
-      const differences = differencesOf(seen, wanted);
-      return driftOf(differences);
+      return driftOf(differencesOf(seen, wanted));
     },
 
     async apply(host) {
-      const seen = await look(host, file, wanted);
+      const seen = await readState(host, file, wanted);
       const wrong = refusal(seen, wanted) ?? (seen.mountedNumber === '' ? await hidden(host, target) : undefined);
       if (wrong)
-        throw new Problem(wrong, { hint: 'nothing was changed; look at both, and decide', code: exitCode.failed });
+        throw new Problem(wrong, { hint: 'nothing was changed; check both, and decide', code: exitCode.failed });
       if (!seen.entry || !sameEntry(seen.entry, entryFor(seen, wanted))) {
         const entry = entryFor(seen, wanted);
         if (!(await file.change(host, (was) => withEntry(was, entry))))
@@ -61,12 +47,12 @@ function make(wanted: Wanted): MountResource {
       }
       if (seen.mountedNumber !== '') return;
       await host.run`mkdir -p ${target}`;
-      await host.run`mount -t ${type} -o ${optionsOf(wanted).join(',')} ${device} ${target}`;
+      await host.run`mount -t ${type} -o ${wanted.options.join(',')} ${device} ${target}`;
     },
   };
 }
 
-interface Seen {
+interface State {
   /** Major and minor number; empty where there is no such block device. */
   readonly deviceNumber: string;
   /** Of the file system on it; empty where there is none. */
@@ -78,7 +64,7 @@ interface Seen {
   readonly entry: FstabEntry | undefined;
 }
 
-async function look(host: Reader, file: EditedText, { target, device }: Wanted): Promise<Seen> {
+async function readState(host: Reader, file: EditedText, { target, device }: Wanted): Promise<State> {
   const [number, uuid, typeOnDevice, mounted, text = ''] = await Promise.all([
     host.$`mountpoint -x ${device}`,
     // -p asks the device itself; otherwise blkid keeps a cache, and a check must not write one.
@@ -99,8 +85,8 @@ async function look(host: Reader, file: EditedText, { target, device }: Wanted):
   };
 }
 
-/** Why it is not touched, where touching it could lose something. */
-function refusal(seen: Seen, { target, device, type }: Wanted): string | undefined {
+/** Why nothing is changed, where a change could lose something. */
+function refusal(seen: State, { target, device, type }: Wanted): string | undefined {
   if (seen.typeOnDevice !== type) return `${device} holds ${seen.typeOnDevice}, not ${type}`;
   if (seen.mountedNumber !== '' && seen.mountedNumber !== seen.deviceNumber) {
     return `another file system (device ${seen.mountedNumber}) is mounted at ${target} already`;
@@ -112,7 +98,7 @@ function refusal(seen: Seen, { target, device, type }: Wanted): string | undefin
   return undefined;
 }
 
-/** Whether mounting would put existing files out of sight. */
+/** Refuses to mount over existing files. */
 async function hidden(host: Reader, target: string): Promise<string | undefined> {
   const inside = await host.$`find ${target} -mindepth 1 -maxdepth 1 -print -quit`;
   return inside.text() === ''
@@ -120,7 +106,7 @@ async function hidden(host: Reader, target: string): Promise<string | undefined>
     : `${target} is not empty: mounting there would hide ${inside.text()} and what is with it`;
 }
 
-function differencesOf(seen: Seen, wanted: Wanted): Difference[] {
+function differencesOf(seen: State, wanted: Wanted): Difference[] {
   const { target, device } = wanted;
   const entry = entryFor(seen, wanted);
   const differences: Difference[] = [];
@@ -131,10 +117,6 @@ function differencesOf(seen: Seen, wanted: Wanted): Difference[] {
   return differences;
 }
 
-function entryFor(seen: Seen, wanted: Wanted): FstabEntry {
-  return { source: `UUID=${seen.uuid}`, target: wanted.target, type: wanted.type, options: optionsOf(wanted) };
-}
-
-function optionsOf({ options }: Wanted): string[] {
-  return [...new Set([...options, 'nofail'])];
+function entryFor(seen: State, wanted: Wanted): FstabEntry {
+  return { source: `UUID=${seen.uuid}`, target: wanted.target, type: wanted.type, options: wanted.options };
 }

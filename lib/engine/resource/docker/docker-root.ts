@@ -5,7 +5,7 @@ import { quote } from '../../host/quote.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { unitChange } from '../change.ts';
 import { editedText } from '../file/edited-text.ts';
-import { refuseInexact } from '../file/exact-json.ts';
+import { editJson } from '../file/json-file.ts';
 import { runInUnit } from '../job/job.ts';
 import { applyDrift, drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource.ts';
 import { packages } from '../system/packages.ts';
@@ -168,27 +168,11 @@ async function progress(host: Reader, state: string): Promise<Progress | undefin
   return { what, done, total, unit: 'bytes' };
 }
 
-/**
- * The engine's settings with another data-root and every other key as it was.
- *
- * @param text of daemon.json; empty where there is none
- * @throws Problem where it is not a JSON object, or has a number that cannot be kept
- */
+/** The engine's settings with another data-root; every other key stays. @param text of daemon.json. @throws Problem as `editJson` */
 export function withDataRoot(text: string, root: string): string {
-  const refuse = () =>
-    new Problem(`${settings} is not a JSON object; it is left as it is`, {
-      hint: 'mend it by hand, then run again',
-      code: exitCode.failed,
-    });
-  let value: unknown;
-  try {
-    value = text.trim() === '' ? {} : JSON.parse(text);
-  } catch {
-    throw refuse();
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse();
-  refuseInexact(settings, text);
-  // `graph` is what data-root was called before: both together keep the engine from starting.
-  const kept = Object.entries(value).filter(([key]) => key !== 'graph' && key !== 'data-root');
-  return `${JSON.stringify(Object.fromEntries([...kept, ['data-root', root]]), null, 2)}\n`;
+  return editJson(settings, text, (object) => {
+    // `graph` is the older name of data-root: with both, the engine does not start.
+    const kept = Object.entries(object).filter(([key]) => key !== 'graph' && key !== 'data-root');
+    return Object.fromEntries([...kept, ['data-root', root]]);
+  });
 }

@@ -53,13 +53,13 @@ test('a size that a server makes up is no command, whatever the shell', () => {
 });
 
 test.each([0, 17, 1.5, Number.NaN])('%d is no number of connections', (count) => {
-  expect(() => download('http://x/y').to('/y').connections(count)).toThrow(
+  expect(() => download({ url: 'http://x/y', path: '/y', connections: count, sha256: hash })).toThrow(
     `${count} is no number of connections from 1 to 16`,
   );
 });
 
 test('the query of an address is shown neither where the file is absent nor in the title of its unit', async () => {
-  const file = download('https://x.example/y?X-Amz-Signature=5ec2e7').to('/data/y').sha256(hash);
+  const file = download({ url: 'https://x.example/y?X-Amz-Signature=5ec2e7', path: '/data/y', sha256: hash });
   const host = fakeHost([[/^/, '']], { unit: async () => ({ ...stoppedUnit, active: 'failed' }) });
   expect(describeVerdict(await file.check(host))).toBe('file: absent -> https://x.example/y');
   await expect(file.apply(host)).rejects.toThrow(/^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s);

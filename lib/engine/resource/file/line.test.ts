@@ -72,7 +72,7 @@ test('of any file the line is in it afterwards, a second time changes nothing, a
 });
 
 test('a pattern that does not match the line itself is refused: it would never converge', () => {
-  expect(() => line('/f', 'x = 1').matching(/^x=/)).toThrow('does not match the line itself');
+  expect(() => line('/f', 'x = 1', /^x=/)).toThrow('does not match the line itself');
   expect(() => line('/f', 'a\nb')).toThrow('more than one line');
 });
 
@@ -82,7 +82,7 @@ test('in a real file: mode and owner stay, and of a link the target changes', as
   chmodSync(target, 0o640);
   symlinkSync(target, path);
   // A pattern with a memory must not make every second look differ.
-  const wanted = line(path, '10.0.0.2 state-db').matching(/\sstate-db$/g);
+  const wanted = line(path, '10.0.0.2 state-db', /\sstate-db$/g);
   for (let look = 0; look < 3; look += 1) expect(await wanted.check(host)).toMatchObject({ is: 'drift' });
   await wanted.apply(host);
   expect(await wanted.check(host)).toEqual(ok);

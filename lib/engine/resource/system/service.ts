@@ -1,7 +1,7 @@
 import type { Reader, Stat, UnitState, Writer } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { fileChange, unitChange } from '../change.ts';
-import { type Difference, driftOf, ok, type Resource, unknownUntil } from '../resource.ts';
+import { type Difference, driftOf, type Resource, unknownUntil } from '../resource.ts';
 
 /** A systemd unit that has to be enabled, running, and started after what it reads last changed. */
 export interface ServiceResource extends Resource {
