@@ -11,8 +11,6 @@ export default role<Variables>('docker-root', ({ vars, facts }) => {
   const { disk, format } = vars.docker_root;
   const { device, ...chosen } = dockerDisk(facts, disk, vars.paths.data);
   const newDisk =
-    device === undefined
-      ? []
-      : [formattedDisk(device, { format, label: product }), mount(chosen.mountPoint, { device })];
+    device === undefined ? [] : [formattedDisk(device, { format, label: product }), mount(chosen.mountPoint, device)];
   return [...newDisk, dockerRoot({ product, ...chosen }), oldCopyIsRemoved(product)];
 });

@@ -20,7 +20,7 @@ export default role<Variables>('docker', ({ vars, facts }) => {
     unfinishedMove(product),
     engine(facts),
     ...registry,
-    service('docker').enabled().running().restartedAfter(settings),
+    service('docker', [settings]),
     composeAnswers(),
   ];
 });

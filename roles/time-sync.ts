@@ -24,13 +24,10 @@ export default role<Variables>('time-sync', ({ vars, facts }) => {
     packages('chrony'),
     ...(given ? [file(sources).content(chronySources(servers)), withoutDistributionServers()] : []),
     ...dropIn,
-    service('chrony')
-      .enabled()
-      .running()
-      .restartedAfter(
-        ...(given ? [sources, '/etc/chrony/chrony.conf'] : []),
-        ...(facts.container ? [inContainer] : []),
-      ),
+    service('chrony', [
+      ...(given ? [sources, '/etc/chrony/chrony.conf'] : []),
+      ...(facts.container ? [inContainer] : []),
+    ]),
     clockIsSynchronised(),
   ];
   return [

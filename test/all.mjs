@@ -12,6 +12,8 @@ const report = join(tmpdir(), `rpc-playbooks-tests-${process.pid}.json`);
 
 // Another program that reads what ours encrypts: tests compare the two where it is there.
 if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
+// Every shell script has to pass it.
+if (canInstall() && !(await isInstalled('shellcheck'))) await installPackages('shellcheck');
 // Tests of the firewall send packets between network namespaces.
 if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
 

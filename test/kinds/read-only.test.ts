@@ -45,13 +45,10 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   ],
   'line.ts': [line(`${base}/plain`, 'two'), line('/etc/hosts', '127.0.0.1 localhost', /^127\.0\.0\.1\s/)],
   'json-file.ts': [jsonFile(`${base}/keys.json`, { a: [1], b: { c: 2 } })],
-  'service.ts': [
-    service('cron').enabled().running().restartedAfter(`${base}/plain`),
-    service('not-here').enabled().running(),
-  ],
+  'service.ts': [service('cron', [`${base}/plain`]), service('not-here')],
   'schedule.ts': [schedule('read-only-test', { every: 3600, command: 'true', description: 'a test' })],
   'timezone.ts': [timezone('Asia/Singapore'), timezone('No/Where')],
-  'mount.ts': [mount('/mnt/read-only-test', { device }), mount('/mnt/missing', { device: '/dev/not-here' })],
+  'mount.ts': [mount('/mnt/read-only-test', device), mount('/mnt/missing', '/dev/not-here')],
   'compose-service.ts': [
     composeService({
       directory: base,

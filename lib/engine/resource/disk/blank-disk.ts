@@ -10,21 +10,21 @@ interface Format {
 }
 
 /**
- * An ext4 file system on a disk that the inventory names. Made only where that is allowed and the disk is blank: no signature of
- * any kind on it, no partition, nothing that holds it. There is no way to have anything else formatted.
+ * An ext4 file system on a disk that the inventory names. It is made only where that is allowed and the disk is blank: no signature,
+ * no partition, no holder. Nothing else is ever formatted.
  */
 export function formattedDisk(device: string, { format, label }: Format): Resource {
   return {
     name: `${device} has a file system`,
     async check(host) {
-      const seen = await look(host, device, label);
+      const seen = await readDisk(host, device, label);
       if (seen === undefined) return unknownUntil(`the block device ${device} is there`);
       if (seen.isOurs) return ok;
       const refusal = refusalOf(device, seen, format);
       return refusal ? drift(refusal.what) : drift([{ what: 'file system', was: 'blank', wanted: 'ext4' }]);
     },
     async apply(host) {
-      const seen = await look(host, device, label);
+      const seen = await readDisk(host, device, label);
       const refusal = refusalOf(device, seen, format);
       if (refusal) throw new Problem(refusal.what, { hint: refusal.hint, code: exitCode.failed });
       host.progress({ what: `formatting ${device}` });
@@ -33,14 +33,14 @@ export function formattedDisk(device: string, { format, label }: Format): Resour
   };
 }
 
-interface Seen {
+interface Contents {
   readonly isOurs: boolean;
-  /** What stands against formatting it; empty where it is blank. */
+  /** Reasons against formatting it; empty where it is blank. */
   readonly found: readonly string[];
 }
 
-/** Three programs have to agree that there is nothing: each knows signatures that another does not. */
-async function look(host: Reader, device: string, label: string): Promise<Seen | undefined> {
+/** Three programs have to agree that there is nothing: each knows signatures that the others do not. */
+async function readDisk(host: Reader, device: string, label: string): Promise<Contents | undefined> {
   const [isBlock, blkid, wipefs, lsblk] = await Promise.all([
     host.$`test -b ${device}`,
     host.$`blkid -p -o export ${device}`,
@@ -59,33 +59,34 @@ async function look(host: Reader, device: string, label: string): Promise<Seen |
       ...probed.map((line) => line.replace(/^.*=/, '')),
       ...wipefs.lines().map((line) => line.trim()),
       ...others.map((line) => `used by ${line.trim()}`),
-      // Exit code 2 with no word is blkid's way to say that nothing is there; anything else is no knowledge.
-      ...(probed.length === 0 && !(blkid.exitCode === 2 && blkid.stderr === '') ? ['what blkid cannot tell'] : []),
-      ...(wipefs.ok && lsblk.ok ? [] : ['what wipefs or lsblk cannot tell']),
+      // Exit code 2 without a message is blkid's answer for a blank disk. Anything else proves nothing.
+      ...(probed.length === 0 && !(blkid.exitCode === 2 && blkid.stderr === '') ? ['what blkid cannot identify'] : []),
+      ...(wipefs.ok && lsblk.ok ? [] : ['what wipefs or lsblk cannot identify']),
     ],
   };
 }
 
 function refusalOf(
   device: string,
-  seen: Seen | undefined,
+  seen: Contents | undefined,
   format: boolean,
 ): { what: string; hint: string } | undefined {
-  if (seen === undefined)
+  if (seen === undefined) {
     return {
       what: `there is no block device ${device}`,
       hint: 'see lsblk there, and name the disk in the inventory: docker_root: { disk: … }',
     };
+  }
   const found = [...new Set(seen.found)];
   if (found.length > 0) {
     return {
       what: `${device} is not blank (${found.join(', ')}), so it is not formatted`,
-      hint: `if its file system is the one to use, mount it and name the mount point; if it may go: wipefs --all ${device}`,
+      hint: `to use its file system, mount it and name the mount point; to erase it: wipefs --all ${device}`,
     };
   }
   if (format) return undefined;
   return {
-    what: `${device} is blank, and the inventory does not say that it may be formatted`,
-    hint: 'say so in the inventory: docker_root: { format: true }',
+    what: `${device} is blank, and the inventory does not allow to format it`,
+    hint: 'to allow it, set in the inventory: docker_root: { format: true }',
   };
 }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { drift } from '../resource.ts';
-import { fakeHost, type Told } from '../testing/fake-host.ts';
+import { type Answer, fakeHost } from '../testing/fake-host.ts';
 import { mount } from './mount.ts';
 
-const data = mount('/data', { device: '/dev/sdb' });
+const data = mount('/data', '/dev/sdb');
 const decide = 'nothing was changed; check both, and decide';
 
 /** A host with a blank table and an ext4 file system on /dev/sdb, but for what is told otherwise. */
-function host(more: readonly (readonly [RegExp, Told])[], table = '') {
+function host(more: readonly (readonly [RegExp, Answer])[], table = '') {
   const usual = [
     [/^mountpoint -x/, '8:16\n'],
     [/ -s UUID /, '1-2\n'],

@@ -4,22 +4,25 @@ import { type EditedText, editedText } from '../file/edited-text.ts';
 import { type Difference, drift, driftOf, ok, type Resource, unknownUntil } from '../resource.ts';
 import { type FstabEntry, fstabLine, parseFstabLine, sameEntry, withEntry } from './fstab.ts';
 
-interface Mount {
-  /** Block device. /etc/fstab gets the UUID of the file system on it, as device names change. */
+const table = '/etc/fstab';
+/** Nothing is ever formatted: the device has to have a file system of this type. */
+const type = 'ext4';
+/** A lost disk does not stop the boot. */
+const options = ['defaults', 'nofail'];
+
+interface Wanted {
+  readonly target: string;
   readonly device: string;
-  /** Type of the file system on the device. Nothing is ever formatted. Default ext4. */
-  readonly type?: string;
-  /** Options of mount(8), default `defaults`. `nofail` is always added, so that a lost disk does not stop the boot. */
-  readonly options?: readonly string[];
 }
 
-type Wanted = Required<Mount> & { readonly target: string };
-
-const table = '/etc/fstab';
-
-/** A file system that is mounted, now and at every boot. @param target the directory, made where it is missing */
-export function mount(target: string, { device, type = 'ext4', options = ['defaults'] }: Mount): Resource {
-  const wanted = { target, device, type, options: [...new Set([...options, 'nofail'])] };
+/**
+ * An ext4 file system that is mounted, now and at every boot.
+ *
+ * @param target the directory, made where it is missing
+ * @param device block device. /etc/fstab gets the UUID of its file system, as device names change
+ */
+export function mount(target: string, device: string): Resource {
+  const wanted = { target, device };
   const file = editedText(table);
   return {
     name: `${target} is mounted from ${device}`,
@@ -47,7 +50,7 @@ export function mount(target: string, { device, type = 'ext4', options = ['defau
       }
       if (seen.mountedNumber !== '') return;
       await host.run`mkdir -p ${target}`;
-      await host.run`mount -t ${type} -o ${wanted.options.join(',')} ${device} ${target}`;
+      await host.run`mount -t ${type} -o ${options.join(',')} ${device} ${target}`;
     },
   };
 }
@@ -86,7 +89,7 @@ async function readState(host: Reader, file: EditedText, { target, device }: Wan
 }
 
 /** Why nothing is changed, where a change could lose something. */
-function refusal(seen: State, { target, device, type }: Wanted): string | undefined {
+function refusal(seen: State, { target, device }: Wanted): string | undefined {
   if (seen.typeOnDevice !== type) return `${device} holds ${seen.typeOnDevice}, not ${type}`;
   if (seen.mountedNumber !== '' && seen.mountedNumber !== seen.deviceNumber) {
     return `another file system (device ${seen.mountedNumber}) is mounted at ${target} already`;
@@ -118,5 +121,5 @@ function differencesOf(seen: State, wanted: Wanted): Difference[] {
 }
 
 function entryFor(seen: State, wanted: Wanted): FstabEntry {
-  return { source: `UUID=${seen.uuid}`, target: wanted.target, type: wanted.type, options: wanted.options };
+  return { source: `UUID=${seen.uuid}`, target: wanted.target, type, options };
 }

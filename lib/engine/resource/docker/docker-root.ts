@@ -17,20 +17,20 @@ const settings = '/etc/docker/daemon.json';
 /** The folder that the script of a move reads and writes. It has the file `from` as long as a move is unfinished. */
 const stateOf = (product: string) => `/var/lib/${product}/docker-root`;
 
-export interface DockerRoot {
+interface DockerRoot {
   /** Begins the names of what a move leaves on the host. */
   readonly product: string;
-  /** The folder that is to hold the engine's data. */
+  /** The new folder of the engine's data. */
   readonly root: string;
   /** Where its disk is mounted. */
   readonly mountPoint: string;
-  /** Mount points that are as good: an engine that has its data there is left alone. */
+  /** Mount points that serve as well: an engine with its data there is left alone. */
   readonly equals?: readonly string[];
 }
 
 /**
- * The Docker engine keeps its data on a certain disk. Data that is elsewhere is copied there with the engine stopped, compared,
- * and stays where it was as well. A move that was interrupted is finished by the next run.
+ * The data of the Docker engine is on a certain disk. Data that is elsewhere is copied there while the engine is stopped, compared,
+ * and also kept where it was. The next run finishes a move that was interrupted.
  */
 export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoot): Resource {
   const name = `docker root is ${root}`;
@@ -56,18 +56,18 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
 
     async apply(host) {
       await applyDrift(host, packages('rsync'));
-      // A move that was given up is at its end as well, and begun anew.
+      // An unfinished move may also end with the engine where it was: then it starts again.
       if (await isUnfinished(host, product)) {
         await finish(host, product, name);
         if ((await check(host)).is !== 'drift') return;
       }
-      await begin(host, product, root);
+      await prepare(host, product, root);
       await finish(host, product, name);
     },
   };
 }
 
-/** A move of Docker's data that was interrupted is finished before anything else is done to the engine. */
+/** An interrupted move of Docker's data is finished before anything else changes the engine. */
 export function unfinishedMove(product: string): Resource {
   const name = "no move of docker's data is unfinished";
   return {
@@ -100,8 +100,8 @@ async function isUnfinished(host: Reader, product: string): Promise<boolean> {
   return (await host.stat(`${stateOf(product)}/from`)) !== undefined;
 }
 
-/** Puts down what the script is to do; from its last line on the move counts as begun. */
-async function begin(host: Writer, product: string, root: string): Promise<void> {
+/** Writes the input of the script. The last file marks the move as unfinished. */
+async function prepare(host: Writer, product: string, root: string): Promise<void> {
   const state = stateOf(product);
   const [now, ours, inside, mount] = await Promise.all([
     host.$`docker info --format ${'{{.DockerRootDir}}'}`,
@@ -114,14 +114,14 @@ async function begin(host: Writer, product: string, root: string): Promise<void>
       hint: 'see systemctl status docker and journalctl -u docker',
       code: exitCode.failed,
     });
-  // A copy that was begun and given up is gone on with.
+  // An unfinished copy of an earlier move is continued.
   if (inside.text() !== '' && !ours.ok) {
     throw new Problem(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
-      hint: `look at what it is, and move it away: mv ${quote(root)} ${quote(`${root}.old`)}`,
+      hint: `check what it is for, and move it away: mv ${quote(root)} ${quote(`${root}.old`)}`,
       code: exitCode.failed,
     });
   }
-  // Settings that nobody can read are found now and not with the move half done.
+  // Settings that cannot be read are reported now, and not in the middle of the move.
   await wantedSettings(host, root);
   await host.run`umask 077 && mkdir -p ${state}`;
   await put(host, `${state}/to`, `${root}\n`);
@@ -129,20 +129,16 @@ async function begin(host: Writer, product: string, root: string): Promise<void>
   await put(host, `${state}/from`, `${now.text()}\n`);
 }
 
-/** Runs the move, or watches the one that runs already. */
+/** Runs the move, or watches the one that is running. */
 async function finish(host: Writer, product: string, title: string): Promise<void> {
   const unit = `${product}-docker-root`;
   const state = stateOf(product);
-  const script = `state=${quote(state)}\n${program}`;
   const { active } = await host.unit(`${unit}.service`);
-  if (active === 'inactive' || active === 'failed') await settle(host, state);
+  const root = active === 'inactive' || active === 'failed' ? await host.read(`${state}/to`) : undefined;
+  // Written at each start: other keys may have changed since the first one.
+  if (root) await put(host, `${state}/settings.new`, await wantedSettings(host, root.toString().trim()));
+  const script = `state=${quote(state)}\n${program}`;
   await runInUnit(host, { unit, title, script, progress: (reader) => progress(reader, state) });
-}
-
-/** The settings are put down anew each time: other keys may have changed since the move was begun. */
-async function settle(host: Writer, state: string): Promise<void> {
-  const root = await host.read(`${state}/to`);
-  if (root !== undefined) await put(host, `${state}/settings.new`, await wantedSettings(host, root.toString().trim()));
 }
 
 async function wantedSettings(host: Reader, root: string): Promise<string> {

@@ -115,11 +115,11 @@ test('a file that went between the look and the change is told', async () => {
   await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
 });
 
-test('a file that never stays as it was looked at is left alone', async () => {
+test('a file that another program changes all the time is left alone', async () => {
   const restless = fakeHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
   await expect(line('/etc/hosts', 'x').apply(restless)).rejects.toMatchObject({
-    message: '/etc/hosts had another content each time that it was to be changed',
-    hint: 'find out what writes it all the time, and stop that',
+    message: '/etc/hosts was changed by another program at each of 3 tries to change it',
+    hint: 'find the program that writes it all the time, and stop it',
   });
 });
 

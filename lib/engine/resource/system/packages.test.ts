@@ -31,6 +31,6 @@ test('where nothing can be installed because nothing could be fetched, both are 
     message: expect.stringMatching(
       /Unable to locate package chrony\nthe package lists could not be fetched either: .*\nE: The repository http:\/\/gone/,
     ),
-    hint: 'see that the mirrors in /etc/apt/sources.list and sources.list.d can be reached from there: apt-get update',
+    hint: 'check that the mirrors in /etc/apt/sources.list and sources.list.d can be reached from there: apt-get update',
   });
 });

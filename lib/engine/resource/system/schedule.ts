@@ -25,7 +25,7 @@ export function schedule(name: string, { every, command, description }: Schedule
     file(`${units}/${name}.service`).content(serviceUnit(description, command)),
     file(timerPath).content(timerUnit(description, every)),
   ];
-  const timer = service(`${name}.timer`).enabled().running().restartedAfter(timerPath);
+  const timer = service(`${name}.timer`, [timerPath]);
 
   return {
     name: `schedule ${name}`,
