@@ -172,7 +172,7 @@ function addresses({ host, vars }: Deployment): Resource[] {
 }
 
 function goal(isReached: (reader: Reader) => Promise<boolean>): Pick<Resource, 'check'> {
-  return { check: async (reader) => ((await isReached(reader)) ? ok : drift('not reached')) };
+  return { check: async (reader) => ((await isReached(reader)) ? ok : drift([])) };
 }
 
 function snapshotAddresses(vars: Variables): Resource[] {

@@ -55,5 +55,5 @@ async function checkTimesyncd(host: Reader): Promise<Verdict> {
     host.$`timedatectl show --property=NTPSynchronized --value`,
   ]);
   const works = unit.active === 'active' && unit.enabled === 'enabled' && synchronised.text() === 'yes';
-  return works ? ok : drift('systemd-timesyncd does not synchronise the clock');
+  return works ? ok : drift([]);
 }

@@ -124,9 +124,13 @@ async function prepare(host: Writer, product: string, root: string): Promise<voi
   // Settings that cannot be read are reported now, and not in the middle of the move.
   await wantedSettings(host, root);
   await host.run`umask 077 && mkdir -p ${state}`;
-  await put(host, `${state}/to`, `${root}\n`);
-  await put(host, `${state}/mount`, `${mount.text()}\n`);
-  await put(host, `${state}/from`, `${now.text()}\n`);
+  for (const [name, text] of [
+    ['to', root],
+    ['mount', mount.text()],
+    ['from', now.text()],
+  ]) {
+    await put(host, `${state}/${name}`, `${text}\n`);
+  }
 }
 
 /** Runs the move, or watches the one that is running. */

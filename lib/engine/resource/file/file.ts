@@ -1,7 +1,7 @@
 import type { Compared, FileAttributes, Reader, Stat } from '../../host/host.ts';
 import { CommandFailed } from '../../host/output.ts';
 import { changesOfFile } from '../change.ts';
-import { type Difference, driftOf, type Resource } from '../resource.ts';
+import { type Difference, driftOf } from '../resource.ts';
 import { attributeDifferences, describeAttributes, inTheWay, type WithAttributes } from './attributes.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
 

@@ -3,21 +3,21 @@ import { exitCode, Problem } from '../../problem/problem.ts';
 import { describeVerdict, drift, ok, type Resource, type Verdict } from '../resource.ts';
 import { pause } from './pause.ts';
 
-/** Scripts of running jobs and what they say of themselves. In memory, so nothing of it outlives a reboot. */
+/** Scripts and status files of running jobs. It is in memory: nothing of it outlives a reboot. */
 export const jobDirectory = '/run/rpc-playbooks';
 
-/** Between two looks at a running job: soon at first, for short ones. Seconds. */
+/** Between two checks of a running job: short at first. Seconds. */
 const firstPause = 0.5;
 const longestPause = 5;
 
 export interface LongWork {
   /** Name of the transient systemd unit, without `.service`. The same work always has the same one. */
   readonly unit: string;
-  /** What it does, as `systemctl status` shows it. */
+  /** Its description, as `systemctl status` shows it. */
   readonly title: string;
-  /** POSIX shell. Its last words are shown when it fails. Never a secret in it. */
+  /** POSIX shell, without a secret. Its last lines are shown when it fails. */
   readonly script: string;
-  /** How far it is; asked while it runs. */
+  /** Its progress, read while it runs. */
   readonly progress?: (host: Reader) => Promise<Progress | undefined>;
 }
 

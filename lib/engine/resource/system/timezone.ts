@@ -1,6 +1,6 @@
 import type { Reader } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
-import { type Difference, drift, driftOf, type Resource, unknownUntil } from '../resource.ts';
+import { drift, driftOf, type Resource, unknownUntil } from '../resource.ts';
 
 const database = '/usr/share/zoneinfo';
 const link = '/etc/localtime';
@@ -10,6 +10,7 @@ const nameFile = '/etc/timezone';
 /** The host's time zone. @param zone a name of the time zone database: `Etc/UTC` */
 export function timezone(zone: string): Resource {
   if (!/^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/.test(zone)) throw new TypeError(`"${zone}" is no name of a time zone`);
+  const noZone = `the time zone database of this host knows no ${zone}`;
   const read = async (host: Reader) => {
     // timedatectl would read the link, too, but through a daemon that a minimal host lacks.
     const [at, name, known, installed] = await Promise.all([
@@ -18,7 +19,11 @@ export function timezone(zone: string): Resource {
       host.stat(`${database}/${zone}`),
       host.stat(database),
     ]);
-    return { differences: zoneDifferences(at?.target, name?.toString().trim(), zone), known, installed };
+    const differences = [
+      { what: link, was: at?.target?.replace(/^.*\/zoneinfo\//, '') ?? 'no link', wanted: zone },
+      { what: nameFile, was: name?.toString().trim() ?? zone, wanted: zone },
+    ].filter(({ was }) => was !== zone);
+    return { differences, known, installed };
   };
 
   return {
@@ -27,17 +32,13 @@ export function timezone(zone: string): Resource {
     async check(host) {
       const { differences, known, installed } = await read(host);
       if (!installed) return unknownUntil('the time zone database (package tzdata) is installed');
-      if (!known) return drift(`the time zone database of this host knows no ${zone}`);
-      return driftOf(differences);
+      return known ? driftOf(differences) : drift(noZone);
     },
 
     async apply(host) {
       const { differences, known } = await read(host);
       if (!known) {
-        throw new Problem(`the time zone database of this host knows no ${zone}`, {
-          hint: 'install or repair the package tzdata there',
-          code: exitCode.failed,
-        });
+        throw new Problem(noZone, { hint: 'install or repair the package tzdata there', code: exitCode.failed });
       }
       if (differences.some(({ what }) => what === link)) {
         await host.run`ln -s ${`${database}/${zone}`} ${`${link}.new`} && mv -T ${`${link}.new`} ${link}`;
@@ -49,12 +50,4 @@ export function timezone(zone: string): Resource {
       await host.run({ allow: [0, 1, 5] })`systemctl stop systemd-timedated.service`;
     },
   };
-}
-
-function zoneDifferences(target: string | undefined, name: string | undefined, zone: string): Difference[] {
-  const now = target === undefined ? 'no link' : target.replace(/^.*\/zoneinfo\//, '');
-  return [
-    { what: link, was: now, wanted: zone },
-    { what: nameFile, was: name ?? zone, wanted: zone },
-  ].filter(({ was, wanted }) => was !== wanted);
 }
