@@ -48,39 +48,33 @@ async function readDisk(host: Reader, device: string, label: string): Promise<Co
     host.$`lsblk --noheadings --raw --output KNAME,MOUNTPOINT ${device} && d=$(basename "$(readlink -f ${device})") && ls /sys/class/block/"$d"/holders`,
   ]);
   if (!isBlock.ok) return undefined;
-  const [itself, ...others] = lsblk.lines();
-  const mounted = itself?.trim().includes(' ') ? [`mounted at ${itself.trim().split(' ')[1]}`] : [];
+  const [itself = '', ...users] = lsblk.lines().map((line) => line.trim());
+  const mountPoint = itself.split(' ')[1];
   const probed = blkid.lines().filter((line) => /^(PT)?TYPE=/.test(line));
-  const isOurs = blkid.lines().includes('TYPE=ext4') && blkid.lines().includes(`LABEL=${label}`);
-  return {
-    isOurs,
-    found: [
-      ...mounted,
-      ...probed.map((line) => line.replace(/^.*=/, '')),
-      ...wipefs.lines().map((line) => line.trim()),
-      ...others.map((line) => `used by ${line.trim()}`),
-      // Exit code 2 without a message is blkid's answer for a blank disk. Anything else proves nothing.
-      ...(probed.length === 0 && !(blkid.exitCode === 2 && blkid.stderr === '') ? ['what blkid cannot identify'] : []),
-      ...(wipefs.ok && lsblk.ok ? [] : ['what wipefs or lsblk cannot identify']),
-    ],
-  };
+  // Exit code 2 without a message is blkid's answer for a blank disk. Anything else proves nothing.
+  const isProbed = probed.length > 0 || (blkid.exitCode === 2 && blkid.stderr === '');
+  const found = [
+    ...(mountPoint ? [`mounted at ${mountPoint}`] : []),
+    ...probed.map((line) => line.replace(/^.*=/, '')),
+    ...wipefs.lines().map((line) => line.trim()),
+    ...users.map((user) => `used by ${user}`),
+    ...(isProbed ? [] : ['what blkid cannot identify']),
+    ...(wipefs.ok && lsblk.ok ? [] : ['what wipefs or lsblk cannot identify']),
+  ];
+  const isOurs = ['TYPE=ext4', `LABEL=${label}`].every((line) => blkid.lines().includes(line));
+  return { isOurs, found: [...new Set(found)] };
 }
 
-function refusalOf(
-  device: string,
-  seen: Contents | undefined,
-  format: boolean,
-): { what: string; hint: string } | undefined {
-  if (seen === undefined) {
+function refusalOf(device: string, disk: Contents | undefined, format: boolean) {
+  if (disk === undefined) {
     return {
       what: `there is no block device ${device}`,
       hint: 'see lsblk there, and name the disk in the inventory: docker_root: { disk: … }',
     };
   }
-  const found = [...new Set(seen.found)];
-  if (found.length > 0) {
+  if (disk.found.length > 0) {
     return {
-      what: `${device} is not blank (${found.join(', ')}), so it is not formatted`,
+      what: `${device} is not blank (${disk.found.join(', ')}), so it is not formatted`,
       hint: `to use its file system, mount it and name the mount point; to erase it: wipefs --all ${device}`,
     };
   }

@@ -48,7 +48,7 @@ test('other content is shown as it was and as wanted, and replaced', async () =>
   expect(readFileSync(path, 'utf8')).toBe('new\n');
 });
 
-test('mode, owner and group alone are set without writing the file anew', async () => {
+test('mode, owner and group alone are set without writing the file again', async () => {
   writeFileSync(path, 'same');
   chmodSync(path, 0o666);
   const before = statSync(path);

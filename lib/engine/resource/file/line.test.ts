@@ -41,7 +41,7 @@ test('it takes the place of the line that matches', () => {
   expect(withLine('f', 'y=2\nx=1', 'x=3', /^x=/)).toBe('y=2\nx=3');
 });
 
-test('where it stands already, nothing changes', () => {
+test('a line that is there already changes nothing', () => {
   for (const content of ['a\nx=3\n', 'x=3', 'x=3\nx=3\n']) {
     expect(withLine('f', content, 'x=3')).toBe(content);
     expect(withLine('f', content, 'x=3', /^x=/)).toBe(content);
@@ -91,7 +91,7 @@ test('in a real file: mode and owner stay, and of a link the target changes', as
   expect(lstatSync(path).isSymbolicLink()).toBe(true);
 });
 
-test('a missing file cannot be told, and is not made', async () => {
+test('a missing file is unknown, and is not made', async () => {
   const wanted = line(path, 'x');
   expect(await wanted.check(host)).toEqual({ is: 'unknown', until: `${path} is there` });
   await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
@@ -107,7 +107,7 @@ test('a change by somebody else between the look and the change is not lost', as
   expect(readFileSync(path, 'utf8')).toBe('a\nb\nx\n');
 });
 
-test('a file that went between the look and the change is told', async () => {
+test('a file that is removed between check and change is reported', async () => {
   writeFileSync(path, 'a\n');
   const wanted = line(path, 'x');
   await wanted.check(host);

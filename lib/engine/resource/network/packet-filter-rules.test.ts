@@ -108,7 +108,7 @@ describe('what is there is compared with what is wanted', () => {
   });
 });
 
-describe('what stands before the jump', () => {
+describe('rules before the jump', () => {
   const refuses = ['-N f2b', '-A f2b -s 1.2.3.4/32 -j REJECT --reject-with icmp-port-unreachable', '-A f2b -j RETURN'];
 
   test.each([
