@@ -156,7 +156,7 @@ test('what was killed continues where it was, whatever the length of the part', 
   const first = await cutOff('/killed', content.length / 4);
   expect(statSync(part).size).toBeGreaterThan(heldOf(part));
   // Not so fast that sockets hold much of what nobody reads.
-  server.serve('/killed', { content, etag: '"1"', rate: inSeconds(1) });
+  server.serve('/killed', { content, etag: '"1"', rate: inSeconds(4) });
   expect(await run('/killed', { connections: 8 })).toEqual({ code: 0, words: '' });
   expectWhole();
   // At most what was under way is fetched twice.
@@ -170,7 +170,7 @@ test.each([1, connections])(
     const address = `/untold-${count}`;
     server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
     const first = await cutOff(address, content.length / 4, { connections: count });
-    server.serve(address, { content, etag: '"1"', failingHead: 503, rate: inSeconds(1) });
+    server.serve(address, { content, etag: '"1"', failingHead: 503, rate: inSeconds(4) });
     expect(await run(address, { connections: count })).toEqual({ code: 0, words: '' });
     expectWhole();
     expect(server.sent(address) - first).toBeLessThan(0.95 * content.length);
