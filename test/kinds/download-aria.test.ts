@@ -124,13 +124,13 @@ function expectWhole(wanted = content): void {
 /** Bytes without holes. */
 const heldOf = (file: string): number => statSync(file).blocks * 512;
 
-/** A run that is killed when so much was sent. @returns how much was sent then */
-async function cutOff(served: string, bytes: number, changes?: Changes): Promise<number> {
+/** A run that is killed some time (milliseconds) after so much was sent. @returns how much was sent then */
+async function cutOff(served: string, bytes: number, changes?: Changes, pause = 1300): Promise<number> {
   const before = server.sent(served);
   const child = begin(served, changes);
   await until(() => server.sent(served) - before > bytes);
   // aria2 notes every second what is here.
-  await delay(1300);
+  await delay(pause);
   await kill(child);
   return server.sent(served) - before;
 }
@@ -153,7 +153,7 @@ test('several connections fetch parts at the same time, and the whole is verifie
 
 test('what was killed continues where it was, whatever the length of the part', async () => {
   server.serve('/killed', { content, etag: '"1"', rate: inSeconds(5) });
-  const first = await cutOff('/killed', content.length / 4);
+  const first = await cutOff('/killed', content.length / 4, {}, 2500);
   expect(statSync(part).size).toBeGreaterThan(heldOf(part));
   // Not so fast that sockets hold much of what nobody reads.
   server.serve('/killed', { content, etag: '"1"', rate: inSeconds(4) });
@@ -169,7 +169,7 @@ test.each([1, connections])(
   async (count) => {
     const address = `/untold-${count}`;
     server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
-    const first = await cutOff(address, content.length / 4, { connections: count });
+    const first = await cutOff(address, content.length / 4, { connections: count }, 2500);
     server.serve(address, { content, etag: '"1"', failingHead: 503, rate: inSeconds(4) });
     expect(await run(address, { connections: count })).toEqual({ code: 0, words: '' });
     expectWhole();
