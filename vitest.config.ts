@@ -22,7 +22,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{docs,lib,roles,lab,test/words}/**/*.test.ts'],
+          include: ['{docs,lib,roles,lab,test/words,test/shell}/**/*.test.ts'],
           testTimeout: 30_000,
           isolate: false,
         },
@@ -33,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'lab',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/faults/long/**', 'test/words/**'],
+          exclude: ['test/faults/long/**', 'test/words/**', 'test/shell/**'],
           // One lab, one machine: its tests change hosts and must not meet.
           fileParallelism: false,
           testTimeout: 900_000,

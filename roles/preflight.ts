@@ -1,6 +1,7 @@
 import type { Reader } from '../lib/engine/host/host.ts';
 import { drift, expectation, ok, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
+import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
@@ -131,37 +132,29 @@ function addresses({ host, vars }: Deployment): Resource[] {
     expectation('layer 1 answers', (reader) => answersJsonRpc(reader, l1_rpc_url, 'eth_blockNumber'), {
       hint: 'check network.l1_rpc_url in the inventory: the node ends at its start when layer 1 does not answer',
     }),
-    expectation(
-      'genesis file can be downloaded',
-      (reader) =>
-        unless(
-          reader.sha256(genesisPath(vars)).then((sha256) => sha256 === genesis.sha256),
-          downloads(reader, genesis.url),
-        ),
-      { hint: 'check network.genesis.url in the inventory' },
+    skipWhen(
+      goal(async (reader) => (await reader.sha256(genesisPath(vars))) === genesis.sha256),
+      expectation('genesis file can be downloaded', (reader) => downloads(reader, genesis.url), {
+        hint: 'check network.genesis.url in the inventory',
+      }),
     ),
     ...registries(vars).map(({ name, url, images }) =>
-      expectation(
-        `image registry ${name} answers`,
-        (reader) => unless(imagesAreThere(reader, images), registryAnswers(reader, url)),
-        { hint: 'check images and registry in the inventory' },
+      skipWhen(
+        goal((reader) => imagesAreThere(reader, images)),
+        expectation(`image registry ${name} answers`, (reader) => registryAnswers(reader, url), {
+          hint: 'check images and registry in the inventory',
+        }),
       ),
     ),
   ];
   return host.groups.includes('database') ? [...common, ...snapshotAddresses(vars)] : common;
 }
 
-async function unless(done: Promise<boolean>, verdict: Promise<Verdict>): Promise<Verdict> {
-  const [isDone, reached] = await Promise.all([done, verdict]);
-  return isDone ? ok : reached;
+function goal(isReached: (reader: Reader) => Promise<boolean>): Pick<Resource, 'check'> {
+  return { check: async (reader) => ((await isReached(reader)) ? ok : drift([])) };
 }
 
-async function isRestored(reader: Reader, vars: Variables): Promise<boolean> {
-  const stateStore = { archive: archivesOf(vars).state, target: stateDatabase(vars) };
-  return (await readHolding(reader, stateStore)).is === 'restored';
-}
-
-/** Where the restore tool is built on the host, a Go that is too old would show only after the databases are up. */
+/** A Go that is too old would otherwise show only after the databases are up. */
 function restoreToolCanBeBuilt({ host, vars, facts }: Deployment): Resource[] {
   const { restore_with, source } = vars.snapshot;
   if (restore_with !== 'source' || source === undefined || !host.groups.includes('database')) return [];
@@ -169,32 +162,38 @@ function restoreToolCanBeBuilt({ host, vars, facts }: Deployment): Resource[] {
   return [
     expectation(
       `Go ${wanted} or later is available for the restore tool`,
-      (reader) => unless(isRestored(reader, vars), goWillBeNewEnough(reader, facts.distribution, wanted)),
+      (reader) => goWillBeNewEnough(reader, facts.distribution, wanted),
       { hint: goHint(wanted) },
     ),
-  ];
+  ].map((resource) => skipWhen(snapshotRestored(vars), resource));
+}
+
+/** The state database holds the snapshot. */
+function snapshotRestored(vars: Variables): Pick<Resource, 'check'> {
+  return goal(async (reader) => {
+    const holding = await readHolding(reader, { archive: archivesOf(vars).state, target: stateDatabase(vars) });
+    return holding.is === 'restored';
+  });
 }
 
 function snapshotAddresses(vars: Variables): Resource[] {
   const archives = archivesOf(vars);
   const { restore_with, source } = vars.snapshot;
-  const fetched = ([archives.state, archives.prover] as const).map(({ store, url }) =>
-    expectation(
-      `${store} snapshot can be downloaded`,
-      (reader) => unless(isRestored(reader, vars), downloads(reader, url)),
-      {
-        hint: `check snapshot.${store}.url in the inventory`,
-      },
-    ),
-  );
   const repository = restore_with === 'source' ? source?.repository : undefined;
-  if (repository === undefined) return fetched;
-  const built = expectation(
-    'source repository of the node answers',
-    (reader) => unless(isRestored(reader, vars), downloads(reader, gitAddress(repository))),
-    { hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image' },
-  );
-  return [...fetched, built];
+  return [
+    ...[archives.state, archives.prover].map(({ store, url }) =>
+      expectation(`${store} snapshot can be downloaded`, (reader) => downloads(reader, url), {
+        hint: `check snapshot.${store}.url in the inventory`,
+      }),
+    ),
+    ...(repository === undefined
+      ? []
+      : [
+          expectation('source repository of the node answers', (reader) => downloads(reader, gitAddress(repository)), {
+            hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image',
+          }),
+        ]),
+  ].map((resource) => skipWhen(snapshotRestored(vars), resource));
 }
 
 /** What git itself asks first. `user@host:path` is git's short form of an ssh address; a plain path is on the host. */

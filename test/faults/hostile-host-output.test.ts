@@ -189,10 +189,14 @@ describe('hostile output of hosts', () => {
     await fc.assert(
       fc.asyncProperty(json, async (value) => {
         const host = createReader(answering(Buffer.from(`${JSON.stringify(value)}\n`), 'framed'), 'h');
+        const server = createReader(
+          answering(Buffer.from(`HTTP/1.1 200\n\n${JSON.stringify(value)}\n`), 'framed'),
+          'h',
+        );
         await Promise.all([
           answered(host.container('x')),
-          answered(blockNumber(host, 'http://x')),
-          answered(blockAt(host, 'http://x', 1)),
+          answered(blockNumber(server, 'http://x')),
+          answered(blockAt(server, 'http://x', 1)),
           answered(gatherFacts(host)),
         ]);
       }),

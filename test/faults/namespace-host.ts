@@ -41,7 +41,8 @@ esac`,
   // A server that would have its words computed with.
   curl: `case "$*" in
 *--head*) printf 'HTTP/1.1 200 OK\\r\\nContent-Length: a[$(${canary})]\\r\\nETag: $(${canary})\\r\\n\\r\\n';;
-*) printf '$(${canary})\`${canary}\`;${canary}\\n200';;
+*--write-out*) printf '$(${canary})\`${canary}\`;${canary}\\n200';;
+*) printf 'HTTP/1.1 200 $(${canary})\\r\\nContent-Length: a[$(${canary})]\\r\\n\\r\\n$(${canary})\`${canary}\`;${canary}';;
 esac`,
   git: 'case "$*" in *clone*) for last; do :; done; mkdir -p "$last/dist";; *rev-parse*) echo 0123456789abcdef;; esac; exit 0',
   pg_restore: `printf '%s\\n' '1; 1 1 TABLE state $(${canary}) x' "1; 1 1 TABLE state \\\\! ${canary} x"`,

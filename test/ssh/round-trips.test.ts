@@ -43,7 +43,7 @@ function resources(count: number): Resource[] {
     ),
     directory(join(folder, `directory-${at}`)).mode(0o750),
     file(path(at)).content(`value = ${at}\n`).mode(0o640),
-    jsonFile(join(folder, `${at}.json`)).merge({ at }),
+    jsonFile(join(folder, `${at}.json`), { at }),
     line(join(folder, 'hosts'), `10.0.0.${at} host-${at}`),
     packages('bash', at % 2 === 0 ? 'coreutils' : 'sed'),
     expectation(`unit ${at} is not there`, async (host) =>

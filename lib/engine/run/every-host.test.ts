@@ -6,7 +6,7 @@ import { thisMachine } from '../inventory/testing/this-machine.ts';
 import { describeProblem, Problem } from '../problem/problem.ts';
 import { drift, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
-import { fakeHost, type Told } from '../resource/testing/fake-host.ts';
+import { type Answer, fakeHost } from '../resource/testing/fake-host.ts';
 import type { RunEvent } from './events.ts';
 import { thisHolder } from './lock/lock-holder.ts';
 import { play, playbook } from './playbook.ts';
@@ -68,7 +68,7 @@ class World {
   };
 
   #writer(name: string): Writer {
-    const answer = (command: string): Told => {
+    const answer = (command: string): Answer => {
       if (this.away.has(name)) return { exitCode: 255, stderr: 'gone' };
       const [, thing] = /make (.*)/.exec(command) ?? [];
       if (thing !== undefined) {

@@ -62,7 +62,7 @@ test('a change is followed to what depends on it, and to what depends on that', 
   expect(await outcomes(file(content), container, listens)).toEqual([
     'file /c: pending',
     'container: pending (is restarted after file /c)',
-    'node listens: unknown (is looked at again after container node)',
+    'node listens: unknown (is checked again after container node)',
   ]);
 });
 

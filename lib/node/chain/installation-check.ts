@@ -21,7 +21,7 @@ export function givesBlockNumber(url: string, attempts: Attempts): Resource {
     name: `eth_blockNumber on ${url} gives a block`,
     expects: 'must',
     waits: true,
-    follows: [{ what: containerChange('json-rpc'), effect: 'is looked at again', certain: true }],
+    follows: [{ what: containerChange('json-rpc'), effect: 'is checked again', certain: true }],
     check: (host) => judge(host, blockNumber(host, url), () => ok),
     apply: async (host) => {
       await persistently(host, attempts, () => blockNumber(host, url));
@@ -39,7 +39,7 @@ export function blockGrows(url: string, attempts: Attempts): Resource {
     name: `the newest block on ${url} grows`,
     expects: 'must',
     waits: true,
-    follows: [{ what: containerChange('json-rpc'), effect: 'is looked at again', certain: true }],
+    follows: [{ what: containerChange('json-rpc'), effect: 'is checked again', certain: true }],
     check: (host) =>
       judge(host, newestBlock(host, url), ({ number, age }) =>
         grew || age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two looks`),

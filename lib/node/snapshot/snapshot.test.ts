@@ -2,14 +2,7 @@ import { expect, test } from 'vitest';
 import { drift, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import type { DumpHeader } from './dump.ts';
-import {
-  archiveProblems,
-  archivesHoldTheirTables,
-  archivesOf,
-  bytesNeeded,
-  contentLength,
-  roomForSnapshot,
-} from './snapshot.ts';
+import { archiveProblems, archivesHoldTheirTables, archivesOf, bytesNeeded, roomForSnapshot } from './snapshot.ts';
 
 const archive = (name: string) => ({ url: `http://snapshots/${name}`, sha256: 'a'.repeat(64) });
 const snapshot = { state: archive('state'), prover: archive('prover'), date: '2024-05-01' };
@@ -81,12 +74,6 @@ test('another kind of file is named as what it is', () => {
   ]);
 });
 
-test('the size is that of the last answer, after redirects', () => {
-  const headers = 'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\ncontent-length: 160000000000\r\n\r\n';
-  expect(contentLength(headers)).toBe(160_000_000_000);
-  expect(contentLength('HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\n\r\n')).toBeUndefined();
-});
-
 test('room is needed for what is still to come and for the database', () => {
   expect(bytesNeeded({ total: 100, here: 0 })).toBe(400);
   expect(bytesNeeded({ total: 100, here: 100 })).toBe(300);
@@ -96,7 +83,7 @@ test('too little room is told in numbers, and an archive that cannot be asked fo
   const room = roomForSnapshot(archives, '/data');
   const small = fakeHost([
     [/^df/, '  1000000000\n'],
-    [/curl/, 'HTTP/1.1 200\r\ncontent-length: 1000000000\r\n'],
+    [/probe/, 'HTTP/1.1 206\r\ncontent-range: bytes 0-0/1000000000\r\n\r\n'],
   ]);
   await expect(room.apply(small)).rejects.toMatchObject({
     message: 'there is room for the snapshot: 8.0 GB needed in /data, 1.0 GB free',
@@ -106,7 +93,7 @@ test('too little room is told in numbers, and an archive that cannot be asked fo
   const begun = fakeHost(
     [
       [/^df/, '  1000000000\n'],
-      [/curl/, 'HTTP/1.1 200\r\ncontent-length: 1000000000\r\n'],
+      [/probe/, 'HTTP/1.1 206\r\ncontent-range: bytes 0-0/1000000000\r\n\r\n'],
       [/^stat .*\.part/, '1000000 512\n'],
     ],
     { stat: async () => undefined },
@@ -114,12 +101,12 @@ test('too little room is told in numbers, and an archive that cannot be asked fo
   expect(await room.check(begun)).toEqual(drift('7.0 GB needed in /data, 1.0 GB free'));
   const silent = fakeHost([
     [/^df/, '1\n'],
-    [/snapshots\/state.*curl/s, { exitCode: 22, stderr: 'curl: (22) The requested URL returned error: 404' }],
-    [/curl/, 'HTTP/1.1 200\r\n'],
+    [/snapshots\/state.*probe/s, 'HTTP/1.1 404 Not Found\r\n\r\n'],
+    [/probe/, 'HTTP/1.1 200\r\n\r\n'],
   ]);
   expect(await room.check(silent)).toEqual(
     unknownUntil(
-      'both archives tell their size (http://snapshots/state: The requested URL returned error: 404; http://snapshots/prover does not tell its size)',
+      'both archives tell their size (http://snapshots/state answers HTTP 404; http://snapshots/prover does not tell its size)',
     ),
   );
 });
