@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { $ } from 'zx';
 import { reportHtml } from '../../lib/engine/report/report-html.ts';
 import { checkRun, failedRun, hostileRun, killedRun, largeRun } from '../../lib/engine/report/testdata/runs.ts';
-import { recorded } from '../../lib/engine/report/testdata/told.ts';
+import { recorded } from '../../lib/engine/report/testdata/scripted-run.ts';
 import { open, startBrowser } from './browser.ts';
 
 let browser: Browser;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { checkRun, failedRun, killedRun } from '../../engine/report/testdata/runs.ts';
-import { recordText } from '../../engine/report/testdata/told.ts';
+import { recordText } from '../../engine/report/testdata/scripted-run.ts';
 import { reportCommand } from './command.ts';
 
 function records() {

@@ -4,7 +4,7 @@ import { type HelpPage, helpText, parseCommandLine } from '../../engine/command-
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
-import { endingOf, eventOf } from '../../engine/report/ending.ts';
+import { endingOf } from '../../engine/report/ending.ts';
 import { type FoundRecord, readRecord, recordsIn } from '../../engine/report/record.ts';
 import { reportBeside, safeName } from '../../engine/report/record-name.ts';
 import { writeReport } from '../../engine/report/write-report.ts';

@@ -6,7 +6,7 @@ import { eventFormat } from '../output/event-json.ts';
 import { readRecord, recordsIn } from './record.ts';
 import { parseRecordName, safeName } from './record-name.ts';
 import { failedRun, killedRun } from './testdata/runs.ts';
-import { recorded, recordText } from './testdata/told.ts';
+import { recorded, recordText } from './testdata/scripted-run.ts';
 
 function fileOf(text: string): string {
   const path = join(temporaryDirectory(), 'record.ndjson');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { endingOf } from './ending.ts';
 import { type ReportData, reportData } from './report-data.ts';
 import { checkRun, failedRun, hostileRun, killedRun, largeRun } from './testdata/runs.ts';
-import { recorded, Telling } from './testdata/told.ts';
+import { recorded, Telling } from './testdata/scripted-run.ts';
 
 const data = (told: Parameters<typeof recorded>[0]) => reportData(recorded(told));
 

@@ -4,7 +4,7 @@ import { seconds } from '../output/units.ts';
 import { duration } from './page/words.mjs';
 import { reportHtml } from './report-html.ts';
 import { failedRun, hostileRun } from './testdata/runs.ts';
-import { recorded } from './testdata/told.ts';
+import { recorded } from './testdata/scripted-run.ts';
 
 const folder = new URL('page/', import.meta.url);
 

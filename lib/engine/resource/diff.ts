@@ -43,7 +43,7 @@ function range(start: number, lines: number): string {
   return `${lines === 0 ? start - 1 : start},${lines}`;
 }
 
-function isShort(text: string): boolean {
+export function isShort(text: string): boolean {
   return text.length <= sideBySide && !text.includes('\n');
 }
 
@@ -51,7 +51,7 @@ function shown(text: string): string {
   return text === '' ? '(nothing)' : text;
 }
 
-function countLines(text: string): string {
+export function countLines(text: string): string {
   return `${text.split('\n').length} lines`;
 }
 

@@ -1,6 +1,6 @@
 import { CommandFailed, Output } from '../../host/output.ts';
 import type { Difference } from '../../resource/resource.ts';
-import { Telling, type Told } from './told.ts';
+import { Telling, type Told } from './scripted-run.ts';
 
 const start = Date.UTC(2024, 10, 21, 16, 42, 35);
 const hosts = ['db-1', 'rpc-1', 'rpc-2'] as const;

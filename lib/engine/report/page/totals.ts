@@ -1,0 +1,42 @@
+import { seconds } from '../../output/units.ts';
+import { type Html, html } from '../html.ts';
+import { outcomes } from '../outcomes.ts';
+import type { ReportData, ReportedHost } from '../report-data.ts';
+
+/** One line a host, the worst first, with the outcomes that matter first: they stay in sight on a narrow screen. */
+export function totalsSection(report: ReportData): Html {
+  const hosts = [...report.hosts.values()].sort((a, b) => badness(b) - badness(a));
+  const columns = ['failed', report.check ? 'pending' : 'changed', 'unknown', 'warning', 'ok'] as const;
+  const head = ['host', ...columns.map((outcome) => outcomes[outcome].word), 'time', 'round trips'];
+  const sum = (of: (host: ReportedHost) => number) => hosts.reduce((total, host) => total + of(host), 0);
+  const count = (number: number, style: string) => html`<td${number > 0 && html` class="${style}"`}>${number}</td>`;
+  const hostLine = (
+    host: ReportedHost,
+  ) => html`<tr data-hosts="${host.id}"><th scope="row"><a href="#${host.id}">${host.name}</a></th>${columns.map(
+    (outcome) => count(host.counts[outcome] ?? 0, outcome),
+  )}<td>${host.seconds === undefined ? '–' : seconds(host.seconds)}</td><td>${host.roundTrips ?? '–'}</td></tr>
+${badness(host) > 0 && html`<tr class="why" data-hosts="${host.id}"><td colspan="${head.length}">${reasonOf(host)}</td></tr>`}`;
+  const sums = html`<tfoot><tr><th scope="row">${hosts.length} hosts</th>${columns.map((outcome) =>
+    count(
+      sum(({ counts }) => counts[outcome] ?? 0),
+      'sum',
+    ),
+  )}<td>${seconds((report.end - report.start) / 1000)}</td><td>${sum(({ roundTrips }) => roundTrips ?? 0) || '–'}</td></tr></tfoot>`;
+  return html`<section id="totals"><h2>Totals</h2>
+<div class="scroll" tabindex="0" role="region" aria-label="Totals"><table class="totals">
+<thead><tr>${head.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
+<tbody>${hosts.map(hostLine)}</tbody>${hosts.length > 1 && sums}</table></div></section>`;
+}
+
+function badness({ unreachable, counts, stopped }: ReportedHost): number {
+  if (unreachable !== undefined) return 3;
+  return (counts.failed ?? 0) > 0 ? 2 : stopped ? 1 : 0;
+}
+
+/** Why it stopped, and what is left there. */
+function reasonOf({ unreachable, stopped }: ReportedHost): string {
+  if (unreachable !== undefined) return 'unreachable';
+  if (!stopped) return 'failed';
+  const { why, left, next } = stopped;
+  return [why, left !== undefined && `${left} left`, next !== undefined && `next: ${next}`].filter(Boolean).join('; ');
+}
