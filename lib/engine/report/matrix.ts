@@ -1,5 +1,6 @@
 import { progressText } from '../output/units.ts';
 import { clockOf } from './clock.ts';
+import { groupsOf } from './groups.ts';
 import { outcomes, type ShownOutcome } from './outcomes.ts';
 import type { Recorded, RecordedEvent } from './recorded-event.ts';
 
@@ -23,9 +24,11 @@ export interface Row extends Omit<Step, 'host'> {
   readonly cells: Map<string, Cell>;
 }
 
-/** Cells that say the same of several hosts. `id` is their anchor in the page, `row` the place of their row in the matrix. */
+/** The cells of one task with the same result on several hosts. */
 export interface Entry {
+  /** Its anchor in the page. */
   readonly id: string;
+  /** Its place among the rows. */
   readonly row: number;
   readonly cells: readonly [Cell, ...Cell[]];
 }
@@ -113,10 +116,7 @@ class RowsInOrder {
 
   /** Each role in one piece, in the order of their first rows. */
   list(): readonly Row[] {
-    return [...this.#plays.values()].flatMap((rows) => {
-      const roles = new Set(rows.map(({ role }) => role));
-      return [...roles].flatMap((role) => rows.filter((row) => row.role === role));
-    });
+    return [...this.#plays.values()].flatMap((rows) => groupsOf(rows, ({ role }) => role).flat());
   }
 }
 
@@ -124,20 +124,17 @@ function keyOf({ play, role, resource }: Step): string {
   return JSON.stringify([play, role, resource]);
 }
 
-/** What is to be said of cells beside their outcome: once for all hosts of which the same is said. In the order of the rows. */
+/** All that is known of cells beside their outcome, once for all hosts with the same, in the order of the rows. */
 export function entriesOf(rows: readonly Row[], hosts: readonly string[]): ReadonlyMap<Cell, Entry> {
-  const groups = new Map<string, { row: number; cells: [Cell, ...Cell[]] }>();
-  for (const [row, { cells }] of rows.entries()) {
-    for (const cell of hosts.flatMap((host) => cells.get(host) ?? [])) {
-      const { outcome, role, resource, note, error, commands, differences } = cell;
-      if (isPlain(cell)) continue;
-      const key = JSON.stringify([outcome, role, resource, note, error, commands, differences]);
-      const group = groups.get(key);
-      if (group) group.cells.push(cell);
-      else groups.set(key, { row, cells: [cell] });
-    }
-  }
-  const entries = [...groups.values()].map((group, at) => ({ id: `e${at + 1}`, ...group }));
+  const cells = rows.flatMap((row) => hosts.flatMap((host) => row.cells.get(host) ?? []));
+  const groups = groupsOf(
+    cells.filter((cell) => !isPlain(cell)),
+    ({ at, seconds, host, play, ...same }) => same,
+  );
+  const entries = groups.map((same, at): Entry => {
+    const row = rows.findIndex((each) => each.cells.get(same[0].host) === same[0]);
+    return { id: `e${at + 1}`, row, cells: same };
+  });
   return new Map(entries.flatMap((entry) => entry.cells.map((cell) => [cell, entry] as const)));
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { seconds } from '../output/units.ts';
 import { clockOf } from './clock.ts';
+import { groupsOf } from './groups.ts';
 import { type Html, html, trusted } from './html.ts';
 import { outcomes, type ShownOutcome } from './outcomes.ts';
 import { entriesSection } from './page/entries.ts';
@@ -28,11 +29,12 @@ export function reportHtml(events: readonly RecordedEvent[]): string {
   const script = part('filter.mjs');
   const changes = report.check ? 'Pending changes' : 'Changes';
   const hasSlowOk = entries.some(({ cells: [{ outcome }] }) => outcome === 'ok');
+  const policy = `default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'; base-uri 'none'; form-action 'none'`;
   const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -71,22 +73,28 @@ function header({ playbook, inventory, check, start, end, ending, hosts, rows }:
 <h1>${playbook} <span class="muted">on</span> ${inventory}</h1>
 <p class="ending ${ending.kind}">${endingSigns[ending.kind]} ${ending.text}</p>
 <p class="muted">${facts.join(' · ')}</p>
-<nav aria-label="Sections"><a href="#failures">Failures</a> <a href="#changes">Changes</a> <a href="#warnings">Warnings</a> <a href="#tasks">Tasks</a> <a href="#timeline">Timeline</a> <a href="#totals">Totals</a></nav>
+<nav aria-label="Sections"><a href="#failures">Failures</a> <a href="#changes">Changes</a>
+<a href="#warnings">Warnings</a> <a href="#tasks">Tasks</a> <a href="#timeline">Timeline</a>
+<a href="#totals">Totals</a></nav>
 </header>`;
 }
 
 /** Shown by the script that it needs. */
 function filterForm({ hosts, rows }: ReportData): Html {
-  const counts = new Map<ShownOutcome, number>();
-  for (const { cells } of rows) {
-    for (const { outcome } of cells.values()) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-  }
-  const chip = (outcome: ShownOutcome) =>
-    counts.has(outcome) &&
-    html`<label class="chip"><input type="checkbox" name="outcome" value="${outcome}">${badge(outcome)} ${outcomes[outcome].word} ${counts.get(outcome)}</label>
-`;
+  const cells = groupsOf(
+    rows.flatMap((row) => [...row.cells.values()]),
+    ({ outcome }) => outcome,
+  );
+  const counts = new Map(cells.map((same) => [same[0].outcome, same.length]));
+  const chips = (Object.keys(outcomes) as ShownOutcome[])
+    .filter((outcome) => counts.has(outcome))
+    .map(
+      (outcome) => html`<label class="chip"><input type="checkbox" name="outcome" value="${outcome}">
+${badge(outcome)} ${outcomes[outcome].word} ${counts.get(outcome)}</label>
+`,
+    );
   return html`<form id="filter" role="search" aria-label="Filter" hidden>
-${(Object.keys(outcomes) as ShownOutcome[]).map(chip)}
+${chips}
 <input type="search" name="host" list="hosts" placeholder="Host: rpc-1, db-*" aria-label="Host">
 <datalist id="hosts">${[...hosts.keys()].map((name) => html`<option value="${name}">`)}</datalist>
 <input type="search" name="text" placeholder="Task, error, difference" aria-label="Text">

@@ -1,3 +1,4 @@
+import { groupsOf } from '../groups.ts';
 import { type Html, html } from '../html.ts';
 import type { Entry } from '../matrix.ts';
 import type { ShownOutcome } from '../outcomes.ts';
@@ -16,15 +17,8 @@ export function entriesSection(
   entries: readonly Entry[],
 ): Html {
   const all = entries.filter(({ cells: [{ outcome }] }) => wanted.includes(outcome));
-  const tasks = new Map<string, [Entry, ...Entry[]]>();
-  for (const entry of all) {
-    const [{ outcome, role, resource }] = entry.cells;
-    const key = JSON.stringify([outcome, role, resource]);
-    const task = tasks.get(key);
-    if (task) task.push(entry);
-    else tasks.set(key, [entry]);
-  }
-  const shown = [...tasks.values()].map((task) => foldedTask(task, report));
+  const tasks = groupsOf(all, ({ cells: [{ outcome, role, resource }] }) => [outcome, role, resource]);
+  const shown = tasks.map((task) => foldedTask(task, report));
   const rest = shown.slice(listed);
   return html`<section id="${id}"><h2>${title}</h2>
 ${all.length === 0 && html`<p class="muted">None.</p>`}${shown.slice(0, listed)}${

@@ -25,15 +25,15 @@ export function foldedTask(entries: readonly [Entry, ...Entry[]], report: Report
   const { outcome, role, resource } = cells[0];
   const all = entries.flatMap((entry) => entry.cells);
   const plays = new Set(all.map(({ play }) => play));
-  const inBrief =
-    entries.length === 1 ? briefOf(cells[0]) : html`<br>different on each of ${entries.length} groups of hosts`;
-  return html`<details class="task"><summary>${badge(outcome)} ${role}: <b>${resource}</b> <span class="muted">${namesOf(all)}</span>${inBrief}</summary>
+  const inBrief = entries.length === 1 ? briefOf(cells[0]) : html`<br>in ${entries.length} variants`;
+  const title = html`${badge(outcome)} ${role}: <b>${resource}</b> <span class="muted">${namesOf(all)}</span>`;
+  const variant = ({ id, cells }: Entry) => html`<div class="entry" id="${id}">${timesOf(cells, report)}${
+    entries.length > 1 && shortOf(cells[0])
+  }${detailsOf(cells[0], cells[0].differences.filter(isLong))}</div>
+`;
+  return html`<details class="task"><summary>${title}${inBrief}</summary>
 <p class="muted">${[...plays].join(', ')} · <a href="#row-${row}">in the matrix</a></p>
-${entries.map(
-  ({ id, cells: [cell, ...others] }) =>
-    html`<div class="entry" id="${id}">${timesOf([cell, ...others], report)}${entries.length > 1 && shortOf(cell)}${detailsOf(cell, cell.differences.filter(isLong))}</div>
-`,
-)}</details>
+${entries.map(variant)}</details>
 `;
 }
 
@@ -45,7 +45,7 @@ function briefOf(cell: Cell): Html {
 }
 
 function shortOf({ note, differences }: Cell): Html {
-  return html`${note !== undefined && html`<br>${causeAndHint(note, 1)}`}${differences
+  return html`${note !== undefined && html`<br>${noteOf(note)}`}${differences
     .filter((each) => !isLong(each))
     .map((each) => html`<br>${briefDifference(each)}`)}`;
 }
@@ -57,19 +57,22 @@ export function detailsOf({ error, commands }: Cell, differences: readonly Diffe
   }`;
 }
 
-/** An error, with the hint that follows it indented. */
+/** An error, and apart from it the hint that follows it indented. */
 export function errorOf(error: string): Html {
-  return causeAndHint(error, 1 + error.split('\n').findLastIndex((line, at) => at === 0 || !line.startsWith('  ')));
+  const lines = error.split('\n');
+  const hintFrom = 1 + lines.findLastIndex((line, at) => at === 0 || !line.startsWith('  '));
+  const hint = lines.slice(hintFrom).map((line) => line.trim());
+  return html`<pre class="error">${lines.slice(0, hintFrom).join('\n')}</pre>${hint.length > 0 && html`<p>${hintOf(hint)}</p>`}`;
 }
 
-/** @param hintFrom the line from which the text says what to do */
-export function causeAndHint(text: string, hintFrom: number): Html {
-  const lines = text.split('\n');
-  const cause = lines.slice(0, hintFrom);
-  const hint = lines.slice(hintFrom).map((line) => line.trim());
-  return html`<span class="cause">${cause.join('\n')}</span>${
-    hint.length > 0 && html`<br><span class="hint"><b>Hint:</b> ${hint.join('\n')}</span>`
-  }`;
+/** A note, and on a line of its own the hint that follows it. */
+export function noteOf(note: string): Html {
+  const [cause = '', ...hint] = note.split('\n');
+  return html`${cause}${hint.length > 0 && html`<br>${hintOf(hint)}`}`;
+}
+
+function hintOf(lines: readonly string[]): Html {
+  return html`<b>Hint:</b> <span class="hint">${lines.join('\n')}</span>`;
 }
 
 /** When it was on each host, with a link to the timeline. */

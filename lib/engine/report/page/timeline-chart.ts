@@ -21,50 +21,62 @@ const roomForLabel = 0.08;
  * A lane for each host: what it did when, and which host it waited for. SVG is placed by attributes, so the page's policy allows
  * no style but its own. Its colours as attributes are for where styles are blocked.
  */
-export function timelineSection(report: ReportData): Html | undefined {
+export function timelineSection(report: ReportData): Html {
   const { start, end, hosts } = report;
-  if (end === start) return undefined;
+  if (end === start) {
+    return html`<section id="timeline"><h2>Timeline</h2><p class="muted">No time is recorded.</p></section>`;
+  }
   return html`<section id="timeline"><h2>Timeline</h2>
-<p class="muted">Upper bars: connecting, checking, plays; hatched: waiting for another host. Lower bars: each task that took time.</p>
-<fieldset class="zoom" hidden><legend>Zoom</legend>${zooms.map((zoom) => html`<label><input type="radio" name="zoom" id="zoom-${zoom}"${zoom === 1 && html` checked`}> ${zoom}×</label> `)}</fieldset>
+<p class="muted">Upper bars: connecting, checking, plays; hatched: waiting for another host.
+Lower bars: each task that took time.</p>
+<fieldset class="zoom" hidden><legend>Zoom</legend>${zooms.map(zoomField)}</fieldset>
 <div class="scroll" tabindex="0" role="region" aria-label="Timeline">
-<svg width="0" height="0"><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0V8" stroke="#999" stroke-width="2"/></pattern></svg>
-<div class="lane" aria-hidden="true"><div class="lane-name muted">UTC</div><svg class="axis" width="100%" height="24">${zooms.map((zoom) => axisOf(report, zoom))}</svg></div>
+<svg width="0" height="0"><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse"
+ patternTransform="rotate(45)"><path d="M0 0V8" stroke="#999" stroke-width="2"/></pattern></svg>
+<div class="lane" aria-hidden="true"><div class="lane-name muted">UTC</div>
+<svg class="axis" width="100%" height="24">${zooms.map((zoom) => axisOf(report, zoom))}</svg></div>
 ${[...hosts.values()].map((host) => laneOf(host, report))}</div></section>`;
 }
 
+/** Styles alone make it work, so it is hidden where they are blocked. */
+function zoomField(zoom: number): Html {
+  const checked = zoom === 1 && html` checked`;
+  return html`<label><input type="radio" name="zoom" id="zoom-${zoom}"${checked}> ${zoom}×</label> `;
+}
+
 function laneOf({ id, name, timeline }: ReportedHost, report: ReportData): Html {
-  const bars = report.rows.flatMap(({ cells }) => cells.get(name) ?? []).filter((cell) => cell.seconds >= shortest);
-  return html`<div class="lane" id="${id}" data-hosts="${id}"><div class="lane-name">${name}</div><svg width="100%" height="46" fill="#ccc" role="group" aria-label="${timeline.map((stretch) => inWords(stretch)).join('; ')}">${timeline.map((stretch) => stretchOf(stretch, report))}<svg y="25">${bars.map((cell) => barOf(cell, report))}</svg></svg></div>
+  const cells = report.rows.flatMap(({ cells }) => cells.get(name) ?? []).filter(({ seconds }) => seconds >= shortest);
+  return html`<div class="lane" id="${id}" data-hosts="${id}"><div class="lane-name">${name}</div>
+<svg width="100%" height="46" fill="#ccc" role="group" aria-label="${name}">
+${timeline.map((stretch) => stretchOf(stretch, report))}
+<svg y="25">${cells.map((cell) => barOf(cell, report))}</svg></svg></div>
 `;
 }
 
-function stretchOf(stretch: Stretch, report: ReportData): Html {
-  const { kind, from, to, label } = stretch;
-  const title = html`<title>${inWords(stretch)}</title>`;
-  // It takes no time: its words go where the host does nothing more.
-  if (kind === 'stopped')
-    return html`<svg x="${share(from, report)}" overflow="visible" class="stopped">${title}<rect width="3" height="42"/><text x="7" y="27" fill="#000">stopped: ${label}</text></svg>`;
-  const tall = kind === 'wait';
-  return html`<svg class="${kind}" x="${share(from, report)}" y="3" width="${share(to - from + report.start, report)}" height="${tall ? 39 : 19}">${title}<rect width="100%" height="100%"/><text x="5" y="${tall ? 24 : 14}" fill="#000">${label}</text></svg>`;
-}
-
-function inWords({ kind, from, to, label }: Stretch): string {
-  if (kind === 'stopped') return `${clockOf(from)} stopped: ${label}`;
-  return `${clockOf(from)} ${label}, ${seconds((to - from) / 1000)}`;
+function stretchOf({ kind, from, to, label }: Stretch, report: ReportData): Html {
+  const x = share(from, report);
+  if (kind === 'stopped') {
+    return html`<svg x="${x}" overflow="visible" class="stopped"><title>${clockOf(from)} stopped: ${label}</title>
+<rect width="3" height="42"/><text x="7" y="27" fill="#000">stopped: ${label}</text></svg>`;
+  }
+  const width = share(to - from + report.start, report);
+  const [height, baseline] = kind === 'wait' ? [39, 24] : [19, 14];
+  return html`<svg class="${kind}" x="${x}" y="3" width="${width}" height="${height}">
+<title>${clockOf(from)} ${label}, ${seconds((to - from) / 1000)}</title>
+<rect width="100%" height="100%"/><text x="5" y="${baseline}" fill="#000">${label}</text></svg>`;
 }
 
 function barOf(cell: Cell, report: ReportData): Html {
   const { at, seconds: took, role, resource, outcome } = cell;
   const from = Math.max(report.start, at - took * 1000);
-  const place = html`x="${share(from, report)}" width="${share(at - from + report.start, report)}" height="17"`;
-  const said = `${resource}, ${outcomeText(cell)}`;
-  const wide = at - from >= roomForLabel * (report.end - report.start);
-  return html`<a href="#${report.entries.get(cell)?.id}" class="${outcome}">${
-    wide
-      ? html`<svg ${place}><rect width="100%" height="100%"/><text x="4" y="12" fill="#000">${said}</text></svg>`
-      : html`<rect ${place}><title>${role}: ${said}</title></rect>`
-  }</a>`;
+  const width = share(at - from + report.start, report);
+  const place = html`x="${share(from, report)}" width="${width}" height="17"`;
+  const text = `${resource}, ${outcomeText(cell)}`;
+  const hasRoom = at - from >= roomForLabel * (report.end - report.start);
+  const bar = hasRoom
+    ? html`<svg ${place}><rect width="100%" height="100%"/><text x="4" y="12" fill="#000">${text}</text></svg>`
+    : html`<rect ${place}><title>${role}: ${text}</title></rect>`;
+  return html`<a href="#${report.entries.get(cell)?.id}" class="${outcome}">${bar}</a>`;
 }
 
 /** A time as its place in the width of a lane. */
@@ -78,8 +90,7 @@ function axisOf(report: ReportData, zoom: number): Html {
   const step = 1000 * (steps.find((each) => each >= least) ?? least);
   const first = Math.ceil(start / step);
   const times = Array.from({ length: Math.floor(end / step) - first + 1 }, (_, at) => (first + at) * step);
-  return html`<g class="marks-${zoom}"${zoom > 1 && html` display="none"`}>${times.map((at) => {
-    const text = clockOf(at).slice(0, step < 60_000 ? 8 : 5);
-    return html`<svg x="${share(at, report)}" overflow="visible"><path d="M0 6V24" stroke="#999"/><text x="4" y="20">${text}</text></svg>`;
-  })}</g>`;
+  const mark = (at: number) => html`<svg x="${share(at, report)}" overflow="visible">
+<path d="M0 6V24" stroke="#999"/><text x="4" y="20">${clockOf(at).slice(0, step < 60_000 ? 8 : 5)}</text></svg>`;
+  return html`<g class="marks-${zoom}"${zoom > 1 && html` display="none"`}>${times.map(mark)}</g>`;
 }

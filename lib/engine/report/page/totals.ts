@@ -1,6 +1,6 @@
 import { seconds } from '../../output/units.ts';
 import { type Html, html } from '../html.ts';
-import { outcomes } from '../outcomes.ts';
+import { outcomes, type ShownOutcome } from '../outcomes.ts';
 import type { ReportData, ReportedHost } from '../report-data.ts';
 
 /** One line a host, the worst first, with the outcomes that matter first: they stay in sight on a narrow screen. */
@@ -9,23 +9,23 @@ export function totalsSection(report: ReportData): Html {
   const columns = ['failed', report.check ? 'pending' : 'changed', 'unknown', 'warning', 'ok'] as const;
   const head = ['host', ...columns.map((outcome) => outcomes[outcome].word), 'time', 'round trips'];
   const sum = (of: (host: ReportedHost) => number) => hosts.reduce((total, host) => total + of(host), 0);
-  const count = (number: number, style: string) => html`<td${number > 0 && html` class="${style}"`}>${number}</td>`;
-  const hostLine = (
-    host: ReportedHost,
-  ) => html`<tr data-hosts="${host.id}"><th scope="row"><a href="#${host.id}">${host.name}</a></th>${columns.map(
-    (outcome) => count(host.counts[outcome] ?? 0, outcome),
-  )}<td>${host.seconds === undefined ? '–' : seconds(host.seconds)}</td><td>${host.roundTrips ?? '–'}</td></tr>
-${badness(host) > 0 && html`<tr class="why" data-hosts="${host.id}"><td colspan="${head.length}">${reasonOf(host)}</td></tr>`}`;
-  const sums = html`<tfoot><tr><th scope="row">${hosts.length} hosts</th>${columns.map((outcome) =>
-    count(
-      sum(({ counts }) => counts[outcome] ?? 0),
-      'sum',
-    ),
-  )}<td>${seconds((report.end - report.start) / 1000)}</td><td>${sum(({ roundTrips }) => roundTrips ?? 0) || '–'}</td></tr></tfoot>`;
+  const count = (number: number, outcome: ShownOutcome) =>
+    html`<td>${number > 0 && outcome !== 'ok' ? html`<b class="badge ${outcome}">${number}</b>` : number}</td>`;
+  const line = (host: ReportedHost) => html`<tr data-hosts="${host.id}">
+<th scope="row"><a href="#${host.id}">${host.name}</a></th>
+${columns.map((outcome) => count(host.counts[outcome] ?? 0, outcome))}
+<td>${host.seconds === undefined ? '–' : seconds(host.seconds)}</td><td>${host.roundTrips ?? '–'}</td></tr>
+${badness(host) > 0 && reason(host)}`;
+  const reason = (host: ReportedHost) => html`<tr class="why" data-hosts="${host.id}">
+<td colspan="${head.length}"><span>${reasonOf(host)}</span></td></tr>
+`;
+  const sums = html`<tfoot><tr><th scope="row">${hosts.length} hosts</th>
+${columns.map((outcome) => html`<td>${sum(({ counts }) => counts[outcome] ?? 0)}</td>`)}
+<td>${seconds((report.end - report.start) / 1000)}</td><td>${sum(({ roundTrips }) => roundTrips ?? 0) || '–'}</td></tr></tfoot>`;
   return html`<section id="totals"><h2>Totals</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="Totals"><table class="totals">
 <thead><tr>${head.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
-<tbody>${hosts.map(hostLine)}</tbody>${hosts.length > 1 && sums}</table></div></section>`;
+<tbody>${hosts.map(line)}</tbody>${hosts.length > 1 && sums}</table></div></section>`;
 }
 
 function badness({ unreachable, counts, stopped }: ReportedHost): number {
