@@ -17,7 +17,7 @@ afterAll(async () => {
   await browser?.close();
 });
 
-const page = (told: Parameters<typeof recorded>[0]) => reportHtml(recorded(told));
+const page = (events: Parameters<typeof recorded>[0]) => reportHtml(recorded(events));
 
 test('the scripts of the page hold their types', async () => {
   const checked = await $({ nothrow: true })`node_modules/.bin/tsc -p lib/report/page`;
