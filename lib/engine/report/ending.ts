@@ -1,4 +1,4 @@
-import { exitCode } from '../problem/problem.ts';
+import { type ExitCode, exitCode } from '../problem/problem.ts';
 import type { HostSummary } from '../run/events.ts';
 import { exitCodeOf } from '../run/exit-code.ts';
 import { eventOf, type Recorded, type RecordedEvent } from './recorded-event.ts';
@@ -9,8 +9,15 @@ export interface Ending {
   readonly text: string;
 }
 
-/** Hosts that are named before the rest are only counted. */
+/** Names before the rest is only counted. */
 const named = 4;
+
+const kinds = new Map<ExitCode, Ending['kind']>([
+  [exitCode.interrupted, 'interrupted'],
+  [exitCode.failed, 'failed'],
+  [exitCode.unreachable, 'unreachable'],
+  [exitCode.pending, 'pending'],
+]);
 
 /** How the run ended, by the same rules as its exit code. */
 export function endingOf(events: readonly RecordedEvent[]): Ending {
@@ -29,20 +36,12 @@ export function endingOf(events: readonly RecordedEvent[]): Ending {
   ]
     .filter((part) => part !== '')
     .join('; ');
-  switch (exitCodeOf({ hosts: hosts as unknown as HostSummary[], interrupted })) {
-    case exitCode.interrupted:
-      return { kind: 'interrupted', text: 'interrupted' };
-    case exitCode.failed:
-      return { kind: 'failed', text };
-    case exitCode.unreachable:
-      return { kind: 'unreachable', text };
-    case exitCode.pending:
-      return { kind: 'pending', text };
-  }
+  const kind = kinds.get(exitCodeOf({ hosts: hosts as unknown as HostSummary[], interrupted })) ?? 'converged';
+  if (kind !== 'converged') return { kind, text: interrupted ? kind : text };
   const changed = count(hosts, 'changed');
-  if (changed > 0) return { kind: 'converged', text: `converged, ${changed} changed` };
+  if (changed > 0) return { kind, text: `converged, ${changed} changed` };
   const check = eventOf(events, 'run-started')?.check;
-  return { kind: 'converged', text: check ? 'nothing to change' : 'nothing changed' };
+  return { kind, text: check ? 'nothing to change' : 'nothing changed' };
 }
 
 type Hosts = Recorded<'run-finished'>['hosts'];
@@ -52,8 +51,11 @@ function count(hosts: Hosts, outcome: string): number {
 }
 
 function list(what: string, hosts: Hosts): string {
-  if (hosts.length === 0) return '';
-  const more = hosts.length > named ? ` and ${hosts.length - named} more` : '';
-  const names = hosts.slice(0, named).map(({ host }) => host);
-  return `${what}: ${names.join(', ')}${more}`;
+  return hosts.length === 0 ? '' : `${what}: ${firstOf(hosts.map(({ host }) => host))}`;
+}
+
+/** `db-1, rpc-1, rpc-2, rpc-3 and 8 more`. */
+export function firstOf(names: readonly string[]): string {
+  const more = names.length > named ? ` and ${names.length - named} more` : '';
+  return `${names.slice(0, named).join(', ')}${more}`;
 }

@@ -1,3 +1,4 @@
+import type { Progress } from '../host/host.ts';
 import { progressText } from '../output/units.ts';
 import { clockOf } from './clock.ts';
 import { groupsOf } from './groups.ts';
@@ -40,13 +41,16 @@ export function matrixOf(events: readonly RecordedEvent[]): readonly Row[] {
   const rows = new RowsInOrder();
   const end = events.at(-1)?.time ?? 0;
   for (const event of events) {
-    if (event.type === 'resource-started') {
+    if (event.type === 'host-unreachable') {
+      const { host, time: at } = event;
+      const step = { host, play: 'connect', role: 'connection', resource: 'host is reachable' };
+      rows.put(step, { ...nothing, outcome: 'unreachable', at, error: withoutPrefix(event.error, `${host}: `) });
+    } else if (event.type === 'resource-started') {
       const seconds = (end - event.time) / 1000;
-      const note = 'no progress was reported';
-      rows.put(event, { ...nothing, outcome: 'unfinished', at: end, seconds, note });
+      rows.put(event, { ...nothing, outcome: 'unfinished', at: end, seconds, note: 'no progress was reported' });
     } else if (event.type === 'progress') {
       const cell = rows.cell(event);
-      const note = `last reported at ${clockOf(event.time)} UTC: ${progressText(progressOf(event))}`;
+      const note = `last reported at ${clockOf(event.time)} UTC: ${progressText(event as Progress)}`;
       if (cell) rows.put(event, { ...cell, note });
     } else if (event.type === 'resource-done') {
       rows.put(event, doneCell(event));
@@ -58,23 +62,22 @@ export function matrixOf(events: readonly RecordedEvent[]): readonly Row[] {
 }
 
 function doneCell(event: Recorded<'resource-done'>): Omit<Cell, keyof Step> {
-  const { outcome, time, seconds, commands, differences, host, resource } = event;
-  if (!Object.hasOwn(outcomes, outcome)) {
-    const note = [`outcome ${outcome}`, event.note ?? []].flat().join(': ');
-    return { outcome: 'other', at: time, seconds, commands, differences, note, error: event.error };
-  }
-  // Host and task are shown beside it. Without them the same error of many hosts is one entry.
-  const error = [`${host}: `, `${resource}: `].reduce(withoutPrefix, event.error);
-  return { outcome: outcome as ShownOutcome, at: time, seconds, commands, differences, note: event.note, error };
+  const { outcome, time, seconds, note, commands, differences, host, resource } = event;
+  const known = Object.hasOwn(outcomes, outcome);
+  return {
+    outcome: known ? (outcome as ShownOutcome) : 'other',
+    at: time,
+    seconds,
+    note: known ? note : [`outcome ${outcome}`, note ?? []].flat().join(': '),
+    // Host and task are shown beside it. Without them the same error of many hosts is one entry.
+    error: withoutPrefix(withoutPrefix(event.error, `${host}: `), `${resource}: `),
+    commands,
+    differences,
+  };
 }
 
-/** The text without the prefix, where it has it. */
-export function withoutPrefix(text: string | undefined, prefix: string): string | undefined {
+function withoutPrefix(text: string | undefined, prefix: string): string | undefined {
   return text?.startsWith(prefix) ? text.slice(prefix.length) : text;
-}
-
-function progressOf({ what, done, total, unit }: Recorded<'progress'>) {
-  return { what, ...(done !== undefined && { done }), ...(total !== undefined && { total }), ...(unit && { unit }) };
 }
 
 /** Of the play in which a host stopped: the tasks after its last one that other hosts have. */

@@ -1,6 +1,7 @@
 /** How a report shows each outcome: a letter beside its colour, and in the legend its meaning. Worst first. */
 export const outcomes = {
   failed: { letter: 'F', word: 'failed', means: 'an error, or a requirement that is not met' },
+  unreachable: { letter: 'X', word: 'unreachable', means: 'no connection' },
   unfinished: { letter: '…', word: 'unfinished', means: 'it started, and its end is not recorded' },
   warning: { letter: 'W', word: 'warning', means: 'a recommendation that is not met' },
   unknown: { letter: '?', word: 'unknown', means: 'cannot be checked yet' },

@@ -50,12 +50,12 @@ const fields = {
   'run-finished': { hosts: z.array(hostSummary), seconds: duration, interrupted: z.boolean() },
 } as const;
 
+type Fields = typeof fields;
+
 /** One line of a record. `time` is milliseconds since 1970. */
 export type RecordedEvent = {
-  [T in keyof typeof fields]: { readonly type: T; readonly time: number } & Readonly<
-    z.output<z.ZodObject<(typeof fields)[T]>>
-  >;
-}[keyof typeof fields];
+  [T in keyof Fields]: { readonly type: T; readonly time: number } & Readonly<z.output<z.ZodObject<Fields[T]>>>;
+}[keyof Fields];
 
 /** The event of one type. */
 export type Recorded<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T }>;
@@ -95,11 +95,7 @@ function checked<T>(schema: z.ZodType<T>, value: unknown): T {
 }
 
 /** The first event of a type, on one host where that is given. */
-export function eventOf<T extends RecordedEvent['type']>(
-  events: readonly RecordedEvent[],
-  type: T,
-  host?: string,
-): Recorded<T> | undefined {
+export function eventOf<T extends RecordedEvent['type']>(events: readonly RecordedEvent[], type: T, host?: string) {
   return events.find(
     (event): event is Recorded<T> =>
       event.type === type && (host === undefined || ('host' in event && event.host === host)),

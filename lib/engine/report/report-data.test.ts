@@ -50,7 +50,7 @@ test('the gap before a play names the host that was waited for, and its play', (
   expect(waits(report, 'rpc-2')).toEqual([]);
   const next = 'packages docker-ce, docker-ce-cli, containerd.io';
   expect(hosts.get('rpc-2')?.stopped).toMatchObject({ left: 11, next });
-  const look = { kind: 'look', from: report.start + 400, to: report.start + 2000 };
+  const look = { kind: 'look', from: report.started.time + 400, to: report.started.time + 2000 };
   expect(hosts.get('db-1')?.timeline[1]).toMatchObject(look);
   const stopped = { kind: 'stopped', label: expect.stringContaining('docker-ce') };
   expect(hosts.get('rpc-2')?.timeline.at(-1)).toMatchObject(stopped);
@@ -143,7 +143,7 @@ test('rows are in the order of plays and roles, also where hosts work in paralle
 
 test('errors are without the name of their host and task, and an outcome of a later version is kept', () => {
   const report = data(checkRun());
-  expect(report.hosts.get('rpc-3')?.unreachable).toMatch(/^connect ECONNREFUSED/);
+  expect(row(report, 'reachable')[3]?.error).toMatch(/^connect ECONNREFUSED/);
   const run = new ScriptedRun(0);
   run.started('deploy', 'lab', ['a']);
   run.done('a', 'p', 'r', 'memory', { outcome: 'failed', error: new Error('a: memory: it has 2 GiB') });

@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { seconds } from '../output/units.ts';
 import { clockOf } from './clock.ts';
-import { groupsOf } from './groups.ts';
 import { type Html, html, trusted } from './html.ts';
 import { outcomes, type ShownOutcome } from './outcomes.ts';
-import { entriesSection } from './page/entries.ts';
-import { badge } from './page/entry.ts';
+import { badge, entriesSection } from './page/entries.ts';
 import { failuresSection } from './page/failures.ts';
 import { matrixSection } from './page/matrix-table.ts';
 import { timelineSection } from './page/timeline-chart.ts';
@@ -27,7 +25,8 @@ export function reportHtml(events: readonly RecordedEvent[]): string {
   const entries = [...new Set(report.entries.values())];
   const style = part('style.css');
   const script = part('filter.mjs');
-  const changes = report.check ? 'Pending changes' : 'Changes';
+  const { playbook, inventory, check } = report.started;
+  const changes = check ? 'Pending changes' : 'Changes';
   const hasSlowOk = entries.some(({ cells: [{ outcome }] }) => outcome === 'ok');
   const policy = `default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'; base-uri 'none'; form-action 'none'`;
   const page = html`<!doctype html>
@@ -38,12 +37,12 @@ export function reportHtml(events: readonly RecordedEvent[]): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${report.playbook} on ${report.inventory}: ${report.ending.text}</title>
+<title>${playbook} on ${inventory}: ${report.ending.text}</title>
 <style>${trusted(style)}</style>
 </head>
 <body>
 ${header(report)}
-${filterForm(report)}
+${summary(report)}
 <main>
 ${failuresSection(report, entries)}
 ${entriesSection('changes', changes, ['changed', 'pending'], report, entries)}
@@ -60,14 +59,15 @@ ${totalsSection(report)}
   return page.markup;
 }
 
-function header({ playbook, inventory, check, start, end, ending, hosts, rows }: ReportData): Html {
+function header({ started, end, ending, hosts, rows }: ReportData): Html {
+  const { playbook, inventory, check, time: start } = started;
   const took = seconds((end - start) / 1000);
   const facts = [
     `${new Date(start).toISOString().slice(0, 10)} ${clockOf(start)} UTC`,
     ending.kind === 'open' ? `${took} until the last event` : took,
     check ? 'check mode (nothing is changed)' : 'run',
-    counted(hosts.size, 'host'),
-    counted(rows.length, 'task'),
+    `hosts: ${hosts.size}`,
+    `tasks: ${rows.length}`,
   ];
   return html`<header>
 <h1>${playbook} <span class="muted">on</span> ${inventory}</h1>
@@ -79,32 +79,24 @@ function header({ playbook, inventory, check, start, end, ending, hosts, rows }:
 </header>`;
 }
 
-/** Shown by the script that it needs. */
-function filterForm({ hosts, rows }: ReportData): Html {
-  const cells = groupsOf(
-    rows.flatMap((row) => [...row.cells.values()]),
-    ({ outcome }) => outcome,
-  );
-  const counts = new Map(cells.map((same) => [same[0].outcome, same.length]));
-  const chips = (Object.keys(outcomes) as ShownOutcome[])
-    .filter((outcome) => counts.has(outcome))
-    .map(
-      (outcome) => html`<label class="chip"><input type="checkbox" name="outcome" value="${outcome}">
-${badge(outcome)} ${outcomes[outcome].word} ${counts.get(outcome)}</label>
+/** How often each outcome occurs. A script makes a filter of it, and shows the fields that need one. */
+function summary({ hosts, rows }: ReportData): Html {
+  const counts = new Map<string, number>();
+  for (const { outcome } of rows.flatMap(({ cells }) => [...cells.values()]))
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  const chips = Object.entries(outcomes).map(
+    ([outcome, { word, means }]) =>
+      counts.has(outcome) &&
+      html`<label class="chip" title="${means}"><input type="checkbox" name="outcome" value="${outcome}" hidden>
+${badge(outcome as ShownOutcome)} ${word} ${counts.get(outcome)}</label>
 `,
-    );
-  return html`<form id="filter" role="search" aria-label="Filter" hidden>
-${chips}
-<input type="search" name="host" list="hosts" placeholder="Host: rpc-1, db-*" aria-label="Host">
+  );
+  return html`<form role="search" aria-label="Filter">${chips}
+<input type="search" name="host" list="hosts" placeholder="Host: rpc-1, db-*" aria-label="Host" hidden>
 <datalist id="hosts">${[...hosts.keys()].map((name) => html`<option value="${name}">`)}</datalist>
-<input type="search" name="text" placeholder="Task, error, difference" aria-label="Text">
-<button type="reset">Show all</button> <output></output>
+<input type="search" name="text" placeholder="Task, error, difference" aria-label="Text" hidden>
+<button type="reset" hidden>Show all</button> <output></output>
 </form>`;
-}
-
-/** `1 host`, `3 hosts`. */
-function counted(count: number, one: string): string {
-  return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
 function part(name: string): string {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeError } from '../output/describe-error.ts';
 import { eventLine } from '../output/event-json.ts';
-import type { Listener, RunEvent } from '../run/events.ts';
+import type { RunEvent } from '../run/events.ts';
 import { recordsIn } from './record.ts';
 import { recordName, reportBeside, safeName } from './record-name.ts';
 
@@ -26,17 +26,11 @@ export interface RunRecordOptions {
   readonly keep?: number;
 }
 
-export interface RunRecord {
-  readonly listener: Listener;
-  /** The file, from the first event on; undefined where it could not be made or was not continued. */
-  readonly path: string | undefined;
-}
-
 /**
  * Writes the events of a run into a file of its own, line by line (docs/events.md), so that a run that is killed leaves its
  * events so far. A full disk or an unwritable folder is reported once and never stops the run.
  */
-export function runRecord(options: RunRecordOptions): RunRecord {
+export function runRecord(options: RunRecordOptions) {
   const { folder, inventory, now = Date.now, keep = kept } = options;
   const complain = options.complain ?? ((line) => void process.stderr.write(`${line}\n`));
   const isRecorded = thinProgress();
@@ -60,24 +54,21 @@ export function runRecord(options: RunRecordOptions): RunRecord {
     written += 1;
   };
 
-  /** A record with a gap would mislead: it ends where the first line could not be written. */
-  const giveUp = (error: unknown) => {
-    lost = true;
-    complain(`this run is not recorded${written > 0 ? ' any further' : ''}: ${describeError(error)}`);
-    // An empty one would be the newest record.
-    if (written === 0 && path !== undefined) rmSync(path, { force: true });
-  };
-
   return {
-    listener: (event) => {
+    listener: (event: RunEvent) => {
       if (lost) return;
       try {
         write(event);
       } catch (error) {
-        giveUp(error);
+        // A record with a gap would mislead: it ends where the first line could not be written.
+        lost = true;
+        complain(`this run is not recorded${written > 0 ? ' any further' : ''}: ${describeError(error)}`);
+        // An empty one would be the newest record.
+        if (written === 0 && path !== undefined) rmSync(path, { force: true });
       }
     },
-    get path() {
+    /** The file, from the first event on; undefined where it could not be made or was not continued. */
+    get path(): string | undefined {
       return lost ? undefined : path;
     },
   };

@@ -26,27 +26,17 @@ export function timelineOf(
   const start = events[0]?.time ?? 0;
   const end = events.at(-1)?.time ?? start;
   const plays = playsOf(events, end);
-  const firstPlay = plays[0]?.from ?? end;
-  const looks = new Map(
-    hosts.flatMap((host): [string, Stretch][] => {
-      const from = eventOf(events, 'host-connected', host)?.time;
-      if (from === undefined) return [];
-      const to = eventOf(events, 'host-looked', host)?.time ?? firstPlay;
-      return [[host, { kind: 'look', from, to, label: 'checking all tasks' }]];
-    }),
-  );
-  const looking: Phase = {
+  const checking: Phase = {
     name: 'checking all tasks',
     from: start,
-    ends: new Map([...looks].map(([host, { to }]) => [host, to])),
+    ends: checkEnds(events, hosts, plays[0]?.from ?? end),
   };
-  const waits = waitsIn([looking, ...plays], Math.max(shortest.wait, (end - start) * shortest.share));
+  const waits = waitsIn([checking, ...plays], Math.max(shortest.wait, (end - start) * shortest.share));
 
   return new Map(
     hosts.map((host) => {
-      const look = looks.get(host);
-      const stretches = [...connectingOf(host, events, start), ...(look ? [look] : [])];
-      let free = look?.to ?? start;
+      let free = checking.ends.get(host) ?? start;
+      const stretches = connectingOf(host, events, start, free);
       for (const { name, from, ends } of plays) {
         const to = ends.get(host);
         if (to === undefined) continue;
@@ -61,6 +51,12 @@ export function timelineOf(
       return [host, stretches];
     }),
   );
+}
+
+/** When each connected host had checked its tasks. @param fallback where that is not recorded */
+function checkEnds(events: readonly RecordedEvent[], hosts: readonly string[], fallback: number) {
+  const connected = hosts.filter((host) => eventOf(events, 'host-connected', host));
+  return new Map(connected.map((host) => [host, eventOf(events, 'host-looked', host)?.time ?? fallback]));
 }
 
 /** A host ends a play with its last event in it; one that was cut off in the middle of a task, with the run. */
@@ -80,11 +76,15 @@ function playsOf(events: readonly RecordedEvent[], end: number): Phase[] {
   });
 }
 
-function connectingOf(host: string, events: readonly RecordedEvent[], start: number): Stretch[] {
+/** @param checked when the host had checked its tasks */
+function connectingOf(host: string, events: readonly RecordedEvent[], start: number, checked: number): Stretch[] {
   const connected = eventOf(events, 'host-connected', host);
   if (connected) {
     const { time, seconds } = connected;
-    return [{ kind: 'connect', from: Math.max(start, time - seconds * 1000), to: time, label: 'connecting' }];
+    return [
+      { kind: 'connect', from: Math.max(start, time - seconds * 1000), to: time, label: 'connecting' },
+      { kind: 'look', from: time, to: checked, label: 'checking all tasks' },
+    ];
   }
   const unreachable = eventOf(events, 'host-unreachable', host);
   return unreachable ? [{ kind: 'unreachable', from: start, to: unreachable.time, label: 'unreachable' }] : [];

@@ -1,32 +1,20 @@
-/**
- * What the page can do where scripts run: show only some outcomes, hosts or words, and open what a link leads to. The page says
- * everything without it.
- */
+/** Where scripts run, the page can show only some outcomes, hosts or words. */
 
-const form = /** @type {HTMLFormElement} */ (document.querySelector('#filter'));
+const form = /** @type {HTMLFormElement} */ (document.querySelector('form'));
 const table = /** @type {HTMLTableElement | null} */ (document.querySelector('.matrix'));
 const lines = [...(table?.rows ?? [])].filter((line) => line.id !== '');
 const hosts = [...(table?.tHead?.rows[0]?.cells ?? [])].slice(1).map(({ textContent }) => textContent.toLowerCase());
 const entries = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.entry')]);
 const words = new Map(entries.map((entry) => [`#${entry.id}`, entry.textContent.toLowerCase()]));
-const lost = [...document.querySelectorAll('.lost')].map((card) => ({
-  host: Number(card.getAttribute('data-hosts')?.slice(1)),
-  text: card.textContent.toLowerCase(),
-}));
 
-/**
- * Names or parts of them, with * for anything, several by comma or space.
- *
- * @param {string} pattern
- * @returns {(name: string) => boolean}
- */
+/** Names or parts of them, with * for anything, several by comma or space. @param {string} pattern */
 function hostPattern(pattern) {
   const tests = pattern.split(/[\s,]+/).flatMap((word) => {
     if (word === '') return [];
     const inside = word.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*');
     return new RegExp(word.includes('*') ? `^${inside}$` : inside);
   });
-  return (name) => tests.length === 0 || tests.some((test) => test.test(name));
+  return (/** @type {string} */ name) => tests.length === 0 || tests.some((test) => test.test(name));
 }
 
 function filter() {
@@ -38,10 +26,6 @@ function filter() {
   const narrowed = byCells || pattern !== '';
   const inHosts = hosts.map(hostPattern(pattern));
   const shownHosts = new Set(byCells ? [] : inHosts.flatMap((shown, host) => (shown ? host : [])));
-  for (const card of lost) {
-    const wants = wanted.size === 0 || wanted.has('failed');
-    if (inHosts[card.host] && wants && card.text.includes(text)) shownHosts.add(card.host);
-  }
   const shownEntries = new Set();
   let shownLines = 0;
   for (const line of lines) {
@@ -65,45 +49,26 @@ function filter() {
     line.hidden = !shown;
     if (shown) shownLines += 1;
   }
-  show(shownHosts, shownEntries, narrowed);
-  const output = /** @type {HTMLOutputElement} */ (form.querySelector('output'));
-  const counts = `${shownHosts.size} of ${hosts.length} hosts, ${shownLines} of ${lines.length} tasks`;
-  output.value = narrowed ? counts : '';
-}
-
-/**
- * @param {Set<number>} shownHosts
- * @param {Set<string>} shownEntries their links
- * @param {boolean} narrowed
- */
-function show(shownHosts, shownEntries, narrowed) {
-  document.body.classList.toggle('narrowed', narrowed);
   for (const line of [...(table?.tHead?.rows ?? []), ...lines]) {
     for (const [host, cell] of [...line.cells].slice(1).entries()) cell.hidden = !shownHosts.has(host);
   }
   for (const body of table?.tBodies ?? []) body.hidden = [...body.rows].slice(1).every(({ hidden }) => hidden);
   for (const entry of entries) entry.hidden = !shownEntries.has(`#${entry.id}`);
   for (const part of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-hosts]'))) {
-    const ids = part.dataset.hosts?.split(' ') ?? [];
-    part.hidden = !ids.some((id) => shownHosts.has(Number(id.slice(1))));
+    part.hidden = !part.dataset.hosts?.split(' ').some((id) => shownHosts.has(Number(id.slice(1))));
   }
   for (const folded of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll('.task, .more'))) {
     folded.hidden = folded.querySelector('.entry:not([hidden])') === null;
     if (folded.className === 'more') folded.open = narrowed;
   }
+  document.body.classList.toggle('narrowed', narrowed);
+  const output = /** @type {HTMLOutputElement} */ (form.querySelector('output'));
+  const counts = `${shownHosts.size} of ${hosts.length} hosts, ${shownLines} of ${lines.length} tasks`;
+  output.value = narrowed ? counts : '';
 }
 
-/** Opens what a link leads to, and what it is folded into. */
-function openTarget() {
-  const target = document.getElementById(location.hash.slice(1));
-  for (let each = target; each; each = each.parentElement) if (each instanceof HTMLDetailsElement) each.open = true;
-  target?.scrollIntoView();
-}
-
-form.hidden = false;
+for (const field of form.querySelectorAll('[hidden]')) field.removeAttribute('hidden');
 form.addEventListener('submit', (event) => event.preventDefault());
 form.addEventListener('input', filter);
 // The fields are empty only after the event.
 form.addEventListener('reset', () => setTimeout(filter));
-addEventListener('hashchange', openTarget);
-openTarget();

@@ -1,9 +1,9 @@
 import { groupsOf } from '../groups.ts';
 import { type Html, html } from '../html.ts';
 import type { Cell, Row } from '../matrix.ts';
-import { outcomes, type ShownOutcome } from '../outcomes.ts';
+import { outcomes } from '../outcomes.ts';
 import type { ReportData } from '../report-data.ts';
-import { badge, outcomeText } from './entry.ts';
+import { outcomeText } from './entries.ts';
 
 /** So many hosts have room for words; with more, each cell has one letter. */
 const roomForWords = 8;
@@ -20,19 +20,9 @@ ${[...hosts.keys()].map((host) => cellIn(row.cells.get(host)))}</tr>
 `;
   return html`<section id="tasks"><h2>Tasks</h2>
 ${rows.length === 0 && html`<p class="muted">No task was reported.</p>`}
-${legendOf(rows)}
 <div class="scroll" tabindex="0" role="region" aria-label="Tasks by host"><table class="matrix${wide && ' wide'}">
 <thead><tr><td></td>${[...hosts.values()].map(({ id, name }) => html`<th scope="col"><a href="#${id}">${name}</a></th>`)}</tr></thead>
 ${groupsOf(rows, ({ play, role }) => [play, role]).map((group) => html`<tbody>${heading(group[0])}${group.map(line)}</tbody>`)}</table></div></section>`;
-}
-
-/** The meaning of each outcome that occurs. */
-function legendOf(rows: readonly Row[]): Html {
-  const found = new Set(rows.flatMap(({ cells }) => [...cells.values()].map(({ outcome }) => outcome)));
-  const listed = (Object.keys(outcomes) as ShownOutcome[]).filter((outcome) => found.has(outcome));
-  return html`<ul class="legend muted">${listed.map(
-    (outcome) => html`<li>${badge(outcome)} ${outcomes[outcome].word}: ${outcomes[outcome].means}</li>`,
-  )}</ul>`;
 }
 
 function cellOf(cell: Cell, entry: string | undefined, wide: boolean): Html {

@@ -4,7 +4,7 @@ import { type Html, html } from '../html.ts';
 import type { Cell } from '../matrix.ts';
 import type { ReportData, ReportedHost } from '../report-data.ts';
 import type { Stretch } from '../timeline.ts';
-import { outcomeText } from './entry.ts';
+import { outcomeText } from './entries.ts';
 
 /** Seconds between two marks of the axis: the first that leaves room for its label is taken. */
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
@@ -22,8 +22,8 @@ const roomForLabel = 0.08;
  * no style but its own. Its colours as attributes are for where styles are blocked.
  */
 export function timelineSection(report: ReportData): Html {
-  const { start, end, hosts } = report;
-  if (end === start) {
+  const { started, end, hosts } = report;
+  if (end === started.time) {
     return html`<section id="timeline"><h2>Timeline</h2><p class="muted">No time is recorded.</p></section>`;
   }
   return html`<section id="timeline"><h2>Timeline</h2>
@@ -59,7 +59,7 @@ function stretchOf({ kind, from, to, label }: Stretch, report: ReportData): Html
     return html`<svg x="${x}" overflow="visible" class="stopped"><title>${clockOf(from)} stopped: ${label}</title>
 <rect width="3" height="42"/><text x="7" y="27" fill="#000">stopped: ${label}</text></svg>`;
   }
-  const width = share(to - from + report.start, report);
+  const width = share(to - from + report.started.time, report);
   const [height, baseline] = kind === 'wait' ? [39, 24] : [19, 14];
   return html`<svg class="${kind}" x="${x}" y="3" width="${width}" height="${height}">
 <title>${clockOf(from)} ${label}, ${seconds((to - from) / 1000)}</title>
@@ -68,11 +68,11 @@ function stretchOf({ kind, from, to, label }: Stretch, report: ReportData): Html
 
 function barOf(cell: Cell, report: ReportData): Html {
   const { at, seconds: took, role, resource, outcome } = cell;
-  const from = Math.max(report.start, at - took * 1000);
-  const width = share(at - from + report.start, report);
+  const from = Math.max(report.started.time, at - took * 1000);
+  const width = share(at - from + report.started.time, report);
   const place = html`x="${share(from, report)}" width="${width}" height="17"`;
   const text = `${resource}, ${outcomeText(cell)}`;
-  const hasRoom = at - from >= roomForLabel * (report.end - report.start);
+  const hasRoom = at - from >= roomForLabel * (report.end - report.started.time);
   const bar = hasRoom
     ? html`<svg ${place}><rect width="100%" height="100%"/><text x="4" y="12" fill="#000">${text}</text></svg>`
     : html`<rect ${place}><title>${role}: ${text}</title></rect>`;
@@ -80,12 +80,13 @@ function barOf(cell: Cell, report: ReportData): Html {
 }
 
 /** A time as its place in the width of a lane. */
-function share(at: number, { start, end }: ReportData): string {
-  return `${Number(((100 * (at - start)) / (end - start)).toFixed(2))}%`;
+function share(at: number, { started, end }: ReportData): string {
+  return `${Number(((100 * (at - started.time)) / (end - started.time)).toFixed(2))}%`;
 }
 
 function axisOf(report: ReportData, zoom: number): Html {
-  const { start, end } = report;
+  const { started, end } = report;
+  const start = started.time;
   const least = (end - start) / 1000 / marks / zoom;
   const step = 1000 * (steps.find((each) => each >= least) ?? least);
   const first = Math.ceil(start / step);
