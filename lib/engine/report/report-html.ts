@@ -28,12 +28,12 @@ export function reportHtml(events: readonly RecordedEvent[]): string {
   const { playbook, inventory, check } = report.started;
   const changes = check ? 'Pending changes' : 'Changes';
   const hasSlowOk = entries.some(({ cells: [{ outcome }] }) => outcome === 'ok');
-  const policy = `default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'; base-uri 'none'; form-action 'none'`;
+  const sources = `default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'`;
   const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta http-equiv="Content-Security-Policy" content="${sources}; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">

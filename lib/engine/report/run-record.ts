@@ -74,7 +74,7 @@ export function runRecord(options: RunRecordOptions) {
   };
 }
 
-/** Takes a free name without following a link. Of two runs that start in one second, the later is named after the next second. */
+/** Takes a free name, follows no link. Of two runs that start in one second, the later is named after the next one. */
 function create(folder: string, at: number, inventory: string): string {
   for (let start = at; ; start += 1000) {
     const time = new Date(start).toISOString().replace(/[-:]|\.\d+/g, '');

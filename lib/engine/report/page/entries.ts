@@ -44,7 +44,8 @@ function foldedTask(entries: readonly [Entry, ...Entry[]], report: ReportData): 
   const all = entries.flatMap((entry) => entry.cells);
   const plays = new Set(all.map(({ play }) => play));
   const inBrief = entries.length === 1 ? briefOf(cells[0]) : html`<br>in ${entries.length} variants`;
-  const title = html`${badge(outcome)} ${role}: <b>${resource}</b> <span class="muted">${firstOf(all.map(({ host }) => host))}</span>`;
+  const hosts = firstOf(all.map(({ host }) => host));
+  const title = html`${badge(outcome)} ${role}: <b>${resource}</b> <span class="muted">${hosts}</span>`;
   const variant = ({ id, cells }: Entry) => html`<div class="entry" id="${id}">${timesOf(cells, report)}${
     entries.length > 1 && shortOf(cells[0])
   }${detailsOf(cells[0], cells[0].differences.filter(isLong))}</div>
@@ -80,7 +81,8 @@ export function errorOf(error: string): Html {
   const lines = error.split('\n');
   const hintFrom = 1 + lines.findLastIndex((line, at) => at === 0 || !line.startsWith('  '));
   const hint = lines.slice(hintFrom).map((line) => line.trim());
-  return html`<pre class="error">${lines.slice(0, hintFrom).join('\n')}</pre>${hint.length > 0 && html`<p>${hintOf(hint)}</p>`}`;
+  const cause = html`<pre class="error">${lines.slice(0, hintFrom).join('\n')}</pre>`;
+  return hint.length > 0 ? html`${cause}<p>${hintOf(hint)}</p>` : cause;
 }
 
 /** A note, and on a line of its own the hint that follows it. */

@@ -19,8 +19,10 @@ export function failuresSection(report: ReportData, entries: readonly Entry[]): 
   ];
   const open = [...cardsOf('unfinished'), ...stoppedCards(report, entries), ...report.skipped.map(skippedCard)];
   const all = [...failed, ...open];
+  const content =
+    all.length > 0 ? [all, nextSteps(report, failed.length > 0)] : html`<p class="muted">Nothing failed.</p>`;
   return html`<section id="failures"><h2>${failed.length > 0 || all.length === 0 ? 'Failures' : 'Not finished'}</h2>
-${all.length === 0 ? html`<p class="muted">Nothing failed.</p>` : [all, nextSteps(report, failed.length > 0)]}</section>`;
+${content}</section>`;
 }
 
 function cardOf({ id, row, cells }: Entry, report: ReportData): Html {

@@ -25,9 +25,10 @@ ${badness(host) > 0 && reason(host)}`;
 `;
   const sums = html`<tfoot><tr><th scope="row">${hosts.length} hosts</th>
 ${columns.map((outcome) => html`<td>${sum((host) => countOf(host, outcome))}</td>`)}
-<td>${seconds((report.end - report.started.time) / 1000)}</td><td>${sum(({ summary }) => summary?.roundTrips ?? 0) || '–'}</td></tr></tfoot>`;
+<td>${seconds((report.end - report.started.time) / 1000)}</td>
+<td>${sum(({ summary }) => summary?.roundTrips ?? 0) || '–'}</td></tr></tfoot>`;
   return html`<section id="totals"><h2>Totals</h2>
-<div class="scroll" tabindex="0" role="region" aria-label="Totals"><table class="totals">
+<div class="scroll roomy" tabindex="0" role="region" aria-label="Totals"><table class="totals">
 <thead><tr>${head.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
 <tbody>${hosts.map(line)}</tbody>${hosts.length > 1 && sums}</table></div></section>`;
 }
