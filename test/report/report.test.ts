@@ -100,6 +100,12 @@ test('the filter leaves hosts, outcomes and text', async () => {
   expect(await visible('output')).toEqual(['1 of 3 hosts, 1 of 28 tasks']);
   await report.getByRole('button', { name: 'Show all' }).click();
   await expect.poll(rows).toHaveLength(all);
+  await report.locator('.chip', { hasText: 'ok 18' }).click();
+  await expect.poll(rows).toContain('CPU has AVX2');
+  await report.getByRole('button', { name: 'Show all' }).click();
+  await report.getByRole('searchbox', { name: 'Text' }).fill('Restored from');
+  await expect.poll(rows).toEqual(['state and prover databases are restored']);
+  await report.getByRole('button', { name: 'Show all' }).click();
   await report.getByRole('combobox', { name: 'Host' }).fill('rpc-*');
   await expect.poll(hosts).toEqual(['rpc-1', 'rpc-2']);
   await report.getByRole('searchbox', { name: 'Text' }).fill('MaxRequestsPerIP');

@@ -51,7 +51,7 @@ export function matrixOf(events: readonly RecordedEvent[]): readonly Row[] {
     } else if (event.type === 'progress') {
       const cell = rows.cell(event);
       const note = `last reported at ${clockOf(event.time)} UTC: ${progressText(event as Progress)}`;
-      if (cell) rows.put(event, { ...cell, note });
+      if (cell?.outcome === 'unfinished') rows.put(event, { ...cell, note });
     } else if (event.type === 'resource-done') {
       rows.put(event, doneCell(event));
     }

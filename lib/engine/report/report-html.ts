@@ -26,10 +26,9 @@ export function reportHtml(events: readonly RecordedEvent[]): string {
   const style = part('style.css');
   const script = part('filter.mjs');
   const { playbook, inventory, check } = report.started;
-  const changes = check ? 'Pending changes' : 'Changes';
   const hasSlowOk = entries.some(({ cells: [{ outcome }] }) => outcome === 'ok');
   const sources = `default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'`;
-  const page = html`<!doctype html>
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -45,7 +44,7 @@ ${header(report)}
 ${summary(report)}
 <main>
 ${failuresSection(report, entries)}
-${entriesSection('changes', changes, ['changed', 'pending'], report, entries)}
+${entriesSection('changes', check ? 'Pending changes' : 'Changes', ['changed', 'pending'], report, entries)}
 ${entriesSection('warnings', 'Warnings and unknown', ['warning', 'unknown', 'other'], report, entries)}
 ${hasSlowOk && entriesSection('waits', 'Ok after a wait', ['ok'], report, entries)}
 ${matrixSection(report)}
@@ -55,8 +54,7 @@ ${totalsSection(report)}
 <script type="module">${trusted(script)}</script>
 </body>
 </html>
-`;
-  return page.markup;
+`.markup;
 }
 
 function header({ started, end, ending, hosts, rows }: ReportData): Html {

@@ -31,8 +31,7 @@ export interface RunRecordOptions {
  * events so far. A full disk or an unwritable folder is reported once and never stops the run.
  */
 export function runRecord(options: RunRecordOptions) {
-  const { folder, inventory, now = Date.now, keep = kept } = options;
-  const complain = options.complain ?? ((line) => void process.stderr.write(`${line}\n`));
+  const { folder, inventory, now = Date.now, keep = kept, complain = console.error } = options;
   const isRecorded = thinProgress();
   let path: string | undefined;
   let lost = false;

@@ -5,7 +5,12 @@ const table = /** @type {HTMLTableElement | null} */ (document.querySelector('.m
 const lines = [...(table?.rows ?? [])].filter((line) => line.id !== '');
 const hosts = [...(table?.tHead?.rows[0]?.cells ?? [])].slice(1).map(({ textContent }) => textContent.toLowerCase());
 const entries = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.entry')]);
-const words = new Map(entries.map((entry) => [`#${entry.id}`, entry.textContent.toLowerCase()]));
+const words = new Map(
+  entries.map((entry) => {
+    const summary = entry.closest('.task')?.querySelector('summary')?.textContent ?? '';
+    return [`#${entry.id}`, `${summary} ${entry.textContent}`.toLowerCase()];
+  }),
+);
 
 /** Names or parts of them, with * for anything, several by comma or space. @param {string} pattern */
 function hostPattern(pattern) {
@@ -33,7 +38,7 @@ function filter() {
     const inTitle = title?.textContent.toLowerCase().includes(text);
     let shown = false;
     for (const [host, cell] of cells.entries()) {
-      const outcome = cell.className.replace(' dim', '') || 'ok';
+      const outcome = cell.className.replace(/ ?dim/, '') || 'ok';
       const { hash } = cell.querySelector('a') ?? { hash: '' };
       const fits =
         cell.textContent !== '' &&

@@ -40,8 +40,8 @@ ${[...hosts.values()].map((host) => laneOf(host, report))}</div></section>`;
 
 /** Styles alone make it work, so it is hidden where they are blocked. */
 function zoomField(zoom: number): Html {
-  const checked = zoom === 1 && html` checked`;
-  return html`<label><input type="radio" name="zoom" id="zoom-${zoom}"${checked}> ${zoom}×</label> `;
+  const id = html`id="zoom-${zoom}"${zoom === 1 && html` checked`}`;
+  return html`<label><input type="radio" name="zoom" ${id}> ${zoom}×</label> `;
 }
 
 function laneOf({ id, name, timeline }: ReportedHost, report: ReportData): Html {

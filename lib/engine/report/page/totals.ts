@@ -19,10 +19,12 @@ export function totalsSection(report: ReportData): Html {
 <th scope="row"><a href="#${host.id}">${host.name}</a></th>
 ${columns.map((outcome) => count(countOf(host, outcome), outcome))}
 <td>${host.summary ? seconds(host.summary.seconds) : '–'}</td><td>${host.summary?.roundTrips ?? '–'}</td></tr>
-${badness(host) > 0 && reason(host)}`;
-  const reason = (host: ReportedHost) => html`<tr class="why" data-hosts="${host.id}">
+${
+  badness(host) > 0 &&
+  html`<tr class="why" data-hosts="${host.id}">
 <td colspan="${head.length}"><span>${reasonOf(host)}</span></td></tr>
-`;
+`
+}`;
   const sums = html`<tfoot><tr><th scope="row">${hosts.length} hosts</th>
 ${columns.map((outcome) => html`<td>${sum((host) => countOf(host, outcome))}</td>`)}
 <td>${seconds((report.end - report.started.time) / 1000)}</td>
