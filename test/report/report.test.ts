@@ -89,7 +89,7 @@ test('it can be read where scripts and styles are blocked, as Jenkins does', asy
 test('the filter leaves hosts, outcomes and text', async () => {
   const { page: report } = await open(browser, page(failedRun()));
   const visible = async (selector: string) =>
-    (await report.locator(selector).filter({ visible: true }).allInnerTexts()).map((text) => text.trim());
+    (await report.locator(selector).filter({ visible: true }).allTextContents()).map((text) => text.trim());
   const rows = () => visible('.matrix tbody th[scope=row]');
   const hosts = () => visible('.matrix thead th');
   const all = (await rows()).length;

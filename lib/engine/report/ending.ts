@@ -1,4 +1,4 @@
-import { type ExitCode, exitCode } from '../problem/problem.ts';
+import { exitCode } from '../problem/problem.ts';
 import type { HostSummary } from '../run/events.ts';
 import { exitCodeOf } from '../run/exit-code.ts';
 import { eventOf, type Recorded, type RecordedEvent } from './recorded-event.ts';
@@ -11,13 +11,6 @@ export interface Ending {
 
 /** Names before the rest is only counted. */
 const named = 4;
-
-const kinds = new Map<ExitCode, Ending['kind']>([
-  [exitCode.interrupted, 'interrupted'],
-  [exitCode.failed, 'failed'],
-  [exitCode.unreachable, 'unreachable'],
-  [exitCode.pending, 'pending'],
-]);
 
 /** How the run ended, by the same rules as its exit code. */
 export function endingOf(events: readonly RecordedEvent[]): Ending {
@@ -36,12 +29,13 @@ export function endingOf(events: readonly RecordedEvent[]): Ending {
   ]
     .filter((part) => part !== '')
     .join('; ');
-  const kind = kinds.get(exitCodeOf({ hosts: hosts as unknown as HostSummary[], interrupted })) ?? 'converged';
+  const code = exitCodeOf({ hosts: hosts as unknown as HostSummary[], interrupted });
+  // An ending has the name of its exit code.
+  const kind = Object.entries(exitCode).find(([, each]) => each === code)?.[0] as Ending['kind'];
   if (kind !== 'converged') return { kind, text: interrupted ? kind : text };
   const changed = count(hosts, 'changed');
   if (changed > 0) return { kind, text: `converged, ${changed} changed` };
-  const check = eventOf(events, 'run-started')?.check;
-  return { kind, text: check ? 'nothing to change' : 'nothing changed' };
+  return { kind, text: eventOf(events, 'run-started')?.check ? 'nothing to change' : 'nothing changed' };
 }
 
 type Hosts = Recorded<'run-finished'>['hosts'];

@@ -38,7 +38,6 @@ export function reportData(events: readonly RecordedEvent[]): ReportData {
   // A host may occur in events alone.
   const names = [...new Set([...started.hosts, ...events.flatMap((event) => ('host' in event ? event.host : []))])];
   const rows = matrixOf(events);
-  const finished = eventOf(events, 'run-finished');
   const timelines = timelineOf(events, names);
   return {
     started,
@@ -46,20 +45,24 @@ export function reportData(events: readonly RecordedEvent[]): ReportData {
     ending: endingOf(events),
     error: eventOf(events, 'run-failed')?.error,
     skipped: events.filter((event) => event.type === 'play-skipped'),
-    hosts: new Map(
-      names.map((name, at): [string, ReportedHost] => {
-        const host = {
-          name,
-          id: `h${at}`,
-          summary: finished?.hosts.find(({ host }) => host === name),
-          unreachable: eventOf(events, 'host-unreachable', name) !== undefined,
-          stopped: eventOf(events, 'host-stopped', name),
-          timeline: timelines.get(name) ?? [],
-        };
-        return [name, host];
-      }),
-    ),
+    hosts: new Map(names.map((name, at) => [name, hostOf(name, `h${at}`, events, timelines.get(name) ?? [])])),
     rows,
     entries: entriesOf(rows, names),
+  };
+}
+
+function hostOf(
+  name: string,
+  id: string,
+  events: readonly RecordedEvent[],
+  timeline: readonly Stretch[],
+): ReportedHost {
+  return {
+    name,
+    id,
+    summary: eventOf(events, 'run-finished')?.hosts.find(({ host }) => host === name),
+    unreachable: eventOf(events, 'host-unreachable', name) !== undefined,
+    stopped: eventOf(events, 'host-stopped', name),
+    timeline,
   };
 }

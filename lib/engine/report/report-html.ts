@@ -64,8 +64,7 @@ function header({ started, end, ending, hosts, rows }: ReportData): Html {
     `${new Date(start).toISOString().slice(0, 10)} ${clockOf(start)} UTC`,
     ending.kind === 'open' ? `${took} until the last event` : took,
     check ? 'check mode (nothing is changed)' : 'run',
-    `hosts: ${hosts.size}`,
-    `tasks: ${rows.length}`,
+    `hosts: ${hosts.size} · tasks: ${rows.length}`,
   ];
   return html`<header>
 <h1>${playbook} <span class="muted">on</span> ${inventory}</h1>

@@ -68,8 +68,7 @@ function filter() {
   }
   document.body.classList.toggle('narrowed', narrowed);
   const output = /** @type {HTMLOutputElement} */ (form.querySelector('output'));
-  const counts = `${shownHosts.size} of ${hosts.length} hosts, ${shownLines} of ${lines.length} tasks`;
-  output.value = narrowed ? counts : '';
+  output.value = narrowed ? `${shownHosts.size} of ${hosts.length} hosts, ${shownLines} of ${lines.length} tasks` : '';
 }
 
 for (const field of form.querySelectorAll('[hidden]')) field.removeAttribute('hidden');

@@ -85,12 +85,11 @@ function share(at: number, { started, end }: ReportData): string {
 }
 
 function axisOf(report: ReportData, zoom: number): Html {
-  const { started, end } = report;
-  const start = started.time;
-  const least = (end - start) / 1000 / marks / zoom;
+  const start = report.started.time;
+  const least = (report.end - start) / 1000 / marks / zoom;
   const step = 1000 * (steps.find((each) => each >= least) ?? least);
   const first = Math.ceil(start / step);
-  const times = Array.from({ length: Math.floor(end / step) - first + 1 }, (_, at) => (first + at) * step);
+  const times = Array.from({ length: Math.floor(report.end / step) - first + 1 }, (_, at) => (first + at) * step);
   const mark = (at: number) => html`<svg x="${share(at, report)}" overflow="visible">
 <path d="M0 6V24" stroke="#999"/><text x="4" y="20">${clockOf(at).slice(0, step < 60_000 ? 8 : 5)}</text></svg>`;
   return html`<g class="marks-${zoom}"${zoom > 1 && html` display="none"`}>${times.map(mark)}</g>`;
