@@ -24,8 +24,7 @@ export function diffLines(differences: readonly Difference[]): string[] {
 function linesOf({ what, was, wanted }: Difference): string[] {
   if (isShort(was) && isShort(wanted)) return [`${what}: ${was || '(nothing)'} -> ${wanted || '(nothing)'}`];
   const lines = textDiff(was, wanted);
-  const count = (text: string) => `${text.split('\n').length} lines`;
-  if (!lines) return [`${what}: ${count(was)} -> ${count(wanted)}`];
+  if (!lines) return [`${what}: ${countLines(was)} -> ${countLines(wanted)}`];
   const hidden = lines.length - longest;
   return [`${what}:`, ...lines.slice(0, longest), ...(hidden > 0 ? [`… ${hidden} more lines`] : [])];
 }
@@ -44,11 +43,17 @@ function range(start: number, lines: number): string {
   return `${lines === 0 ? start - 1 : start},${lines}`;
 }
 
-function isShort(text: string): boolean {
+export function isShort(text: string): boolean {
   return text.length <= sideBySide && !text.includes('\n');
+}
+
+/** `12 lines`. */
+export function countLines(text: string): string {
+  return `${text.split('
+').length} lines`;
 }
 
 function cut(text: string): string {
   const safe = printable(text);
-  return safe.length > widest ? `${safe.slice(0, widest - 1)}…` : safe;
+  return safe.length > widest ? `$safe.slice(0, widest - 1)…` : safe;
 }

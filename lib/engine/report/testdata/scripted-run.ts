@@ -3,13 +3,13 @@ import type { Difference } from '../../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../../run/events.ts';
 import { parseEvent, type RecordedEvent } from '../recorded-event.ts';
 
-/** An event with when it was told, in milliseconds since 1970. */
-export interface Told {
+/** An event with its time, in milliseconds since 1970. */
+export interface TimedEvent {
   readonly event: RunEvent;
   readonly at: number;
 }
 
-/** What one resource came to, for a script of a run. */
+/** The result of one task. */
 export interface Done {
   readonly outcome?: Outcome;
   readonly seconds?: number;
@@ -19,10 +19,10 @@ export interface Done {
   readonly commands?: readonly string[];
 }
 
-/** Puts a run together out of what its hosts do, each by a clock of its own. Times are seconds since the start. */
-export class Telling {
+/** A run made of the work of its hosts, each with a clock of its own. Times are seconds since the start. */
+export class ScriptedRun {
   readonly #start: number;
-  readonly #told: Told[] = [];
+  readonly #events: TimedEvent[] = [];
   readonly #clocks = new Map<string, number>();
   readonly #own = new Map<string, number>();
   readonly #stopped = new Map<string, string>();
@@ -32,30 +32,30 @@ export class Telling {
     this.#start = start;
   }
 
-  /** When the host is done with all so far. */
+  /** When the host ended its last task. */
   clock(host: string): number {
     return this.#clocks.get(host) ?? 0;
   }
 
-  tell(event: RunEvent, seconds: number): void {
-    this.#told.push({ event, at: this.#start + Math.round(seconds * 1000) });
+  emit(event: RunEvent, seconds: number): void {
+    this.#events.push({ event, at: this.#start + Math.round(seconds * 1000) });
   }
 
   started(playbook: string, inventory: string, hosts: readonly string[], check = false): void {
-    this.tell({ type: 'run-started', playbook, inventory, check, hosts }, 0);
+    this.emit({ type: 'run-started', playbook, inventory, check, hosts }, 0);
   }
 
   connected(host: string, seconds: number, look: number): void {
-    this.tell({ type: 'host-connected', host, seconds }, seconds);
-    this.tell({ type: 'host-looked', host, tasks: 20 }, seconds + look);
+    this.emit({ type: 'host-connected', host, seconds }, seconds);
+    this.emit({ type: 'host-looked', host, tasks: 20 }, seconds + look);
     this.#clocks.set(host, seconds + look);
     this.#own.set(host, look);
   }
 
-  /** Begins when the slowest host is done with what it did before. */
+  /** Starts when the slowest host has ended the play before. */
   play(play: string, hosts: readonly string[]): void {
     const at = Math.max(...this.#clocks.values()) + 0.05;
-    this.tell({ type: 'play-started', play, hosts }, at);
+    this.emit({ type: 'play-started', play, hosts }, at);
     for (const host of hosts) this.#clocks.set(host, at);
   }
 
@@ -63,8 +63,8 @@ export class Telling {
     const { outcome = 'ok', seconds = 0, differences = [], note, error, commands = [] } = done;
     const step = { host, play, role, resource };
     const at = this.clock(host) + seconds;
-    if (seconds > 0) this.tell({ type: 'resource-started', step }, this.clock(host));
-    this.tell({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands }, at);
+    if (seconds > 0) this.emit({ type: 'resource-started', step }, this.clock(host));
+    this.emit({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands }, at);
     this.#clocks.set(host, at + 0.002);
     this.#own.set(host, (this.#own.get(host) ?? 0) + seconds);
     const counts = this.#counts.get(host) ?? none();
@@ -75,7 +75,7 @@ export class Telling {
   /** @param left how many tasks are not done, and `next` the first of them */
   stopped(host: string, play: string, why: string, left?: number, next?: string): void {
     const rest = { ...(left !== undefined && { left }), ...(next !== undefined && { next }) };
-    this.tell({ type: 'host-stopped', host, play, why, ...rest }, this.clock(host));
+    this.emit({ type: 'host-stopped', host, play, why, ...rest }, this.clock(host));
     this.#stopped.set(host, why);
   }
 
@@ -91,23 +91,23 @@ export class Telling {
         roundTrips: unreachable.includes(host) ? 0 : 6 + 2 * (this.#counts.get(host)?.changed ?? 0),
       }),
     );
-    this.tell({ type: 'run-finished', hosts: summaries, seconds, interrupted }, seconds);
+    this.emit({ type: 'run-finished', hosts: summaries, seconds, interrupted }, seconds);
   }
 
   /** In the order of their times. */
-  told(): readonly Told[] {
-    return this.#told.toSorted((a, b) => a.at - b.at);
+  events(): readonly TimedEvent[] {
+    return this.#events.toSorted((a, b) => a.at - b.at);
   }
 }
 
-/** What was told as the lines of a record. */
-export function recordText(told: readonly Told[]): string {
-  return told.map(({ event, at }) => `${eventLine(event, at)}\n`).join('');
+/** The lines of a record. */
+export function recordText(events: readonly TimedEvent[]): string {
+  return events.map(({ event, at }) => `${eventLine(event, at)}\n`).join('');
 }
 
-/** What was told as a record gives it back. */
-export function recorded(told: readonly Told[]): RecordedEvent[] {
-  return told.flatMap(({ event, at }) => parseEvent(eventLine(event, at)) ?? []);
+/** The events as they are read from a record. */
+export function recorded(events: readonly TimedEvent[]): RecordedEvent[] {
+  return events.flatMap(({ event, at }) => parseEvent(eventLine(event, at)) ?? []);
 }
 
 function none(): Record<Outcome, number> {
