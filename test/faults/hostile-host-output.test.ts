@@ -6,9 +6,9 @@ import { parseCpu } from '../../lib/engine/host/facts/cpu.ts';
 import { gatherFacts, parseRelease } from '../../lib/engine/host/facts/gather-facts.ts';
 import { parseMounts } from '../../lib/engine/host/facts/mounts.ts';
 import { createReader } from '../../lib/engine/host/reader.ts';
-import { readFrames } from '../../lib/engine/host/reads/frame.ts';
-import { asLogin } from '../../lib/engine/host/transport/become.ts';
-import { mostOutput } from '../../lib/engine/host/transport/watch.ts';
+import { parseBatchReply } from '../../lib/engine/host/reads/batch-reply.ts';
+import { noBecome } from '../../lib/engine/host/transport/become.ts';
+import { maxOutputBytes } from '../../lib/engine/host/transport/watchdog.ts';
 import { thisMachine } from '../../lib/engine/inventory/testing/this-machine.ts';
 import { linesOf } from '../../lib/engine/output/lines.ts';
 import { blockAt, blockNumber } from '../../lib/node/chain/chain.ts';
@@ -70,7 +70,7 @@ function answering(printed: Buffer, how: 'framed' | 'raw'): Connection {
       },
       async close() {},
     },
-    asLogin,
+    noBecome,
   );
 }
 
@@ -103,7 +103,7 @@ describe('hostile output of hosts', () => {
     fc.assert(
       fc.property(replies, fc.integer({ min: 1, max: 6 }), (bytes, count) => {
         try {
-          expect(readFrames(bytes, count)).toHaveLength(count);
+          expect(parseBatchReply(bytes, count)).toHaveLength(count);
         } catch (error) {
           expect(String(error)).toMatch(/sizes of the reply are missing|bytes were announced/);
         }
@@ -206,7 +206,7 @@ describe('hostile output of hosts', () => {
     const connection = await connect('here', thisMachine);
     const before = process.memoryUsage().rss;
     await expect(connection.exec('cat /dev/zero', { timeoutSeconds: 60 })).rejects.toThrow(ConnectionLost);
-    expect(process.memoryUsage().rss - before).toBeLessThan(20 * mostOutput);
+    expect(process.memoryUsage().rss - before).toBeLessThan(20 * maxOutputBytes);
   });
 
   test('no word of a host steers the terminal, and none fills it', () => {

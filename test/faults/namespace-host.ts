@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectionOver } from '../../lib/engine/host/connection.ts';
 import type { Writer } from '../../lib/engine/host/host.ts';
-import { asLogin } from '../../lib/engine/host/transport/become.ts';
+import { noBecome } from '../../lib/engine/host/transport/become.ts';
 import type { Transport } from '../../lib/engine/host/transport/transport.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
 
@@ -111,7 +111,7 @@ function openHost(holder: ChildProcess, folder: string): Omit<NamespaceHost, 'st
     },
     async close() {},
   };
-  const writer = createWriter(connectionOver('here', transport, asLogin), 'here', { onProgress: () => {} });
+  const writer = createWriter(connectionOver('here', transport, noBecome), 'here', { onProgress: () => {} });
   return {
     // Waits end at once, as when a run is interrupted: nothing comes about here by itself.
     writer: { ...writer, sleep: async () => {} },

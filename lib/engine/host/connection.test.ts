@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Secret } from '../secret/secret.ts';
 import { connectionOver, Unreachable } from './connection.ts';
 import { connectLocally, processesWith, standInFor } from './testing/local-connection.ts';
-import { asLogin } from './transport/become.ts';
+import { noBecome } from './transport/become.ts';
 
 test('code, output byte for byte, and standard input', async () => {
   const here = await connectLocally();
@@ -75,7 +75,7 @@ test('output is told while it comes, without what the login shell printed first'
       },
       async close() {},
     },
-    asLogin,
+    noBecome,
   );
   const chunks: string[] = [];
   const { stdout, stderr } = await here.exec('true', { onStdout: (chunk) => chunks.push(chunk.toString()) });
@@ -91,7 +91,7 @@ test('a login shell that runs nothing is no success', async () => {
       run: async () => ({ code: 0, stdout: Buffer.from('This account is not available.\n'), stderr: Buffer.alloc(0) }),
       async close() {},
     },
-    asLogin,
+    noBecome,
   );
   await expect(here.exec('true')).rejects.toThrow(Unreachable);
   await expect(here.exec('true')).rejects.toThrow(/db-1: .*not available/);

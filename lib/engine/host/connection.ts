@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { ConnectionSettings } from '../inventory/inventory.ts';
 import { Secret } from '../secret/secret.ts';
-import { didNotStart } from './failures.ts';
+import { shellRanNothing } from './connection-errors.ts';
 import { resolveSshConfig } from './ssh/ssh-config.ts';
 import { type Become, findBecome } from './transport/become.ts';
-import { deliver } from './transport/deliver.ts';
-import { supervise } from './transport/supervise.ts';
+import { remoteCommand } from './transport/remote-command.ts';
+import { withTimeLimit } from './transport/time-limit.ts';
 import type { ConnectOptions, Transport } from './transport/transport.ts';
 
-export { ConnectionLost, Unreachable } from './failures.ts';
+export { ConnectionLost, Unreachable } from './connection-errors.ts';
 
 export interface ExecOptions {
   readonly stdin?: string | Buffer | Secret | undefined;
@@ -88,14 +88,14 @@ export function connectionOver(name: string, transport: Transport, become: Becom
     async exec(script, { stdin, timeoutSeconds, answerSeconds = timeoutSeconds, onStdout } = {}) {
       execs += 1;
       const nonce = randomBytes(12).toString('hex');
-      const body = timeoutSeconds === undefined ? script : supervise(script, timeoutSeconds, nonce);
-      const { command, input } = deliver(`${prelude(nonce)}\n${body}`, become, asBuffer(stdin));
+      const body = timeoutSeconds === undefined ? script : withTimeLimit(script, timeoutSeconds, nonce);
+      const { command, input } = remoteCommand(`${prelude(nonce)}\n${body}`, become, asBuffer(stdin));
       const limits = { mark: nonce, seconds: answerSeconds };
       const { code, stdout, stderr } = await transport.run(command, input, afterMark(nonce, onStdout), limits);
       const out = cutAfter(stdout, nonce);
       const err = cutAfter(stderr, nonce);
       // Without the mark the script never began, whatever the code says.
-      if (out === undefined) throw didNotStart(name, code, stdout, stderr);
+      if (out === undefined) throw shellRanNothing(name, code, stdout, stderr);
       return { code, stdout: out, ...timeLimitReached(err ?? stderr, nonce) };
     },
   };

@@ -128,7 +128,9 @@ test('a change by somebody else while the new content is on its way is not lost'
 test('a rewrite of what is no file is refused', async () => {
   const { writer } = await open();
   const root = temporaryDirectory();
-  await expect(writer.rewrite(root, sha256Of(''), 'new')).rejects.toThrow(`${root} is no file that could be changed`);
+  await expect(writer.rewrite(root, sha256Of(''), 'new')).rejects.toThrow(
+    `${root} is not a regular file, and is not rewritten`,
+  );
   expect(readdirSync(root)).toEqual([]);
 });
 

@@ -1,25 +1,8 @@
 import * as z from 'zod';
+import { readScript } from '../script.ts';
 import type { BlockDevice } from './facts.ts';
 
-/**
- * What lsblk says, and after it what blkid finds on each device. lsblk has its signatures from udev and shows none where that
- * does not run, which must not pass for a blank disk; so the devices themselves are looked at. Exit code 2 says that nothing
- * was found, and with an error before it, that nothing could be read.
- */
-export const blockDevicesCommand = `lsblk -J -b -o KNAME,PATH,SIZE,TYPE,ROTA,TRAN,FSTYPE,MOUNTPOINT,PKNAME 2>/dev/null||echo '{"blockdevices":[]}'
-echo
-for __x in /sys/class/block/*;do
-read -r __y <"$__x/size"||continue
-[ "$__y" -gt 0 ]||continue
-__x=\${__x##*/}
-case "$__x" in ram*|zram*|fd*|sr*)continue;;esac
-__f=/dev/$__x
-case "$__x" in *!*)__f=/dev/$(printf %s "$__x"|tr '!' /);;esac
-[ -b "$__f" ]||continue
-blkid -p -s TYPE -s PTTYPE -o export "$__f" 2>&1
-echo "probed $? $__x"
-done
-exit 0`;
+export const blockDevicesCommand = readScript(new URL('block-devices.sh', import.meta.url));
 
 /** What is told of a device that could not be looked at: never blank. */
 const notLookedAt = 'unknown';

@@ -1,4 +1,5 @@
 import type { Reader } from '../host.ts';
+import { readScript } from '../script.ts';
 import { blockDevicesCommand, parseBlockDevices } from './block-devices.ts';
 import { cpuCommand, parseCpu } from './cpu.ts';
 import type { Facts } from './facts.ts';
@@ -8,10 +9,7 @@ import { localMountsCommand, networkMountsCommand, parseMounts } from './mounts.
 const slowest = 20;
 const networkMounts = 5;
 
-const containerCommand = `command -v systemd-detect-virt >/dev/null&&{ systemd-detect-virt --container;exit 0;}
-[ -e /.dockerenv ]&&echo docker&&exit
-[ -e /run/.containerenv ]&&echo podman&&exit
-tr '\\0' '\\n' </proc/1/environ 2>/dev/null|sed -n 's/^container=//p'`;
+const containerCommand = readScript(new URL('container.sh', import.meta.url));
 
 /**
  * What is known of a host, in one trip. What a program that is missing there would tell stays empty.

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import type { ContainerState } from '../host.ts';
 import { quote } from '../quote.ts';
-import type { Kind } from './batch.ts';
+import type { VectorRead } from './batch.ts';
 
 /** One `docker inspect` over all containers. Without Docker, or with its engine down, there are none. */
-export const containerKind: Kind<string, ContainerState | undefined> = {
+export const containerRead: VectorRead<string, ContainerState | undefined> = {
   name: 'container',
   id(name) {
     if (!/^[a-zA-Z0-9][\w.-]*$/.test(name)) throw new TypeError(`no name of a container: ${name}`);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { SqlResult, SqlTarget } from '../host.ts';
 import type { Output } from '../output.ts';
 import { quote } from '../quote.ts';
-import type { Kind } from './batch.ts';
+import type { VectorRead } from './batch.ts';
 
 interface Question {
   readonly target: SqlTarget;
@@ -19,7 +19,7 @@ const statementTimeout = '50s';
  * One `psql` in the container for all queries to one database, in a session that may not write. Each query runs inside COPY,
  * whose text format escapes tabs, line breaks and backslashes and tells NULL from the empty text.
  */
-export const sqlKind: Kind<Question, SqlResult> = {
+export const sqlRead: VectorRead<Question, SqlResult> = {
   name: 'sql',
   id: ({ target, query }) => `${groupOf(target)} ${query}`,
   group: ({ target }) => groupOf(target),
@@ -43,7 +43,7 @@ ${quote(container)} psql -X -q -U ${quote(user)} -d ${quote(database)}`;
     const parts = output.stdout.split(new RegExp(`^${nonce}(?: |\\n)`, 'm'));
     return new Map(
       questions.map((question, index) => [
-        sqlKind.id(question),
+        sqlRead.id(question),
         answer(parts[2 * index], parts[2 * index + 1], output),
       ]),
     );

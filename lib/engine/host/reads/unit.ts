@@ -1,6 +1,6 @@
 import type { UnitState } from '../host.ts';
 import { quote } from '../quote.ts';
-import type { Kind } from './batch.ts';
+import type { VectorRead } from './batch.ts';
 
 const properties = [
   'Id',
@@ -15,7 +15,7 @@ const properties = [
 ];
 
 /** One `systemctl show` over all units. A name without a suffix is a service. Where systemd does not run, no unit is found. */
-export const unitKind: Kind<string, UnitState> = {
+export const unitRead: VectorRead<string, UnitState> = {
   name: 'unit',
   id: unitName,
   // Fractions of a second are shown since systemd 247; without them is better than not at all.

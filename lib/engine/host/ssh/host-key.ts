@@ -1,12 +1,12 @@
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { typeOfBlob } from '../../secret/ssh-key-type.ts';
 import { shellWord } from '../../text/shell-word.ts';
-import { Unreachable } from '../failures.ts';
+import { Unreachable } from '../connection-errors.ts';
 import {
   findKnownKeys,
   fingerprint,
   type HostKey,
-  judge,
+  hostKeyStatus,
   type KnownKeys,
   parseHostKey,
   readKnownHosts,
@@ -58,7 +58,7 @@ export async function checkHostKey(
   return {
     algorithms: preferred(known),
     accept(blob) {
-      const judgement = judge(known, blob);
+      const judgement = hostKeyStatus(known, blob);
       if (judgement === 'known') return true;
       const seen = { type: typeOfBlob(blob), blob };
       if (judgement === 'unknown') refusal = unknownKey(name, config, label, kept, seen);

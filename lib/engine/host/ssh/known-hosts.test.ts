@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { findKnownKeys, fingerprint, judge, parseHostKey } from './known-hosts.ts';
+import { findKnownKeys, fingerprint, hostKeyStatus, parseHostKey } from './known-hosts.ts';
 
 /** A blob of the right form, for a key that nobody holds. */
 function hostKey(seed: string, type = 'ssh-ed25519') {
@@ -21,7 +21,7 @@ function hashed(name: string): string {
 }
 
 const judged = (text: string, host: string, port: number, key = one) =>
-  judge(findKnownKeys(text, host, port), key.blob);
+  hostKeyStatus(findKnownKeys(text, host, port), key.blob);
 
 test.each([
   ['a name', `db-1 ${one.line}`, 'db-1', 22, 'known'],

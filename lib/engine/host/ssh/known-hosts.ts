@@ -18,7 +18,7 @@ export interface KnownKeys {
 }
 
 /** What a shown key is, given what is known. */
-export type Judgement = 'known' | 'unknown' | 'mismatch' | 'revoked';
+export type HostKeyStatus = 'known' | 'unknown' | 'mismatch' | 'revoked';
 
 /** Reads known_hosts files. One that is not there counts as empty, as it does for ssh. */
 export async function readKnownHosts(files: readonly string[]): Promise<string> {
@@ -56,7 +56,7 @@ export function parseHostKey(text: string): HostKey {
   return { type, blob };
 }
 
-export function judge(known: KnownKeys, blob: Buffer): Judgement {
+export function hostKeyStatus(known: KnownKeys, blob: Buffer): HostKeyStatus {
   const isSame = (key: HostKey) => key.blob.equals(blob);
   if (known.revoked.some(isSame)) return 'revoked';
   if (known.accepted.some(isSame) || known.withoutPort.some(isSame)) return 'known';

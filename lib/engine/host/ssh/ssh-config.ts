@@ -1,6 +1,6 @@
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { askSsh } from './ask-ssh.ts';
+import { runSsh } from './run-ssh.ts';
 
 /** Where and how to log in, as the operator's ssh_config has it. */
 export interface SshConfig {
@@ -35,7 +35,7 @@ export async function resolveSshConfig(
     ...(given.user === undefined ? [] : ['-l', given.user]),
     ...(given.port === undefined ? [] : ['-p', String(given.port)]),
   ];
-  const said = await askSsh(['-G', ...options, '--', address]);
+  const said = await runSsh(['-G', ...options, '--', address]);
   return parseSshConfig(said, { host: address, user: given.user, port: given.port });
 }
 

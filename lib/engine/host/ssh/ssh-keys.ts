@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import ssh2, { type AuthenticationType, type ParsedKey } from 'ssh2';
 import { shellWord } from '../../text/shell-word.ts';
-import { Unreachable } from '../failures.ts';
+import { Unreachable } from '../connection-errors.ts';
 import type { SshConfig } from './ssh-config.ts';
 
 /** A way to log in, as the SSH library takes it. */
@@ -22,7 +22,11 @@ export interface Login {
  * @param identityFile the key file that the inventory names, which has to be there
  * @throws Unreachable when that file cannot be used and no agent holds its key
  */
-export async function gatherLogin(name: string, config: SshConfig, identityFile: string | undefined): Promise<Login> {
+export async function findCredentials(
+  name: string,
+  config: SshConfig,
+  identityFile: string | undefined,
+): Promise<Login> {
   const notes: string[] = [];
   const agent = config.agent === undefined ? undefined : await openAgent(config.agent, notes);
   const named = identityFile === undefined ? [] : [await readNamedKey(name, identityFile, agent)];

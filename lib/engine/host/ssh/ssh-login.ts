@@ -4,10 +4,10 @@ import { NodeSSH } from 'node-ssh';
 import type { AuthHandlerMiddleware, ServerHostKeyAlgorithm } from 'ssh2';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { shellWord } from '../../text/shell-word.ts';
-import { Unreachable } from '../failures.ts';
+import { Unreachable } from '../connection-errors.ts';
 import { checkHostKey } from './host-key.ts';
 import type { SshConfig } from './ssh-config.ts';
-import { gatherLogin, type Login } from './ssh-keys.ts';
+import { findCredentials, type Login } from './ssh-keys.ts';
 
 /** How long one try may take, from the first packet to the login. */
 export const trySeconds = 15;
@@ -16,17 +16,17 @@ export const trySeconds = 15;
 const keepalive = { keepaliveInterval: 15_000, keepaliveCountMax: 3 };
 
 /** One logged-in connection. `ended` tells why it ended, once it has. */
-export interface LoggedIn {
+export interface SshConnection {
   readonly ssh: NodeSSH;
   readonly ended: () => string | undefined;
   close(): Promise<void>;
 }
 
 /** The network failed, and may do better at the next try. */
-export class TryAgain extends Unreachable {}
+export class NetworkError extends Unreachable {}
 
 /** The host is there, and took no more logins at that moment. */
-export class TurnedAway extends TryAgain {}
+export class LoginThrottled extends NetworkError {}
 
 /** How long to wait for a host. */
 export interface Waiting {
@@ -40,7 +40,7 @@ export interface Waiting {
  *
  * @param name what errors call it
  * @param via a stream through a jump host, instead of a connection of our own
- * @throws TryAgain where the network is at fault, Unreachable for all else
+ * @throws NetworkError where the network is at fault, Unreachable for all else
  */
 export async function logIn(
   name: string,
@@ -48,11 +48,11 @@ export async function logIn(
   connection: Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile' | 'identityFile'>,
   via: Duplex | undefined,
   waiting: Waiting,
-): Promise<LoggedIn> {
+): Promise<SshConnection> {
   const { signal } = waiting;
   const [check, login] = await Promise.all([
     checkHostKey(name, config, connection),
-    gatherLogin(name, config, connection.identityFile),
+    findCredentials(name, config, connection.identityFile),
   ]);
   if (login.methods.length === 0) throw noKey(name, config, login);
   if (signal?.aborted) throw new Unreachable(name, 'interrupted while connecting');
@@ -129,14 +129,19 @@ function explain(name: string, config: SshConfig, login: Login, error: SshError,
   }
   switch (error.code) {
     case 'ECONNREFUSED':
-      return new TryAgain(name, `${where} refused the connection`, 'is sshd running there, and on this port?', error);
+      return new NetworkError(
+        name,
+        `${where} refused the connection`,
+        'is sshd running there, and on this port?',
+        error,
+      );
     case 'ENOTFOUND':
       return new Unreachable(name, `the name ${config.host} is not known`, 'check the address in the inventory', error);
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
-      return new TryAgain(name, `there is no route to ${where}`, 'check the address in the inventory', error);
+      return new NetworkError(name, `there is no route to ${where}`, 'check the address in the inventory', error);
     case 'EAI_AGAIN':
-      return new TryAgain(
+      return new NetworkError(
         name,
         `the name server did not answer for ${config.host}`,
         'check the network, or give an IP address in the inventory',
@@ -146,14 +151,14 @@ function explain(name: string, config: SshConfig, login: Login, error: SshError,
   // The library's words for a connection that the host ended, before its first packet or after.
   if (error.message === 'No response from server' || /^Connection lost before handshake/.test(error.message)) {
     const hint = 'its sshd may be turning connections away (MaxStartups, PerSourcePenalties); its log says why';
-    return new TurnedAway(name, `${where} ended the connection before the login`, hint, error);
+    return new LoginThrottled(name, `${where} ended the connection before the login`, hint, error);
   }
   if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {
     const hint = 'is the host up, and does a firewall let us through?';
-    return new TryAgain(name, `no answer from ${where} within ${seconds} s`, hint, error);
+    return new NetworkError(name, `no answer from ${where} within ${seconds} s`, hint, error);
   }
   if (error.level === 'client-socket') {
-    return new TryAgain(name, `the connection to ${where} broke off: ${error.message}`, undefined, error);
+    return new NetworkError(name, `the connection to ${where} broke off: ${error.message}`, undefined, error);
   }
   return new Unreachable(name, `no SSH connection to ${where}: ${error.message}`, byHand(config), error);
 }

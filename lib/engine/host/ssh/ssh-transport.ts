@@ -3,10 +3,10 @@ import { Readable } from 'node:stream';
 import type { SSHExecCommandResponse } from 'node-ssh';
 import pLimit from 'p-limit';
 import pRetry from 'p-retry';
-import { ConnectionLost, didNotBegin, Unreachable } from '../failures.ts';
+import { ConnectionLost, shellNeverStarted, Unreachable } from '../connection-errors.ts';
 import type { Limits, Transport } from '../transport/transport.ts';
-import { type Watch, watch } from '../transport/watch.ts';
-import type { LoggedIn } from './ssh-login.ts';
+import { type Watch, watch } from '../transport/watchdog.ts';
+import type { SshConnection } from './ssh-login.ts';
 
 /** sshd allows ten channels, frees those of ended commands late, and others may share the account. */
 const channels = 3;
@@ -25,7 +25,7 @@ const beginSeconds = 60;
  */
 export function transportOver(
   name: string,
-  chain: readonly LoggedIn[],
+  chain: readonly SshConnection[],
   close: () => Promise<void>,
   firstAnswer: number,
 ): Transport {
@@ -86,7 +86,7 @@ interface Command {
 /** Runs a command on a channel of its own. @throws Unreachable where it does not begin */
 function exec(
   name: string,
-  { ssh }: LoggedIn,
+  { ssh }: SshConnection,
   { line, input, onStdout }: Command,
   { mark, patience, watched }: Limits & { readonly patience: number; readonly watched: Watch },
 ): Promise<SSHExecCommandResponse> {
@@ -108,7 +108,7 @@ function exec(
         onChannel(channel) {
           timer = setTimeout(() => {
             channel.close();
-            reject(didNotBegin(name, patience));
+            reject(shellNeverStarted(name, patience));
           }, patience * 1000);
         },
         onStdout(chunk) {

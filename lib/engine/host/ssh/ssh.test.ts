@@ -7,7 +7,7 @@ import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { describeProblem } from '../../problem/problem.ts';
 import { newKeyPair } from '../../secret/testing/keys.ts';
 import { connect } from '../connection.ts';
-import { Unreachable } from '../failures.ts';
+import { Unreachable } from '../connection-errors.ts';
 import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
 import { openSsh } from './ssh.ts';
 import { resolveSshConfig } from './ssh-config.ts';

@@ -2,10 +2,10 @@ import type { Duplex } from 'node:stream';
 import pLimit, { type LimitFunction } from 'p-limit';
 import pRetry from 'p-retry';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
-import { Unreachable } from '../failures.ts';
+import { Unreachable } from '../connection-errors.ts';
 import type { ConnectOptions, Transport } from '../transport/transport.ts';
 import { resolveSshConfig, type SshConfig } from './ssh-config.ts';
-import { type LoggedIn, logIn, TryAgain, TurnedAway, trySeconds, type Waiting } from './ssh-login.ts';
+import { LoginThrottled, logIn, NetworkError, type SshConnection, trySeconds, type Waiting } from './ssh-login.ts';
 import { transportOver } from './ssh-transport.ts';
 
 /**
@@ -35,7 +35,7 @@ export async function openSsh(
     minTimeout: 1000,
     shouldRetry(failed) {
       queues ||= turnedAway(failed);
-      return failed.error instanceof TryAgain;
+      return failed.error instanceof NetworkError;
     },
     ...(signal ? { signal } : {}),
   }).catch((error: unknown) => {
@@ -78,7 +78,7 @@ function inLine<T>(label: string, login: () => Promise<T>): Promise<T> {
 }
 
 function turnedAway({ error }: { readonly error: Error }): boolean {
-  return error instanceof TurnedAway;
+  return error instanceof LoginThrottled;
 }
 
 /** From hop to hop, the host itself last. Each one's key is verified by us, not by the hop before it. */
@@ -89,8 +89,8 @@ async function connectChain(
   connection: ConnectionSettings,
   waiting: Waiting,
   queues: boolean,
-): Promise<LoggedIn[]> {
-  const chain: LoggedIn[] = [];
+): Promise<SshConnection[]> {
+  const chain: SshConnection[] = [];
   try {
     let via: Duplex | undefined;
     for (const [index, { label, config: hop }] of hops.entries()) {
@@ -109,17 +109,17 @@ async function connectChain(
   }
 }
 
-async function forward(name: string, label: string, jump: LoggedIn, { host, port }: SshConfig): Promise<Duplex> {
+async function forward(name: string, label: string, jump: SshConnection, { host, port }: SshConfig): Promise<Duplex> {
   try {
     return await jump.ssh.forwardOut('127.0.0.1', 0, host, port);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const hint = "is the host up, and does the jump host's firewall let it through?";
-    throw new TryAgain(name, `jump host ${label} could not reach ${host} port ${port}: ${why}`, hint, error);
+    throw new NetworkError(name, `jump host ${label} could not reach ${host} port ${port}: ${why}`, hint, error);
   }
 }
 
 /** The host first, then the jump hosts that carry it. */
-async function closeChain(chain: readonly LoggedIn[]): Promise<void> {
+async function closeChain(chain: readonly SshConnection[]): Promise<void> {
   for (const one of [...chain].reverse()) await one.close();
 }

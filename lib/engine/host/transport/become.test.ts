@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeProblem } from '../../problem/problem.ts';
 import { Secret } from '../../secret/secret.ts';
-import { Unreachable } from '../failures.ts';
+import { Unreachable } from '../connection-errors.ts';
 import { findBecome } from './become.ts';
 import type { Transport } from './transport.ts';
 

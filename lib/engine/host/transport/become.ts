@@ -1,5 +1,5 @@
 import type { Secret } from '../../secret/secret.ts';
-import { didNotStart, Unreachable } from '../failures.ts';
+import { shellRanNothing, Unreachable } from '../connection-errors.ts';
 import type { Transport } from './transport.ts';
 
 /** How a command gets root's rights: what stands before it, and the password that sudo reads first, if it wants one. */
@@ -12,7 +12,7 @@ export interface Become {
 const answerLimit = 30;
 
 /** The login already has root's rights. */
-export const asLogin: Become = { prefix: '', password: undefined };
+export const noBecome: Become = { prefix: '', password: undefined };
 const sudo: Become = { prefix: 'sudo -n ', password: undefined };
 
 /** `-k` makes sudo ask every time: a remembered password would leave the line with ours to the script. */
@@ -31,7 +31,7 @@ export async function findBecome(
   user: string | undefined,
   password: Secret | undefined,
 ): Promise<Become> {
-  if (user === 'root') return asLogin;
+  if (user === 'root') return noBecome;
   const run = (command: string, input?: string) =>
     transport.run(`env LC_ALL=C sh -c '${command}'`, input === undefined ? undefined : Buffer.from(input), () => {}, {
       seconds: answerLimit,
@@ -39,8 +39,8 @@ export async function findBecome(
 
   const first = await run('echo "uid $(id -u)";[ "$(id -u)" = 0 ]||sudo -k -n sh -c "echo becomes root"');
   const said = first.stdout.toString();
-  if (!said.includes('uid ')) throw didNotStart(name, first.code, first.stdout, first.stderr);
-  if (said.includes('uid 0\n')) return asLogin;
+  if (!said.includes('uid ')) throw shellRanNothing(name, first.code, first.stdout, first.stderr);
+  if (said.includes('uid 0\n')) return noBecome;
   if (said.includes('becomes root')) return sudo;
   if (!password) throw refused(name, user, first.stderr.toString(), false);
 

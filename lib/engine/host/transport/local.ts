@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 import { $ } from 'zx';
-import { ConnectionLost } from '../failures.ts';
+import { ConnectionLost } from '../connection-errors.ts';
 import type { Transport } from './transport.ts';
-import { watch } from './watch.ts';
+import { watch } from './watchdog.ts';
 
 /** The machine itself. @param name what errors call it */
 export function openLocal(name: string): { readonly transport: Transport; readonly user: string } {

@@ -1,5 +1,5 @@
 /** Bytes that one command may print. Nothing that is asked for has a tenth of it; more is a host that would use up our memory. */
-export const mostOutput = 32 * 1024 * 1024;
+export const maxOutputBytes = 32 * 1024 * 1024;
 
 /** On top of a command's own time limit, which the host itself keeps: for the way there and back. Seconds. */
 export const slack = 60;
@@ -30,7 +30,7 @@ export function watch(seconds: number | undefined, giveUp: (why: string) => Erro
   return {
     count(chunk) {
       printed += chunk.length;
-      if (printed > mostOutput) fail(`one command printed more than ${mostOutput / 2 ** 20} MiB there`);
+      if (printed > maxOutputBytes) fail(`one command printed more than ${maxOutputBytes / 2 ** 20} MiB there`);
     },
     async over(running) {
       const timer =

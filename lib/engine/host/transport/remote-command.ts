@@ -13,7 +13,7 @@ const largestInCommand = 90_000;
  * @param stdin what the script finds on its standard input
  * @returns the command line, and all that goes to its standard input
  */
-export function deliver(
+export function remoteCommand(
   script: string,
   become: Become,
   stdin: Buffer | undefined,

@@ -21,7 +21,7 @@ let asked: Question[] = [];
  *
  * @returns nothing where there is no ssh client, where it takes too long, or cannot make sense of its configuration
  */
-export function askSsh(options: readonly string[]): Promise<string> {
+export function runSsh(options: readonly string[]): Promise<string> {
   return new Promise((answer) => {
     if (asked.length === 0) setImmediate(askAll);
     asked.push({ options, answer });

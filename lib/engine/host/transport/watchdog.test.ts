@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { ConnectionLost } from '../failures.ts';
+import { ConnectionLost } from '../connection-errors.ts';
 import { connectLocally } from '../testing/local-connection.ts';
-import { slack, watch } from './watch.ts';
+import { slack, watch } from './watchdog.ts';
 
 const never = () => new Promise<never>(() => {});
 

@@ -8,7 +8,7 @@ import { Output } from '../output.ts';
  * @returns for each command what it left behind; undefined where the host could not keep it
  * @throws Error when the sizes do not add up
  */
-export function readFrames(reply: Buffer, count: number): (Output | undefined)[] {
+export function parseBatchReply(reply: Buffer, count: number): (Output | undefined)[] {
   const { sizes, end } = readSizes(reply);
   const files = new Map<string, Buffer>();
   let at = end;
@@ -16,7 +16,7 @@ export function readFrames(reply: Buffer, count: number): (Output | undefined)[]
     files.set(name, reply.subarray(at, at + size));
     at += size;
   }
-  if (at !== reply.length) throw new FramesDoNotFit(`${at} bytes were announced and ${reply.length} came`);
+  if (at !== reply.length) throw new ReplySizeMismatch(`${at} bytes were announced and ${reply.length} came`);
 
   const codes = readCodes(files.get('codes'));
   return Array.from({ length: count }, (_, index) => {
@@ -29,7 +29,7 @@ export function readFrames(reply: Buffer, count: number): (Output | undefined)[]
 }
 
 /** Something still writes to what a command left behind. */
-export class FramesDoNotFit extends Error {}
+export class ReplySizeMismatch extends Error {}
 
 /** The lines of `wc -c`, up to the one with the total. */
 function readSizes(reply: Buffer): { sizes: [string, number][]; end: number } {

@@ -25,7 +25,7 @@ export class ConnectionLost extends Error {
 }
 
 /** The login shell ended without having run what it was given. */
-export function didNotStart(name: string, code: number, stdout: Buffer, stderr: Buffer): Unreachable {
+export function shellRanNothing(name: string, code: number, stdout: Buffer, stderr: Buffer): Unreachable {
   const said = (stderr.toString().trim() || stdout.toString().trim()).split('\n').slice(-4).join('\n');
   return new Unreachable(
     name,
@@ -35,7 +35,7 @@ export function didNotStart(name: string, code: number, stdout: Buffer, stderr: 
 }
 
 /** The login shell neither ran what it was given nor ended. */
-export function didNotBegin(name: string, seconds: number): Unreachable {
+export function shellNeverStarted(name: string, seconds: number): Unreachable {
   return new Unreachable(
     name,
     `the login shell did not begin a command within ${seconds} s`,
