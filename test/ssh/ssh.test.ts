@@ -96,7 +96,7 @@ test('what the unknown-key error says to do is what lets us in', async () => {
 test('a key that is not the known one is refused loudly, pinned or from known_hosts', async () => {
   for (const more of [{ hostKeys: [bastion.hostKey] }, knownHosts(`${hostPart()} ${bastion.hostKey}\n`)]) {
     const error = await refusal(more);
-    expect(error.message).toMatch(/HOST KEY .* IS NOT THE ONE THAT IS KNOWN/);
+    expect(error.message).toMatch(/HOST KEY .* HAS CHANGED/);
     expect(error.message).toContain(fingerprint(parseHostKey(bastion.hostKey).blob));
   }
 });
@@ -111,7 +111,7 @@ test('a refused connection, a refused login and a locked key say so and name the
 
   const stranger = join(sshd.directory, 'stranger');
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', stranger]);
-  expect((await refusal({ identityFile: stranger })).message).toMatch(/root was not let in/);
+  expect((await refusal({ identityFile: stranger })).message).toMatch(/root could not log in/);
 
   const locked = join(sshd.directory, 'locked');
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', 'a passphrase', '-f', locked]);
@@ -168,7 +168,7 @@ test('a host that takes no command at all says which setting is too low', async 
   try {
     const connection = await open({ port: own.port, hostKeys: [own.hostKey], identityFile: own.clientKey });
     await expect(connection.exec('true')).rejects.toMatchObject({
-      message: 'db-1: the host lets us in, and refuses to run a command',
+      message: 'db-1: the host accepts the login, and refuses to run a command',
       hint: 'its sshd_config has to allow a session (MaxSessions)',
     });
   } finally {

@@ -12,11 +12,11 @@ export { ConnectionLost, Unreachable } from './connection-errors.ts';
 
 export interface ExecOptions {
   readonly stdin?: string | Buffer | Secret | undefined;
-  /** The script and all that it started are ended on the host after so long. Without it there is no limit. */
+  /** The host ends the script and all that it started after so long. Without it there is no limit. */
   readonly timeoutSeconds?: number | undefined;
-  /** How long it may take where the script keeps time limits of its own: then the host is given up. */
+  /** How long a script with time limits of its own may take: then the host is given up. */
   readonly answerSeconds?: number | undefined;
-  /** Told what the script prints while it runs. */
+  /** Receives standard output while the script runs. */
   readonly onStdout?: ((chunk: Buffer) => void) | undefined;
 }
 
@@ -24,11 +24,11 @@ export interface ExecResult {
   readonly code: number;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
-  /** Whether the time limit ended it. The code is 124 then. */
+  /** Whether the time limit ended it; then the code is 124. */
   readonly timedOut: boolean;
 }
 
-/** A way to run scripts on one host with root's rights. */
+/** Runs scripts on one host as root. */
 export interface Connection {
   readonly name: string;
   /**
@@ -44,7 +44,7 @@ export interface Connection {
 }
 
 /**
- * Opens the connection to a host and makes sure of root's rights there.
+ * Connects to a host and becomes root there.
  *
  * @param name what the inventory calls it
  * @throws Unreachable
@@ -67,7 +67,7 @@ export async function connect(
   }
 }
 
-/** The SSH library is loaded only where it is used, and while ssh says what its configuration has. */
+/** The SSH library is loaded only where it is used, while ssh reads its configuration. */
 async function connectBySsh(name: string, connection: ConnectionSettings, options: ConnectOptions) {
   const [config, { openSsh }] = await Promise.all([
     resolveSshConfig(connection.address, connection),
@@ -90,18 +90,18 @@ export function connectionOver(name: string, transport: Transport, become: Becom
       const nonce = randomBytes(12).toString('hex');
       const body = timeoutSeconds === undefined ? script : withTimeLimit(script, timeoutSeconds, nonce);
       const { command, input } = remoteCommand(`${prelude(nonce)}\n${body}`, become, asBuffer(stdin));
-      const limits = { mark: nonce, seconds: answerSeconds };
-      const { code, stdout, stderr } = await transport.run(command, input, afterMark(nonce, onStdout), limits);
+      const limits = { startMarker: nonce, seconds: answerSeconds };
+      const { code, stdout, stderr } = await transport.run(command, input, afterNonce(nonce, onStdout), limits);
       const out = cutAfter(stdout, nonce);
       const err = cutAfter(stderr, nonce);
-      // Without the mark the script never began, whatever the code says.
+      // Without the nonce the script never started, whatever the code is.
       if (out === undefined) throw shellRanNothing(name, code, stdout, stderr);
       return { code, stdout: out, ...timeLimitReached(err ?? stderr, nonce) };
     },
   };
 }
 
-/** A login shell's start-up files and sudo may print before the script does; what they print ends with the mark. */
+/** A login shell's start-up files and sudo may print before the script does; the nonce marks the end of that. */
 function prelude(nonce: string): string {
   return `PATH="$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C
 export PATH LC_ALL
@@ -115,16 +115,16 @@ function cutAfter(bytes: Buffer, nonce: string): Buffer | undefined {
   return at < 0 ? undefined : bytes.subarray(at + nonce.length + 1);
 }
 
-function afterMark(nonce: string, tell: ((chunk: Buffer) => void) | undefined): (chunk: Buffer) => void {
-  if (!tell) return () => {};
+function afterNonce(nonce: string, onStdout: ((chunk: Buffer) => void) | undefined): (chunk: Buffer) => void {
+  if (!onStdout) return () => {};
   let before: Buffer | undefined = Buffer.alloc(0);
   return (chunk) => {
-    if (!before) return tell(chunk);
+    if (!before) return onStdout(chunk);
     before = Buffer.concat([before, chunk]);
     const rest = cutAfter(before, nonce);
     if (!rest) return;
     before = undefined;
-    if (rest.length > 0) tell(rest);
+    if (rest.length > 0) onStdout(rest);
   };
 }
 

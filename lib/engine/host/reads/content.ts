@@ -1,5 +1,4 @@
 import type { Compared } from '../host.ts';
-import type { Output } from '../output.ts';
 import { quote } from '../quote.ts';
 import { readScript, withArguments } from '../script.ts';
 import { type Batch, readTimeout, type VectorRead } from './batch.ts';

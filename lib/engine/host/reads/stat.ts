@@ -45,7 +45,7 @@ function parseLine(line: string, targets: ReadonlyMap<string | undefined, string
   const mode = Number.parseInt(hex, 16);
   const target = targets.get(path);
   const stat: Stat = {
-    type: types[mode & 0o170000] ?? 'other',
+    type: types.get(mode & 0o170000) ?? 'other',
     mode: mode & 0o7777,
     owner,
     group,
@@ -59,4 +59,8 @@ function parseLine(line: string, targets: ReadonlyMap<string | undefined, string
 }
 
 /** The file type bits of st_mode, as stat(2) has them. */
-const types: Readonly<Record<number, Stat['type']>> = { 16807: 'file', 9604: 'directory', 21609: 'link' };
+const types: ReadonlyMap<number, Stat['type']> = new Map([
+  [0o100000, 'file'],
+  [0o040000, 'directory'],
+  [0o120000, 'link'],
+]);

@@ -2,55 +2,53 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { quote } from '../quote.ts';
 
-/** A shell can be told to write to nine descriptors at most, and three of them are the usual ones. */
+/** The descriptors beside the usual three to which every sh can redirect. */
 const descriptors = [3, 4, 5, 6, 7, 8, 9];
 
-/** How long ssh may take: its configuration may run programs of the operator's (`Match exec`). Milliseconds. */
-const patience = 10_000;
+/** How long ssh may take, in milliseconds: its configuration may run programs of the operator's (`Match exec`). */
+const timeLimit = 10_000;
 
-interface Question {
+interface Request {
   readonly options: readonly string[];
-  readonly answer: (said: string) => void;
+  readonly resolve: (printed: string) => void;
 }
 
-let asked: Question[] = [];
+let requests: Request[] = [];
 
 /**
- * What ssh prints with these options. Questions of one tick are asked by one shell, at the same time: Node stands still for some
- * milliseconds whenever it starts a process, and a run begins with a question for each host.
+ * What ssh prints with these options. The requests of one tick share a shell and run at the same time: Node blocks for some milliseconds
+ * at every start of a process, and a run makes a request for each host.
  *
- * @returns nothing where there is no ssh client, where it takes too long, or cannot make sense of its configuration
+ * @returns nothing where ssh is missing, fails or takes too long
  */
 export function runSsh(options: readonly string[]): Promise<string> {
-  return new Promise((answer) => {
-    if (asked.length === 0) setImmediate(askAll);
-    asked.push({ options, answer });
+  return new Promise((resolve) => {
+    if (requests.length === 0) {
+      setImmediate(() => {
+        const all = requests;
+        requests = [];
+        for (let at = 0; at < all.length; at += descriptors.length) runAll(all.slice(at, at + descriptors.length));
+      });
+    }
+    requests.push({ options, resolve });
   });
 }
 
-function askAll(): void {
-  const all = asked;
-  asked = [];
-  for (let at = 0; at < all.length; at += descriptors.length) askTogether(all.slice(at, at + descriptors.length));
-}
-
-/** Each answer ends when its own ssh does: no other process has its descriptor open. */
-function askTogether(questions: readonly Question[]): void {
+/** Each output ends with its own ssh: no other process has its descriptor open. */
+function runAll(all: readonly Request[]): void {
   const closed = descriptors.map((descriptor) => `${descriptor}>&-`).join(' ');
-  const lines = questions.map(
+  const commands = all.map(
     ({ options }, index) => `ssh ${quote(options)} >&${descriptors[index]} ${closed} &\n__p="$__p $!"`,
   );
-  const script = `__p=\n${lines.join('\n')}\ntrap 'kill $__p' TERM\nexec ${closed}\nwait`;
-  const shell = spawn('sh', ['-c', script], {
-    stdio: ['ignore', 'ignore', 'ignore', ...questions.map(() => 'pipe' as const)],
-  });
-  const timer = setTimeout(() => shell.kill(), patience);
-  shell.on('error', () => clearTimeout(timer));
-  shell.on('exit', () => clearTimeout(timer));
-  for (const [index, { answer }] of questions.entries()) {
+  const script = `__p=\n${commands.join('\n')}\ntrap 'kill $__p' TERM\nexec ${closed}\nwait`;
+  const stdio = ['ignore', 'ignore', 'ignore', ...all.map(() => 'pipe')] as ('ignore' | 'pipe')[];
+  const shell = spawn('sh', ['-c', script], { stdio });
+  const timer = setTimeout(() => shell.kill(), timeLimit);
+  for (const event of ['error', 'exit']) shell.on(event, () => clearTimeout(timer));
+  for (const [index, { resolve }] of all.entries()) {
     const pipe = shell.stdio[descriptors[index] ?? -1];
-    // Where there is no shell, there is no pipe.
-    if (pipe) text(pipe as NodeJS.ReadableStream & AsyncIterable<unknown>).then(answer, () => answer(''));
-    else answer('');
+    // Without a shell there is no pipe.
+    if (pipe) text(pipe as NodeJS.ReadableStream & AsyncIterable<unknown>).then(resolve, () => resolve(''));
+    else resolve('');
   }
 }

@@ -1,48 +1,39 @@
-/** Bytes that one command may print. Nothing that is asked for has a tenth of it; more is a host that would use up our memory. */
+/** Bytes that one command may print. Nothing that is asked for has a tenth of it; more would use up our memory. */
 export const maxOutputBytes = 32 * 1024 * 1024;
 
-/** On top of a command's own time limit, which the host itself keeps: for the way there and back. Seconds. */
-export const slack = 60;
+/** Seconds on top of a command's own time limit, which the host itself keeps: for the way there and back. */
+export const answerMargin = 60;
 
-/** Watches over one command, for a host that goes on sending, or that answers no more though its connection lives. */
-export interface Watch {
-  /** Told of all that the command prints. */
+/** Gives a host up that prints without end during one command, or that answers no more though its connection lives. */
+export interface Watchdog {
+  /** Counts what the command prints. */
   count(chunk: Buffer): void;
-  /** Gives what the command gives, or fails as soon as the host is given up. */
-  over<T>(running: Promise<T>): Promise<T>;
+  /** Resolves as the command does, or rejects as soon as the host is given up. */
+  guard<T>(running: Promise<T>): Promise<T>;
 }
 
 /**
  * @param seconds that the command may take by the host's own count; undefined for no limit
- * @param giveUp called once, with why; gives the error
+ * @param giveUp called once, with the reason; returns the error
  */
-export function watch(seconds: number | undefined, giveUp: (why: string) => Error): Watch {
+export function createWatchdog(seconds: number | undefined, giveUp: (why: string) => Error): Watchdog {
   let printed = 0;
-  let fail: (why: string) => void = () => {};
+  const stop = new AbortController();
   const givenUp = new Promise<never>((_, reject) => {
-    fail = (why) => {
-      fail = () => {};
-      reject(giveUp(why));
-    };
+    stop.signal.addEventListener('abort', () => reject(giveUp(String(stop.signal.reason))), { once: true });
   });
-  // Where the command ended first, nobody hears of it.
+  // The command may have ended first.
   givenUp.catch(() => {});
   return {
     count(chunk) {
       printed += chunk.length;
-      if (printed > maxOutputBytes) fail(`one command printed more than ${maxOutputBytes / 2 ** 20} MiB there`);
+      if (printed > maxOutputBytes) stop.abort(`one command printed more than ${maxOutputBytes / 2 ** 20} MiB there`);
     },
-    async over(running) {
-      const timer =
-        seconds === undefined
-          ? undefined
-          : setTimeout(() => fail(`no answer within ${seconds + slack} s`), (seconds + slack) * 1000);
-      try {
-        return await Promise.race([running, givenUp]);
-      } finally {
-        clearTimeout(timer);
-        fail = () => {};
-      }
+    async guard(running) {
+      const limit = (seconds ?? 0) + answerMargin;
+      const expire = () => stop.abort(`no answer within ${limit} s`);
+      const timer = seconds === undefined ? undefined : setTimeout(expire, limit * 1000);
+      return Promise.race([running, givenUp]).finally(() => clearTimeout(timer));
     },
   };
 }
