@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseDocument } from 'yaml';
 import type { Facts } from '../../lib/engine/host/facts/facts.ts';
-import { resolveSshConfig } from '../../lib/engine/host/ssh/ssh-config.ts';
+import { resolveSshConfig } from '../../lib/engine/host/ssh/resolve-ssh-config.ts';
 import type { Inventory } from '../../lib/engine/inventory/inventory.ts';
 import type { JsonSchema } from '../../lib/engine/inventory/schema/json-schema.ts';
 import type { Resource } from '../../lib/engine/resource/resource.ts';

@@ -12,8 +12,7 @@ import { unitRead } from './reads/unit.ts';
 import { shell } from './shell.ts';
 
 /**
- * A Reader over a connection. Reads of one tick are one exec, whether they come from this Reader, another one or a Writer of the
- * same connection.
+ * A Reader over a connection. All reads of one tick are one exec, also those of other Readers and Writers of the connection.
  */
 export function createReader(connection: Connection, name: string): Reader {
   const batch = batchOf(connection);
@@ -35,7 +34,7 @@ export function createReader(connection: Connection, name: string): Reader {
   };
 }
 
-/** Runs a command by itself: one with something on its standard input, or one that changes the host. */
+/** Runs a command in a request of its own: one with standard input, or one that changes the host. */
 export async function execCommand(
   connection: Connection,
   command: string,

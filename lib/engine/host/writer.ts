@@ -15,7 +15,7 @@ export interface WriterOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Seconds that a change may take unless it says otherwise. */
+/** Default time limit of a change, in seconds. */
 const changeTimeout = 600;
 
 /** Exit code of a rewrite of a file that has another content by now, or is gone, as in write-file.sh. */
@@ -23,7 +23,7 @@ const changedMeanwhile = 75;
 
 const writeFile = readScript(new URL('write-file.sh', import.meta.url));
 
-/** A Writer over a connection. Its reads travel as a Reader's do, and together with them. */
+/** A Writer over a connection. Its reads travel together with those of its Readers. */
 export function createWriter(connection: Connection, name: string, { onProgress, signal }: WriterOptions): Writer {
   return {
     ...createReader(connection, name),
@@ -49,7 +49,7 @@ export function createWriter(connection: Connection, name: string, { onProgress,
     },
     progress: onProgress,
     async sleep(seconds) {
-      // Being interrupted ends the wait; it is no failure.
+      // An interrupt ends the wait: it is not a failure.
       await delay(seconds * 1000, undefined, signal ? { signal } : {}).catch(() => {});
     },
   };

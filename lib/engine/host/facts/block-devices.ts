@@ -4,12 +4,12 @@ import type { BlockDevice } from './facts.ts';
 
 export const blockDevicesCommand = readScript(new URL('block-devices.sh', import.meta.url));
 
-/** What is told of a device that could not be looked at: never blank. */
-const notLookedAt = 'unknown';
+/** The signature of a device that could not be read: it must not pass for blank. */
+const unreadable = 'unknown';
 
 const text = z.string().nullish().catch(undefined);
 
-/** lsblk's own form; older ones give numbers and truth values as text. What is of another form counts as not said. */
+/** A device of lsblk; older versions print numbers and booleans as text. A value of another type counts as missing. */
 const listed = z.object({
   kname: text,
   path: text,
@@ -24,10 +24,10 @@ const listed = z.object({
 });
 type Listed = z.output<typeof listed>;
 
-/** Partitions on volumes on arrays on partitions: no device has so many below one another. */
+/** Partitions on volumes on arrays on partitions: no host has so many levels. */
 const deepest = 16;
 
-/** @param text what the command printed. A device with several parents (RAID) is listed once. */
+/** @param text output of the command. A device with several parents (RAID) is listed once. */
 export function parseBlockDevices(text: string): BlockDevice[] {
   const gap = text.indexOf('\n\n');
   const probed = parseProbed(gap < 0 ? '' : text.slice(gap));
@@ -45,7 +45,7 @@ export function parseBlockDevices(text: string): BlockDevice[] {
       type: device.type ?? '',
       rotational: device.rota === true || device.rota === '1',
       transport: device.tran ?? '',
-      signature: device.fstype || (probed.get(device.kname ?? '') ?? notLookedAt),
+      signature: device.fstype || (probed.get(device.kname ?? '') ?? unreadable),
       mountpoints: device.mountpoint ? [device.mountpoint] : [],
       parent: device.pkname ? (paths.get(device.pkname) ?? `/dev/${device.pkname}`) : undefined,
     });
@@ -79,10 +79,10 @@ function parseProbed(text: string): Map<string, string> {
   for (const line of text.split('\n')) {
     const [, value] = /^(?:PT)?TYPE=(.*)$/.exec(line) ?? [];
     if (value !== undefined) found ||= value;
-    if (line.startsWith('blkid: ')) found ||= notLookedAt;
+    if (line.startsWith('blkid: ')) found ||= unreadable;
     const [, code, name] = /^probed (\d+) (.*)$/.exec(line) ?? [];
     if (name === undefined) continue;
-    signatures.set(name, found || (code === '2' ? '' : notLookedAt));
+    signatures.set(name, found || (code === '2' ? '' : unreadable));
     found = '';
   }
   return signatures;

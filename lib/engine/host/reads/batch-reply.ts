@@ -1,12 +1,12 @@
 import { Output } from '../output.ts';
 
 /**
- * Takes the reply of a batch apart. It begins with what `wc -c` says of the files `codes`, `o1`, `e1`, `o2`, `e2`, …; then
- * their contents follow one after another in the same order, so nothing that a command prints can be taken for a boundary.
+ * Parses what batch.sh prints: the output of `wc -c` for the files `codes`, `o1`, `e1`, `o2`, `e2`, …, then their contents one after
+ * another in the same order. Nothing that a command prints can be taken for a boundary.
  *
  * @param count how many commands the batch had
- * @returns for each command what it left behind; undefined where the host could not keep it
- * @throws Error when the sizes do not add up
+ * @returns the output of each command; undefined where the host could not keep it
+ * @throws ReplySizeMismatch when the sizes do not add up, Error when they are missing
  */
 export function parseBatchReply(reply: Buffer, count: number): (Output | undefined)[] {
   const { sizes, end } = readSizes(reply);
@@ -28,7 +28,7 @@ export function parseBatchReply(reply: Buffer, count: number): (Output | undefin
   });
 }
 
-/** Something still writes to what a command left behind. */
+/** A process that a command left running still writes. */
 export class ReplySizeMismatch extends Error {}
 
 /** The lines of `wc -c`, up to the one with the total. */
@@ -49,11 +49,10 @@ function readSizes(reply: Buffer): { sizes: [string, number][]; end: number } {
 function readCodes(bytes: Buffer | undefined): Map<number, { code: number; timedOut: boolean }> {
   const lines = (bytes?.toString('latin1') ?? '').split('\n');
   return new Map(
-    lines.flatMap((line) => {
+    lines.map((line) => {
       const [, index, code, late] = /^(\d+) (\d+) ([01])$/.exec(line) ?? [];
-      return index === undefined
-        ? []
-        : [[Number(index), { code: late === '1' ? 124 : Number(code), timedOut: late === '1' }]];
+      const timedOut = late === '1';
+      return [Number(index), { code: timedOut ? 124 : Number(code), timedOut }];
     }),
   );
 }

@@ -8,11 +8,11 @@ import { type BatchCommand, batchScript, noRoom } from './batch-script.ts';
 /**
  * Reads of one kind that become one command on the host.
  *
- * `K` is what is asked about, `V` the answer. Keys that give the same `id` are asked about once.
+ * `K` is a key, such as a path, `V` the answer. Keys with the same `id` are read once.
  */
 export interface VectorRead<K, V> {
   readonly name: string;
-  /** @throws TypeError for a key that cannot be asked about */
+  /** @throws TypeError for an invalid key */
   id(key: K): string;
   /** Keys of different groups do not share a command. */
   group?(key: K): string;
@@ -25,7 +25,7 @@ export interface VectorRead<K, V> {
 
 /** Commands and vectorised reads of one tick, over one exec. */
 export interface Batch {
-  /** Runs a command that only looks; asked for twice in one tick, it runs once. */
+  /** Runs a command that only reads. The same command twice in one tick runs once. */
   run(text: string, timeoutSeconds: number): Promise<Output>;
   ask<K, V>(read: VectorRead<K, V>, key: K): Promise<V>;
 }
@@ -38,7 +38,7 @@ export function batchOf(connection: Connection): Batch {
   return {
     run: (text, timeoutSeconds) => currentTick(connection).run({ text, timeoutSeconds }),
     async ask(read, key) {
-      // First, as it throws for a key that cannot be asked about.
+      // First, as it throws for an invalid key.
       const id = read.id(key);
       return currentTick(connection).ask(read, id, key);
     },

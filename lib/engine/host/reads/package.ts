@@ -6,8 +6,8 @@ import type { VectorRead } from './batch.ts';
 export const packageRead: VectorRead<string, PackageState> = {
   name: 'package',
   id(name) {
-    // dpkg-query takes patterns, too; a name is none. The rule is Debian policy 5.6.1, with an architecture after it.
-    if (!/^[a-z0-9][a-z0-9+.-]*(:[a-z0-9-]+)?$/.test(name)) throw new TypeError(`no name of a package: ${name}`);
+    // dpkg-query takes patterns, too. The rule is Debian policy 5.6.1, with an architecture after it.
+    if (!/^[a-z0-9][a-z0-9+.-]*(:[a-z0-9-]+)?$/.test(name)) throw new TypeError(`not a name of a package: ${name}`);
     return name;
   },
   command: (names) =>

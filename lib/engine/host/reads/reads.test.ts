@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createReader } from '../reader.ts';
 import { connectLocally, standInFor, temporaryDirectory } from '../testing/local-connection.ts';
-import { parseTime } from './unit.ts';
 
 async function open() {
   const connection = await connectLocally();
@@ -266,13 +265,14 @@ test('unit: an older systemctl is asked without fractions of a second, a missing
   expect((await (await open()).host.unit('chrony')).load).toBe('not-found');
 });
 
-test('a time of systemd, with and without fractions', () => {
-  expect(parseTime('Fri 2025-11-21 08:36:01 UTC')).toBe(Date.UTC(2025, 10, 21, 8, 36, 1) / 1000);
-  expect(parseTime('Fri 2025-11-21 08:36:01.123456 UTC')).toBeCloseTo(
-    Date.UTC(2025, 10, 21, 8, 36, 1) / 1000 + 0.123456,
-    6,
-  );
-  expect(parseTime('n/a')).toBe(0);
+test('unit: its time with and without fractions', async () => {
+  const times = ['Fri 2025-11-21 08:36:01 UTC', 'Fri 2025-11-21 08:36:01.123456 UTC', 'n/a'];
+  const records = times.map((time, at) => `Id=${at}.service\nActiveEnterTimestamp=${time}\n`);
+  standInFor('systemctl', `cat <<'END'\n${records.join('\n')}\nEND`);
+  const { host } = await open();
+  const units = await Promise.all(times.map((_, at) => host.unit(String(at))));
+  const second = Date.UTC(2025, 10, 21, 8, 36, 1) / 1000;
+  expect(units.map(({ activeSince }) => activeSince)).toEqual([second, second + 0.123456, 0]);
 });
 
 test('container: running, ended, missing, and no engine', async () => {

@@ -3,7 +3,8 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
-import { parseSshConfig, resolveSshConfig } from './ssh-config.ts';
+import { resolveSshConfig } from './resolve-ssh-config.ts';
+import { parseSshConfig } from './ssh-config.ts';
 
 /** Of the account. */
 const { homedir } = userInfo();

@@ -1,6 +1,5 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { runSsh } from './run-ssh.ts';
 
 /** Where and how to log in, as the operator's ssh_config has it. */
 export interface SshConfig {
@@ -22,24 +21,13 @@ export interface SshConfig {
 }
 
 /** What the inventory has. It outranks ssh_config, as options of ssh do. */
-interface Given {
+export interface GivenLogin {
   readonly user?: string | undefined;
   readonly port?: number | undefined;
 }
 
-/**
- * What `ssh -G` prints for a host. Without an ssh client the defaults of ssh apply.
- *
- * @param address an address, or a name from ssh_config
- */
-export async function resolveSshConfig(address: string, { user, port }: Given = {}): Promise<SshConfig> {
-  const options = [...(user === undefined ? [] : ['-l', user]), ...(port === undefined ? [] : ['-p', String(port)])];
-  const printed = await runSsh(['-G', ...options, '--', address]);
-  return parseSshConfig(printed, { host: address, user, port });
-}
-
 /** @param text what `ssh -G` printed; empty for the defaults */
-export function parseSshConfig(text: string, given: Given & { readonly host: string }): SshConfig {
+export function parseSshConfig(text: string, given: GivenLogin & { readonly host: string }): SshConfig {
   const values = new Map<string, string[]>();
   for (const line of text.split('\n')) {
     const [, name, value] = /^(\S+) (.*)$/.exec(line) ?? [];

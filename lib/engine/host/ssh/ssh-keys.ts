@@ -5,7 +5,7 @@ import { Unreachable } from '../connection-errors.ts';
 import type { SshConfig } from './ssh-config.ts';
 
 /** A way to log in, as the SSH library takes it. */
-export type AuthMethod = Extract<
+type AuthMethod = Extract<
   { [T in AuthenticationType]: { type: T } }[AuthenticationType],
   { type: 'publickey' | 'agent' }
 > & { username: string; key?: string; agent?: ssh2.BaseAgent };

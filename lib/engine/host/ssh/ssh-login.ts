@@ -136,7 +136,7 @@ function explain(
   }
   // The library's words for a connection that the host ended, before its first packet or after.
   if (error.message === 'No response from server' || /^Connection lost before handshake/.test(error.message)) {
-    const hint = 'its sshd may be turning connections away (MaxStartups, PerSourcePenalties); its log says why';
+    const hint = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
     return new LoginThrottled(name, `${where} ended the connection before the login`, hint, error);
   }
   if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {

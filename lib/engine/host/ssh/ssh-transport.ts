@@ -68,9 +68,9 @@ export function transportOver(
 
   return {
     close,
-    async run(line, input, onStdout, { startMarker, seconds } = {}) {
+    async run(line, input, { startMarker, seconds } = {}) {
       let result: SSHExecCommandResponse | undefined;
-      while (!result) result = await limit(() => tryRun({ line, input, onStdout, startMarker }, seconds));
+      while (!result) result = await limit(() => tryRun({ line, input, startMarker }, seconds));
       const code = result.code ?? codeOfSignal(result.signal);
       // Without a code and a signal it is not known how the command ended.
       if (code === undefined) throw lost();
@@ -83,7 +83,6 @@ export function transportOver(
 interface Command {
   readonly line: string;
   readonly input: Buffer | undefined;
-  readonly onStdout: (chunk: Buffer) => void;
   readonly startMarker: RunLimits['startMarker'];
 }
 
@@ -91,14 +90,14 @@ interface Command {
 function exec(
   name: string,
   { ssh }: SshConnection,
-  { line, input, onStdout, startMarker }: Command,
+  { line, input, startMarker }: Command,
   startLimit: number,
   watchdog: Watchdog,
 ): Promise<SSHExecCommandResponse> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     let printed = '';
-    let started = startMarker === undefined;
+    let started = false;
     ssh
       .execCommand(line, {
         // latin1 keeps every byte as it is; the library decodes chunk by chunk, which breaks anything else.
@@ -112,12 +111,10 @@ function exec(
         },
         onStdout(chunk) {
           watchdog.count(chunk);
-          if (startMarker !== undefined && !started) {
-            printed += chunk.toString('latin1');
-            started = printed.includes(startMarker);
-            if (started) clearTimeout(timer);
-          }
-          onStdout(chunk);
+          if (startMarker === undefined || started) return;
+          printed += chunk.toString('latin1');
+          started = printed.includes(startMarker);
+          if (started) clearTimeout(timer);
         },
         onStderr: watchdog.count,
         ...(input ? { stdin: Readable.from([input]) } : {}),

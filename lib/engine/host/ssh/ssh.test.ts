@@ -9,8 +9,8 @@ import { newKeyPair } from '../../secret/testing/keys.ts';
 import { connect } from '../connection.ts';
 import { Unreachable } from '../connection-errors.ts';
 import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
+import { resolveSshConfig } from './resolve-ssh-config.ts';
 import { openSsh } from './ssh.ts';
-import { resolveSshConfig } from './ssh-config.ts';
 
 const hostKey = newKeyPair('ed25519');
 
@@ -215,7 +215,7 @@ test('a host that has no room for one more channel gets its commands one after a
   );
   const config = await resolveSshConfig('127.0.0.1', { user: 'root', port });
   const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
-  const results = await Promise.all([1, 2, 3, 4, 5].map((at) => transport.run(`${at}`, undefined, () => {})));
+  const results = await Promise.all([1, 2, 3, 4, 5].map((at) => transport.run(`${at}`, undefined)));
   expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
   // Two of the first three, and one more where both are turned away at once. All others wait for their turn.
   expect(turnedAway).toBeLessThanOrEqual(3);

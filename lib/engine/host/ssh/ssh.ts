@@ -4,7 +4,8 @@ import pRetry from 'p-retry';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { Unreachable } from '../connection-errors.ts';
 import type { ConnectOptions, Transport } from '../transport/transport.ts';
-import { resolveSshConfig, type SshConfig } from './ssh-config.ts';
+import { resolveSshConfig } from './resolve-ssh-config.ts';
+import type { SshConfig } from './ssh-config.ts';
 import { LoginThrottled, logIn, NetworkError, type SshConnection } from './ssh-login.ts';
 import { transportOver } from './ssh-transport.ts';
 

@@ -12,7 +12,7 @@ export interface Become {
 const answerLimit = 30;
 
 /** The login is root's own. */
-export const noBecome: Become = { prefix: '', password: undefined };
+const noBecome: Become = { prefix: '', password: undefined };
 
 /**
  * Finds how to become root on a host. For any other user it is tried once, here: a later failure is the command's own, and a wrong
@@ -29,7 +29,7 @@ export async function findBecome(
 ): Promise<Become> {
   if (user === 'root') return noBecome;
   const run = (command: string, input?: Buffer) =>
-    transport.run(`env LC_ALL=C sh -c '${command}'`, input, () => {}, { seconds: answerLimit });
+    transport.run(`env LC_ALL=C sh -c '${command}'`, input, { seconds: answerLimit });
 
   const first = await run('echo "uid $(id -u)";[ "$(id -u)" = 0 ]||sudo -k -n sh -c "echo becomes root"');
   const printed = first.stdout.toString();

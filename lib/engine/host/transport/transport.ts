@@ -12,7 +12,6 @@ export interface Transport {
   run(
     command: string,
     input: Buffer | undefined,
-    onStdout: (chunk: Buffer) => void,
     limits?: RunLimits,
   ): Promise<{ readonly code: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
   close(): Promise<void>;

@@ -1,8 +1,8 @@
 /** Bytes that one command may print. Nothing that is asked for has a tenth of it; more would use up our memory. */
-export const maxOutputBytes = 32 * 1024 * 1024;
+const maxOutputBytes = 32 * 1024 * 1024;
 
 /** Seconds on top of a command's own time limit, which the host itself keeps: for the way there and back. */
-export const answerMargin = 60;
+const answerMargin = 60;
 
 /** Gives a host up that prints without end during one command, or that answers no more though its connection lives. */
 export interface Watchdog {

@@ -1,6 +1,18 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { quote } from '../quote.ts';
+import { type GivenLogin, parseSshConfig, type SshConfig } from './ssh-config.ts';
+
+/**
+ * What `ssh -G` prints for a host. Without an ssh client the defaults of ssh apply.
+ *
+ * @param address an address, or a name from ssh_config
+ */
+export async function resolveSshConfig(address: string, { user, port }: GivenLogin = {}): Promise<SshConfig> {
+  const options = [...(user === undefined ? [] : ['-l', user]), ...(port === undefined ? [] : ['-p', String(port)])];
+  const printed = await runSsh(['-G', ...options, '--', address]);
+  return parseSshConfig(printed, { host: address, user, port });
+}
 
 /** The descriptors beside the usual three to which every sh can redirect. */
 const descriptors = [3, 4, 5, 6, 7, 8, 9];
@@ -21,7 +33,7 @@ let requests: Request[] = [];
  *
  * @returns nothing where ssh is missing, fails or takes too long
  */
-export function runSsh(options: readonly string[]): Promise<string> {
+function runSsh(options: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
     if (requests.length === 0) {
       setImmediate(() => {
