@@ -81,7 +81,7 @@ test('a key from known_hosts is taken, plain and hashed', async () => {
 test('an unknown key is refused, with its fingerprint and both ways to accept it', async () => {
   const { knownHostsFile } = knownHosts('');
   const error = await refusal({ hostKeys: [], knownHostsFile });
-  expect(error.message).toContain(fingerprint(parseHostKey(sshd.hostKey).blob));
+  expect(error.message).toContain(fingerprint(parseHostKey(sshd.hostKey)?.blob ?? Buffer.alloc(0)));
   expect(error.hint).toContain(`ssh-keyscan -p ${sshd.port} -t ed25519 127.0.0.1 >> ${knownHostsFile}`);
   expect(error.hint).toContain(`host_key: ${sshd.hostKey}`);
 });
@@ -98,7 +98,7 @@ test('a key that is not the known one is refused loudly, pinned or from known_ho
   for (const more of [{ hostKeys: [bastion.hostKey] }, knownHosts(`${hostPart()} ${bastion.hostKey}\n`)]) {
     const error = await refusal(more);
     expect(error.message).toMatch(/HOST KEY .* HAS CHANGED/);
-    expect(error.message).toContain(fingerprint(parseHostKey(bastion.hostKey).blob));
+    expect(error.message).toContain(fingerprint(parseHostKey(bastion.hostKey)?.blob ?? Buffer.alloc(0)));
   }
 });
 

@@ -10,21 +10,14 @@ export const networkMountsCommand = withArguments(script, ['network']);
 /** @param text output of one of the commands. Where a directory is mounted over, the upper one counts. */
 export function parseMounts(text: string): Mount[] {
   const gap = /^$/m.exec(text)?.index ?? text.length;
-  const sizes = new Map(
-    text
-      .slice(gap)
-      .split('\n')
-      .flatMap((line): [string, { size: number; available: number }][] => {
-        const [, unit, blocks, available, target] = /^(\d+) (\d+) (\d+) (.*)$/.exec(line) ?? [];
-        if (target === undefined) return [];
-        return [[target, { size: Number(unit) * Number(blocks), available: Number(unit) * Number(available) }]];
-      }),
-  );
+  const sizes = new Map<string, { size: number; available: number }>();
+  for (const [, unit, blocks, available, target = ''] of text.slice(gap).matchAll(/^(\d+) (\d+) (\d+) (.*)$/gm)) {
+    sizes.set(target, { size: Number(unit) * Number(blocks), available: Number(unit) * Number(available) });
+  }
   const mounts = new Map<string, Mount>();
   for (const line of text.slice(0, gap).split('\n').filter(Boolean)) {
     const mount = parseLine(line);
-    const { size, available } = sizes.get(mount.target) ?? { size: 0, available: 0 };
-    mounts.set(mount.target, { ...mount, size, available });
+    mounts.set(mount.target, { ...mount, ...(sizes.get(mount.target) ?? { size: 0, available: 0 }) });
   }
   return [...mounts.values()];
 }

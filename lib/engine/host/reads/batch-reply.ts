@@ -47,12 +47,11 @@ function readSizes(reply: Buffer): { sizes: [string, number][]; end: number } {
 
 /** Lines of index, exit code and whether the time limit was reached. */
 function readCodes(bytes: Buffer | undefined): Map<number, { code: number; timedOut: boolean }> {
-  const lines = (bytes?.toString('latin1') ?? '').split('\n');
+  const lines = (bytes?.toString('latin1') ?? '').matchAll(/^(\d+) (\d+) ([01])$/gm);
   return new Map(
-    lines.map((line) => {
-      const [, index, code, late] = /^(\d+) (\d+) ([01])$/.exec(line) ?? [];
-      const timedOut = late === '1';
-      return [Number(index), { code: timedOut ? 124 : Number(code), timedOut }];
-    }),
+    [...lines].map(([, index, code, late]) => [
+      Number(index),
+      { code: late === '1' ? 124 : Number(code), timedOut: late === '1' },
+    ]),
   );
 }

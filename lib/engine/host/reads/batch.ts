@@ -45,15 +45,9 @@ export function batchOf(connection: Connection): Batch {
   };
 }
 
-/** What is gathered in one tick. */
-interface Tick {
-  run(command: BatchCommand): Promise<Output>;
-  ask<K, V>(read: VectorRead<K, V>, id: string, key: K): Promise<V>;
-}
+const ticks = new WeakMap<Connection, ReturnType<typeof startTick>>();
 
-const ticks = new WeakMap<Connection, Tick>();
-
-function currentTick(connection: Connection): Tick {
+function currentTick(connection: Connection) {
   const tick = ticks.get(connection) ?? startTick(connection);
   ticks.set(connection, tick);
   return tick;
@@ -65,7 +59,8 @@ interface Group<K, V> {
   readonly answers: Promise<Map<string, V | Error>>;
 }
 
-function startTick(connection: Connection): Tick {
+/** Gathers what is asked for in one tick, and sends it at the end. */
+function startTick(connection: Connection) {
   const commands = new Map<string, BatchCommand>();
   const prepared: (() => BatchCommand)[] = [];
   const groups = new Map<string, unknown>();
@@ -99,11 +94,11 @@ function startTick(connection: Connection): Tick {
   }
 
   return {
-    run(command) {
+    run(command: BatchCommand): Promise<Output> {
       commands.set(idOf(command), command);
       return outputOf(command);
     },
-    async ask<K, V>(read: VectorRead<K, V>, id: string, key: K) {
+    async ask<K, V>(read: VectorRead<K, V>, id: string, key: K): Promise<V> {
       const groupId = `${read.name} ${read.group?.(key) ?? ''}`;
       const group = (groups.get(groupId) as Group<K, V> | undefined) ?? openGroup(read);
       groups.set(groupId, group);

@@ -51,17 +51,16 @@ const document = z.looseObject({
     .catch(undefined),
   HostConfig: z.object({ CpuShares: number }).optional().catch(undefined),
 });
-type Document = z.output<typeof document>;
 
-function stateOf({ State, Config, HostConfig, ...document }: Document, raw: unknown): ContainerState {
+function stateOf({ Id, RestartCount, State, Config, HostConfig }: z.output<typeof document>, raw: unknown) {
   return {
-    id: document.Id,
+    id: Id,
     image: Config?.Image ?? '',
     running: State?.Running ?? false,
     status: State?.Status ?? '',
     health: State?.Health?.Status,
     exitCode: State?.ExitCode ?? 0,
-    restartCount: document.RestartCount,
+    restartCount: RestartCount,
     startedAt: State?.StartedAt ?? '',
     labels: Config?.Labels ?? {},
     cpuShares: HostConfig?.CpuShares ?? 0,

@@ -9,13 +9,12 @@ export const sha256Read: VectorRead<string, string | undefined> = {
   command: (paths) => `sha256sum -- ${quote(paths)}`,
   answers(output) {
     requireProgram('sha256sum', output);
-    return new Map(
-      output.lines().flatMap((line): [string, string][] => {
-        // A line begins with a backslash where the name holds one, and each of the name's is doubled then.
-        const [, escaped, hash = '', path] = /^(\\?)([0-9a-f]{64}) [ *](.*)$/.exec(line) ?? [];
-        return path === undefined ? [] : [[escaped ? path.replaceAll('\\\\', '\\') : path, hash]];
-      }),
-    );
+    const hashes = new Map<string, string>();
+    // A line begins with a backslash where the name holds one, and each of the name's is doubled then.
+    for (const [, escaped, hash = '', path = ''] of output.stdout.matchAll(/^(\\?)([0-9a-f]{64}) [ *](.*)$/gm)) {
+      hashes.set(escaped ? path.replaceAll('\\\\', '\\') : path, hash);
+    }
+    return hashes;
   },
   absent: () => undefined,
 };

@@ -21,8 +21,8 @@ const statementTimeout = '50s';
  */
 export const sqlRead: VectorRead<Query, SqlResult> = {
   name: 'sql',
-  id: ({ target, query }) => `${groupOf(target)} ${query}`,
-  group: ({ target }) => groupOf(target),
+  id: (query) => JSON.stringify(query),
+  group: ({ target }) => JSON.stringify(target),
   command(queries) {
     const { container = '', user = '', database = '' } = queries[0]?.target ?? {};
     const options = `PGOPTIONS=-c default_transaction_read_only=on -c statement_timeout=${statementTimeout}`;
@@ -67,8 +67,4 @@ function readRow(line: string): (string | null)[] {
     .map((field) =>
       field === '\\N' ? null : field.replace(/\\(.)/g, (_, letter: string) => escapes[letter] ?? letter),
     );
-}
-
-function groupOf({ container, user, database }: SqlTarget): string {
-  return JSON.stringify([container, user, database]);
 }

@@ -48,7 +48,12 @@ export async function checkHostKey(
   // An alias is a name of its own: it has no port.
   const port = config.hostKeyAlias === undefined ? config.port : 22;
   const found = findKnownKeys(await readKnownHosts(files), host, port);
-  const pinned = hostKeys.map((text) => parsePinned(name, text));
+  const pinned = hostKeys.map((text) => {
+    const key = parseHostKey(text);
+    if (key) return key;
+    const what = `host_key in the inventory is not a host key: ${text}`;
+    throw new Unreachable(name, what, 'write it as: ssh-ed25519 AAAA…');
+  });
   const known = pinned.length > 0 ? { accepted: pinned, withoutPort: [], revoked: found.revoked } : found;
   const source = pinned.length > 0 ? 'host_key in the inventory' : (files[0] ?? 'known_hosts');
   const label = port === 22 ? host : `[${host}]:${port}`;
@@ -98,18 +103,6 @@ ${known.map((key) => `  known: ${describeKey(key)}`).join('\n')}`,
     `nothing was sent to it. Find out which it is; if the host really has a new key, replace the old one (${source}) with
     ${keyLine(shown)}`,
   );
-}
-
-function parsePinned(name: string, text: string): HostKey {
-  try {
-    return parseHostKey(text);
-  } catch {
-    throw new Unreachable(
-      name,
-      `host_key in the inventory is not a host key: ${text}`,
-      'write it as: ssh-ed25519 AAAA…',
-    );
-  }
 }
 
 function describeKey({ type, blob }: HostKey): string {

@@ -43,12 +43,11 @@ export function findKnownKeys(text: string, host: string, port: number): KnownKe
   return found;
 }
 
-/** @throws TypeError for what is not `ssh-ed25519 AAAA…` */
-export function parseHostKey(text: string): HostKey {
+/** @returns undefined for what is not `ssh-ed25519 AAAA…` */
+export function parseHostKey(text: string): HostKey | undefined {
   const [type = '', base64 = ''] = text.trim().split(/\s+/);
   const blob = Buffer.from(base64, 'base64');
-  if (!type || typeOfBlob(blob) !== type) throw new TypeError('not a host key as in known_hosts: ssh-ed25519 AAAA…');
-  return { type, blob };
+  return type && typeOfBlob(blob) === type ? { type, blob } : undefined;
 }
 
 /** What is known of the key that a host shows. */

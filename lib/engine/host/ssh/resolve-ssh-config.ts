@@ -20,12 +20,7 @@ const descriptors = [3, 4, 5, 6, 7, 8, 9];
 /** How long ssh may take, in milliseconds: its configuration may run programs of the operator's (`Match exec`). */
 const timeLimit = 10_000;
 
-interface Request {
-  readonly options: readonly string[];
-  readonly resolve: (printed: string) => void;
-}
-
-let requests: Request[] = [];
+let requests: { readonly options: readonly string[]; readonly resolve: (printed: string) => void }[] = [];
 
 /**
  * What ssh prints with these options. The requests of one tick share a shell and run at the same time: Node blocks for some milliseconds
@@ -47,7 +42,7 @@ function runSsh(options: readonly string[]): Promise<string> {
 }
 
 /** Each output ends with its own ssh: no other process has its descriptor open. */
-function runAll(all: readonly Request[]): void {
+function runAll(all: typeof requests): void {
   const closed = descriptors.map((descriptor) => `${descriptor}>&-`).join(' ');
   const commands = all.map(
     ({ options }, index) => `ssh ${quote(options)} >&${descriptors[index]} ${closed} &\n__p="$__p $!"`,

@@ -1,19 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import ssh2, { type AuthenticationType, type ParsedKey } from 'ssh2';
+import ssh2, { type AnyAuthMethod, type ParsedKey } from 'ssh2';
 import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../connection-errors.ts';
 import type { SshConfig } from './ssh-config.ts';
 
-/** A way to log in, as the SSH library takes it. */
-type AuthMethod = Extract<
-  { [T in AuthenticationType]: { type: T } }[AuthenticationType],
-  { type: 'publickey' | 'agent' }
-> & { username: string; key?: string; agent?: ssh2.BaseAgent };
-
 /** The keys to log in with. */
 export interface Credentials {
   /** In the order in which they are tried. */
-  readonly methods: readonly AuthMethod[];
+  readonly methods: readonly AnyAuthMethod[];
   /** What `methods` try, for messages: key files, and `2 keys of the agent`. */
   readonly tried: readonly string[];
   /** Why other keys cannot be tried. */
@@ -31,7 +25,7 @@ export async function findCredentials(
   config: SshConfig,
   identityFile: string | undefined,
 ): Promise<Credentials> {
-  const agent = config.agent === undefined ? undefined : await openAgent(config.agent);
+  const agent = config.agent === undefined ? undefined : await listAgentKeys(config.agent);
   const named = identityFile === undefined ? [] : [await readNamedKey(name, identityFile, agent)];
   const paths = config.identityFiles.filter((file) => file !== identityFile);
   const usual = (await Promise.all(paths.map(readKeyFile))).filter((file) => file !== undefined);
@@ -43,14 +37,14 @@ export async function findCredentials(
     );
   const all = [...named, ...usual];
   const allowed = config.identitiesOnly ? all.flatMap((file) => file.publicKey ?? []) : undefined;
-  const held = agent?.keys.filter((key) => allowed?.some((blob) => blob.equals(key)) ?? true) ?? [];
-  const ofAgent = agent && {
+  const held = agent?.filter((key) => allowed?.some((blob) => blob.equals(key)) ?? true) ?? [];
+  const ofAgent = {
     path: `${held.length} ${held.length === 1 ? 'key' : 'keys'} of the agent`,
-    method: { type: 'agent', username, agent: limitedTo(agent, allowed) },
+    method: { type: 'agent', username, agent: agentWith(config.agent ?? '', allowed) },
   };
-  const tried = [...ofFiles(named), ...(ofAgent ? [ofAgent] : []), ...ofFiles(usual)];
+  const tried = [...ofFiles(named), ...(held.length > 0 ? [ofAgent] : []), ...ofFiles(usual)];
   return {
-    methods: tried.map(({ method }) => method as AuthMethod),
+    methods: tried.map(({ method }) => method as AnyAuthMethod),
     tried: tried.map(({ path }) => path),
     unusable: [
       ...(config.agent !== undefined && !agent ? [`no agent answers at ${config.agent}`] : []),
@@ -69,16 +63,10 @@ interface KeyFile {
   readonly why: string | undefined;
 }
 
-/** An agent that answered, and the keys it holds. */
-interface Agent {
-  readonly socket: string;
-  readonly keys: readonly Buffer[];
-}
-
-async function readNamedKey(name: string, path: string, agent: Agent | undefined): Promise<KeyFile> {
+async function readNamedKey(name: string, path: string, agent: readonly Buffer[] | undefined): Promise<KeyFile> {
   const file = await readKeyFile(path);
   if (!file) throw new Unreachable(name, `the key file ${path} cannot be read`, 'see identity_file in the inventory');
-  if (file.why === undefined || agent?.keys.some((key) => file.publicKey?.equals(key))) return file;
+  if (file.why === undefined || agent?.some((key) => file.publicKey?.equals(key))) return file;
   const add = `ssh-add ${shellWord(path)}`;
   throw new Unreachable(
     name,
@@ -102,11 +90,10 @@ async function readKeyFile(path: string): Promise<KeyFile | undefined> {
 }
 
 /** Listed beforehand: a dead agent would end the login with an error, though other keys could be tried. */
-async function openAgent(socket: string): Promise<Agent | undefined> {
+async function listAgentKeys(socket: string): Promise<readonly Buffer[] | undefined> {
   return new Promise((resolve) => {
-    new ssh2.OpenSSHAgent(socket).getIdentities((error, keys) => {
-      resolve(error || !keys ? undefined : { socket, keys: keys.map(blobOfIdentity) });
-    });
+    const agent = new ssh2.OpenSSHAgent(socket);
+    agent.getIdentities((error, keys) => resolve(error ? undefined : keys?.map(blobOfIdentity)));
   });
 }
 
@@ -120,7 +107,7 @@ function publicBlob(parsed: ParsedKey | ParsedKey[]): Buffer {
 }
 
 /** @param allowed the only keys that may be tried; undefined for all */
-function limitedTo({ socket }: Agent, allowed: readonly Buffer[] | undefined): ssh2.BaseAgent {
+function agentWith(socket: string, allowed: readonly Buffer[] | undefined): ssh2.BaseAgent {
   const agent = new ssh2.OpenSSHAgent(socket);
   if (!allowed) return agent;
   const all = agent.getIdentities.bind(agent);

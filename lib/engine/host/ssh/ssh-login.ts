@@ -10,12 +10,6 @@ import { checkHostKey } from './host-key.ts';
 import type { SshConfig } from './ssh-config.ts';
 import { type Credentials, findCredentials } from './ssh-keys.ts';
 
-/** A connection that is silent for four times this long is dead. */
-const keepalive = { keepaliveInterval: 15_000, keepaliveCountMax: 3 };
-
-/** How long a closed connection may take to end. Milliseconds. */
-const closeLimit = 500;
-
 /** One logged-in connection. `ended` returns why it ended, if it has. */
 export interface SshConnection {
   readonly ssh: NodeSSH;
@@ -64,7 +58,9 @@ export async function logIn(
       sock: socket,
       username: config.user,
       readyTimeout: timeout * 1000,
-      ...keepalive,
+      // A connection that is silent for four times this long is dead.
+      keepaliveInterval: 15_000,
+      keepaliveCountMax: 3,
       hostVerifier: (key: Buffer) => check.accept(key),
       algorithms: { serverHostKey: check.algorithms as ServerHostKeyAlgorithm[] },
       // Each method once, without the usual first question for what the host offers, which would cost a round trip.
@@ -95,7 +91,7 @@ export async function logIn(
       const closed = socket.destroyed ? undefined : once(socket, 'close');
       ssh.dispose();
       // A host that no longer answers is not waited for.
-      const timer = setTimeout(() => socket.destroy(), closeLimit);
+      const timer = setTimeout(() => socket.destroy(), 500);
       await closed?.catch(() => {});
       clearTimeout(timer);
     },

@@ -40,13 +40,13 @@ export function transportOver(
   };
 
   /** @returns undefined where the host allows fewer channels than are open already */
-  const tryRun = async (command: Command, seconds: number | undefined): Promise<SSHExecCommandResponse | undefined> => {
-    const watchdog = createWatchdog(seconds, (why) => {
+  const tryRun = async (...[line, input, limits = {}]: Parameters<Transport['run']>) => {
+    const watchdog = createWatchdog(limits.seconds, (why) => {
       givenUp ??= why;
       close().catch(() => {});
       return lost();
     });
-    const running = pRetry(() => exec(name, last, command, startLimit, watchdog), {
+    const running = pRetry(() => exec(name, last, line, input, { ...limits, startLimit, watchdog }), {
       retries: 5,
       minTimeout: 100,
       shouldRetry: ({ error }) => isChannelRefused(error) && limit.activeCount === 1,
@@ -68,9 +68,9 @@ export function transportOver(
 
   return {
     close,
-    async run(line, input, { startMarker, seconds } = {}) {
+    async run(...command) {
       let result: SSHExecCommandResponse | undefined;
-      while (!result) result = await limit(() => tryRun({ line, input, startMarker }, seconds));
+      while (!result) result = await limit(() => tryRun(...command));
       const code = result.code ?? codeOfSignal(result.signal);
       // Without a code and a signal it is not known how the command ended.
       if (code === undefined) throw lost();
@@ -80,19 +80,13 @@ export function transportOver(
   };
 }
 
-interface Command {
-  readonly line: string;
-  readonly input: Buffer | undefined;
-  readonly startMarker: RunLimits['startMarker'];
-}
-
 /** Runs a command on a channel of its own. @throws Unreachable where it does not start */
 function exec(
   name: string,
   { ssh }: SshConnection,
-  { line, input, startMarker }: Command,
-  startLimit: number,
-  watchdog: Watchdog,
+  line: string,
+  input: Buffer | undefined,
+  { startMarker, startLimit, watchdog }: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
 ): Promise<SSHExecCommandResponse> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
@@ -132,6 +126,6 @@ function isChannelRefused(error: unknown): boolean {
 /** As a shell has it: 128 and the signal's number. */
 function codeOfSignal(signal: string | null): number | undefined {
   if (signal === null) return undefined;
-  const number = Object.entries(constants.signals).find(([name]) => name === `SIG${signal.replace(/^SIG/, '')}`)?.[1];
-  return 128 + (number ?? 127);
+  const numbers: Readonly<Record<string, number>> = constants.signals;
+  return 128 + (numbers[`SIG${signal.replace(/^SIG/, '')}`] ?? 127);
 }

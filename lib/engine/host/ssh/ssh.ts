@@ -68,13 +68,8 @@ export async function openSsh(
   return { transport: transportOver(name, [...chain], close, timeout), user: config.user };
 }
 
-interface JumpHost {
-  readonly label: string;
-  readonly config: SshConfig;
-}
-
 /** @param jump `user@host:port`, as ProxyJump has them */
-async function resolveJumps(name: string, jump: readonly string[]): Promise<JumpHost[]> {
+async function resolveJumps(name: string, jump: readonly string[]) {
   return Promise.all(
     jump.map(async (label) => {
       const [, user, bracketed, plain, port] = /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
