@@ -60,7 +60,7 @@ test('too much or too little is noticed', () => {
   expect(() => parseBatchReply(Buffer.from('sh: wc: not found\n'), 1)).toThrow('the sizes of the reply are missing');
 });
 
-test('a command whose end the host could not note has no output', () => {
+test('a command has no output where the host could not record its end', () => {
   const one = { code: 0, timedOut: false, stdout: Buffer.from('a'), stderr: '' };
   expect(parseBatchReply(reply([one, one], [1]), 2).map((output) => output?.stdout)).toEqual([undefined, 'a']);
 });

@@ -90,7 +90,7 @@ test('a syntax error, an unclosed quote or an exit does not touch the reads besi
   expect(connection.execs).toBe(1);
 });
 
-/** Runs text as it stands. */
+/** Runs text unchanged. */
 function runText(host: Reader, text: string) {
   return host.$(Object.assign([text], { raw: [text] }));
 }

@@ -11,7 +11,7 @@ interface Query {
   readonly largest?: number;
 }
 
-/** Several files changed while they were read, so that one cannot be told from the next. */
+/** Several files changed while they were read, so that they cannot be separated. */
 const unsure = Symbol('unsure');
 
 const script = readScript(new URL('content.sh', import.meta.url));

@@ -15,7 +15,7 @@ test('devices below one another without end are read to a depth', () => {
   expect(parseBlockDevices(text)).toHaveLength(1);
 });
 
-test('an engine whose document has other types than its own says nothing of them', () => {
+test('an engine whose document has other types counts as if they were missing', () => {
   const document = {
     Id: 'f00d',
     Name: '/state-db',
@@ -33,7 +33,7 @@ test('an engine whose document has other types than its own says nothing of them
   });
 });
 
-test('a processor whose description is a very long line of spaces holds nobody up', () => {
+test('a processor whose description is a very long line of spaces is read quickly', () => {
   const started = performance.now();
   expect(parseCpu(' '.repeat(200_000)).count).toBe(0);
   expect(performance.now() - started).toBeLessThan(2000);

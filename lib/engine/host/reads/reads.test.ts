@@ -78,7 +78,7 @@ test('a host on which files cannot be looked at says so, and not that there are 
   await expect((await open()).host.sha256('/etc/passwd')).rejects.toThrow('sha256sum: libcrypto.so.3: cannot open');
 });
 
-test('sha256 and read: content of files, through links; nothing of what is none', async () => {
+test('sha256 and read: content of files, through links; nothing where there is no file', async () => {
   const { connection, host } = await open();
   const root = temporaryDirectory();
   const contents = new Map(awkward.map((name, index) => [name, Buffer.from([index, 0, 255, 10, 10])]));
@@ -107,7 +107,7 @@ test('sha256 and read: content of files, through links; nothing of what is none'
   expect(connection.execs).toBe(1);
 });
 
-test('compare: the same, through links too, or what is there instead; nothing of what is none or too large', async () => {
+test('compare: the same, through links too, or what is there instead; nothing where there is no file or a too large one', async () => {
   const { connection, host } = await open();
   const root = temporaryDirectory();
   const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');

@@ -17,7 +17,7 @@ const statementTimeout = '50s';
 
 /**
  * One `psql` in the container for all queries to one database, in a session that may not write. Each query runs inside COPY,
- * whose text format escapes tabs, line breaks and backslashes and tells NULL from the empty text.
+ * whose text format escapes tabs, line breaks and backslashes and separates NULL from the empty text.
  */
 export const sqlRead: VectorRead<Query, SqlResult> = {
   name: 'sql',

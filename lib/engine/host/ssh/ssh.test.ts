@@ -33,7 +33,7 @@ function keyFile(content = newKeyPair('ed25519').private): string {
   return path;
 }
 
-/** The key agent of whoever runs the tests is nobody's business here. */
+/** Tests do not use the agent of the developer. */
 function withoutAgent(): void {
   const before = process.env.SSH_AUTH_SOCK;
   delete process.env.SSH_AUTH_SOCK;
