@@ -6,7 +6,7 @@ import { parseDocument } from 'yaml';
 import type { JsonSchema } from '../../docs/reference/json-schema.ts';
 import { deploymentJsonSchema } from '../../docs/reference/reference.ts';
 import type { Facts } from '../../lib/engine/host/facts/facts.ts';
-import { resolveSshConfig } from '../../lib/engine/host/ssh/ssh-config.ts';
+import { resolveSshConfig } from '../../lib/engine/host/ssh/resolve-ssh-config.ts';
 import type { Inventory } from '../../lib/engine/inventory/inventory.ts';
 import type { Resource } from '../../lib/engine/resource/resource.ts';
 import type { Role } from '../../lib/engine/resource/role.ts';

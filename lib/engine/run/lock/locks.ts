@@ -1,4 +1,4 @@
-import { ConnectionLost } from '../../host/failures.ts';
+import { ConnectionLost } from '../../host/connection-errors.ts';
 import type { Writer } from '../../host/host.ts';
 import { CommandFailed } from '../../host/output.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';

@@ -1,14 +1,14 @@
 import { Output } from '../output.ts';
 
 /**
- * Takes the reply of a batch apart. It begins with what `wc -c` says of the files `codes`, `o1`, `e1`, `o2`, `e2`, …; then
- * their contents follow one after another in the same order, so nothing that a command prints can be taken for a boundary.
+ * Parses what batch.sh prints: the output of `wc -c` for the files `codes`, `o1`, `e1`, `o2`, `e2`, …, then their contents one after
+ * another in the same order. Nothing that a command prints can be taken for a boundary.
  *
  * @param count how many commands the batch had
- * @returns for each command what it left behind; undefined where the host could not keep it
- * @throws Error when the sizes do not add up
+ * @returns the output of each command; undefined where the host could not keep it
+ * @throws ReplySizeMismatch when the sizes do not add up, Error when they are missing
  */
-export function readFrames(reply: Buffer, count: number): (Output | undefined)[] {
+export function parseBatchReply(reply: Buffer, count: number): (Output | undefined)[] {
   const { sizes, end } = readSizes(reply);
   const files = new Map<string, Buffer>();
   let at = end;
@@ -16,7 +16,7 @@ export function readFrames(reply: Buffer, count: number): (Output | undefined)[]
     files.set(name, reply.subarray(at, at + size));
     at += size;
   }
-  if (at !== reply.length) throw new FramesDoNotFit(`${at} bytes were announced and ${reply.length} came`);
+  if (at !== reply.length) throw new ReplySizeMismatch(`${at} bytes were announced and ${reply.length} came`);
 
   const codes = readCodes(files.get('codes'));
   return Array.from({ length: count }, (_, index) => {
@@ -28,8 +28,8 @@ export function readFrames(reply: Buffer, count: number): (Output | undefined)[]
   });
 }
 
-/** Something still writes to what a command left behind. */
-export class FramesDoNotFit extends Error {}
+/** A process that a command left running still writes. */
+export class ReplySizeMismatch extends Error {}
 
 /** The lines of `wc -c`, up to the one with the total. */
 function readSizes(reply: Buffer): { sizes: [string, number][]; end: number } {
@@ -47,13 +47,11 @@ function readSizes(reply: Buffer): { sizes: [string, number][]; end: number } {
 
 /** Lines of index, exit code and whether the time limit was reached. */
 function readCodes(bytes: Buffer | undefined): Map<number, { code: number; timedOut: boolean }> {
-  const lines = (bytes?.toString('latin1') ?? '').split('\n');
+  const lines = (bytes?.toString('latin1') ?? '').matchAll(/^(\d+) (\d+) ([01])$/gm);
   return new Map(
-    lines.flatMap((line) => {
-      const [, index, code, late] = /^(\d+) (\d+) ([01])$/.exec(line) ?? [];
-      return index === undefined
-        ? []
-        : [[Number(index), { code: late === '1' ? 124 : Number(code), timedOut: late === '1' }]];
-    }),
+    [...lines].map(([, index, code, late]) => [
+      Number(index),
+      { code: late === '1' ? 124 : Number(code), timedOut: late === '1' },
+    ]),
   );
 }

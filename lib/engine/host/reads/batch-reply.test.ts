@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FramesDoNotFit, readFrames } from './frame.ts';
+import { parseBatchReply, ReplySizeMismatch } from './batch-reply.ts';
 
 interface Left {
   readonly code: number;
@@ -39,7 +39,7 @@ test('whatever commands print, it comes back as it was, and in whatever order th
   fc.assert(
     fc.property(fc.array(left, { minLength: 1, maxLength: 20 }), fc.integer(), (all, seed) => {
       const order = all.map((_, index) => index).sort((a, b) => ((a * 7 + seed) % 5) - ((b * 7 + seed) % 5));
-      const outputs = readFrames(reply(all, order), all.length);
+      const outputs = parseBatchReply(reply(all, order), all.length);
       for (const [index, one] of all.entries()) {
         const output = outputs[index];
         expect(output?.bytes.equals(one.stdout)).toBe(true);
@@ -53,14 +53,14 @@ test('whatever commands print, it comes back as it was, and in whatever order th
 
 test('too much or too little is noticed', () => {
   const whole = reply([{ code: 0, timedOut: false, stdout: Buffer.from('abc'), stderr: '' }]);
-  expect(() => readFrames(Buffer.concat([whole, Buffer.from('x')]), 1)).toThrow(
-    new FramesDoNotFit('60 bytes were announced and 61 came'),
+  expect(() => parseBatchReply(Buffer.concat([whole, Buffer.from('x')]), 1)).toThrow(
+    new ReplySizeMismatch('60 bytes were announced and 61 came'),
   );
-  expect(() => readFrames(whole.subarray(0, -1), 1)).toThrow(FramesDoNotFit);
-  expect(() => readFrames(Buffer.from('sh: wc: not found\n'), 1)).toThrow('the sizes of the reply are missing');
+  expect(() => parseBatchReply(whole.subarray(0, -1), 1)).toThrow(ReplySizeMismatch);
+  expect(() => parseBatchReply(Buffer.from('sh: wc: not found\n'), 1)).toThrow('the sizes of the reply are missing');
 });
 
-test('a command whose end the host could not note has no output', () => {
+test('a command has no output where the host could not record its end', () => {
   const one = { code: 0, timedOut: false, stdout: Buffer.from('a'), stderr: '' };
-  expect(readFrames(reply([one, one], [1]), 2).map((output) => output?.stdout)).toEqual([undefined, 'a']);
+  expect(parseBatchReply(reply([one, one], [1]), 2).map((output) => output?.stdout)).toEqual([undefined, 'a']);
 });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createReader } from '../reader.ts';
 import { connectLocally, standInFor, temporaryDirectory } from '../testing/local-connection.ts';
-import { parseTime } from './unit.ts';
 
 async function open() {
   const connection = await connectLocally();
@@ -79,7 +78,7 @@ test('a host on which files cannot be looked at says so, and not that there are 
   await expect((await open()).host.sha256('/etc/passwd')).rejects.toThrow('sha256sum: libcrypto.so.3: cannot open');
 });
 
-test('sha256 and read: content of files, through links; nothing of what is none', async () => {
+test('sha256 and read: content of files, through links; nothing where there is no file', async () => {
   const { connection, host } = await open();
   const root = temporaryDirectory();
   const contents = new Map(awkward.map((name, index) => [name, Buffer.from([index, 0, 255, 10, 10])]));
@@ -108,7 +107,7 @@ test('sha256 and read: content of files, through links; nothing of what is none'
   expect(connection.execs).toBe(1);
 });
 
-test('compare: the same, through links too, or what is there instead; nothing of what is none or too large', async () => {
+test('compare: the same, through links too, or what is there instead; nothing where there is no file or a too large one', async () => {
   const { connection, host } = await open();
   const root = temporaryDirectory();
   const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
@@ -266,13 +265,14 @@ test('unit: an older systemctl is asked without fractions of a second, a missing
   expect((await (await open()).host.unit('chrony')).load).toBe('not-found');
 });
 
-test('a time of systemd, with and without fractions', () => {
-  expect(parseTime('Fri 2025-11-21 08:36:01 UTC')).toBe(Date.UTC(2025, 10, 21, 8, 36, 1) / 1000);
-  expect(parseTime('Fri 2025-11-21 08:36:01.123456 UTC')).toBeCloseTo(
-    Date.UTC(2025, 10, 21, 8, 36, 1) / 1000 + 0.123456,
-    6,
-  );
-  expect(parseTime('n/a')).toBe(0);
+test('unit: its time with and without fractions', async () => {
+  const times = ['Fri 2025-11-21 08:36:01 UTC', 'Fri 2025-11-21 08:36:01.123456 UTC', 'n/a'];
+  const records = times.map((time, at) => `Id=${at}.service\nActiveEnterTimestamp=${time}\n`);
+  standInFor('systemctl', `cat <<'END'\n${records.join('\n')}\nEND`);
+  const { host } = await open();
+  const units = await Promise.all(times.map((_, at) => host.unit(String(at))));
+  const second = Date.UTC(2025, 10, 21, 8, 36, 1) / 1000;
+  expect(units.map(({ activeSince }) => activeSince)).toEqual([second, second + 0.123456, 0]);
 });
 
 test('container: running, ended, missing, and no engine', async () => {
