@@ -49,8 +49,7 @@ export function isShort(text: string): boolean {
 
 /** `12 lines`. */
 export function countLines(text: string): string {
-  return `${text.split('
-').length} lines`;
+  return `${text.split('\n').length} lines`;
 }
 
 function cut(text: string): string {
