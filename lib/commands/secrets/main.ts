@@ -1,19 +1,13 @@
 import { outliveOutput } from '../../engine/command-line/closed-pipe.ts';
 import { keysAtHand } from '../../engine/command-line/unlock.ts';
 import { terminal } from '../../engine/output/terminal.ts';
-import { inventorySecrets } from '../../node/inventory/database-passwords.ts';
-import { passwordCharacters } from '../../node/inventory/inventory.ts';
-import { howToChange } from '../../node/inventory/password-change.ts';
-import { secretsCommandLine } from './command.ts';
+import { secretsCommand } from './command.ts';
 import { editPrivately } from './editor.ts';
 
-/** The command line of secrets, on the passwords that this node's inventories name. */
+/** The command line of secrets. */
 export function run(args: readonly string[]) {
   outliveOutput();
-  return secretsCommandLine(args, {
-    wanted: inventorySecrets,
-    allowed: passwordCharacters,
-    howToChange,
+  return secretsCommand(args, {
     keys: keysAtHand,
     terminal: terminal(),
     edit: editPrivately,

@@ -33,7 +33,7 @@ export interface SecretQuestion {
 }
 
 /**
- * Reads the secret that a reference names. One line break at the end of a file is not part of it.
+ * Reads the secret that a reference names. One line break at the end of a file or variable is not part of it.
  *
  * @throws Problem where it is missing, empty, readable to others, somebody else's, or has characters that are not allowed.
  *   The value never appears in it.
@@ -73,7 +73,7 @@ function fromEnvironment(variable: string, { name, where, environment = process.
       hint: `export ${variable} before the run`,
     });
   }
-  return value;
+  return value.replace(/\r?\n$/, '');
 }
 
 async function fromFile(path: string, { name, where }: SecretQuestion): Promise<string> {

@@ -66,7 +66,7 @@ function parsed(text: string, path: string, passphrase?: string): [SshPublicKey,
   if (!first || first instanceof Error) {
     if (passphrase !== undefined && /passphrase|integrity|Malformed/i.test(first?.message ?? ''))
       throw new WrongPassphrase();
-    throw new Problem(`${path} is no private key that can be read`, {
+    throw new Problem(`${path} is not a private key that can be read`, {
       hint: 'only OpenSSH keys of the types ssh-ed25519 and ssh-rsa can be used',
     });
   }

@@ -41,7 +41,7 @@ export function sshPublicKey(blob: Buffer): SshPublicKey {
   return { type, blob, pem };
 }
 
-const damaged = 'is no public key of SSH, or a damaged one';
+const damaged = 'is not a public key of SSH, or is damaged';
 
 /** Undefined for what the libraries refuse, and for a point that has the same secret with everybody. */
 function soundKey(type: SshPublicKey['type'], blob: Buffer): { bits: number; pem: string } | undefined {
