@@ -3,11 +3,11 @@ import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { type ChainSource, compare, jsonRpcChain, stateChain } from './chain.ts';
 import type { Block, Head } from './status.ts';
 
-/** A chain up to a block that tells of what it was asked. */
+/** A chain up to a block, with a list of the heights that it was asked for. */
 function chainUpTo(newest: number, name = 'block') {
   const asked: number[] = [];
-  const block = (number: number): Block => ({ number, hash: `${name} ${number}`, time: 2 * number });
-  const head: Head = { block: block(newest), batch: undefined, written: undefined };
+  const block = (number: number): Block => ({ block: number, hash: `${name} ${number}`, made: 2 * number });
+  const head: Head = block(newest);
   const source: ChainSource = {
     head: async () => ({ ok: true, value: head }),
     blockAt: async (height) => {
@@ -25,14 +25,17 @@ async function compared(own: ReturnType<typeof chainUpTo>, trusted: ReturnType<t
 
 test('two at the same block need no further question', async () => {
   expect(await compared(chainUpTo(10), chainUpTo(10))).toEqual({
-    answer: { ok: true, value: { height: 10, here: 'block 10', there: 'block 10', missingSince: undefined } },
+    answer: {
+      ok: true,
+      value: { height: 10, same: true, here: 'block 10', there: 'block 10', missingSince: undefined },
+    },
     asked: [[], []],
   });
 });
 
-test('a host behind is compared at its own block, and the first that it lacks tells since when', async () => {
+test('a host behind is compared at its own block, and the first that it lacks shows since when', async () => {
   expect(await compared(chainUpTo(7), chainUpTo(10))).toEqual({
-    answer: { ok: true, value: { height: 7, here: 'block 7', there: 'block 7', missingSince: 16 } },
+    answer: { ok: true, value: { height: 7, same: true, here: 'block 7', there: 'block 7', missingSince: 16 } },
     asked: [[], [7, 8]],
   });
   expect((await compared(chainUpTo(9), chainUpTo(10))).asked).toEqual([[], [9]]);
@@ -40,12 +43,15 @@ test('a host behind is compared at its own block, and the first that it lacks te
 
 test('a host ahead is compared at the trusted block', async () => {
   expect(await compared(chainUpTo(12), chainUpTo(10, 'other'))).toEqual({
-    answer: { ok: true, value: { height: 10, here: 'block 10', there: 'other 10', missingSince: undefined } },
+    answer: {
+      ok: true,
+      value: { height: 10, same: false, here: 'block 10', there: 'other 10', missingSince: undefined },
+    },
     asked: [[10], []],
   });
 });
 
-test('where a block is not to be had, that is said', async () => {
+test('a block that cannot be read is reported', async () => {
   const gone = chainUpTo(10);
   const trusted = {
     ...gone,

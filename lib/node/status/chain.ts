@@ -3,7 +3,7 @@ import { type Answer, batchNumber, blockAt } from '../chain/chain.ts';
 import { shownAddress } from '../chain/reachable.ts';
 import type { Block, Comparison, Head } from './status.ts';
 
-/** Somewhere that knows a chain's blocks. */
+/** A source of a chain's blocks. */
 export interface ChainSource {
   head(): Promise<Answer<Head>>;
   /** undefined where it has no such block. */
@@ -12,21 +12,25 @@ export interface ChainSource {
 
 /** A JSON-RPC server, asked from the host. */
 export function jsonRpcChain(host: Reader, url: string): ChainSource {
-  const discreet = <T>(answer: Answer<T>): Answer<T> => {
-    if (answer.ok) return answer;
+  // One answer has number, hash and time of the same block.
+  const blockOf = async (which: number | 'latest'): Promise<Answer<Block | undefined>> => {
+    const answer = await blockAt(host, url, which);
+    if (answer.ok) {
+      const { value } = answer;
+      return { ok: true, value: value && { block: value.number, hash: value.hash, made: value.time } };
+    }
     if (/curl: (command )?not found/.test(answer.error)) return { ok: false, error: 'cannot be asked without curl' };
-    // Providers put a key into the path, which must not get into what is shown.
+    // Providers put a key into the path, which must not be shown.
     return { ok: false, error: answer.error.replaceAll(url, shownAddress(url)) };
   };
   return {
     async head() {
-      // One answer tells number, hash and time of the same block.
-      const [block, batch] = await Promise.all([blockAt(host, url, 'latest'), batchNumber(host, url)]);
-      if (!block.ok) return discreet(block);
+      const [block, batch] = await Promise.all([blockOf('latest'), batchNumber(host, url)]);
+      if (!block.ok) return block;
       if (!block.value) return { ok: false, error: `${shownAddress(url)} has no block` };
-      return { ok: true, value: { block: block.value, batch: batch.ok ? batch.value : undefined, written: undefined } };
+      return { ok: true, value: { ...block.value, batch: batch.ok ? batch.value : undefined } };
     },
-    blockAt: async (height) => discreet(await blockAt(host, url, height)),
+    blockAt: blockOf,
   };
 }
 
@@ -42,9 +46,17 @@ export function stateChain(host: Reader, state: SqlTarget): ChainSource {
     if (!result.ok) return result;
     const [row] = result.rows;
     if (!row) return { ok: true, value: undefined };
-    const [number, hash, time, batch, written] = row;
-    const block = { number: Number(number), hash: hash ?? '', time: Number(time) };
-    return { ok: true, value: { block, batch: Number(batch), written: Number(written) } };
+    const [number, hash, made, batch, written] = row;
+    return {
+      ok: true,
+      value: {
+        block: Number(number),
+        hash: hash ?? '',
+        made: Number(made),
+        batch: Number(batch),
+        written: Number(written),
+      },
+    };
   };
   return {
     async head() {
@@ -52,37 +64,35 @@ export function stateChain(host: Reader, state: SqlTarget): ChainSource {
       if (!answer.ok) return answer;
       return answer.value ? { ok: true, value: answer.value } : { ok: false, error: 'state.l2block is empty' };
     },
-    async blockAt(height) {
-      const answer = await newest(`block_num = ${height}`);
-      return answer.ok ? { ok: true, value: answer.value?.block } : answer;
-    },
+    blockAt: (height) => newest(`block_num = ${height}`),
   };
 }
 
-/** Compares hashes at the highest block that both have. What is known already is not asked again. */
+/** Compares hashes at the highest block that both have. A block that is known already is not asked for again. */
 export async function compare(
   own: Head,
   here: ChainSource,
   trusted: Head,
   there: ChainSource,
 ): Promise<Answer<Comparison>> {
-  const height = Math.min(own.block.number, trusted.block.number);
-  const known = (block: Block): Answer<Block | undefined> => ({ ok: true, value: block });
-  const next = height + 1;
+  const height = Math.min(own.block, trusted.block);
+  const get = (
+    source: ChainSource,
+    head: Head,
+    at: number,
+  ): Answer<Block | undefined> | ReturnType<typeof source.blockAt> =>
+    head.block === at ? { ok: true, value: head } : source.blockAt(at);
   const [ours, theirs, missing] = await Promise.all([
-    own.block.number === height ? known(own.block) : here.blockAt(height),
-    trusted.block.number === height ? known(trusted.block) : there.blockAt(height),
-    trusted.block.number <= height
-      ? undefined
-      : trusted.block.number === next
-        ? known(trusted.block)
-        : there.blockAt(next),
+    get(here, own, height),
+    get(there, trusted, height),
+    trusted.block > height ? get(there, trusted, height + 1) : undefined,
   ]);
   if (!ours.ok) return ours;
   if (!theirs.ok) return theirs;
   if (!ours.value || !theirs.value) {
     return { ok: false, error: `${ours.value ? 'the trusted sequencer' : 'this host'} has no block ${height}` };
   }
-  const missingSince = missing?.ok ? missing.value?.time : undefined;
-  return { ok: true, value: { height, here: ours.value.hash, there: theirs.value.hash, missingSince } };
+  const hashes = { here: ours.value.hash, there: theirs.value.hash };
+  const missingSince = missing?.ok ? missing.value?.made : undefined;
+  return { ok: true, value: { height, same: hashes.here === hashes.there, ...hashes, missingSince } };
 }

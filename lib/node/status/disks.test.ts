@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { diskUses } from './disks.ts';
 
-test('each file system is told once, as df has it', () => {
+test('each file system is reported once, as df has it', () => {
   const lines = [
     'overlay         102400  40960  61440      40% /',
     '/dev/vdb       2048000 204800 1843200     10% /data',

@@ -2,8 +2,8 @@ import type { Reader } from '../../engine/host/host.ts';
 import type { DiskUse } from './status.ts';
 
 /**
- * The file systems of some paths and of Docker's root, each once, as the disk alert looks at them: what is not there yet fills the
- * file system that it will be on. A stopped engine is not asked, for that would start it.
+ * The file systems of some paths and of Docker's root, each once, as the disk alert reads them: a path that does not exist yet counts for
+ * the file system that it will be on. A stopped engine is not asked, because that would start it.
  */
 export async function readDisks(host: Reader, paths: readonly string[]): Promise<DiskUse[]> {
   const output = await host.$({ timeoutSeconds: 15 })`

@@ -1,34 +1,36 @@
 import type { Answer } from '../chain/chain.ts';
 import type { ServiceName } from '../render/render.ts';
 
+// Times are seconds since 1970; a field `…Seconds` or `…For` is a number of seconds.
+
 /** A block. */
 export interface Block {
-  readonly number: number;
+  readonly block: number;
   readonly hash: string;
-  /** When it was made, by the chain. Seconds since 1970. */
-  readonly time: number;
+  /** When the chain made it. */
+  readonly made: number;
 }
 
-/** The newest that a chain has. */
-export interface Head {
-  readonly block: Block;
-  readonly batch: number | undefined;
-  /** When the synchronizer wrote the block into the state database. Seconds since 1970; undefined where that is not seen. */
-  readonly written: number | undefined;
+/** The newest block of a chain. */
+export interface Head extends Block {
+  readonly batch?: number | undefined;
+  /** When the synchronizer wrote it into the state database; undefined where another source was asked. */
+  readonly written?: number | undefined;
 }
 
 /** Both sides' hashes of the highest block that both have. */
 export interface Comparison {
   readonly height: number;
+  readonly same: boolean;
   readonly here: string;
   readonly there: string;
-  /** When the trusted sequencer made the first block that is not here. Seconds since 1970; undefined where none is missing. */
+  /** When the trusted sequencer made the first block that the host lacks; undefined where the host lacks no block. */
   readonly missingSince: number | undefined;
 }
 
-/** What a host has of the chain beside what the trusted sequencer has, as it is seen from that host. */
-export interface ChainSeen {
-  /** Where the host's own blocks were looked up. */
+/** The host's chain beside that of the trusted sequencer, both read from the host. */
+export interface ChainState {
+  /** The source of the host's own blocks. */
   readonly from: 'json-rpc' | 'state-db';
   readonly own: Answer<Head>;
   readonly trusted: Answer<Head>;
@@ -36,7 +38,8 @@ export interface ChainSeen {
   readonly comparison: Answer<Comparison> | undefined;
 }
 
-export interface ContainerSeen {
+/** The container of a service. */
+export interface ServiceState {
   readonly image: string;
   /** Docker's word: `running`, `exited`, `restarting`, … */
   readonly status: string;
@@ -44,13 +47,13 @@ export interface ContainerSeen {
   readonly health: string | undefined;
   readonly exitCode: number;
   readonly restarts: number;
-  /** Since when it is in that state. Seconds since 1970; undefined where Docker does not tell. */
+  /** The start of its current status; undefined where Docker does not report it. */
   readonly since: number | undefined;
   readonly configHash: string | undefined;
 }
 
-/** What the synchronizer's log said lately, since its container started. */
-export interface LogSeen {
+/** The recent log of the synchronizer, since its container started. */
+export interface LogState {
   /** Why it halted, in its own words. */
   readonly halted: string | undefined;
   readonly lastError: string | undefined;
@@ -62,35 +65,36 @@ export interface DiskUse {
   readonly size: number;
   readonly used: number;
   readonly available: number;
-  /** As df has it and the disk alert goes by. */
+  /** As df and the disk alert compute it. */
   readonly usedPercent: number;
 }
 
-export interface ClockSeen {
-  /** Less the controller's, seconds; 0 where the difference is no more than the trip could have caused. */
+/** The host's clock. */
+export interface ClockState {
+  /** Less the controller's, in seconds; 0 where the round trip explains the difference. */
   readonly offController: number;
-  /** Less that of the time server; undefined where there is none. */
+  /** Less that of the time server, in seconds; undefined where there is no server. */
   readonly offServer: number | undefined;
   readonly server: string | undefined;
   /** What is wrong with it. */
   readonly fault: string | undefined;
 }
 
-/** All that was looked at on one host. */
-export interface Seen {
-  /** The host's own clock, seconds since 1970. */
+/** All that is read from one host. */
+export interface HostState {
+  /** The time by the host's own clock. */
   readonly at: number;
   /** systemd's word for docker.service: `active` where it runs. */
   readonly docker: string;
-  readonly containers: Readonly<Record<ServiceName, ContainerSeen | undefined>>;
-  readonly chain: ChainSeen;
+  readonly containers: Readonly<Record<ServiceName, ServiceState | undefined>>;
+  readonly chain: ChainState;
   /** undefined where no synchronizer runs. */
-  readonly log: LogSeen | undefined;
+  readonly log: LogState | undefined;
   readonly disks: readonly DiskUse[];
-  readonly clock: ClockSeen;
+  readonly clock: ClockState;
 }
 
-/** From where on something counts as wrong. */
+/** Limits above which a host is unhealthy. */
 export interface Limits {
   /** How long a host may go without the next block. Seconds. */
   readonly staleAfter: number;
@@ -98,74 +102,23 @@ export interface Limits {
   readonly mostBehind: number;
 }
 
-/** What the inventory says of a host. */
+/** What the inventory demands of a host. */
 export interface Expected {
-  /** undefined: does not belong there. */
+  /** undefined: the service does not belong on the host. */
   readonly services: Readonly<Record<ServiceName, { readonly image: string; readonly configHash: string } | undefined>>;
   readonly diskWarnPercent: number;
 }
 
-/** One thing that stands out. Without `fault` it is worth knowing, and the host is healthy all the same. */
-export type Finding = { readonly fault: boolean } & (
-  | { readonly is: 'docker-down'; readonly about: 'docker'; readonly state: string }
-  | { readonly is: 'missing'; readonly about: ServiceName }
-  | { readonly is: 'out-of-place'; readonly about: ServiceName }
-  | {
-      readonly is: 'stopped';
-      readonly about: ServiceName;
-      readonly status: string;
-      readonly exitCode: number;
-      /** Seconds. */
-      readonly forSeconds: number | undefined;
-    }
-  | {
-      readonly is: 'restarting' | 'restarted';
-      readonly about: ServiceName;
-      readonly restarts: number;
-      readonly forSeconds: number | undefined;
-    }
-  | { readonly is: 'unhealthy'; readonly about: ServiceName }
-  | { readonly is: 'wrong-image'; readonly about: ServiceName; readonly running: string; readonly wanted: string }
-  | { readonly is: 'other-configuration'; readonly about: ServiceName }
-  | { readonly is: 'halted'; readonly about: 'sync'; readonly words: string }
-  | {
-      readonly is: 'behind';
-      readonly about: 'sync' | 'json-rpc';
-      readonly behind: number;
-      readonly block: number;
-      readonly of: number;
-      /** No new block came for so long, though there was one. Seconds; undefined where that is within the limit. */
-      readonly stillFor: number | undefined;
-      readonly words: string | undefined;
-    }
-  | {
-      readonly is: 'stale';
-      readonly about: 'sync' | 'json-rpc';
-      readonly block: number;
-      readonly stillFor: number;
-      readonly words: string | undefined;
-    }
-  | { readonly is: 'ahead'; readonly about: 'sync' | 'json-rpc'; readonly ahead: number }
-  | {
-      readonly is: 'diverged';
-      readonly about: 'sync' | 'json-rpc';
-      readonly height: number;
-      readonly here: string;
-      readonly there: string;
-    }
-  | { readonly is: 'not-compared'; readonly about: 'sync' | 'json-rpc'; readonly error: string }
-  | { readonly is: 'no-answer'; readonly about: 'json-rpc' | 'state-db' | 'trusted sequencer'; readonly error: string }
-  | { readonly is: 'still'; readonly about: 'trusted sequencer'; readonly block: number; readonly stillFor: number }
-  | {
-      readonly is: 'full';
-      readonly about: 'disk';
-      readonly mount: string;
-      readonly usedPercent: number;
-      readonly warnPercent: number;
-    }
-  | { readonly is: 'not-synchronised'; readonly about: 'clock'; readonly words: string }
-  | { readonly is: 'off-controller'; readonly about: 'clock'; readonly seconds: number }
-);
-
-/** How a host's chain stands to the trusted sequencer's. */
-export type RunState = 'caught-up' | 'behind' | 'ahead' | 'diverged' | 'unknown';
+/** One thing that an operator should know about a host (docs/status.md). */
+export interface Finding {
+  /** The kind, such as `stale`. */
+  readonly is: string;
+  /** A service, `docker`, `disk`, `clock` or `trusted sequencer`. */
+  readonly about: string;
+  /** A host with a fault is unhealthy. */
+  readonly fault: boolean;
+  /** In words, after its subject: `json-rpc: 132 blocks behind (block 4,120 of 4,252)`. */
+  readonly says: string;
+  /** The numbers and names of its kind. */
+  readonly [detail: string]: string | number | boolean | undefined;
+}

@@ -3,9 +3,9 @@ import type { Reader, Shell, Word } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
-import { clockSeen, lookAt } from './look.ts';
+import { clockState, readHost } from './read.ts';
 
-/** A host on which nothing answers, that tells what it was asked. */
+/** A host on which nothing answers, with a list of the questions. */
 function bareHost(docker: string) {
   const asked: string[] = [];
   const answer = (pieces: TemplateStringsArray, ...words: readonly Word[]) => {
@@ -29,34 +29,37 @@ function bareHost(docker: string) {
   return { reader, asked };
 }
 
-test.each(['database', 'rpc'])('a stopped Docker engine is not asked, for that would start it: %s', async (group) => {
-  const { hosts } = await loadDeployment(await labDeployment());
-  const host = hosts.find(({ groups }) => groups.includes(group));
-  if (!host) throw new Error(`no host in ${group}`);
-  const stopped = bareHost('inactive');
-  const seen = await lookAt(stopped.reader, host);
-  expect(seen).toMatchObject({
-    docker: 'inactive',
-    disks: [],
-    log: undefined,
-    chain: {
-      own: {
-        ok: false,
-        error:
-          group === 'database'
-            ? 'the Docker engine does not run'
-            : expect.stringMatching(/ does not answer: no answer$/),
+test.each(['database', 'rpc'])(
+  'a stopped Docker engine is not asked, because that would start it: %s',
+  async (group) => {
+    const { hosts } = await loadDeployment(await labDeployment());
+    const host = hosts.find(({ groups }) => groups.includes(group));
+    if (!host) throw new Error(`no host in ${group}`);
+    const stopped = bareHost('inactive');
+    const state = await readHost(stopped.reader, host);
+    expect(state).toMatchObject({
+      docker: 'inactive',
+      disks: [],
+      log: undefined,
+      chain: {
+        own: {
+          ok: false,
+          error:
+            group === 'database'
+              ? 'the Docker engine does not run'
+              : expect.stringMatching(/ does not answer: no answer$/),
+        },
       },
-    },
-  });
-  // Docker's root is asked for by a command that looks first.
-  const asked = stopped.asked.filter((text) => !text.includes('systemctl is-active --quiet docker.service'));
-  expect(asked.filter((text) => /docker|container|sql/.test(text))).toEqual([]);
+    });
+    // Docker's root is read by a command that checks first.
+    const asked = stopped.asked.filter((text) => !text.includes('systemctl is-active --quiet docker.service'));
+    expect(asked.filter((text) => /docker|container|sql/.test(text))).toEqual([]);
 
-  const running = bareHost('active');
-  await lookAt(running.reader, host);
-  expect(running.asked.filter((text) => /^container/.test(text))).toHaveLength(5);
-});
+    const running = bareHost('active');
+    await readHost(running.reader, host);
+    expect(running.asked.filter((text) => /^container/.test(text))).toHaveLength(5);
+  },
+);
 
 test.each([
   ['AC1E4D0A,172.30.77.10,11,1.5,0.000012,0,0,0,0,0,0,1,64,Normal', 0, { offServer: 0.000012, fault: undefined }],
@@ -69,5 +72,5 @@ test.each([
   ['', 127, { fault: 'chrony is not installed' }],
   ['', 1, { fault: 'chronyd does not answer' }],
 ])('a clock is as chrony has it: %s', (text, exitCode, expected) => {
-  expect(clockSeen(0, new Output(exitCode, Buffer.from(text), ''))).toMatchObject(expected);
+  expect(clockState(0, new Output(exitCode, Buffer.from(text), ''))).toMatchObject(expected);
 });

@@ -1,0 +1,118 @@
+import { leastOffset } from '../../engine/host/facts/gather-facts.ts';
+import type { ContainerState, Reader } from '../../engine/host/host.ts';
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
+import { stateDatabase } from '../databases/databases.ts';
+import type { ServiceName } from '../render/render.ts';
+import { trackingVerdict } from '../server/chrony.ts';
+import type { Variables } from '../variables/variables.ts';
+import { compare, jsonRpcChain, stateChain } from './chain.ts';
+import { readDisks } from './disks.ts';
+import { logState, readLog } from './log.ts';
+import type { ClockState, HostState, ServiceState } from './status.ts';
+
+const names: readonly ServiceName[] = ['state-db', 'pool-db', 'prover', 'sync', 'json-rpc'];
+
+/**
+ * Reads the state of a host in two or three trips: first what needs no container; then Docker, where its engine runs, because a
+ * question would start a stopped engine; and where the blocks of both chains are known only then, their hashes at a common height.
+ */
+export async function readHost(
+  host: Reader,
+  { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>,
+): Promise<HostState> {
+  const isDatabase = groups.includes('database');
+  const there = jsonRpcChain(host, vars.network.trusted_sequencer_url);
+  const here = isDatabase
+    ? stateChain(host, stateDatabase(vars))
+    : jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
+
+  const [trusted, early, docker, { at, clock }, disks] = await Promise.all([
+    there.head(),
+    isDatabase ? undefined : here.head(),
+    host.unit('docker.service'),
+    readClock(host),
+    readDisks(host, ['/', vars.paths.data]),
+  ]);
+  const engineRuns = docker.active === 'active';
+  const readChain = async () => {
+    const own = early ?? (engineRuns ? await here.head() : stopped);
+    const both = own.ok && trusted.ok;
+    return { own, trusted, comparison: both ? await compare(own.value, here, trusted.value, there) : undefined };
+  };
+  const [states, lines, chain] = await Promise.all([
+    Promise.all(names.map((name) => (engineRuns ? host.container(name) : undefined))),
+    isDatabase && engineRuns ? readLog(host, 'sync') : undefined,
+    readChain(),
+  ]);
+  const containers = Object.fromEntries(
+    names.map((name, i) => [name, states[i] && serviceState(states[i])]),
+  ) as HostState['containers'];
+  const { sync } = containers;
+  return {
+    at,
+    docker: docker.load === 'not-found' ? 'not installed' : docker.active,
+    containers,
+    chain: { from: isDatabase ? 'state-db' : 'json-rpc', ...chain },
+    log: lines && sync?.status === 'running' ? logState(lines, sync.since ?? 0) : undefined,
+    disks,
+    clock,
+  };
+}
+
+const stopped = { ok: false, error: 'the Docker engine does not run' } as const;
+
+function serviceState({
+  image,
+  status,
+  health,
+  exitCode,
+  restartCount,
+  labels,
+  startedAt,
+  raw,
+}: ContainerState): ServiceState {
+  const { FinishedAt } = ((raw ?? {}) as { State?: { FinishedAt?: string } }).State ?? {};
+  // Docker does not report since when a container is paused.
+  const change = status === 'running' ? startedAt : status === 'paused' ? undefined : FinishedAt;
+  const since = Date.parse(change ?? '') / 1000;
+  return {
+    image,
+    status,
+    health,
+    exitCode,
+    restarts: restartCount,
+    // Docker writes the year 1 for never.
+    since: since > 0 ? since : undefined,
+    configHash: labels[configHashLabel],
+  };
+}
+
+async function readClock(host: Reader): Promise<Pick<HostState, 'at' | 'clock'>> {
+  const asked = Date.now();
+  const [time, tracking] = await Promise.all([
+    host.$`date +%s.%N`.then((output) => ({ text: output.text(), answered: Date.now() })),
+    host.$({ timeoutSeconds: 10 })`chronyc -c -n tracking`,
+  ]);
+  const offController = leastOffset(time.text, asked / 1000, time.answered / 1000);
+  return { at: Number.parseFloat(time.text), clock: clockState(offController, tracking) };
+}
+
+/** @param tracking the output of `chronyc -c -n tracking` */
+export function clockState(
+  offController: number,
+  tracking: { readonly ok: boolean; readonly exitCode: number; text(): string },
+): ClockState {
+  const unknown = { offController, offServer: undefined, server: undefined };
+  if (tracking.exitCode === 127) return { ...unknown, fault: 'chrony is not installed' };
+  if (!tracking.ok) return { ...unknown, fault: 'chronyd does not answer' };
+  const [, server, , , offset] = tracking.text().split(',');
+  const verdict = trackingVerdict(tracking.text());
+  const offServer = Number(offset);
+  return {
+    offController,
+    offServer: server && Number.isFinite(offServer) ? offServer : undefined,
+    server: server || undefined,
+    fault: verdict.is === 'drift' ? (verdict.note ?? 'the clock is not synchronised') : undefined,
+  };
+}
