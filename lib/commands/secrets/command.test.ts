@@ -244,6 +244,15 @@ test('recipients beside the file can read it, and a change of them is taken up',
   expect((await run('rekey', by(theirs.path))).complained).toBe(
     'none of your own identities opens it now (checked id_rsa): only the other recipients can undo that',
   );
+  // A key with a passphrase fits by its public half: nobody is asked for the passphrase to see that.
+  const locked = sshKey(folder, 'ed25519', 'pass phrase');
+  writeFileSync(recipients, `${mine.public}\n${theirs.public}\n`);
+  await run('rekey', by(mine.path));
+  writeFileSync(recipients, `${locked.public}\n`);
+  const terminal: Terminal = { hidden: async () => 'pass phrase', shown: async () => '' };
+  expect(await run('rekey', by(mine.path))).toMatchObject({ complained: expect.stringContaining('none of your own') });
+  writeFileSync(recipients, `${mine.public}\n${locked.public}\n`);
+  expect(await run('rekey', { ...by(locked.path), terminal })).toMatchObject({ code: 0, complained: '' });
   writeFileSync(recipients, 'nobody\n');
   expect(await run('rotate', by(mine.path))).toMatchObject({
     code: 3,

@@ -4,8 +4,7 @@ import { readBounded, UnfitFile } from '../file/bounded-file.ts';
 import { putInPlace } from '../file/private-output.ts';
 import { Problem } from '../problem/problem.ts';
 import { shellWord } from '../text/shell-word.ts';
-import { type AgeFile, type AgeIdentity, type AgeRecipient, decrypt, encrypt, readAgeFile } from './age/age-file.ts';
-import { passphraseIdentity, passphraseRecipient } from './age/age-passphrase.ts';
+import { type AgeFile, type AgeRecipient, decrypt, readAgeFile } from './age/age-file.ts';
 import { findIdentities, identityVariable, type Keys, passphraseVariable } from './age/identities.ts';
 import { parseRecipients } from './age/recipients.ts';
 import { askUntilRight } from './ask.ts';
@@ -72,7 +71,7 @@ type Opened = Pick<OpenedFile, 'text' | 'passphrase'>;
 async function byPassphrase(age: AgeFile, { environment, ask }: Keys): Promise<Opened> {
   const { file } = age;
   const attempt = async (passphrase: string): Promise<Opened | undefined> => {
-    const text = await decrypt(age, [passphraseIdentity(passphrase)]);
+    const text = await decrypt(age, [], passphrase);
     return text === undefined ? undefined : { text, passphrase };
   };
   const given = passphraseIn(environment);
@@ -111,23 +110,6 @@ export async function readRecipients(secretsFile: string): Promise<readonly AgeR
   const file = recipientsFileOf(secretsFile);
   const content = readSecretsFile(file);
   return content && parseRecipients(content.toString('utf8'), file);
-}
-
-/** Who shall be able to open a file. */
-export type Lock = { readonly passphrase: string } | { readonly recipients: readonly AgeRecipient[] };
-
-/** Encrypts the text of a file of secrets. @param work the cost of a passphrase, for tests: see passphraseRecipient */
-export function sealed(text: string, lock: Lock, work?: number): Promise<Uint8Array> {
-  return encrypt(text, 'passphrase' in lock ? [passphraseRecipient(lock.passphrase, work)] : lock.recipients);
-}
-
-/** Whether an identity opens a file, if need be with the passphrase of its SSH key, which is not asked for. */
-export async function opens(identities: readonly AgeIdentity[], bytes: Uint8Array, file: string): Promise<boolean> {
-  try {
-    return (await decrypt(await readAgeFile(bytes, file), identities)) !== undefined;
-  } catch {
-    return true;
-  }
 }
 
 /**

@@ -6,14 +6,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Problem } from '../../problem/problem.ts';
 import { littleWork, privateFolder, sshKey } from '../testing/keys.ts';
-import { decrypt, encrypt, readAgeFile as read } from './age-file.ts';
-import { passphraseIdentity, passphraseRecipient } from './age-passphrase.ts';
+import { type AgeRecipient, decrypt, encrypt, readAgeFile as read } from './age-file.ts';
 import { readIdentityFile } from './identities.ts';
 import { parseRecipients } from './recipients.ts';
 
 const canary = 'canary-hunter2\n';
 const readAgeFile = (content: Uint8Array) => read(content, 'FILE');
-const toPassphrase = (passphrase: string) => passphraseRecipient(passphrase, littleWork);
+const toPassphrase = (text: string, passphrase: string) => encrypt(text, { passphrase }, littleWork);
+const to = (text: string, recipients: readonly AgeRecipient[]) => encrypt(text, { recipients });
 
 test('any text comes back as it was, by passphrase and by identity', async () => {
   const identity = await generateIdentity();
@@ -21,10 +21,10 @@ test('any text comes back as it was, by passphrase and by identity', async () =>
   const text = fc.string({ unit: 'grapheme', maxLength: 200 });
   await fc.assert(
     fc.asyncProperty(text, fc.string({ minLength: 1 }), async (plain, passphrase) => {
-      const byPassphrase = await readAgeFile(await encrypt(plain, [toPassphrase(passphrase)]));
-      expect(await decrypt(byPassphrase, [passphraseIdentity(passphrase)])).toBe(plain);
+      const byPassphrase = await readAgeFile(await toPassphrase(plain, passphrase));
+      expect(await decrypt(byPassphrase, [], passphrase)).toBe(plain);
       expect(byPassphrase.recipients).toEqual(['scrypt']);
-      const byIdentity = await readAgeFile(await encrypt(plain, [recipient]));
+      const byIdentity = await readAgeFile(await to(plain, [recipient]));
       expect(await decrypt(byIdentity, [identity])).toBe(plain);
     }),
     { numRuns: 30 },
@@ -41,7 +41,7 @@ test.each(['ed25519', 'rsa'] as const)(
       sshKey(privateFolder(), type),
     ];
     const recipients = await parseRecipients(`# both\n${open.public}\n\n${locked.public}\n`, 'r');
-    const file = await readAgeFile(await encrypt(canary, recipients));
+    const file = await readAgeFile(await to(canary, recipients));
     expect(file.recipients).toEqual([`ssh-${type}`, `ssh-${type}`]);
     expect(await decrypt(file, await readIdentityFile(open.path, undefined))).toBe(canary);
 
@@ -56,7 +56,7 @@ test.each(['ed25519', 'rsa'] as const)(
     await expect(decrypt(file, await readIdentityFile(locked.path, undefined))).rejects.toThrow('there is no terminal');
     expect(await decrypt(file, await readIdentityFile(other.path, undefined))).toBeUndefined();
     // A passphrase is asked for only where the key can open the file.
-    const foreign = await readAgeFile(await encrypt(canary, await parseRecipients(other.public, 'r')));
+    const foreign = await readAgeFile(await to(canary, await parseRecipients(other.public, 'r')));
     expect(await decrypt(foreign, await readIdentityFile(locked.path, ask))).toBeUndefined();
     expect(asked).toHaveLength(2);
   },
@@ -64,7 +64,7 @@ test.each(['ed25519', 'rsa'] as const)(
 
 test('a file of another format, cut off or changed is reported as such, not as a wrong key, and its content is not shown', async () => {
   const identity = await generateIdentity();
-  const bytes = await encrypt(canary, [await identityToRecipient(identity)]);
+  const bytes = await to(canary, [await identityToRecipient(identity)]);
   const result = async (content: Uint8Array) => {
     try {
       return await decrypt(await readAgeFile(content), [identity]);
@@ -92,21 +92,19 @@ test('a file of another format, cut off or changed is reported as such, not as a
     const error = await result(changed);
     expect(error === undefined || isDamaged(error), `byte ${at}: ${error}`).toBe(true);
   }
-  const wrong = await readAgeFile(await encrypt(canary, [toPassphrase('right')]));
-  expect(await decrypt(wrong, [passphraseIdentity('wrong')])).toBeUndefined();
+  const wrong = await readAgeFile(await toPassphrase(canary, 'right'));
+  expect(await decrypt(wrong, [], 'wrong')).toBeUndefined();
 });
 
 test('a file that asks for too much memory is refused', async () => {
-  const bytes = await encrypt(canary, [toPassphrase('a')]);
+  const bytes = await toPassphrase(canary, 'a');
   const greedy = Buffer.from(
     Buffer.from(bytes)
       .toString('latin1')
       .replace(/^(-> scrypt \S+) 2$/m, '$1 30'),
     'latin1',
   );
-  await expect(decrypt(await readAgeFile(greedy), [passphraseIdentity('a')])).rejects.toThrow(
-    'FILE is cut off, or was changed',
-  );
+  await expect(decrypt(await readAgeFile(greedy), [], 'a')).rejects.toThrow('FILE is cut off, or was changed');
 });
 
 test('an identity file is refused with its line, and never quoted', async () => {
@@ -195,7 +193,7 @@ describe.skipIf(!age)("the age program (Debian's package age)", () => {
   test('decrypts what is encrypted here, with an identity and with keys of SSH', async () => {
     const { folder, paths, recipients } = await files();
     const file = join(folder, 'a.age');
-    writeFileSync(file, await encrypt(canary, await parseRecipients(readFileSync(recipients, 'utf8'), recipients)));
+    writeFileSync(file, await to(canary, await parseRecipients(readFileSync(recipients, 'utf8'), recipients)));
     for (const path of paths) expect(execFileSync('age', ['-d', '-i', path, file]).toString()).toBe(canary);
   });
 

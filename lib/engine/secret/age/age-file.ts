@@ -6,6 +6,9 @@ export type AgeIdentity = string | Identity;
 /** `age1…`, or a recipient of another kind. */
 export type AgeRecipient = string | Recipient;
 
+/** Who can decrypt a file. */
+export type Lock = { readonly passphrase: string } | { readonly recipients: readonly AgeRecipient[] };
+
 /** An encrypted file: its bytes, and who can decrypt it. */
 export interface AgeFile {
   /** The path that problems show. */
@@ -47,18 +50,20 @@ function unusable(file: string, what: string): Problem {
 }
 
 /**
- * Decrypts a text.
+ * Decrypts a text by identities or by a passphrase.
  *
- * @returns undefined where no identity opens the file
+ * @returns undefined where none of them opens the file
  * @throws Problem where the file is damaged or was changed, or where an identity needs a passphrase that it cannot get
  */
 export async function decrypt(
   { file, bytes }: AgeFile,
   identities: readonly AgeIdentity[],
+  passphrase?: string,
 ): Promise<string | undefined> {
   const { Decrypter } = await import('age-encryption');
   const decrypter = new Decrypter();
   for (const identity of identities) decrypter.addIdentity(identity);
+  if (passphrase !== undefined) decrypter.addPassphrase(passphrase);
   // Asked last: the library reports this case only by the words of an error.
   let noneFits = false;
   decrypter.addIdentity({
@@ -77,10 +82,16 @@ export async function decrypt(
   }
 }
 
-/** Encrypts a text, as the age program does without `--armor`. */
-export async function encrypt(text: string, recipients: readonly AgeRecipient[]): Promise<Uint8Array> {
+/**
+ * Encrypts a text, as the age program does without `--armor`.
+ *
+ * @param work the logarithm of scrypt's cost, for tests. Default: the library's, which is that of the age program
+ */
+export async function encrypt(text: string, lock: Lock, work?: number): Promise<Uint8Array> {
   const { Encrypter } = await import('age-encryption');
   const encrypter = new Encrypter();
-  for (const recipient of recipients) encrypter.addRecipient(recipient);
+  if (work !== undefined) encrypter.setScryptWorkFactor(work);
+  if ('passphrase' in lock) encrypter.setPassphrase(lock.passphrase);
+  else for (const recipient of lock.recipients) encrypter.addRecipient(recipient);
   return encrypter.encrypt(text);
 }
