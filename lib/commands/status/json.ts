@@ -2,7 +2,7 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import type { Answer } from '../../node/chain/chain.ts';
 import type { Health } from '../../node/status/host.ts';
-import type { ServiceState } from '../../node/status/status.ts';
+import type { ServiceState } from '../../node/status/read.ts';
 import type { Shown } from './lines.ts';
 
 /** Raised when a field changes its meaning or is removed; a new field does not raise it. */

@@ -3,8 +3,9 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { bytes, seconds } from '../../engine/output/units.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
+import type { Head } from '../../node/status/chain.ts';
 import type { Health, HostStatus } from '../../node/status/host.ts';
-import type { ChainState, Head, HostState } from '../../node/status/status.ts';
+import type { HostState } from '../../node/status/read.ts';
 import { count, offset, serviceWords } from '../../node/status/words.ts';
 import type { LastRun } from './last-run.ts';
 
@@ -89,7 +90,11 @@ function facts(status: Shown, state: HostState, now: number): (readonly [string,
   ];
 }
 
-function chainWords({ own, trusted, comparison, from }: ChainState, { standing, behind }: Shown, at: number): string {
+function chainWords(
+  { own, trusted, comparison, from }: HostState['chain'],
+  { standing, behind }: Shown,
+  at: number,
+): string {
   const height = ({ block, batch }: Head) => `${count(block)}${batch === undefined ? '' : `, batch ${count(batch)}`}`;
   const parts: string[] = [];
   if (own.ok) {

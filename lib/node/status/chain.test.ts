@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
-import { type ChainSource, compare, jsonRpcChain, stateChain } from './chain.ts';
-import type { Block, Head } from './status.ts';
+import { type Block, type ChainSource, compare, type Head, jsonRpcChain, stateChain } from './chain.ts';
 
 /** A chain up to a block, with a list of the heights that it was asked for. */
 function chainUpTo(newest: number, name = 'block') {
@@ -81,7 +80,13 @@ test('a chain that cannot be asked, or has nothing, says why', async () => {
     sql: async () => ({ ok: true, rows: [] }),
   });
   expect(await jsonRpcChain(empty, url).head()).toEqual({ ok: false, error: `${url} has no block` });
-  expect(await stateChain(empty, { container: 'state-db', user: 'u', database: 'd' }).head()).toEqual({
+  const full = fakeHost([], {
+    sql: async () => ({ ok: true, rows: [['0xa', '12', '1700000000.5', '3', '1700000001']] }),
+  });
+  const state = { container: 'state-db', user: 'u', database: 'd' };
+  const head = { block: 12, hash: '0xa', made: 1_700_000_000.5, batch: 3, written: 1_700_000_001 };
+  expect(await stateChain(full, state).head()).toEqual({ ok: true, value: head });
+  expect(await stateChain(empty, state).head()).toEqual({
     ok: false,
     error: 'state.l2block is empty',
   });

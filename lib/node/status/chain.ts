@@ -1,7 +1,20 @@
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
 import { type Answer, batchNumber, blockAt } from '../chain/chain.ts';
 import { shownAddress } from '../chain/reachable.ts';
-import type { Block, Comparison, Head } from './status.ts';
+
+/** A block. Times are seconds since 1970. */
+export interface Block {
+  readonly block: number;
+  readonly hash: string;
+  readonly made: number;
+}
+
+/** The newest block of a chain. */
+export interface Head extends Block {
+  readonly batch?: number | undefined;
+  /** When the synchronizer wrote it into the state database; undefined for another source. */
+  readonly written?: number | undefined;
+}
 
 /** A source of a chain's blocks. */
 export interface ChainSource {
@@ -34,29 +47,18 @@ export function jsonRpcChain(host: Reader, url: string): ChainSource {
   };
 }
 
-const columns = 'block_num, block_hash, extract(epoch from received_at), batch_num, extract(epoch from created_at)';
+const columns = 'block_hash, block_num, extract(epoch from received_at), batch_num, extract(epoch from created_at)';
 
 /** The state database, which the synchronizer fills. */
 export function stateChain(host: Reader, state: SqlTarget): ChainSource {
   const newest = async (condition: string): Promise<Answer<Head | undefined>> => {
-    const result = await host.sql(
-      state,
-      `select ${columns} from state.l2block where ${condition} order by block_num desc limit 1`,
-    );
+    const query = `select ${columns} from state.l2block where ${condition} order by block_num desc limit 1`;
+    const result = await host.sql(state, query);
     if (!result.ok) return result;
-    const [row] = result.rows;
-    if (!row) return { ok: true, value: undefined };
-    const [number, hash, made, batch, written] = row;
-    return {
-      ok: true,
-      value: {
-        block: Number(number),
-        hash: hash ?? '',
-        made: Number(made),
-        batch: Number(batch),
-        written: Number(written),
-      },
-    };
+    const [hash, ...numbers] = result.rows[0] ?? [];
+    if (numbers.length === 0) return { ok: true, value: undefined };
+    const [block = 0, made = 0, batch, written] = numbers.map(Number);
+    return { ok: true, value: { block, hash: hash ?? '', made, batch, written } };
   };
   return {
     async head() {
@@ -68,19 +70,14 @@ export function stateChain(host: Reader, state: SqlTarget): ChainSource {
   };
 }
 
-/** Compares hashes at the highest block that both have. A block that is known already is not asked for again. */
-export async function compare(
-  own: Head,
-  here: ChainSource,
-  trusted: Head,
-  there: ChainSource,
-): Promise<Answer<Comparison>> {
+/**
+ * Compares hashes at the highest block that both have. A block that is known already is not asked for again.
+ *
+ * @returns with `missingSince`, when the trusted sequencer made the first block that the host lacks; undefined where it lacks none
+ */
+export async function compare(own: Head, here: ChainSource, trusted: Head, there: ChainSource) {
   const height = Math.min(own.block, trusted.block);
-  const get = (
-    source: ChainSource,
-    head: Head,
-    at: number,
-  ): Answer<Block | undefined> | ReturnType<typeof source.blockAt> =>
+  const get = async (source: ChainSource, head: Head, at: number): Promise<Answer<Block | undefined>> =>
     head.block === at ? { ok: true, value: head } : source.blockAt(at);
   const [ours, theirs, missing] = await Promise.all([
     get(here, own, height),
@@ -90,9 +87,10 @@ export async function compare(
   if (!ours.ok) return ours;
   if (!theirs.ok) return theirs;
   if (!ours.value || !theirs.value) {
-    return { ok: false, error: `${ours.value ? 'the trusted sequencer' : 'this host'} has no block ${height}` };
+    const error = `${ours.value ? 'the trusted sequencer' : 'this host'} has no block ${height}`;
+    return { ok: false, error } as const;
   }
   const hashes = { here: ours.value.hash, there: theirs.value.hash };
   const missingSince = missing?.ok ? missing.value?.made : undefined;
-  return { ok: true, value: { height, same: hashes.here === hashes.there, ...hashes, missingSince } };
+  return { ok: true, value: { height, same: hashes.here === hashes.there, ...hashes, missingSince } } as const;
 }

@@ -4,9 +4,8 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 import type { Variables } from '../variables/variables.ts';
-import { judge, type SyncStatus, syncStatus } from './judge.ts';
-import { readHost } from './read.ts';
-import type { Expected, Finding, HostState, Limits } from './status.ts';
+import { type Expected, type Finding, judge, type Limits, type SyncStatus, syncStatus } from './judge.ts';
+import { type HostState, readHost } from './read.ts';
 
 export type Health = 'healthy' | 'unhealthy' | 'unreachable';
 

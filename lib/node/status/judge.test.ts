@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { judge, syncStatus } from './judge.ts';
-import type { ChainState, Expected, Finding, HostState, ServiceState } from './status.ts';
+import { type Expected, type Finding, judge, syncStatus } from './judge.ts';
+import type { HostState, ServiceState } from './read.ts';
 
 const now = 1_700_000_000;
 const limits = { staleAfter: 300, mostBehind: 20 };
@@ -56,7 +56,7 @@ interface ChainCase {
 }
 
 /** A host at a block, and the trusted sequencer at another. */
-function chain(from: ChainState['from'], given: ChainCase = {}): ChainState {
+function chain(from: HostState['chain']['from'], given: ChainCase = {}): HostState['chain'] {
   const { own = 4252, trusted = 4252, ownMade = 2, written = 1, trustedMade = 1, missing, there } = given;
   const height = Math.min(own, trusted);
   return {

@@ -1,6 +1,7 @@
 import { seconds } from '../../engine/output/units.ts';
 import type { ServiceName } from '../render/render.ts';
-import type { ChainState, Expected, Finding, Head, HostState, Limits, ServiceState } from './status.ts';
+import type { Head } from './chain.ts';
+import type { HostState, ServiceState } from './read.ts';
 import { count, offset, serviceWords } from './words.ts';
 
 /** A container that Docker restarted so often, and that has run for no longer, is in a loop. Seconds. */
@@ -8,6 +9,35 @@ const loop = { restarts: 3, seconds: 60 };
 
 /** The controller's clock may be the wrong one: a larger difference to it is reported, and is not a fault. Seconds. */
 const controllerDiffers = 2;
+
+/** Limits above which a host is unhealthy. */
+export interface Limits {
+  /** How long a host may go without the next block. Seconds. */
+  readonly staleAfter: number;
+  /** How many blocks it may be behind. */
+  readonly mostBehind: number;
+}
+
+/** What the inventory demands of a host. */
+export interface Expected {
+  /** undefined: the service does not belong on the host. */
+  readonly services: Readonly<Record<ServiceName, { readonly image: string; readonly configHash: string } | undefined>>;
+  readonly diskWarnPercent: number;
+}
+
+/** One thing that an operator should know about a host (docs/status.md). */
+export interface Finding {
+  /** The kind, such as `stale`. */
+  readonly is: string;
+  /** A service, `docker`, `disk`, `clock` or `trusted sequencer`. */
+  readonly about: string;
+  /** A host with a fault is unhealthy. */
+  readonly fault: boolean;
+  /** In words, after its subject: `json-rpc: 132 blocks behind (block 4,120 of 4,252)`. */
+  readonly says: string;
+  /** The numbers and names of its kind. */
+  readonly [detail: string]: string | number | boolean | undefined;
+}
 
 /** How the host's chain compares to the trusted sequencer's. */
 export type SyncStatus = 'caught-up' | 'behind' | 'ahead' | 'diverged' | 'unknown';
@@ -28,7 +58,7 @@ export function judge(state: HostState, expected: Expected, limits: Limits): Fin
 
 /** Compares the host's chain to the trusted sequencer's. `behind` is a number of blocks, negative where the host has more. */
 export function syncStatus(
-  { own, trusted, comparison }: ChainState,
+  { own, trusted, comparison }: HostState['chain'],
   { mostBehind }: Limits,
 ): { readonly standing: SyncStatus; readonly behind: number | undefined } {
   if (!own.ok || !trusted.ok) return { standing: 'unknown', behind: undefined };
@@ -110,7 +140,13 @@ function judgeChain({ chain, at, log, docker, containers }: HostState, limits: L
   return findings;
 }
 
-function judgeBlocks(chain: ChainState, own: Head, at: number, limits: Limits, words: string | undefined): Finding[] {
+function judgeBlocks(
+  chain: HostState['chain'],
+  own: Head,
+  at: number,
+  limits: Limits,
+  words: string | undefined,
+): Finding[] {
   const about = chain.from === 'state-db' ? 'sync' : 'json-rpc';
   const { block } = own;
   const { comparison } = chain;
@@ -157,7 +193,12 @@ function short(hash: string): string {
  * was written: a host that catches up is not still. Where the sequencer cannot be asked, since the newest block; where it has no
  * more than the host, that is not the host's fault.
  */
-function secondsWithoutBlock(chain: ChainState, own: Head, at: number, behind: number | undefined): number | undefined {
+function secondsWithoutBlock(
+  chain: HostState['chain'],
+  own: Head,
+  at: number,
+  behind: number | undefined,
+): number | undefined {
   if (behind === undefined) return at - (own.written ?? own.made);
   if (behind <= 0) return undefined;
   const missingSince = chain.comparison?.ok ? chain.comparison.value.missingSince : undefined;

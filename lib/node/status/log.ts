@@ -1,5 +1,4 @@
 import type { Reader } from '../../engine/host/host.ts';
-import type { LogState } from './status.ts';
 
 /** A halted synchronizer logs that every few seconds, without end. */
 const recent = '3m';
@@ -17,8 +16,9 @@ export async function readLog(host: Reader, container: string): Promise<string[]
 /**
  * @param lines as `docker logs --timestamps` prints them: time, then text
  * @param since when the container started, seconds since 1970: older lines are ignored
+ * @returns why the synchronizer halted, in its own words, and its last error
  */
-export function logState(lines: readonly string[], since: number): LogState {
+export function logState(lines: readonly string[], since: number) {
   const texts = lines.flatMap((line) => {
     const [, time = '', text = ''] = /^(\S+) (.*)$/s.exec(line) ?? [];
     return Date.parse(time) / 1000 >= since ? [message(text)] : [];

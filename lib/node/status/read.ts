@@ -9,18 +9,20 @@ import type { Variables } from '../variables/variables.ts';
 import { compare, jsonRpcChain, stateChain } from './chain.ts';
 import { readDisks } from './disks.ts';
 import { logState, readLog } from './log.ts';
-import type { ClockState, HostState, ServiceState } from './status.ts';
 
 const names: readonly ServiceName[] = ['state-db', 'pool-db', 'prover', 'sync', 'json-rpc'];
+
+/** What is read from one host. `at` is the time by its own clock; times are seconds since 1970. */
+export type HostState = Awaited<ReturnType<typeof readHost>>;
+
+/** The container of a service. */
+export type ServiceState = ReturnType<typeof serviceState>;
 
 /**
  * Reads the state of a host in two or three trips: first what needs no container; then Docker, where its engine runs, because a
  * question would start a stopped engine; and where the blocks of both chains are known only then, their hashes at a common height.
  */
-export async function readHost(
-  host: Reader,
-  { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>,
-): Promise<HostState> {
+export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>) {
   const isDatabase = groups.includes('database');
   const there = jsonRpcChain(host, vars.network.trusted_sequencer_url);
   const here = isDatabase
@@ -45,15 +47,16 @@ export async function readHost(
     isDatabase && engineRuns ? readLog(host, 'sync') : undefined,
     readChain(),
   ]);
-  const containers = Object.fromEntries(
-    names.map((name, i) => [name, states[i] && serviceState(states[i])]),
-  ) as HostState['containers'];
+  const entries = names.map((name, i) => [name, states[i] && serviceState(states[i])]);
+  const containers: Readonly<Record<ServiceName, ServiceState | undefined>> = Object.fromEntries(entries);
   const { sync } = containers;
   return {
     at,
+    /** systemd's word for docker.service: `active` where it runs. */
     docker: docker.load === 'not-found' ? 'not installed' : docker.active,
     containers,
-    chain: { from: isDatabase ? 'state-db' : 'json-rpc', ...chain },
+    chain: { from: isDatabase ? ('state-db' as const) : ('json-rpc' as const), ...chain },
+    /** undefined where no synchronizer runs. */
     log: lines && sync?.status === 'running' ? logState(lines, sync.since ?? 0) : undefined,
     disks,
     clock,
@@ -62,16 +65,7 @@ export async function readHost(
 
 const stopped = { ok: false, error: 'the Docker engine does not run' } as const;
 
-function serviceState({
-  image,
-  status,
-  health,
-  exitCode,
-  restartCount,
-  labels,
-  startedAt,
-  raw,
-}: ContainerState): ServiceState {
+function serviceState({ image, status, health, exitCode, restartCount, labels, startedAt, raw }: ContainerState) {
   const { FinishedAt } = ((raw ?? {}) as { State?: { FinishedAt?: string } }).State ?? {};
   // Docker does not report since when a container is paused.
   const change = status === 'running' ? startedAt : status === 'paused' ? undefined : FinishedAt;
@@ -88,7 +82,7 @@ function serviceState({
   };
 }
 
-async function readClock(host: Reader): Promise<Pick<HostState, 'at' | 'clock'>> {
+async function readClock(host: Reader) {
   const asked = Date.now();
   const [time, tracking] = await Promise.all([
     host.$`date +%s.%N`.then((output) => ({ text: output.text(), answered: Date.now() })),
@@ -98,11 +92,20 @@ async function readClock(host: Reader): Promise<Pick<HostState, 'at' | 'clock'>>
   return { at: Number.parseFloat(time.text), clock: clockState(offController, tracking) };
 }
 
-/** @param tracking the output of `chronyc -c -n tracking` */
+/**
+ * @param offController the host's clock less the controller's, in seconds; 0 where the round trip explains the difference
+ * @param tracking the output of `chronyc -c -n tracking`
+ * @returns with the offset from the time server, in seconds, and what is wrong with the clock
+ */
 export function clockState(
   offController: number,
   tracking: { readonly ok: boolean; readonly exitCode: number; text(): string },
-): ClockState {
+): {
+  readonly offController: number;
+  readonly offServer: number | undefined;
+  readonly server: string | undefined;
+  readonly fault: string | undefined;
+} {
   const unknown = { offController, offServer: undefined, server: undefined };
   if (tracking.exitCode === 127) return { ...unknown, fault: 'chrony is not installed' };
   if (!tracking.ok) return { ...unknown, fault: 'chronyd does not answer' };

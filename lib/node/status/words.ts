@@ -1,5 +1,5 @@
 import { seconds } from '../../engine/output/units.ts';
-import type { ServiceState } from './status.ts';
+import type { ServiceState } from './read.ts';
 
 /** `up 2 h 05 min`, `exited with 1, 3 min ago`. @param at seconds since 1970, by the host's clock */
 export function serviceWords({ status, exitCode, since }: ServiceState, at: number): string {
