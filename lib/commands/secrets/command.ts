@@ -78,9 +78,8 @@ async function generate(task: Task): Promise<void> {
   const names = [...new Set(passwords.map(({ name }) => name))];
   const missing = names.filter((name) => !current.has(name));
   if (missing.length > 0) {
-    const lock = await lockFor(store, around);
     const made = new Map(missing.map((name) => [name, newPassword()]));
-    await write(store, changeSecretValues(store.text, { current: made }), lock, around);
+    await write(store, changeSecretValues(store.text, { current: made }), around);
     for (const name of missing) around.say(`made ${name}`);
   } else {
     around.say(`nothing to make: ${file} has ${names.join(', ')}`);
@@ -102,7 +101,7 @@ async function edit(task: Task): Promise<void> {
     if (text === store.text || text.trim() === '') return around.say('nothing changed');
     try {
       task.values(text);
-      await write(store, text, lock, around);
+      await write(store, text, around, lock);
       return around.say(`wrote ${file}`);
     } catch (error) {
       if (!(error instanceof Problem || error instanceof Problems) || !around.terminal) throw error;
@@ -128,7 +127,7 @@ async function show(task: Task): Promise<void> {
 
 async function rekey({ file, around }: Task): Promise<void> {
   const store = await openStore(file, around.keys);
-  await write(store, store.text, await lockFor(store, around, true), around);
+  await write(store, store.text, around, await lockFor(store, around, true));
 }
 
 /** Makes new passwords, and keeps the former ones until the databases have the new. */
@@ -154,12 +153,11 @@ async function rotate(task: Task): Promise<void> {
       hint: `when the databases have the new ones: ${task.command('rotate --done')}`,
     });
   }
-  const lock = await lockFor(store, around);
   const text = changeSecretValues(store.text, {
     current: new Map(names.map((name) => [name, newPassword()])),
     previous: new Map(names.map((name) => [name, values.current.get(name)])),
   });
-  await write(store, text, lock, around);
+  await write(store, text, around);
   for (const name of names) around.say(`new ${name}; the former value is kept under previous`);
   const chosen = passwords.filter(({ name }) => names.includes(name));
   const used = chosen.filter(({ roles }) => roles.length > 0);
@@ -173,9 +171,8 @@ async function forget({ around, options }: Task, store: Store, { previous }: Sec
   if (unknown !== undefined)
     throw new Problem(`no former value of ${unknown} is kept`, { hint: didYouMean(unknown, previous.keys()) });
   if (names.length === 0) return around.say('nothing to forget: no former value is kept');
-  const lock = await lockFor(store, around);
   const text = changeSecretValues(store.text, { previous: new Map(names.map((name) => [name, undefined])) });
-  await write(store, text, lock, around);
+  await write(store, text, around);
   for (const name of names) around.say(`forgot the former value of ${name}`);
 }
 

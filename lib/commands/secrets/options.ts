@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { helpText, type OptionTable, parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { identityOption } from '../../engine/command-line/unlock.ts';
@@ -60,10 +59,9 @@ export const secretsHelp = helpText({
  * @throws Problem
  */
 export function parseSecretsOptions(args: readonly string[]): SecretsOptions | undefined {
-  const { first, names } = namesBehind(args);
-  const { given, words } = parseCommandLine(first, secretsOptions, Object.keys(verbs));
+  const { given, words } = parseCommandLine(args, secretsOptions, Object.keys(verbs), true);
   if (given.help) return undefined;
-  const [verb] = words as readonly (keyof typeof verbs)[];
+  const [verb, ...names] = words as readonly [SecretsOptions['verb']?, ...string[]];
   if (verb === undefined) {
     throw new Problem('the command line does not say what to do', {
       hint: `one of ${Object.keys(verbs).join(', ')}; see --help`,
@@ -72,24 +70,14 @@ export function parseSecretsOptions(args: readonly string[]): SecretsOptions | u
   if (names.length > 0 && !verbs[verb]) {
     throw new Problem(`unexpected word "${names[0]}"`, { hint: `${verb} takes no names` });
   }
-  if (given.reveal && verb !== 'show')
-    throw new Problem(`--reveal does not go with ${verb}`, { hint: 'it goes with show' });
-  if (given.done && verb !== 'rotate')
-    throw new Problem(`--done does not go with ${verb}`, { hint: 'it goes with rotate' });
+  for (const [option, only] of [
+    ['reveal', 'show'],
+    ['done', 'rotate'],
+  ] as const) {
+    if (given[option] && verb !== only)
+      throw new Problem(`--${option} does not go with ${verb}`, { hint: `it goes with ${only}` });
+  }
   if (!given.inventory)
     throw new Problem('no --inventory given', { hint: '--inventory NAME, of inventory/NAME.yaml, or a file' });
   return { ...given, inventory: given.inventory, verb, names };
-}
-
-/** Separates the words after the verb, which may be any. */
-function namesBehind(args: readonly string[]): { first: readonly string[]; names: readonly string[] } {
-  const known = Object.fromEntries(
-    Object.entries<OptionTable[string]>(secretsOptions).map(([name, { short, value }]) => [
-      name,
-      { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short && { short }) },
-    ]),
-  );
-  const { tokens } = parseArgs({ args: [...args], options: known, strict: false, tokens: true });
-  const behind = new Set(tokens.flatMap(({ kind, index }) => (kind === 'positional' ? [index] : [])).slice(1));
-  return { first: args.filter((_, i) => !behind.has(i)), names: args.filter((_, i) => behind.has(i)) };
 }

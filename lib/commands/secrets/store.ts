@@ -80,11 +80,12 @@ async function newPassphrase(file: string, given: string | undefined, terminal: 
   return passphrase;
 }
 
-/** Encrypts and writes the file again, and says who can read it. @throws Problem */
-export async function write(store: Store, text: string, lock: Lock, around: StoreDependencies): Promise<void> {
+/** Encrypts and writes the file again, and says who can read it. @throws Problem, Problems */
+export async function write(store: Store, text: string, around: StoreDependencies, given?: Lock): Promise<void> {
   const { file } = store;
+  const lock = given ?? (await lockFor(store, around));
   const bytes = await encrypt(text, lock, around.work);
-  await replaceSecretsFile(file, bytes, store.content);
+  replaceSecretsFile(file, bytes, store.content);
   if ('passphrase' in lock) {
     if (lock.passphrase !== store.passphrase) around.say(`${file}: whoever has its passphrase can read it`);
     return;

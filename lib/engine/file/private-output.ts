@@ -28,17 +28,17 @@ export function privateTarget(path: string): string {
  *
  * @throws Problem where it cannot be written; what was there is left
  */
-export function writePrivateFile(path: string, text: string): void {
+export function writePrivateFile(path: string, content: string | Uint8Array): void {
   const target = privateTarget(path);
   try {
-    putInPlace(target, text);
+    putInPlace(target, content);
   } catch (error) {
     throw cannotWrite(path, error);
   }
 }
 
 /** All of it or nothing, mode 0600: by a temporary name and a rename. @throws what the file system throws; nothing is left then */
-export function putInPlace(target: string, content: string | Uint8Array): void {
+function putInPlace(target: string, content: string | Uint8Array): void {
   const fresh = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
     writeFileSync(fresh, content, { mode: 0o600, flag: 'wx', flush: true });

@@ -1,7 +1,6 @@
-import { realpath } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { readBounded, UnfitFile } from '../file/bounded-file.ts';
-import { putInPlace } from '../file/private-output.ts';
+import { writePrivateFile } from '../file/private-output.ts';
 import { Problem } from '../problem/problem.ts';
 import { shellWord } from '../text/shell-word.ts';
 import { type AgeFile, type AgeRecipient, decrypt, readAgeFile } from './age/age-file.ts';
@@ -118,23 +117,12 @@ export async function readRecipients(secretsFile: string): Promise<readonly AgeR
  * @param before what was there when it was read; undefined: there was no file
  * @throws Problem where it cannot be written, or somebody else changed it in the meantime. Then the file stays as it is.
  */
-export async function replaceSecretsFile(
-  file: string,
-  bytes: Uint8Array,
-  before: Uint8Array | undefined,
-): Promise<void> {
+export function replaceSecretsFile(file: string, bytes: Uint8Array, before: Uint8Array | undefined): void {
   const now = readSecretsFile(file);
   if (Buffer.compare(now ?? Buffer.alloc(0), before ?? Buffer.alloc(0)) !== 0) {
     throw new Problem(`${file} was changed by somebody else in the meantime: nothing was written`, {
       hint: 'run the command again',
     });
   }
-  try {
-    putInPlace(now ? await realpath(file) : file, bytes);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Problem(`cannot write ${file} (${code ?? 'unknown error'})`, {
-      hint: now ? 'what was there before is untouched' : undefined,
-    });
-  }
+  writePrivateFile(file, bytes);
 }

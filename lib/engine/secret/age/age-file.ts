@@ -25,8 +25,17 @@ export interface AgeFile {
  */
 export async function readAgeFile(content: Uint8Array, file: string): Promise<AgeFile> {
   if (content.length === 0) throw unusable(file, 'is empty');
-  const bytes = await withoutArmor(content, file);
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  const { armor } = await import('age-encryption');
+  let bytes = content;
+  let text = Buffer.from(content).toString('latin1');
+  if (text.trimStart().startsWith('-----BEGIN AGE ENCRYPTED FILE-----')) {
+    try {
+      bytes = armor.decode(text.trimStart());
+    } catch {
+      throw unusable(file, damaged);
+    }
+    text = Buffer.from(bytes).toString('latin1');
+  }
   if (!text.startsWith('age-encryption.org/v1\n')) throw unusable(file, 'is not a file in the age format');
   const end = text.indexOf('\n---');
   if (end === -1) throw unusable(file, 'is cut off');
@@ -34,16 +43,7 @@ export async function readAgeFile(content: Uint8Array, file: string): Promise<Ag
   return { file, bytes, recipients };
 }
 
-async function withoutArmor(content: Uint8Array, file: string): Promise<Uint8Array> {
-  const text = Buffer.from(content).toString('latin1').trimStart();
-  if (!text.startsWith('-----BEGIN AGE ENCRYPTED FILE-----')) return content;
-  const { armor } = await import('age-encryption');
-  try {
-    return armor.decode(text);
-  } catch {
-    throw unusable(file, 'is cut off, or was changed after it was encrypted');
-  }
-}
+const damaged = 'is cut off, or was changed after it was encrypted';
 
 function unusable(file: string, what: string): Problem {
   return new Problem(`${file} ${what}`, { hint: 'take an older copy of it, from git or a backup' });
@@ -78,7 +78,7 @@ export async function decrypt(
   } catch (error) {
     if (noneFits) return undefined;
     if (error instanceof Problem) throw error;
-    throw unusable(file, 'is cut off, or was changed after it was encrypted');
+    throw unusable(file, damaged);
   }
 }
 
