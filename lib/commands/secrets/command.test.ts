@@ -33,7 +33,7 @@ async function command(changes: Changes = references) {
     const said: string[] = [];
     const complained: string[] = [];
     const code = await secretsCommand(['--inventory', file, ...line.split(' ')], {
-      keys: (identity) => ({ identity, environment, home: '/nowhere', ask: terminal?.hidden }),
+      keys: { environment, home: '/nowhere', ask: terminal?.hidden },
       terminal,
       edit: async (text) => edit?.(text) ?? text,
       say: (each) => said.push(each),

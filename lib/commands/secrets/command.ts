@@ -1,6 +1,12 @@
 import { describeError } from '../../engine/output/describe-error.ts';
-import { type ExitCode, exitCode, exitCodeOfError, Problem, Problems } from '../../engine/problem/problem.ts';
-import type { Keys } from '../../engine/secret/age/identities.ts';
+import {
+  describePlace,
+  type ExitCode,
+  exitCode,
+  exitCodeOfError,
+  Problem,
+  Problems,
+} from '../../engine/problem/problem.ts';
 import { newPassword } from '../../engine/secret/password.ts';
 import { changeSecretValues, parseSecretValues, type SecretValues } from '../../engine/secret/secret-values.ts';
 import { secretsFileOf } from '../../engine/secret/secrets-file.ts';
@@ -14,19 +20,11 @@ import {
 import { passwordCharacters } from '../../node/inventory/inventory.ts';
 import { howToChange } from '../../node/inventory/password-change.ts';
 import { parseSecretsOptions, type SecretsOptions, secretsHelp } from './options.ts';
-import { lockFor, openStore, type Store, type StoreDependencies, write } from './store.ts';
-
-/** What the command is run with. */
-export interface SecretsDependencies extends Omit<StoreDependencies, 'keys'> {
-  /** @param identity the value of `--identity` */
-  keys(identity: string | undefined): Keys;
-  /** Opens a text in an editor. @returns the text as it was saved @throws Problem */
-  edit(text: string, name: string): Promise<string>;
-}
+import { lockFor, openStore, type SecretsDependencies, type Store, write } from './store.ts';
 
 /** One command line at work. */
 interface Task extends Omit<InventorySecrets, 'file'> {
-  readonly around: StoreDependencies & Pick<SecretsDependencies, 'edit'>;
+  readonly around: SecretsDependencies;
   readonly options: SecretsOptions;
   /** The file of secrets. */
   readonly file: string;
@@ -50,7 +48,7 @@ export async function secretsCommand(args: readonly string[], around: SecretsDep
     const allowed = (name: string) => (passwords.has(name) ? passwordCharacters : undefined);
     await verbs[options.verb]({
       ...inventory,
-      around: { ...around, keys: around.keys(options.identity) },
+      around: { ...around, keys: { ...around.keys, identity: options.identity } },
       options,
       file,
       values: (text) => parseSecretValues(text, file, allowed),
@@ -80,7 +78,7 @@ async function generate(task: Task): Promise<void> {
   if (missing.length > 0) {
     const made = new Map(missing.map((name) => [name, newPassword()]));
     await write(store, changeSecretValues(store.text, { current: made }), around);
-    for (const name of missing) around.say(`made ${name}`);
+    around.say(missing.map((name) => `made ${name}`).join('\n'));
   } else {
     around.say(`nothing to make: ${file} has ${names.join(', ')}`);
   }
@@ -161,7 +159,7 @@ async function rotate(task: Task): Promise<void> {
   for (const name of names) around.say(`new ${name}; the former value is kept under previous`);
   const chosen = passwords.filter(({ name }) => names.includes(name));
   const used = chosen.filter(({ roles }) => roles.length > 0);
-  if (used.length > 0) for (const line of ['', ...howToChange(used, options.inventory, task.command)]) around.say(line);
+  if (used.length > 0) around.say(['', ...howToChange(used, options.inventory, task.command)].join('\n'));
   sayUnusedPasswords(chosen, task);
 }
 
@@ -184,21 +182,14 @@ function openOrStart({ file, name, around }: Task): Promise<Store> {
 /** Says which lines the inventory needs to use the passwords of the file. */
 function sayUnusedPasswords(passwords: readonly DatabasePassword[], { around, command }: Task): void {
   const lines = passwords.flatMap(({ name, path, elsewhere }) =>
-    elsewhere.map(
-      ({ where, reference }) =>
-        `  ${where.file}:${where.line}:${where.column}  ${path}: secret:${name}   (now ${reference})`,
-    ),
+    elsewhere.map((now) => `  ${describePlace(now.where)}  ${path}: secret:${name}   (now ${now.reference})`),
   );
   if (lines.length === 0) return;
-  for (const line of [
-    '',
-    'The inventory does not use them yet. Write there:',
-    ...lines,
-    'Where databases exist already, keep their passwords: put them in by',
-    `  ${command('edit')}`,
-    'or change them as after a rotation: docs/secrets.md',
-  ])
-    around.say(line);
+  const start = ['', 'The inventory does not use them yet. Write there:'];
+  const end = `Where databases exist already, keep their passwords: put them in by
+  ${command('edit')}
+or change them as after a rotation: docs/secrets.md`;
+  around.say([...start, ...lines, end].join('\n'));
 }
 
 /** @throws Problem where a name has no value */

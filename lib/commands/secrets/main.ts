@@ -8,7 +8,7 @@ import { editPrivately } from './editor.ts';
 export function run(args: readonly string[]) {
   outliveOutput();
   return secretsCommand(args, {
-    keys: keysAtHand,
+    keys: keysAtHand(undefined),
     terminal: terminal(),
     edit: editPrivately,
     say: (line) => console.log(line),

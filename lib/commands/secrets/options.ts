@@ -6,17 +6,6 @@ import { Problem } from '../../engine/problem/problem.ts';
 /** The words for what to do, and whether names may follow them. */
 export const verbs = { generate: false, edit: false, show: true, rotate: true, rekey: false } as const;
 
-/** The command line as it was read. */
-export interface SecretsOptions {
-  readonly verb: keyof typeof verbs;
-  /** Empty: all. */
-  readonly names: readonly string[];
-  readonly inventory: string;
-  readonly identity: string | undefined;
-  readonly reveal: boolean;
-  readonly done: boolean;
-}
-
 export const secretsOptions = {
   inventory: {
     ...shared.inventory,
@@ -52,16 +41,13 @@ export const secretsHelp = helpText({
   },
 });
 
-/**
- * Reads the command line.
- *
- * @returns undefined for --help
- * @throws Problem
- */
-export function parseSecretsOptions(args: readonly string[]): SecretsOptions | undefined {
+export type SecretsOptions = NonNullable<ReturnType<typeof parseSecretsOptions>>;
+
+/** Reads the command line. No names mean all. @returns undefined for --help @throws Problem */
+export function parseSecretsOptions(args: readonly string[]) {
   const { given, words } = parseCommandLine(args, secretsOptions, Object.keys(verbs), true);
   if (given.help) return undefined;
-  const [verb, ...names] = words as readonly [SecretsOptions['verb']?, ...string[]];
+  const [verb, ...names] = words as readonly [(keyof typeof verbs)?, ...string[]];
   if (verb === undefined) {
     throw new Problem('the command line does not say what to do', {
       hint: `one of ${Object.keys(verbs).join(', ')}; see --help`,

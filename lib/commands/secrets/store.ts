@@ -16,10 +16,12 @@ import {
 /** A passphrase of fewer characters is soon found by everybody who has the file, and a repository may be public. */
 const shortestPassphrase = 12;
 
-/** What a file of secrets is read and written with. */
-export interface StoreDependencies {
+/** What the command is run with. */
+export interface SecretsDependencies {
   readonly keys: Keys;
   readonly terminal: Terminal | undefined;
+  /** Opens a text in an editor. @returns the text as it was saved @throws Problem */
+  edit(text: string, name: string): Promise<string>;
   say(line: string): void;
   complain(line: string): void;
   /** The cost of a passphrase, for tests: see encrypt. */
@@ -47,7 +49,7 @@ export async function openStore(file: string, keys: Keys, heading?: string): Pro
  */
 export async function lockFor(
   { file, passphrase, content }: Store,
-  { keys, terminal }: StoreDependencies,
+  { keys, terminal }: SecretsDependencies,
   isRekey = false,
 ): Promise<Lock> {
   const recipients = await readRecipients(file);
@@ -81,7 +83,7 @@ async function newPassphrase(file: string, given: string | undefined, terminal: 
 }
 
 /** Encrypts and writes the file again, and says who can read it. @throws Problem, Problems */
-export async function write(store: Store, text: string, around: StoreDependencies, given?: Lock): Promise<void> {
+export async function write(store: Store, text: string, around: SecretsDependencies, given?: Lock): Promise<void> {
   const { file } = store;
   const lock = given ?? (await lockFor(store, around));
   const bytes = await encrypt(text, lock, around.work);

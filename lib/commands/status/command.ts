@@ -63,7 +63,7 @@ async function show(options: StatusOptions, around: StatusDependencies): Promise
     }
     const board = boardOf(inventory.name, hosts, options, around);
     if (options.watch) {
-      await watch(board, options, interrupt, around.output);
+      await (around.output.isTTY && !options.json ? watchOnScreen : watch)(board, options, interrupt);
       return exitCode.interrupted;
     }
     await board.lookAtAll();
@@ -104,6 +104,7 @@ function boardOf(
     ...(missing() > 0 ? [`${missing()} not seen yet`] : []),
   ];
   return {
+    output,
     hosts,
     look,
     lookAtAll: () => Promise.all(hosts.map(look)),
@@ -114,30 +115,21 @@ function boardOf(
   };
 }
 
-/** Shows the status again and again, until Ctrl-C. */
-async function watch(
-  board: Board,
-  options: StatusOptions,
-  interrupt: AbortSignal,
-  output: StatusDependencies['output'],
-): Promise<void> {
-  if (output.isTTY && !options.json) return watchOnScreen(board, options, interrupt, output);
+/** Prints the status again and again, until Ctrl-C. */
+async function watch(board: Board, options: StatusOptions, interrupt: AbortSignal): Promise<void> {
   while (!interrupt.aborted) {
     await board.lookAtAll();
     // After Ctrl-C some statuses are of the look before.
     if (interrupt.aborted) return;
-    output.write(options.json ? await board.text() : `${titleOf(options)}\n\n${await board.text()}\n`);
+    const text = await board.text();
+    board.output.write(options.json ? text : `${titleOf(options)}\n\n${text}\n`);
     await pause(options.every, interrupt);
   }
 }
 
 /** As watch, on a screen that is redrawn: no host waits for a slow one. */
-async function watchOnScreen(
-  board: Board,
-  options: StatusOptions,
-  interrupt: AbortSignal,
-  output: StatusDependencies['output'],
-): Promise<void> {
+async function watchOnScreen(board: Board, options: StatusOptions, interrupt: AbortSignal): Promise<void> {
+  const { output } = board;
   const looking = board.hosts.map(async (host) => {
     while (!interrupt.aborted) {
       await board.look(host);

@@ -3,7 +3,7 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { bytes, seconds } from '../../engine/output/units.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
-import type { Head } from '../../node/status/chain.ts';
+import type { Block } from '../../node/status/chain.ts';
 import type { Health, HostStatus } from '../../node/status/host.ts';
 import type { HostState } from '../../node/status/read.ts';
 import { count, offset, serviceWords } from '../../node/status/words.ts';
@@ -95,7 +95,7 @@ function chainWords(
   { standing, behind }: Shown,
   at: number,
 ): string {
-  const height = ({ block, batch }: Head) => `${count(block)}${batch === undefined ? '' : `, batch ${count(batch)}`}`;
+  const height = ({ block, batch }: Block) => `${count(block)}${batch === undefined ? '' : `, batch ${count(batch)}`}`;
   const parts: string[] = [];
   if (own.ok) {
     const { made, written } = own.value;

@@ -59,17 +59,10 @@ export function parseSecretValues(text: string, file: string, allowed: AllowedIn
   return values;
 }
 
-/** What to put into a file of secrets; undefined takes a value out. */
-export interface Changes {
-  readonly current?: ReadonlyMap<string, string | undefined>;
-  readonly previous?: ReadonlyMap<string, string | undefined>;
-}
+/** New values by name; undefined removes a value. */
+type Changes = { readonly [K in keyof SecretValues]?: ReadonlyMap<string, string | undefined> };
 
-/**
- * Changes values within a text that parseSecretValues takes. Comments and order stay.
- *
- * @returns the new text
- */
+/** Changes values within a text that parseSecretValues takes. Comments and order stay. @returns the new text */
 export function changeSecretValues(text: string, { current = new Map(), previous = new Map() }: Changes): string {
   const { document } = parsed(text, '');
   if (!isMap(document.contents)) document.contents = document.createNode({}) as never;
@@ -100,29 +93,21 @@ function parsed(text: string, file: string): { document: Document; place: (node:
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const place = (node: unknown) => at((node as { range?: readonly number[] | null } | null)?.range?.[0]);
-  const [document, second] = documentsIn(text, lineCounter, file, at);
-  // The parser's own words quote the text.
-  const problems = telling(document.errors, document.warnings).map(({ code, pos }) => {
-    const { message, hint } = yamlFault(code, 'this is not YAML');
-    return new Problem(message, { where: at(pos[0]), hint });
-  });
-  if (second && document.errors.length === 0)
-    problems.push(new Problem('there may be only one document, without ---', { where: place(second) }));
-  if (problems.length > 0) throw new Problems(problems);
-  return { document, place };
-}
-
-function documentsIn(text: string, lineCounter: LineCounter, file: string, at: (offset?: number) => Place) {
+  // Repeated names are found above: the parser compares each key with all others.
+  const options = { schema: 'failsafe', version: '1.2', prettyErrors: false, uniqueKeys: false, lineCounter } as const;
   try {
-    return yamlDocuments(text.replace(/^\uFEFF/, ''), {
-      schema: 'failsafe',
-      version: '1.2',
-      prettyErrors: false,
-      lineCounter,
-      // Found above: the parser compares each key with all others.
-      uniqueKeys: false,
+    const [document, second] = yamlDocuments(text.replace(/^\uFEFF/, ''), options);
+    // The parser's own words quote the text.
+    const problems = telling(document.errors, document.warnings).map(({ code, pos }) => {
+      const { message, hint } = yamlFault(code, 'this is not YAML');
+      return new Problem(message, { where: at(pos[0]), hint });
     });
+    if (second && document.errors.length === 0)
+      problems.push(new Problem('there may be only one document, without ---', { where: place(second) }));
+    if (problems.length > 0) throw new Problems(problems);
+    return { document, place };
   } catch (error) {
+    if (error instanceof Problems) throw error;
     const where = error instanceof NestedTooDeeply ? at(error.offset) : { file };
     throw new Problem('this is not YAML', { where });
   }

@@ -47,10 +47,14 @@ export async function openSecretsFile(file: string, keys: Keys): Promise<OpenedF
   const content = readSecretsFile(file);
   if (!content) throw new Problem(`${file} does not exist`, { hint: secretsCommand(file, 'generate') });
   const age = await readAgeFile(content, file);
-  return {
-    ...(age.recipients.includes('scrypt') ? await byPassphrase(age, keys) : await byIdentity(age, keys)),
-    content,
-  };
+  if (age.recipients.includes('scrypt')) return { content, ...(await byPassphrase(age, keys)) };
+  const { identities, checked } = await findIdentities(keys);
+  const text = await decrypt(age, identities);
+  if (text !== undefined) return { content, text, passphrase: undefined };
+  const which = checked.length > 0 ? `; checked ${checked.join(', ')}` : '';
+  throw new Problem(`no available identity opens ${file}${which}`, {
+    hint: `name another, --identity FILE or ${identityVariable}; or ask somebody who can read it to add you: docs/secrets.md`,
+  });
 }
 
 /** The file as it is, or undefined where there is no such file. @throws Problem where it cannot be read */
@@ -65,11 +69,9 @@ export function readSecretsFile(file: string): Buffer | undefined {
   }
 }
 
-type Opened = Pick<OpenedFile, 'text' | 'passphrase'>;
-
-async function byPassphrase(age: AgeFile, { environment, ask }: Keys): Promise<Opened> {
+async function byPassphrase(age: AgeFile, { environment, ask }: Keys) {
   const { file } = age;
-  const attempt = async (passphrase: string): Promise<Opened | undefined> => {
+  const attempt = async (passphrase: string) => {
     const text = await decrypt(age, [], passphrase);
     return text === undefined ? undefined : { text, passphrase };
   };
@@ -90,18 +92,6 @@ async function byPassphrase(age: AgeFile, { environment, ask }: Keys): Promise<O
 /** The passphrase of the environment. One line break at its end is not part of it: stores of CI secrets often add one. */
 export function passphraseIn(environment = process.env): string | undefined {
   return environment[passphraseVariable]?.replace(/\r?\n$/, '');
-}
-
-async function byIdentity(age: AgeFile, keys: Keys): Promise<Opened> {
-  const { identities, checked } = await findIdentities(keys);
-  const text = await decrypt(age, identities);
-  if (text !== undefined) return { text, passphrase: undefined };
-  throw new Problem(
-    `no available identity opens ${age.file}${checked.length > 0 ? `; checked ${checked.join(', ')}` : ''}`,
-    {
-      hint: `name another, --identity FILE or ${identityVariable}; or ask somebody who can read it to add you: docs/secrets.md`,
-    },
-  );
 }
 
 /** Who may read the file, by its file of recipients, or undefined where there is no such file. @throws Problem, Problems */

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
-import { type Block, type ChainSource, compare, type Head, jsonRpcChain, stateChain } from './chain.ts';
+import { type Block, type ChainSource, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 
 /** A chain up to a block, with a list of the heights that it was asked for. */
 function chainUpTo(newest: number, name = 'block') {
   const asked: number[] = [];
   const block = (number: number): Block => ({ block: number, hash: `${name} ${number}`, made: 2 * number });
-  const head: Head = block(newest);
+  const head = block(newest);
   const source: ChainSource = {
-    head: async () => ({ ok: true, value: head }),
+    empty: 'no block',
     blockAt: async (height) => {
+      if (height === 'latest') return { ok: true, value: head };
       asked.push(height);
       return { ok: true, value: height <= newest ? block(height) : undefined };
     },
@@ -75,18 +76,18 @@ test('a host that lacks the block itself says so', async () => {
 test('a chain that cannot be asked, or has nothing, says why', async () => {
   const url = 'http://localhost:8123';
   const bare = fakeHost([[/curl/, { exitCode: 127, stderr: 'sh: 1: curl: not found' }]]);
-  expect(await jsonRpcChain(bare, url).head()).toEqual({ ok: false, error: 'cannot be asked without curl' });
+  expect(await newestBlock(jsonRpcChain(bare, url))).toEqual({ ok: false, error: 'cannot be asked without curl' });
   const empty = fakeHost([[/curl/, '{"jsonrpc":"2.0","id":1,"result":null}']], {
     sql: async () => ({ ok: true, rows: [] }),
   });
-  expect(await jsonRpcChain(empty, url).head()).toEqual({ ok: false, error: `${url} has no block` });
+  expect(await newestBlock(jsonRpcChain(empty, url))).toEqual({ ok: false, error: `${url} has no block` });
   const full = fakeHost([], {
     sql: async () => ({ ok: true, rows: [['0xa', '12', '1700000000.5', '3', '1700000001']] }),
   });
   const state = { container: 'state-db', user: 'u', database: 'd' };
   const head = { block: 12, hash: '0xa', made: 1_700_000_000.5, batch: 3, written: 1_700_000_001 };
-  expect(await stateChain(full, state).head()).toEqual({ ok: true, value: head });
-  expect(await stateChain(empty, state).head()).toEqual({
+  expect(await newestBlock(stateChain(full, state))).toEqual({ ok: true, value: head });
+  expect(await newestBlock(stateChain(empty, state))).toEqual({
     ok: false,
     error: 'state.l2block is empty',
   });

@@ -7,10 +7,6 @@ export interface Block {
   readonly block: number;
   readonly hash: string;
   readonly made: number;
-}
-
-/** The newest block of a chain. */
-export interface Head extends Block {
   readonly batch?: number | undefined;
   /** When the synchronizer wrote it into the state database; undefined for another source. */
   readonly written?: number | undefined;
@@ -18,32 +14,38 @@ export interface Head extends Block {
 
 /** A source of a chain's blocks. */
 export interface ChainSource {
-  head(): Promise<Answer<Head>>;
   /** undefined where it has no such block. */
-  blockAt(height: number): Promise<Answer<Block | undefined>>;
+  blockAt(which: number | 'latest'): Promise<Answer<Block | undefined>>;
+  /** The message where it has no block at all. */
+  readonly empty: string;
+}
+
+/** The newest block. */
+export async function newestBlock({ blockAt, empty }: ChainSource): Promise<Answer<Block>> {
+  const answer = await blockAt('latest');
+  if (!answer.ok) return answer;
+  return answer.value ? { ok: true, value: answer.value } : { ok: false, error: empty };
 }
 
 /** A JSON-RPC server, asked from the host. */
 export function jsonRpcChain(host: Reader, url: string): ChainSource {
-  // One answer has number, hash and time of the same block.
-  const blockOf = async (which: number | 'latest'): Promise<Answer<Block | undefined>> => {
-    const answer = await blockAt(host, url, which);
-    if (answer.ok) {
-      const { value } = answer;
-      return { ok: true, value: value && { block: value.number, hash: value.hash, made: value.time } };
-    }
-    if (/curl: (command )?not found/.test(answer.error)) return { ok: false, error: 'cannot be asked without curl' };
-    // Providers put a key into the path, which must not be shown.
-    return { ok: false, error: answer.error.replaceAll(url, shownAddress(url)) };
-  };
   return {
-    async head() {
-      const [block, batch] = await Promise.all([blockOf('latest'), batchNumber(host, url)]);
-      if (!block.ok) return block;
-      if (!block.value) return { ok: false, error: `${shownAddress(url)} has no block` };
-      return { ok: true, value: { ...block.value, batch: batch.ok ? batch.value : undefined } };
+    empty: `${shownAddress(url)} has no block`,
+    async blockAt(which) {
+      // One answer has number, hash and time of the same block.
+      const [answer, batch] = await Promise.all([
+        blockAt(host, url, which),
+        which === 'latest' ? batchNumber(host, url) : undefined,
+      ]);
+      if (answer.ok) {
+        if (!answer.value) return { ok: true, value: undefined };
+        const { number, hash, time } = answer.value;
+        return { ok: true, value: { block: number, hash, made: time, batch: batch?.ok ? batch.value : undefined } };
+      }
+      if (/curl: (command )?not found/.test(answer.error)) return { ok: false, error: 'cannot be asked without curl' };
+      // Providers put a key into the path, which must not be shown.
+      return { ok: false, error: answer.error.replaceAll(url, shownAddress(url)) };
     },
-    blockAt: blockOf,
   };
 }
 
@@ -51,22 +53,17 @@ const columns = 'block_hash, block_num, extract(epoch from received_at), batch_n
 
 /** The state database, which the synchronizer fills. */
 export function stateChain(host: Reader, state: SqlTarget): ChainSource {
-  const newest = async (condition: string): Promise<Answer<Head | undefined>> => {
-    const query = `select ${columns} from state.l2block where ${condition} order by block_num desc limit 1`;
-    const result = await host.sql(state, query);
-    if (!result.ok) return result;
-    const [hash, ...numbers] = result.rows[0] ?? [];
-    if (numbers.length === 0) return { ok: true, value: undefined };
-    const [block = 0, made = 0, batch, written] = numbers.map(Number);
-    return { ok: true, value: { block, hash: hash ?? '', made, batch, written } };
-  };
   return {
-    async head() {
-      const answer = await newest('true');
-      if (!answer.ok) return answer;
-      return answer.value ? { ok: true, value: answer.value } : { ok: false, error: 'state.l2block is empty' };
+    empty: 'state.l2block is empty',
+    async blockAt(which) {
+      const condition = which === 'latest' ? 'true' : `block_num = ${which}`;
+      const query = `select ${columns} from state.l2block where ${condition} order by block_num desc limit 1`;
+      const result = await host.sql(state, query);
+      if (!result.ok) return result;
+      const [hash, ...numbers] = result.rows[0] ?? [];
+      const [block, made = 0, batch, written] = numbers.map(Number);
+      return { ok: true, value: block === undefined ? undefined : { block, hash: hash ?? '', made, batch, written } };
     },
-    blockAt: (height) => newest(`block_num = ${height}`),
   };
 }
 
@@ -75,10 +72,10 @@ export function stateChain(host: Reader, state: SqlTarget): ChainSource {
  *
  * @returns with `missingSince`, when the trusted sequencer made the first block that the host lacks; undefined where it lacks none
  */
-export async function compare(own: Head, here: ChainSource, trusted: Head, there: ChainSource) {
+export async function compare(own: Block, here: ChainSource, trusted: Block, there: ChainSource) {
   const height = Math.min(own.block, trusted.block);
-  const get = async (source: ChainSource, head: Head, at: number): Promise<Answer<Block | undefined>> =>
-    head.block === at ? { ok: true, value: head } : source.blockAt(at);
+  const get = async (source: ChainSource, newest: Block, at: number): Promise<Answer<Block | undefined>> =>
+    newest.block === at ? { ok: true, value: newest } : source.blockAt(at);
   const [ours, theirs, missing] = await Promise.all([
     get(here, own, height),
     get(there, trusted, height),

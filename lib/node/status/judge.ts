@@ -1,6 +1,6 @@
 import { seconds } from '../../engine/output/units.ts';
 import type { ServiceName } from '../render/render.ts';
-import type { Head } from './chain.ts';
+import type { Block } from './chain.ts';
 import type { HostState, ServiceState } from './read.ts';
 import { count, offset, serviceWords } from './words.ts';
 
@@ -142,7 +142,7 @@ function judgeChain({ chain, at, log, docker, containers }: HostState, limits: L
 
 function judgeBlocks(
   chain: HostState['chain'],
-  own: Head,
+  own: Block,
   at: number,
   limits: Limits,
   words: string | undefined,
@@ -195,7 +195,7 @@ function short(hash: string): string {
  */
 function secondsWithoutBlock(
   chain: HostState['chain'],
-  own: Head,
+  own: Block,
   at: number,
   behind: number | undefined,
 ): number | undefined {

@@ -6,7 +6,7 @@ import { stateDatabase } from '../databases/databases.ts';
 import type { ServiceName } from '../render/render.ts';
 import { trackingVerdict } from '../server/chrony.ts';
 import type { Variables } from '../variables/variables.ts';
-import { compare, jsonRpcChain, stateChain } from './chain.ts';
+import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 import { readDisks } from './disks.ts';
 import { logState, readLog } from './log.ts';
 
@@ -30,15 +30,15 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     : jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
 
   const [trusted, early, docker, { at, clock }, disks] = await Promise.all([
-    there.head(),
-    isDatabase ? undefined : here.head(),
+    newestBlock(there),
+    isDatabase ? undefined : newestBlock(here),
     host.unit('docker.service'),
     readClock(host),
     readDisks(host, ['/', vars.paths.data]),
   ]);
   const engineRuns = docker.active === 'active';
   const readChain = async () => {
-    const own = early ?? (engineRuns ? await here.head() : stopped);
+    const own = early ?? (engineRuns ? await newestBlock(here) : stopped);
     const both = own.ok && trusted.ok;
     return { own, trusted, comparison: both ? await compare(own.value, here, trusted.value, there) : undefined };
   };
@@ -100,22 +100,17 @@ async function readClock(host: Reader) {
 export function clockState(
   offController: number,
   tracking: { readonly ok: boolean; readonly exitCode: number; text(): string },
-): {
-  readonly offController: number;
-  readonly offServer: number | undefined;
-  readonly server: string | undefined;
-  readonly fault: string | undefined;
-} {
-  const unknown = { offController, offServer: undefined, server: undefined };
-  if (tracking.exitCode === 127) return { ...unknown, fault: 'chrony is not installed' };
-  if (!tracking.ok) return { ...unknown, fault: 'chronyd does not answer' };
-  const [, server, , , offset] = tracking.text().split(',');
-  const verdict = trackingVerdict(tracking.text());
-  const offServer = Number(offset);
+) {
+  const text = tracking.ok ? tracking.text() : '';
+  const [, server, , , offset] = text.split(',');
+  const offServer = server ? Number(offset) : Number.NaN;
+  const verdict = trackingVerdict(text);
+  const drift = verdict.is === 'drift' ? (verdict.note ?? 'the clock is not synchronised') : undefined;
+  const missing = tracking.exitCode === 127 ? 'chrony is not installed' : 'chronyd does not answer';
   return {
     offController,
-    offServer: server && Number.isFinite(offServer) ? offServer : undefined,
+    offServer: Number.isFinite(offServer) ? offServer : undefined,
     server: server || undefined,
-    fault: verdict.is === 'drift' ? (verdict.note ?? 'the clock is not synchronised') : undefined,
+    fault: tracking.ok ? drift : missing,
   };
 }
