@@ -29,7 +29,7 @@ export async function renderCommand(args: readonly string[], around: RenderDepen
   try {
     const given = parseRenderOptions(args);
     if (given.help) {
-      say(renderHelp.trimEnd());
+      around.say(renderHelp.trimEnd());
       return exitCode.converged;
     }
     if (given.inventory === undefined) around.complain('no --inventory given: using the embedded lab');

@@ -56,13 +56,10 @@ export function parseSecretsOptions(args: readonly string[]) {
   if (names.length > 0 && !verbs[verb]) {
     throw new Problem(`unexpected word "${names[0]}"`, { hint: `${verb} takes no names` });
   }
-  for (const [option, only] of [
-    ['reveal', 'show'],
-    ['done', 'rotate'],
-  ] as const) {
-    if (given[option] && verb !== only)
-      throw new Problem(`--${option} does not go with ${verb}`, { hint: `it goes with ${only}` });
-  }
+  if (given.reveal && verb !== 'show')
+    throw new Problem(`--reveal does not go with ${verb}`, { hint: 'it goes with show' });
+  if (given.done && verb !== 'rotate')
+    throw new Problem(`--done does not go with ${verb}`, { hint: 'it goes with rotate' });
   if (!given.inventory)
     throw new Problem('no --inventory given', { hint: '--inventory NAME, of inventory/NAME.yaml, or a file' });
   return { ...given, inventory: given.inventory, verb, names };

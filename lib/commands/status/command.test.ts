@@ -7,7 +7,7 @@ import type { Expected } from '../../node/status/judge.ts';
 import type { HostState } from '../../node/status/read.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
 import { statusCommand } from './command.ts';
-import { type Shown, statusLines, worstFirst } from './lines.ts';
+import { type Shown, statusLines } from './lines.ts';
 import { parseStatusOptions } from './options.ts';
 
 const now = 1_700_000_000;
@@ -100,7 +100,10 @@ test('a host is described in words, aligned', () => {
 test('worst first, else in the order of the inventory', () => {
   const noted = { ...healthy('noted'), findings: [{ ...full, fault: false }] };
   const hosts = [healthy('a'), noted, unhealthy('b'), unreachable('c'), unhealthy('d')];
-  expect(worstFirst(hosts).map(({ host }) => host)).toEqual(['c', 'b', 'd', 'noted', 'a']);
+  const names = statusLines(hosts, plain).flatMap(
+    (line) => /^(\w+) +(?:un)?(?:healthy|reachable)/.exec(line)?.[1] ?? [],
+  );
+  expect(names).toEqual(['c', 'b', 'd', 'noted', 'a']);
 });
 
 test('what does not fit a terminal is shortened: healthy hosts first, and never the count', () => {

@@ -27,9 +27,9 @@ interface StatusStyle {
 const colours = { healthy: 'green', unhealthy: 'red', unreachable: 'red' } as const;
 
 /** Worst first: nothing is known of an unreachable host. Else in the order of the inventory. */
-export function worstFirst<T extends HostStatus>(hosts: readonly T[]): T[] {
+function worstFirst(hosts: readonly Shown[]): Shown[] {
   const rank = { unreachable: 0, unhealthy: 2, healthy: 4 };
-  const place = ({ health, findings }: T) => rank[health] + (findings.length > 0 ? 0 : 1);
+  const place = ({ health, findings }: Shown) => rank[health] + (findings.length > 0 ? 0 : 1);
   return hosts.toSorted((a, b) => place(a) - place(b));
 }
 

@@ -4,7 +4,7 @@ import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { expect, test } from 'vitest';
 import { describeProblem, Problem } from '../problem/problem.ts';
 import { decrypt, encrypt, readAgeFile } from './age/age-file.ts';
-import { type Keys, readIdentityFile } from './age/identities.ts';
+import { findIdentities, type Keys } from './age/identities.ts';
 import { redact } from './secret.ts';
 import { openSecretsFile, readRecipients, replaceSecretsFile, secretsFileOf } from './secrets-file.ts';
 import { littleWork, privateFolder, sshKey } from './testing/keys.ts';
@@ -189,7 +189,7 @@ test('the file of recipients beside the file names who may read it', async () =>
   const recipients = await readRecipients(file);
   if (!recipients) expect.fail('no recipients');
   const opened = async (lock: Parameters<typeof encrypt>[1], path: string) =>
-    decrypt(await readAgeFile(await encrypt(text, lock), file), await readIdentityFile(path, undefined));
+    decrypt(await readAgeFile(await encrypt(text, lock), file), (await findIdentities({ identity: path })).identities);
   expect(await opened({ recipients }, mine.path)).toBe(text);
   expect(await opened({ recipients }, theirs.path)).toBeUndefined();
 });

@@ -19,7 +19,7 @@ export async function readDisks(host: Reader, paths: readonly string[]) {
  * @param lines of `df -P -k`: device, total KiB, used, available, use in per cent, mount point, which may hold spaces
  * @returns sizes in bytes
  */
-export function diskUses(lines: readonly string[]) {
+function diskUses(lines: readonly string[]) {
   const seen = new Set<string>();
   return lines.flatMap((line) => {
     const [, device = '', size, used, available, percent, mount = ''] =

@@ -3,13 +3,14 @@ import type { Reader, Shell, Word } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
-import { clockState, readHost } from './read.ts';
+import { readHost } from './read.ts';
 
 /** A host on which nothing answers, with a list of the questions. */
-function bareHost(docker: string) {
+function bareHost(docker: string, tracking = new Output(127, Buffer.from(''), '')) {
   const asked: string[] = [];
   const answer = (pieces: TemplateStringsArray, ...words: readonly Word[]) => {
     asked.push(String.raw({ raw: pieces }, ...words));
+    if (asked.at(-1)?.startsWith('chronyc')) return Promise.resolve(tracking);
     const clock = asked.at(-1)?.startsWith('date');
     return Promise.resolve(new Output(clock ? 0 : 127, Buffer.from(clock ? `${Date.now() / 1000}` : ''), ''));
   };
@@ -71,6 +72,9 @@ test.each([
   ['00000000,,0,0,0,0,0,0,0,0,0,1,0,Not synchronised', 0, { server: undefined, fault: expect.any(String) }],
   ['', 127, { fault: 'chrony is not installed' }],
   ['', 1, { fault: 'chronyd does not answer' }],
-])('a clock is as chrony has it: %s', (text, exitCode, expected) => {
-  expect(clockState(0, new Output(exitCode, Buffer.from(text), ''))).toMatchObject(expected);
+])('a clock is as chrony has it: %s', async (text, exitCode, expected) => {
+  const { hosts } = await loadDeployment(await labDeployment());
+  const { reader } = bareHost('inactive', new Output(exitCode, Buffer.from(text), ''));
+  const { clock } = await readHost(reader, hosts[0] as (typeof hosts)[number]);
+  expect(clock).toMatchObject(expected);
 });

@@ -97,7 +97,7 @@ async function readClock(host: Reader) {
  * @param tracking the output of `chronyc -c -n tracking`
  * @returns with the offset from the time server, in seconds, and what is wrong with the clock
  */
-export function clockState(
+function clockState(
   offController: number,
   tracking: { readonly ok: boolean; readonly exitCode: number; text(): string },
 ) {

@@ -5,12 +5,15 @@ import { armor, generateIdentity, identityToRecipient } from 'age-encryption';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Problem } from '../../problem/problem.ts';
+import type { Ask } from '../ask.ts';
 import { littleWork, privateFolder, sshKey } from '../testing/keys.ts';
 import { type AgeRecipient, decrypt, encrypt, readAgeFile as read } from './age-file.ts';
-import { readIdentityFile } from './identities.ts';
+import { findIdentities } from './identities.ts';
 import { parseRecipients } from './recipients.ts';
 
 const canary = 'canary-hunter2\n';
+const readIdentityFile = async (identity: string, ask: Ask | undefined) =>
+  (await findIdentities({ identity, ask })).identities;
 const readAgeFile = (content: Uint8Array) => read(content, 'FILE');
 const toPassphrase = (text: string, passphrase: string) => encrypt(text, { passphrase }, littleWork);
 const to = (text: string, recipients: readonly AgeRecipient[]) => encrypt(text, { recipients });

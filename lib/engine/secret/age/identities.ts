@@ -97,7 +97,7 @@ async function named(path: string, source: string, ask: Ask | undefined): Promis
  * @throws PrivateFileFault where the file is missing, or others may read it
  * @throws Problem where there is no identity in it that can be used. The content is never shown.
  */
-export async function readIdentityFile(path: string, ask: Ask | undefined): Promise<readonly AgeIdentity[]> {
+async function readIdentityFile(path: string, ask: Ask | undefined): Promise<readonly AgeIdentity[]> {
   if (isPublicKey(path)) {
     throw new Problem(`${path} is a public key`, { hint: `name the private one: ${path.replace(/\.pub$/, '')}` });
   }

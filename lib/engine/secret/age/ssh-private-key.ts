@@ -70,7 +70,7 @@ function parsed(text: string, path: string, passphrase?: string): { key: SshPubl
   const seed = Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
   const secret = ed25519.utils.toMontgomerySecret(seed);
   const unwrap: Unwrap = ({ args, body }) => {
-    if (body.length !== 16 + aead.authTagLength) throw new Error('not the length of a file key');
+    if (body.length !== 16 + aead.authTagLength) throw new RangeError('not the length of a file key');
     const share = Buffer.from(args[2] ?? '', 'base64');
     const decipher = createDecipheriv(aead.name, wrappingKey(key, secret, share, share), aead.nonce, aead);
     decipher.setAuthTag(body.subarray(-aead.authTagLength));
