@@ -39,7 +39,7 @@ export interface WatchedHost {
   close(): Promise<void>;
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly limits: Limits;
   /** How long connecting and reading may take together. Seconds. */
   readonly timeout: number;
