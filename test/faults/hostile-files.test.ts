@@ -10,9 +10,10 @@ import { readRecord } from '../../lib/engine/report/record.ts';
 import { reportHtml } from '../../lib/engine/report/report-html.ts';
 import { parseHolder } from '../../lib/engine/run/lock/lock-holder.ts';
 import { loadPlan } from '../../lib/engine/run/saved-plan.ts';
+import { encrypt } from '../../lib/engine/secret/age/age-file.ts';
 import { parseRecipients } from '../../lib/engine/secret/age/recipients.ts';
 import { parseSecretValues } from '../../lib/engine/secret/secret-values.ts';
-import { openSecretsFile, readRecipients, sealed } from '../../lib/engine/secret/secrets-file.ts';
+import { openSecretsFile, readRecipients } from '../../lib/engine/secret/secrets-file.ts';
 import { takenOrRefused } from './outcome.ts';
 import { seed } from './seed.ts';
 
@@ -176,7 +177,7 @@ describe('hostile files', () => {
     timeout: 240_000,
   }, async () => {
     const file = join(folder, 'lab.secrets.age');
-    const good = Buffer.from(await sealed('state_db_password: hostile-Pw-123\n', { passphrase: 'p' }, 1));
+    const good = Buffer.from(await encrypt('state_db_password: hostile-Pw-123\n', { passphrase: 'p' }, 1));
     const keys = { environment: { RPC_PLAYBOOKS_PASSPHRASE: 'p' }, home: folder };
     await fc.assert(
       fc.asyncProperty(damaged(good), async (bytes) => {

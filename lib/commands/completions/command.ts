@@ -4,7 +4,7 @@ import { shared } from '../../engine/command-line/shared-options.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
 import { runOptions } from '../playbook/options.ts';
-import { renderOptions } from '../render/command.ts';
+import { renderOptions } from '../render/options.ts';
 import { reportOptions } from '../report/command.ts';
 import { secretsOptions, verbs } from '../secrets/options.ts';
 import { statusOptions } from '../status/options.ts';

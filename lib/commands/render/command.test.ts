@@ -2,22 +2,14 @@ import { chmod, copyFile, readdir, readFile, stat, writeFile } from 'node:fs/pro
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
-import { loadDeployment } from '../../node/inventory/inventory.ts';
-import { filesOf, renderFiles } from '../../node/render/render-files.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
-import { generations } from '../../node/variables/generation.ts';
 import { renderCommand } from './command.ts';
 
 async function run(...args: string[]): Promise<{ code: number; said: string[]; complained: string[] }> {
   const said: string[] = [];
   const complained: string[] = [];
   const code = await renderCommand(args, {
-    load: loadDeployment,
-    render: renderFiles,
-    filesOf,
-    generations: Object.keys(generations),
     paint: () => (_, text) => text,
-    embedded: 'lab',
     say: (line) => said.push(line),
     complain: (line) => complained.push(line),
   });
@@ -149,7 +141,7 @@ test('--diff with a generation that the inventory does not fit says so of that g
   );
 });
 
-test('nothing that is printed steers the terminal, or tells a secret', async () => {
+test('no printed text controls the terminal or shows a secret', async () => {
   const plain = await labDeployment();
   const name = join(dirname(plain), 'x\u001b[31m.yaml');
   await copyFile(plain, name);

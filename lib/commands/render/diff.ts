@@ -7,55 +7,49 @@ import { blanked, type Content } from '../../engine/resource/file/content.ts';
 import { printable } from '../../engine/text/printable.ts';
 
 /** One rendered file of a host. */
-export interface HostFile {
+interface HostFile {
   readonly name: string;
   readonly content: Content;
 }
 
 /**
- * What differs between two renderings of one host, file by file, as lines to print. Of a secret it is only said that it differs.
+ * The differences between two renderings of one host, file by file, as lines to print. Secrets are compared, and never shown.
  *
  * @param was, wanted the host's files on either side; undefined where a side has no such host
- * @param named the two sides as an operator calls them
+ * @param titles of the two sides
  */
 export function renderingDiff(
   host: string,
   was: readonly HostFile[] | undefined,
   wanted: readonly HostFile[] | undefined,
-  named: readonly [string, string],
+  titles: readonly [string, string],
   paint: Paint,
 ): string[] {
-  if (!was || !wanted) return [`${paint('bold', printable(host))}: only in ${was ? named[0] : named[1]}`];
-  const names = [...new Set([...was, ...wanted].map(({ name }) => name))];
-  return names.flatMap((name) => {
-    const [old, fresh] = [was, wanted].map((files) => files.find((file) => file.name === name)?.content);
-    const lines = fileDiff(old, fresh, named);
-    return lines.length === 0
-      ? []
-      : [paint('bold', printable(`${host}/${name}`)), ...lines.map((line) => paintDiff(line, paint))];
+  if (!was || !wanted) return [`${paint('bold', printable(host))}: only in ${titles[was ? 0 : 1]}`];
+  const contents = (files: readonly HostFile[]) => new Map(files.map(({ name, content }) => [name, content]));
+  const [old, fresh] = [contents(was), contents(wanted)];
+  return [...new Set([...old.keys(), ...fresh.keys()])].flatMap((name) => {
+    const lines = fileDiff(old.get(name), fresh.get(name), titles).map((line) => paintDiff(line, paint));
+    return lines.length === 0 ? [] : [paint('bold', printable(`${host}/${name}`)), ...lines];
   });
 }
 
-function fileDiff(was: Content | undefined, wanted: Content | undefined, named: readonly [string, string]): string[] {
-  if (!was || !wanted) return [`only in ${was ? named[0] : named[1]}`];
+function fileDiff(was: Content | undefined, wanted: Content | undefined, titles: readonly [string, string]): string[] {
+  if (!was || !wanted) return [`only in ${titles[was ? 0 : 1]}`];
   if (was.text === wanted.text) return [];
-  const [old, fresh] = [was, wanted].map(({ text, mask }) => withoutHashes(mask(text)));
-  const shown = old === fresh ? [] : (textDiff(old ?? '', fresh ?? '') ?? ['almost all of it differs']);
-  if (sameSecrets(was, wanted)) return shown.map(printable);
-  return [...shown.map(printable), `a secret differs${shown.length > 0 ? ', too,' : ''} and is not shown`];
+  const [old, fresh] = [shownText(was), shownText(wanted)];
+  const shown = old === fresh ? [] : (textDiff(old, fresh) ?? ['almost all of it differs']).map(printable);
+  if (isDeepStrictEqual(secretsIn(was), secretsIn(wanted))) return shown;
+  return [...shown, `a secret differs${shown.length > 0 ? ', too,' : ''} and is not shown`];
 }
 
-/** A service's hash differs wherever anything of it does, and says no more. */
-function withoutHashes(text: string): string {
-  const lines = text.split('\n');
+/** Without secrets, and without a service's hash: it differs wherever anything of the service does. */
+function shownText({ text, mask }: Content): string {
+  const lines = mask(text).split('\n');
   return lines.map((line) => (line.includes(configHashLabel) ? line.replace(/:.*/, ': …') : line)).join('\n');
 }
 
-function sameSecrets(was: Content, wanted: Content): boolean {
-  return isDeepStrictEqual(secretsIn(was), secretsIn(wanted));
-}
-
-/** What is blanked, and no more: of a URL the password alone. */
+/** The blanked parts of lines: of a URL only its password. */
 function secretsIn({ text, mask }: Content): string[] {
   const masked = mask(text).split('\n');
   return text.split('\n').flatMap((line, i) => {

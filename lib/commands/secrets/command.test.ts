@@ -5,11 +5,9 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import type { Terminal } from '../../engine/output/terminal.ts';
 import { littleWork, sshKey } from '../../engine/secret/testing/keys.ts';
 import { unlocker } from '../../engine/secret/unlock.ts';
-import { inventorySecrets } from '../../node/inventory/database-passwords.ts';
-import { loadDeployment, passwordCharacters } from '../../node/inventory/inventory.ts';
-import { howToChange } from '../../node/inventory/password-change.ts';
+import { loadDeployment } from '../../node/inventory/inventory.ts';
 import { type Changes, labDeployment } from '../../node/testing/lab-deployment.ts';
-import { secretsCommandLine } from './command.ts';
+import { secretsCommand } from './command.ts';
 import { parseSecretsOptions } from './options.ts';
 
 const passphrase = 'five random words in a row';
@@ -34,11 +32,8 @@ async function command(changes: Changes = references) {
   ) => {
     const said: string[] = [];
     const complained: string[] = [];
-    const code = await secretsCommandLine(['--inventory', file, ...line.split(' ')], {
-      wanted: inventorySecrets,
-      allowed: passwordCharacters,
-      howToChange,
-      keys: (identity) => ({ identity, environment, home: '/nowhere', ask: terminal?.hidden }),
+    const code = await secretsCommand(['--inventory', file, ...line.split(' ')], {
+      keys: { environment, home: '/nowhere', ask: terminal?.hidden },
       terminal,
       edit: async (text) => edit?.(text) ?? text,
       say: (each) => said.push(each),
@@ -128,7 +123,8 @@ test('a new passphrase is asked for twice, and has to be long', async () => {
     await run('rekey', { ...nothing, terminal: answers(passphrase, 'another long one', 'another long one') }),
   ).toMatchObject({ code: 0 });
   expect((await run('show')).complained).toContain('RPC_PLAYBOOKS_PASSPHRASE does not open lab.secrets.age');
-  expect((await run('show', { environment: { RPC_PLAYBOOKS_PASSPHRASE: 'another long one' } })).code).toBe(0);
+  for (const end of ['', '\n', '\r\n'])
+    expect((await run('show', { environment: { RPC_PLAYBOOKS_PASSPHRASE: `another long one${end}` } })).code).toBe(0);
 });
 
 test('edit encrypts anew only what has changed and is sound, and offers to go on', async () => {
@@ -142,7 +138,7 @@ test('edit encrypts anew only what has changed and is sound, and offers to go on
   expect(refused).toEqual({
     code: 3,
     said: '',
-    complained: expect.stringMatching(/^lab\.secrets\.age:7:1: this name stands here a second time/),
+    complained: expect.stringMatching(/^lab\.secrets\.age:7:1: this name is in the mapping twice/),
   });
   expect(readFileSync(secrets)).toEqual(before);
 
@@ -221,7 +217,7 @@ test('recipients beside the file can read it, and a change of them is taken up',
   );
   expect(await run('show', by(theirs.path))).toMatchObject({
     code: 3,
-    complained: expect.stringContaining('no identity at hand opens lab.secrets.age'),
+    complained: expect.stringContaining('no available identity opens lab.secrets.age'),
   });
   expect((await run(`show --identity ${mine.path}`, { environment: {} })).code).toBe(0);
   chmodSync(mine.path, 0o640);
@@ -240,11 +236,27 @@ test('recipients beside the file can read it, and a change of them is taken up',
   expect((await run('show', by(theirs.path))).code).toBe(0);
 
   writeFileSync(recipients, `${mine.public}\n`);
-  expect((await run('rekey', by(theirs.path))).complained).toContain('none of your own identities opens it now');
+  // The identity of the command line does not open it any more, and another one of the operator does.
+  expect((await run(`rekey --identity ${theirs.path}`, by(mine.path))).complained).toBe('');
+  writeFileSync(recipients, `${mine.public}\n${theirs.public}\n`);
+  await run('rekey', by(mine.path));
+  writeFileSync(recipients, `${mine.public}\n`);
+  expect((await run('rekey', by(theirs.path))).complained).toBe(
+    'none of your own identities opens it now (checked id_rsa): only the other recipients can undo that',
+  );
+  // A key with a passphrase fits by its public half: nobody is asked for the passphrase to see that.
+  const locked = sshKey(folder, 'ed25519', 'pass phrase');
+  writeFileSync(recipients, `${mine.public}\n${theirs.public}\n`);
+  await run('rekey', by(mine.path));
+  writeFileSync(recipients, `${locked.public}\n`);
+  const terminal: Terminal = { hidden: async () => 'pass phrase', shown: async () => '' };
+  expect(await run('rekey', by(mine.path))).toMatchObject({ complained: expect.stringContaining('none of your own') });
+  writeFileSync(recipients, `${mine.public}\n${locked.public}\n`);
+  expect(await run('rekey', { ...by(locked.path), terminal })).toMatchObject({ code: 0, complained: '' });
   writeFileSync(recipients, 'nobody\n');
   expect(await run('rotate', by(mine.path))).toMatchObject({
     code: 3,
-    complained: expect.stringContaining('lab.secrets.recipients:1:1: this is no recipient'),
+    complained: expect.stringContaining('lab.secrets.recipients:1:1: this is not a recipient'),
   });
 
   writeFileSync(recipients, `${mine.public}\n`);
@@ -277,7 +289,7 @@ test('bad input ends with 3 and changes nothing', async () => {
     'lab.secrets.age has no secret called pol_db_password\n  did you mean pool_db_password?',
   );
   await run('edit', { edit: (text) => `${text}sudo: x\n` });
-  await refused('rotate sudo', 'sudo is no password of a database');
+  await refused('rotate sudo', 'sudo is not a password of a database');
   expect(readFileSync(secrets)).not.toEqual(before);
   const changed = readFileSync(secrets);
   const meanwhile = await run('edit', {
@@ -288,7 +300,7 @@ test('bad input ends with 3 and changes nothing', async () => {
   });
   expect(meanwhile).toMatchObject({
     code: 3,
-    complained: expect.stringContaining('was changed by somebody else meanwhile'),
+    complained: expect.stringContaining('was changed by somebody else in the meantime'),
   });
   expect(readFileSync(secrets)).toEqual(before);
   writeFileSync(secrets, changed.subarray(0, 100));
@@ -296,7 +308,7 @@ test('bad input ends with 3 and changes nothing', async () => {
 });
 
 test.each([
-  ['', 'what to do is not said\n  one of generate, edit, show, rotate, rekey; see --help'],
+  ['', 'the command line does not say what to do\n  one of generate, edit, show, rotate, rekey; see --help'],
   ['show', 'no --inventory given\n  --inventory NAME, of inventory/NAME.yaml, or a file'],
   ['-i x generate a', 'unexpected word "a"\n  generate takes no names'],
   ['-i x generate --reveal', '--reveal does not go with generate\n  it goes with show'],

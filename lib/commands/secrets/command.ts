@@ -1,45 +1,59 @@
 import { describeError } from '../../engine/output/describe-error.ts';
-import { type ExitCode, exitCode, exitCodeOfError, Problem, Problems } from '../../engine/problem/problem.ts';
+import {
+  describePlace,
+  type ExitCode,
+  exitCode,
+  exitCodeOfError,
+  Problem,
+  Problems,
+} from '../../engine/problem/problem.ts';
 import { newPassword } from '../../engine/secret/password.ts';
-import { changeSecretValues, parseSecretValues } from '../../engine/secret/secret-values.ts';
+import { changeSecretValues, parseSecretValues, type SecretValues } from '../../engine/secret/secret-values.ts';
 import { secretsFileOf } from '../../engine/secret/secrets-file.ts';
 import { shellWord } from '../../engine/text/shell-word.ts';
-import { parseSecretsOptions, type SecretsOptions, secretsHelp } from './options.ts';
-import { rotate } from './rotate.ts';
-import { lockFor, newLock, openOrBegin, store } from './store.ts';
+import { didYouMean } from '../../engine/text/suggest.ts';
 import {
-  put,
-  refuseUnknown,
-  type SecretsDependencies,
-  sayWhatRefersElsewhere,
-  type Task,
-  type WantedPassword,
-} from './task.ts';
+  type DatabasePassword,
+  type InventorySecrets,
+  inventorySecrets,
+} from '../../node/inventory/database-passwords.ts';
+import { passwordCharacters } from '../../node/inventory/inventory.ts';
+import { howToChange } from '../../node/inventory/password-change.ts';
+import { parseSecretsOptions, type SecretsOptions, secretsHelp } from './options.ts';
+import { lockFor, openStore, type SecretsDependencies, type Store, write } from './store.ts';
 
-/** Runs the command. @param args what follows the script's name */
-export async function secretsCommandLine<P extends WantedPassword>(
-  args: readonly string[],
-  around: SecretsDependencies<P>,
-): Promise<ExitCode> {
+/** One command line at work. */
+interface Task extends Omit<InventorySecrets, 'file'> {
+  readonly around: SecretsDependencies;
+  readonly options: SecretsOptions;
+  /** The file of secrets. */
+  readonly file: string;
+  /** The values of a text. @throws Problems */
+  values(text: string): SecretValues;
+  /** The command line with other words. */
+  command(words: string): string;
+}
+
+/** Runs the command. @param args the words after the script's name */
+export async function secretsCommand(args: readonly string[], around: SecretsDependencies): Promise<ExitCode> {
   try {
     const options = parseSecretsOptions(args);
     if (!options) {
       around.say(secretsHelp.trimEnd());
       return exitCode.converged;
     }
-    const inventory = await around.wanted(options.inventory);
+    const inventory = await inventorySecrets(options.inventory);
     const file = secretsFileOf(inventory.file);
     const passwords = new Set(inventory.passwords.map(({ name }) => name));
-    const task: Task<P> = {
+    const allowed = (name: string) => (passwords.has(name) ? passwordCharacters : undefined);
+    await verbs[options.verb]({
       ...inventory,
-      around,
+      around: { ...around, keys: { ...around.keys, identity: options.identity } },
       options,
       file,
-      keys: around.keys(options.identity),
+      values: (text) => parseSecretValues(text, file, allowed),
       command: (words) => `npx zx playbooks/secrets.mjs --inventory ${shellWord(options.inventory)} ${words}`,
-      allowed: (name) => (passwords.has(name) ? around.allowed : undefined),
-    };
-    await verbs[options.verb](task);
+    });
     return exitCode.converged;
   } catch (error) {
     around.complain(describeError(error));
@@ -47,7 +61,7 @@ export async function secretsCommandLine<P extends WantedPassword>(
   }
 }
 
-const verbs: Readonly<Record<SecretsOptions['verb'], <P extends WantedPassword>(task: Task<P>) => Promise<void>>> = {
+const verbs: Readonly<Record<SecretsOptions['verb'], (task: Task) => Promise<void>>> = {
   generate,
   edit,
   show,
@@ -55,38 +69,37 @@ const verbs: Readonly<Record<SecretsOptions['verb'], <P extends WantedPassword>(
   rekey,
 };
 
-async function generate<P extends WantedPassword>(task: Task<P>): Promise<void> {
+async function generate(task: Task): Promise<void> {
   const { file, passwords, others, around } = task;
-  const held = await openOrBegin(file, task.keys, heading(task));
-  const { current } = parseSecretValues(held.text, file, task.allowed);
+  const store = await openOrStart(task);
+  const { current } = task.values(store.text);
   const names = [...new Set(passwords.map(({ name }) => name))];
   const missing = names.filter((name) => !current.has(name));
   if (missing.length > 0) {
-    const lock = await lockFor(held, task.keys, around.terminal);
-    const text = changeSecretValues(held.text, { current: new Map(missing.map((name) => [name, newPassword()])) });
-    await put(task, held, text, lock);
-    for (const name of missing) around.say(`made ${name}`);
+    const made = new Map(missing.map((name) => [name, newPassword()]));
+    await write(store, changeSecretValues(store.text, { current: made }), around);
+    around.say(missing.map((name) => `made ${name}`).join('\n'));
   } else {
     around.say(`nothing to make: ${file} has ${names.join(', ')}`);
   }
   for (const name of others.filter((other) => !current.has(other))) {
     around.say(`${name} is still missing, and cannot be made up: ${task.command('edit')}`);
   }
-  sayWhatRefersElsewhere(task);
+  sayUnusedPasswords(passwords, task);
 }
 
-async function edit<P extends WantedPassword>(task: Task<P>): Promise<void> {
+async function edit(task: Task): Promise<void> {
   const { file, around } = task;
-  const held = await openOrBegin(file, task.keys, heading(task));
-  // First of all: nobody should type much and then learn that it cannot be kept.
-  const lock = await lockFor(held, task.keys, around.terminal);
-  for (let text = held.text; ; ) {
+  const store = await openOrStart(task);
+  // Before the editor: nobody should type much that cannot be kept.
+  const lock = await lockFor(store, around);
+  for (let { text } = store; ; ) {
     text = await around.edit(text, `${task.name}.secrets.yaml`);
-    // As git does: an editor that is left with nothing is one that was left.
-    if (text === held.text || text.trim() === '') return around.say('nothing changed');
+    // As git does: an empty text is a cancelled edit.
+    if (text === store.text || text.trim() === '') return around.say('nothing changed');
     try {
-      parseSecretValues(text, file, task.allowed);
-      await put(task, held, text, lock);
+      task.values(text);
+      await write(store, text, around, lock);
       return around.say(`wrote ${file}`);
     } catch (error) {
       if (!(error instanceof Problem || error instanceof Problems) || !around.terminal) throw error;
@@ -97,25 +110,93 @@ async function edit<P extends WantedPassword>(task: Task<P>): Promise<void> {
   }
 }
 
-async function show<P extends WantedPassword>(task: Task<P>): Promise<void> {
+async function show(task: Task): Promise<void> {
   const { file, around, options } = task;
-  const held = await store(file, task.keys);
-  const values = parseSecretValues(held.text, file, task.allowed);
+  const values = task.values((await openStore(file, around.keys)).text);
   const names = options.names.length > 0 ? options.names : [...values.current.keys()];
   refuseUnknown(names, values, task);
   for (const name of names) {
     const value = values.current.get(name);
     if (!options.reveal) around.say(`${name}${values.previous.has(name) ? '  (and the former value)' : ''}`);
-    // One that was asked for by its name can be piped on.
+    // A single value can be piped to another program.
     else around.say(options.names.length === 1 ? `${value}` : `${name}: ${value}`);
   }
 }
 
-async function rekey<P extends WantedPassword>(task: Task<P>): Promise<void> {
-  const held = await store(task.file, task.keys);
-  await put(task, held, held.text, await newLock(held, task.keys, task.around.terminal));
+async function rekey({ file, around }: Task): Promise<void> {
+  const store = await openStore(file, around.keys);
+  await write(store, store.text, around, await lockFor(store, around, true));
 }
 
-function heading<P extends WantedPassword>({ name }: Task<P>): string {
-  return `# Secrets of the inventory ${name}, one NAME: VALUE a line. The inventory refers to each as secret:NAME.\n`;
+/** Makes new passwords, and keeps the former ones until the databases have the new. */
+async function rotate(task: Task): Promise<void> {
+  const { file, around, options, passwords } = task;
+  const store = await openStore(file, around.keys);
+  const values = task.values(store.text);
+  if (options.done) return forget(task, store, values);
+  const known = passwords.map(({ name }) => name).filter((name) => values.current.has(name));
+  const names = options.names.length > 0 ? options.names : known;
+  refuseUnknown(names, values, task);
+  const foreign = names.find((name) => !known.includes(name));
+  if (foreign !== undefined) {
+    throw new Problem(`${foreign} is not a password of a database`, {
+      hint: `change it where it is used, then here: ${task.command('edit')}`,
+    });
+  }
+  if (names.length === 0)
+    throw new Problem(`${file} has no password of a database`, { hint: task.command('generate') });
+  const again = names.filter((name) => values.previous.has(name));
+  if (again.length > 0) {
+    throw new Problem(`the former value of ${again.join(', ')} is still kept: a database may still have it`, {
+      hint: `when the databases have the new ones: ${task.command('rotate --done')}`,
+    });
+  }
+  const text = changeSecretValues(store.text, {
+    current: new Map(names.map((name) => [name, newPassword()])),
+    previous: new Map(names.map((name) => [name, values.current.get(name)])),
+  });
+  await write(store, text, around);
+  for (const name of names) around.say(`new ${name}; the former value is kept under previous`);
+  const chosen = passwords.filter(({ name }) => names.includes(name));
+  const used = chosen.filter(({ roles }) => roles.length > 0);
+  if (used.length > 0) around.say(['', ...howToChange(used, options.inventory, task.command)].join('\n'));
+  sayUnusedPasswords(chosen, task);
+}
+
+async function forget({ around, options }: Task, store: Store, { previous }: SecretValues): Promise<void> {
+  const names = options.names.length > 0 ? options.names : [...previous.keys()];
+  const unknown = names.find((name) => !previous.has(name));
+  if (unknown !== undefined)
+    throw new Problem(`no former value of ${unknown} is kept`, { hint: didYouMean(unknown, previous.keys()) });
+  if (names.length === 0) return around.say('nothing to forget: no former value is kept');
+  const text = changeSecretValues(store.text, { previous: new Map(names.map((name) => [name, undefined])) });
+  await write(store, text, around);
+  for (const name of names) around.say(`forgot the former value of ${name}`);
+}
+
+function openOrStart({ file, name, around }: Task): Promise<Store> {
+  const heading = `# Secrets of the inventory ${name}, one NAME: VALUE a line. The inventory refers to each as secret:NAME.\n`;
+  return openStore(file, around.keys, heading);
+}
+
+/** Says which lines the inventory needs to use the passwords of the file. */
+function sayUnusedPasswords(passwords: readonly DatabasePassword[], { around, command }: Task): void {
+  const lines = passwords.flatMap(({ name, path, elsewhere }) =>
+    elsewhere.map((now) => `  ${describePlace(now.where)}  ${path}: secret:${name}   (now ${now.reference})`),
+  );
+  if (lines.length === 0) return;
+  const start = ['', 'The inventory does not use them yet. Write there:'];
+  const end = `Where databases exist already, keep their passwords: put them in by
+  ${command('edit')}
+or change them as after a rotation: docs/secrets.md`;
+  around.say([...start, ...lines, end].join('\n'));
+}
+
+/** @throws Problem where a name has no value */
+function refuseUnknown(names: readonly string[], { current }: SecretValues, { file, command }: Task): void {
+  const unknown = names.find((name) => !current.has(name));
+  if (unknown === undefined) return;
+  throw new Problem(`${file} has no secret called ${unknown}`, {
+    hint: didYouMean(unknown, current.keys()) ?? command('generate'),
+  });
 }

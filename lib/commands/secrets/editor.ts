@@ -7,16 +7,16 @@ import { join } from 'node:path';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { identityVariable, passphraseVariable } from '../../engine/secret/age/identities.ts';
 
-/** Lives in memory: what is deleted there is gone. */
+/** In memory: a deleted file leaves nothing behind. */
 const inMemory = '/dev/shm';
 
 /**
- * Has a text edited in the operator's own editor, in a private folder that is gone afterwards, whatever happens: also what the
- * editor itself leaves there, as copies and swap files, and also on Ctrl-C and when the process is told to end.
+ * Opens a text in the operator's editor, in a private folder that is removed at the end, also on Ctrl-C, SIGTERM and SIGHUP, with
+ * the copies and swap files that the editor leaves there.
  *
- * @param name of the file, by which an editor knows its language
+ * @param name of the file; its ending shows editors the language
  * @returns the text as it was saved
- * @throws Problem where the editor cannot be started or fails; with the code of an interrupted run where it was interrupted
+ * @throws Problem where the editor cannot be started or fails; with the code of an interrupted run on Ctrl-C
  */
 export async function editPrivately(text: string, name: string, environment = process.env): Promise<string> {
   let folder: string | undefined;
@@ -28,7 +28,7 @@ export async function editPrivately(text: string, name: string, environment = pr
     editor?.kill('SIGTERM');
     process.exit(exitCode.interrupted);
   };
-  // Within the editor Ctrl-C is the editor's to understand.
+  // In the editor, Ctrl-C belongs to the editor.
   const interrupt = () => {
     if (!editor) end();
   };
@@ -54,7 +54,7 @@ export async function editPrivately(text: string, name: string, environment = pr
   }
 }
 
-/** Memory, so that the plain text reaches no disk; else the folder for temporary files. */
+/** In memory where possible, so that the plain text reaches no disk. */
 function temporaryFolder(): string {
   try {
     accessSync(inMemory, constants.W_OK | constants.X_OK);
@@ -68,7 +68,7 @@ function temporaryFolder(): string {
 async function ended(editor: ChildProcess, command: string): Promise<void> {
   const [code, signal] = (await once(editor, 'close')) as [number | null, string | null];
   if (code === 0) return;
-  // A signal to both may reach the editor first. A shell says 128 and the signal's number.
+  // A signal to both may reach the editor first. A shell exits with 128 and the signal's number.
   const ending = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   if (ending.some((name) => signal === name || code === 128 + os.signals[name])) {
     throw new Problem('interrupted: nothing was changed', { code: exitCode.interrupted });

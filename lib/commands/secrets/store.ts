@@ -1,100 +1,75 @@
 import type { Terminal } from '../../engine/output/terminal.ts';
 import { Problem } from '../../engine/problem/problem.ts';
-import { findIdentities, type Keys, passphraseVariable } from '../../engine/secret/age/identities.ts';
+import { decrypt, encrypt, type Lock, readAgeFile } from '../../engine/secret/age/age-file.ts';
+import { allIdentities, type Keys } from '../../engine/secret/age/identities.ts';
 import {
-  hasPassphrase,
-  type Key,
-  type Lock,
+  type OpenedFile,
   openSecretsFile,
-  opens,
+  passphraseIn,
   readRecipients,
   readSecretsFile,
   recipientsFileOf,
   replaceSecretsFile,
-  sealed,
   secretsCommand,
 } from '../../engine/secret/secrets-file.ts';
 
-/** Fewer characters are soon found by whoever has the file, and that may be everybody who can read a repository. */
+/** A passphrase of fewer characters is soon found by everybody who has the file, and a repository may be public. */
 const shortestPassphrase = 12;
 
-/** A file of secrets while a command works on it. */
-export interface Store {
+/** What the command is run with. */
+export interface SecretsDependencies {
+  readonly keys: Keys;
+  readonly terminal: Terminal | undefined;
+  /** Opens a text in an editor. @returns the text as it was saved @throws Problem */
+  edit(text: string, name: string): Promise<string>;
+  say(line: string): void;
+  complain(line: string): void;
+  /** The cost of a passphrase, for tests: see encrypt. */
+  readonly work?: number;
+}
+
+/** A file of secrets while a command works on it. A new one has only a text. */
+export interface Store extends Partial<Pick<OpenedFile, 'passphrase' | 'content'>> {
   readonly file: string;
   readonly text: string;
-  /** What opened it; undefined: there is no such file yet. */
-  readonly key: Key | undefined;
-  /** What stands on disk. */
-  readonly content: Uint8Array | undefined;
-  /** Writes it anew. @returns false where none of the operator's own keys opens it any more */
-  replace(text: string, lock: Lock, keys: Keys, work?: number): Promise<boolean>;
 }
 
-/** Opens a file of secrets to work on it. @throws Problem */
-export async function store(file: string, keys: Keys): Promise<Store> {
-  return held(file, await openSecretsFile(file, keys));
-}
-
-/** As store, but where there is no such file it begins with a text. @throws Problem */
-export async function openOrBegin(file: string, keys: Keys, text: string): Promise<Store> {
-  const isThere = (await readSecretsFile(file)) !== undefined;
-  return isThere ? store(file, keys) : held(file, { text, key: undefined, content: undefined });
-}
-
-function held(file: string, { text, key, content }: Pick<Store, 'text' | 'key' | 'content'>): Store {
-  return {
-    file,
-    text,
-    key,
-    content,
-    async replace(changed, lock, keys, work) {
-      const bytes = await sealed(changed, lock, work);
-      await replaceSecretsFile(file, bytes, content);
-      if ('passphrase' in lock) return true;
-      const own = key && 'identities' in key ? key : await findIdentities({ ...keys, ask: undefined });
-      return (await opens(own, bytes)) !== false;
-    },
-  };
+/** Opens a file of secrets. @param heading the text of a new file, where there may be none yet @throws Problem */
+export async function openStore(file: string, keys: Keys, heading?: string): Promise<Store> {
+  if (heading !== undefined && !readSecretsFile(file)) return { file, text: heading };
+  return { file, ...(await openSecretsFile(file, keys)) };
 }
 
 /**
- * Who is to be able to read a file that is written anew: whom its file of recipients names, or else whoever has the passphrase.
+ * Who shall be able to read a file that is written again: the recipients of its file of recipients, or else everybody who has the
+ * passphrase.
  *
- * @throws Problem where that is not known
+ * @param isRekey whether the passphrase is to change, too
+ * @throws Problem, Problems where neither is known
  */
 export async function lockFor(
-  { file, key, content }: Store,
-  keys: Keys,
-  terminal: Terminal | undefined,
+  { file, passphrase, content }: Store,
+  { keys, terminal }: SecretsDependencies,
+  isRekey = false,
 ): Promise<Lock> {
   const recipients = await readRecipients(file);
   if (recipients) return { recipients };
-  if (key && 'passphrase' in key) return key;
-  if (content === undefined)
-    return { passphrase: await newPassphrase(file, keys.environment?.[passphraseVariable], terminal) };
-  throw new Problem(
-    `${file} is encrypted for recipients, and ${recipientsFileOf(file)}, which has to name them, does not exist`,
-    {
-      hint: `write it, one recipient a line; or go over to a passphrase: ${secretsCommand(file, 'rekey')}`,
-    },
-  );
-}
-
-/** As lockFor, where the passphrase, too, is to be another. @throws Problem */
-export async function newLock({ file, content }: Store, keys: Keys, terminal: Terminal | undefined): Promise<Lock> {
-  const recipients = await readRecipients(file);
-  if (recipients) return { recipients };
-  // Where there is one already, the environment has that one.
-  const isOld = content !== undefined && (await hasPassphrase(file, content));
-  return {
-    passphrase: await newPassphrase(file, isOld ? undefined : keys.environment?.[passphraseVariable], terminal),
-  };
+  if (passphrase !== undefined && !isRekey) return { passphrase };
+  if (content && !isRekey) {
+    throw new Problem(
+      `${file} is encrypted for recipients, and ${recipientsFileOf(file)}, which has to name them, does not exist`,
+      { hint: `write it, one recipient a line; or change to a passphrase: ${secretsCommand(file, 'rekey')}` },
+    );
+  }
+  // The environment has the passphrase of now, where there is one.
+  const given = passphrase === undefined ? passphraseIn(keys.environment) : undefined;
+  return { passphrase: await newPassphrase(file, given, terminal) };
 }
 
 async function newPassphrase(file: string, given: string | undefined, terminal: Terminal | undefined): Promise<string> {
   if (!given && !terminal) {
     throw new Problem(`${file} needs a new passphrase, and there is no terminal to ask for it on`, {
-      hint: `say instead who may read it, in ${recipientsFileOf(file)}: docs/secrets.md`,
+      hint: `or list who may read it in ${recipientsFileOf(file)}: docs/secrets.md`,
     });
   }
   const passphrase = given || ((await terminal?.hidden(`new passphrase of ${file}: `)) ?? '');
@@ -105,4 +80,28 @@ async function newPassphrase(file: string, given: string | undefined, terminal: 
   }
   if (!given && (await terminal?.hidden('once more: ')) !== passphrase) throw new Problem('the two passphrases differ');
   return passphrase;
+}
+
+/** Encrypts and writes the file again, and says who can read it. @throws Problem, Problems */
+export async function write(store: Store, text: string, around: SecretsDependencies, given?: Lock): Promise<void> {
+  const { file } = store;
+  const lock = given ?? (await lockFor(store, around));
+  const bytes = await encrypt(text, lock, around.work);
+  replaceSecretsFile(file, bytes, store.content);
+  if ('passphrase' in lock) {
+    if (lock.passphrase !== store.passphrase) around.say(`${file}: whoever has its passphrase can read it`);
+    return;
+  }
+  const { length } = lock.recipients;
+  const readers = length === 1 ? 'the one recipient' : `the ${length} recipients`;
+  around.say(`${file}: ${readers} of ${recipientsFileOf(file)} can read it`);
+  const { identities, checked } = await allIdentities(around.keys);
+  const opened = await decrypt(await readAgeFile(bytes, file), identities).catch((error) => {
+    // An SSH key that fits, and its passphrase is not asked for.
+    if (error instanceof Problem) return text;
+    throw error;
+  });
+  if (opened !== undefined) return;
+  const which = checked.length > 0 ? ` (checked ${checked.join(', ')})` : '';
+  around.complain(`none of your own identities opens it now${which}: only the other recipients can undo that`);
 }

@@ -2,19 +2,19 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { loadDeployment } from '../../node/inventory/inventory.ts';
 import type { HostStatus } from '../../node/status/host.ts';
-import type { Expected, Seen } from '../../node/status/status.ts';
+import type { Expected } from '../../node/status/judge.ts';
+import type { HostState } from '../../node/status/read.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
 import { statusCommand } from './command.ts';
-import { type Shown, statusLines, worstFirst } from './lines.ts';
+import { type Shown, statusLines } from './lines.ts';
 import { parseStatusOptions } from './options.ts';
 
 const now = 1_700_000_000;
 const head = (block: number) =>
   ({
     ok: true,
-    value: { block: { number: block, hash: '0xabc', time: now - 2 }, batch: 426, written: undefined },
+    value: { block, hash: '0xabc', made: now - 2, batch: 426 },
   }) as const;
 const up = {
   image: '10.0.0.1:5000/node:v3.1.0',
@@ -25,7 +25,7 @@ const up = {
   since: now - 7500,
   configHash: 'a',
 };
-const seen: Seen = {
+const state: HostState = {
   at: now,
   docker: 'active',
   containers: { 'state-db': undefined, 'pool-db': undefined, prover: undefined, sync: undefined, 'json-rpc': up },
@@ -33,7 +33,10 @@ const seen: Seen = {
     from: 'json-rpc',
     own: head(4252),
     trusted: head(4252),
-    comparison: { ok: true, value: { height: 4252, here: '0xabc', there: '0xabc', missingSince: undefined } },
+    comparison: {
+      ok: true,
+      value: { height: 4252, same: true, here: '0xabc', there: '0xabc', missingSince: undefined },
+    },
   },
   log: undefined,
   disks: [{ mount: '/data', size: 2 * 1024 ** 3, used: 1024 ** 3, available: 1024 ** 3, usedPercent: 50 }],
@@ -54,7 +57,7 @@ function healthy(host: string): Shown {
     at: now * 1000,
     seconds: 0.1,
     error: undefined,
-    seen,
+    state,
     standing: 'caught-up',
     behind: 0,
     findings: [],
@@ -64,20 +67,21 @@ function healthy(host: string): Shown {
   };
 }
 
-const full = { is: 'full', about: 'disk', fault: true, mount: '/data', usedPercent: 91, warnPercent: 85 } as const;
+const says = 'disk: /data is 91% full (alert from 85%)';
+const full = { is: 'full', about: 'disk', fault: true, usedPercent: 91, says } as const;
 const unhealthy = (host: string): Shown => ({ ...healthy(host), health: 'unhealthy', findings: [full] });
 const unreachable = (host: string): Shown => ({
   ...healthy(host),
   health: 'unreachable',
-  seen: undefined,
+  state: undefined,
   standing: 'unknown',
   behind: undefined,
   error: new Error(`${host}: no answer within 20 s`),
 });
 
-const plain = { paint: (_: unknown, text: string) => text, width: undefined, height: undefined, now: now * 1000 };
+const plain = { paint: (_: unknown, text: string) => text, now: now * 1000 };
 
-test('a host is told in words, aligned', () => {
+test('a host is described in words, aligned', () => {
   const lastRun = { playbook: 'deploy', time: '2023-11-14T22:10:00.000Z', ended: 'converged', changed: 3 } as const;
   expect(statusLines([{ ...unhealthy('rpc-1'), lastRun }], plain)).toEqual([
     'rpc-1  unhealthy, block 4,252, caught up',
@@ -96,7 +100,10 @@ test('a host is told in words, aligned', () => {
 test('worst first, else in the order of the inventory', () => {
   const noted = { ...healthy('noted'), findings: [{ ...full, fault: false }] };
   const hosts = [healthy('a'), noted, unhealthy('b'), unreachable('c'), unhealthy('d')];
-  expect(worstFirst(hosts).map(({ host }) => host)).toEqual(['c', 'b', 'd', 'noted', 'a']);
+  const names = statusLines(hosts, plain).flatMap(
+    (line) => /^(\w+) +(?:un)?(?:healthy|reachable)/.exec(line)?.[1] ?? [],
+  );
+  expect(names).toEqual(['c', 'b', 'd', 'noted', 'a']);
 });
 
 test('what does not fit a terminal is shortened: healthy hosts first, and never the count', () => {
@@ -110,10 +117,10 @@ test('what does not fit a terminal is shortened: healthy hosts first, and never 
   for (const line of tight.slice(0, -2)) expect(line.length).toBeLessThanOrEqual(20);
 });
 
-test('nothing that a host says steers the terminal, and no secret is shown', () => {
+test('no text of a host controls the terminal, and no secret is shown', () => {
   const secret = new Secret('correct-horse-battery');
   const words = `\u001b]0;title\u0007 ${secret.reveal()}\nand more`;
-  const halted = { is: 'halted', about: 'sync', fault: true, words } as const;
+  const halted = { is: 'halted', about: 'sync', fault: true, says: `sync: halted: ${words}` } as const;
   const lines = statusLines(
     [
       { ...unhealthy('h'), findings: [halted] },
@@ -130,7 +137,7 @@ interface Ended {
   readonly complained: readonly string[];
 }
 
-/** What Ctrl-C leaves of a look. */
+/** The result of a look that Ctrl-C cuts short. */
 const cutShort = Symbol('cut short');
 
 /** Runs the command over the lab's inventory with hosts that are as given, healthy where nothing is. */
@@ -143,8 +150,7 @@ async function run(
   const complained: string[] = [];
   let output = '';
   const code = await statusCommand(args, {
-    load: loadDeployment,
-    watch: async ({ name }) => ({
+    watch: async ({ host: { name } }) => ({
       name,
       look: async () => {
         if ((await look(name)) === cutShort) return undefined;
@@ -152,7 +158,6 @@ async function run(
       },
       close: async () => {},
     }),
-    embedded: 'lab',
     runs: temporaryDirectory(),
     output: {
       write: (text: string | Uint8Array) => {
@@ -177,7 +182,7 @@ test.each<[string, Readonly<Record<string, HostStatus>>, number]>([
     { 'db-1': unhealthy('db-1'), 'rpc-1': unreachable('rpc-1') },
     1,
   ],
-])('the exit code tells the worst: %s', async (_, statuses, code) => {
+])('the exit code is that of the worst: %s', async (_, statuses, code) => {
   const ended = await run(['--inventory', await labDeployment()], statuses);
   expect(ended).toMatchObject({ code, complained: [] });
   for (const host of ['db-1', 'rpc-1', 'rpc-2']) expect(ended.output).toMatch(new RegExp(`^${host}  `, 'm'));
@@ -242,7 +247,7 @@ test('--watch on a terminal does not wait for a slow host, and ends with 130 on 
   expect(ended.output).toContain('1 not seen yet');
 });
 
-test('what Ctrl-C cut short says nothing of a host: what was seen before stays on the terminal', async () => {
+test('a look that Ctrl-C cuts short says nothing about a host: the status before stays on the terminal', async () => {
   let looks = 0;
   const args = ['--inventory', await labDeployment(), '--no-color', '--watch', '--every', '1', '--limit', 'rpc-1'];
   const look = async () => {
@@ -257,7 +262,7 @@ test('what Ctrl-C cut short says nothing of a host: what was seen before stays o
   expect(kept).not.toContain('unreachable');
 });
 
-test('--watch without a terminal tells what it saw in this look, once for each', async () => {
+test('--watch without a terminal prints each look once', async () => {
   let looks = 0;
   const args = ['--inventory', await labDeployment(), '--no-color', '--watch', '--every', '1', '--limit', 'rpc-1'];
   for (const json of [[], ['--json']]) {
@@ -272,8 +277,8 @@ test('--watch without a terminal tells what it saw in this look, once for each',
     });
     expect(ended.code).toBe(130);
     expect(ended.output).not.toContain('\u001b');
-    const told = json.length > 0 ? /"host":"rpc-1".*?"health":"(\w+)"/g : /^rpc-1 {2}(\w+)/gm;
-    expect([...ended.output.matchAll(told)].map(([, health]) => health)).toEqual(['healthy', 'unhealthy']);
+    const printed = json.length > 0 ? /"host":"rpc-1".*?"health":"(\w+)"/g : /^rpc-1 {2}(\w+)/gm;
+    expect([...ended.output.matchAll(printed)].map(([, health]) => health)).toEqual(['healthy', 'unhealthy']);
   }
 });
 
@@ -298,9 +303,14 @@ test('a file of keys that is not there is bad input, and no host is looked at', 
 });
 
 test('durations have units', () => {
-  const read = (text: string) => parseStatusOptions(['--stale-after', text]).staleAfter;
+  const read = (text: string) => parseStatusOptions(['--stale-after', text]).limits.staleAfter;
   expect(['90', '90s', '5m', '2h', '1d'].map(read)).toEqual([90, 90, 300, 7200, 86_400]);
-  expect(parseStatusOptions([])).toMatchObject({ staleAfter: 300, mostBehind: 20, timeout: 20, forks: 25, every: 5 });
+  expect(parseStatusOptions([])).toMatchObject({
+    limits: { staleAfter: 300, mostBehind: 20 },
+    timeout: 20,
+    forks: 25,
+    every: 5,
+  });
 });
 
 test('--help is printed', async () => {

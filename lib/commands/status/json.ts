@@ -1,101 +1,66 @@
 import { describeError } from '../../engine/output/describe-error.ts';
 import { redact } from '../../engine/secret/secret.ts';
+import type { Answer } from '../../node/chain/chain.ts';
 import type { Health } from '../../node/status/host.ts';
-import type { ChainSeen, ContainerSeen, Expected, Seen } from '../../node/status/status.ts';
-import type { ServiceName } from '../../node/variables/services.ts';
+import type { ServiceState } from '../../node/status/read.ts';
 import type { Shown } from './lines.ts';
-import { findingWords } from './words.ts';
 
-/** Raised when a field changes its meaning or goes; a new field does not raise it. */
-export const statusFormat = 1;
+/** Raised when a field changes its meaning or is removed; a new field does not raise it. */
+const format = 1;
 
-/** How all hosts together are: as the worst of them, and what is known to be wrong outweighs what is not known. */
+/** Fields that hold a time, seconds since 1970. */
+const times = new Set(['made', 'written', 'since', 'missingSince']);
+
+/** The health of all hosts together: of the worst, where a known fault outweighs an unreachable host. */
 export function worstOf(hosts: readonly { readonly health: Health }[]): Health {
   const has = (health: Health) => hosts.some((host) => host.health === health);
   return has('unhealthy') ? 'unhealthy' : has('unreachable') ? 'unreachable' : 'healthy';
 }
 
 /**
- * The whole status as one line of JSON (docs/status.md), in no field a secret.
+ * The whole status as one line of JSON (docs/status.md), without secrets.
  *
  * @param hosts in the order of the inventory
  * @param at milliseconds since 1970
  */
 export function statusJson(inventory: string, hosts: readonly Shown[], at: number): string {
-  const document = {
-    format: statusFormat,
-    time: new Date(at).toISOString(),
-    inventory,
-    health: worstOf(hosts),
-    hosts: hosts.map(hostJson),
-  };
-  return JSON.stringify(document, (_, value) => (typeof value === 'string' ? redact(value) : value));
+  const time = new Date(at).toISOString();
+  const document = { format, time, inventory, health: worstOf(hosts), hosts: hosts.map(hostJson) };
+  return JSON.stringify(document, (key, value) => {
+    if (typeof value === 'number' && times.has(key)) return new Date(value * 1000).toISOString();
+    return typeof value === 'string' ? redact(value) : value;
+  });
 }
 
-/** What is not known is left out, but for a container that is not there: null. */
-function hostJson(status: Shown): object {
-  const { host, groups, health, at, seconds, error, seen, standing, behind, findings, generation, expected, lastRun } =
-    status;
+/** Unknown fields are left out, except that a container that does not exist is null. */
+function hostJson({ state, expected, standing, behind, at, seconds, error, lastRun, ...host }: Shown): object {
+  const { services, diskWarnPercent } = expected;
+  const container = ([name, one]: [string, ServiceState | undefined]) =>
+    [name, one ? { ...one, wantedImage: services[name as keyof typeof services]?.image } : null] as const;
   return {
-    host,
-    groups,
-    health,
+    ...host,
     time: new Date(at).toISOString(),
     seconds: Math.round(seconds * 1000) / 1000,
-    ...(error === undefined ? {} : { error: describeError(error) }),
-    findings: findings.map((finding) => ({ ...finding, says: findingWords(finding) })),
-    generation,
-    ...(seen && {
-      docker: seen.docker,
-      containers: containersJson(seen.containers, expected),
-      chain: { ...chainJson(seen.chain), standing, behind },
-      ...(seen.log && { log: seen.log }),
-      disks: seen.disks.map((disk) => ({ ...disk, warnPercent: expected.diskWarnPercent })),
-      clock: seen.clock,
+    error: error === undefined ? undefined : describeError(error),
+    ...(state && {
+      docker: state.docker,
+      containers: Object.fromEntries(Object.entries(state.containers).map(container)),
+      chain: {
+        from: state.chain.from,
+        own: valueOrError(state.chain.own),
+        trusted: valueOrError(state.chain.trusted),
+        comparison: state.chain.comparison && valueOrError(state.chain.comparison),
+        standing,
+        behind,
+      },
+      log: state.log,
+      disks: state.disks.map((disk) => ({ ...disk, warnPercent: diskWarnPercent })),
+      clock: state.clock,
     }),
-    ...(lastRun && { lastRun }),
+    lastRun,
   };
 }
 
-function containersJson(containers: Seen['containers'], { services }: Expected): object {
-  const known = Object.entries(containers) as [ServiceName, ContainerSeen | undefined][];
-  return Object.fromEntries(
-    known.map(([name, one]) => [
-      name,
-      one ? { ...one, since: isoTime(one.since), wantedImage: services[name]?.image } : null,
-    ]),
-  );
-}
-
-function chainJson({ from, own, trusted, comparison }: ChainSeen): object {
-  const head = (answer: ChainSeen['own']) =>
-    answer.ok
-      ? {
-          block: answer.value.block.number,
-          hash: answer.value.block.hash,
-          made: isoTime(answer.value.block.time),
-          written: isoTime(answer.value.written),
-          batch: answer.value.batch,
-        }
-      : { error: answer.error };
-  return {
-    from,
-    own: head(own),
-    trusted: head(trusted),
-    ...(comparison && { comparison: comparison.ok ? comparisonJson(comparison.value) : { error: comparison.error } }),
-  };
-}
-
-function comparisonJson({
-  height,
-  here,
-  there,
-  missingSince,
-}: Extract<ChainSeen['comparison'], { ok: true }>['value']) {
-  return { height, same: here === there, here, there, missingSince: isoTime(missingSince) };
-}
-
-/** @param at seconds since 1970 */
-function isoTime(at: number | undefined): string | undefined {
-  return at === undefined ? undefined : new Date(at * 1000).toISOString();
+function valueOrError<T>(answer: Answer<T>): T | { readonly error: string } {
+  return answer.ok ? answer.value : { error: answer.error };
 }

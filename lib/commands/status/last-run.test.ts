@@ -12,40 +12,42 @@ function record(directory: string, time: string, events: readonly object[], inve
 
 /** As a run names its record. */
 function nameOf(time: string, inventory: string): string {
-  return recordName({ time: time.replaceAll('-', ''), inventory: safeName(inventory) });
+  return recordName({ time: time.replaceAll(/[-:]|\.\d+/g, ''), inventory: safeName(inventory) });
 }
 
 const started = { type: 'run-started', playbook: 'deploy', inventory: 'lab', check: false, hosts: [] };
 const host = (name: string, details: object = {}) => ({
   host: name,
   counts: { ok: 1, changed: 2, failed: 0 },
+  seconds: 1,
   unreachable: false,
+  roundTrips: 2,
   ...details,
 });
-const finished = (...hosts: object[]) => ({ type: 'run-finished', interrupted: false, hosts });
+const finished = (...hosts: object[]) => ({ type: 'run-finished', interrupted: false, seconds: 2, hosts });
 
 test('each host has the newest run that worked on it', async () => {
   const directory = temporaryDirectory();
-  record(directory, '2026-01-01T10-00-00Z', [started, finished(host('db-1'), host('rpc-1'), host('rpc-2'))]);
-  record(directory, '2026-01-02T10-00-00Z', [
+  record(directory, '2026-01-01T10:00:00.000Z', [started, finished(host('db-1'), host('rpc-1'), host('rpc-2'))]);
+  record(directory, '2026-01-02T10:00:00.000Z', [
     started,
     finished(host('rpc-1', { counts: { failed: 1 } }), host('rpc-2', { unreachable: true })),
   ]);
-  record(directory, '2026-01-03T10-00-00Z', [{ ...started, check: true }, finished(host('rpc-1'))]);
-  record(directory, '2026-01-04T10-00-00Z', [started]);
-  record(directory, '2026-01-05T10-00-00Z', [{ ...started, inventory: 'main' }, finished(host('rpc-1'))], 'main');
-  writeFileSync(join(directory, nameOf('2026-01-06T10-00-00Z', 'lab')), '{"type":"run-started"\nnull\n');
+  record(directory, '2026-01-03T10:00:00.000Z', [{ ...started, check: true }, finished(host('rpc-1'))]);
+  record(directory, '2026-01-04T10:00:00.000Z', [started]);
+  record(directory, '2026-01-05T10:00:00.000Z', [{ ...started, inventory: 'main' }, finished(host('rpc-1'))], 'main');
+  writeFileSync(join(directory, nameOf('2026-01-06T10:00:00.000Z', 'lab')), '{"type":"run-started"\nnull\n');
   expect(Object.fromEntries(await lastRuns(directory, 'lab'))).toEqual({
-    'db-1': { playbook: 'deploy', time: '2026-01-01T10-00-00Z', ended: 'converged', changed: 2 },
-    'rpc-1': { playbook: 'deploy', time: '2026-01-02T10-00-00Z', ended: 'failed', changed: 0 },
-    'rpc-2': { playbook: 'deploy', time: '2026-01-02T10-00-00Z', ended: 'unreachable', changed: 2 },
+    'db-1': { playbook: 'deploy', time: '2026-01-01T10:00:00.000Z', ended: 'converged', changed: 2 },
+    'rpc-1': { playbook: 'deploy', time: '2026-01-02T10:00:00.000Z', ended: 'failed', changed: 0 },
+    'rpc-2': { playbook: 'deploy', time: '2026-01-02T10:00:00.000Z', ended: 'unreachable', changed: 2 },
   });
 });
 
 test('an interrupted run, and one whose host stopped', async () => {
   const directory = temporaryDirectory();
-  record(directory, '2026-01-01T10-00-00Z', [started, { ...finished(host('a')), interrupted: true }]);
-  record(directory, '2026-01-02T10-00-00Z', [started, finished(host('b', { stopped: 'skipped' }))]);
+  record(directory, '2026-01-01T10:00:00.000Z', [started, { ...finished(host('a')), interrupted: true }]);
+  record(directory, '2026-01-02T10:00:00.000Z', [started, finished(host('b', { stopped: 'skipped' }))]);
   const runs = await lastRuns(directory, 'lab');
   expect([runs.get('a')?.ended, runs.get('b')?.ended]).toEqual(['interrupted', 'failed']);
 });
@@ -53,7 +55,7 @@ test('an interrupted run, and one whose host stopped', async () => {
 test('an inventory is found by the name that its records have', async () => {
   const directory = temporaryDirectory();
   const inventory = 'main.eu';
-  record(directory, '2026-01-01T10-00-00Z', [{ ...started, inventory }, finished(host('a'))], inventory);
+  record(directory, '2026-01-01T10:00:00.000Z', [{ ...started, inventory }, finished(host('a'))], inventory);
   expect((await lastRuns(directory, inventory)).get('a')?.ended).toBe('converged');
 });
 

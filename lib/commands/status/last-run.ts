@@ -1,8 +1,9 @@
 import { readBounded } from '../../engine/file/bounded-file.ts';
-import { type FoundRecord, largestRecord, recordsIn } from '../../engine/report/record.ts';
+import { largestRecord, recordsIn } from '../../engine/report/record.ts';
 import { safeName } from '../../engine/report/record-name.ts';
+import { parseEvent, type Recorded, type RecordedEvent } from '../../engine/report/recorded-event.ts';
 
-/** How the last run that could change a host went there. */
+/** The end of the last run that could change a host. */
 export interface LastRun {
   readonly playbook: string;
   /** When it ended, ISO 8601, UTC. */
@@ -12,90 +13,44 @@ export interface LastRun {
   readonly changed: number;
 }
 
-/** Records looked through; a host that none of them names has no last run. */
+/** Records that are read; a host in none of them has no last run. */
 const mostRead = 20;
 
 /**
- * The newest finished run of an inventory for each host that it worked on, from run records (docs/events.md). Check mode changes
- * nothing and is left out, and so is what cannot be read.
+ * The newest finished run of an inventory for each host that it worked on, from run records (docs/events.md). Runs in check mode are
+ * left out, as they change nothing, and so are records that cannot be read.
  *
- * @param directory of the records, TIME-INVENTORY.ndjson
+ * @param folder of the records, TIME-INVENTORY.ndjson
  * @returns by the host's name
  */
-export async function lastRuns(directory: string, inventory: string): Promise<ReadonlyMap<string, LastRun>> {
-  const found = new Map<string, LastRun>();
-  const records = foundIn(directory).filter((record) => record.inventory === safeName(inventory));
-  for (const { path } of records.slice(0, mostRead)) {
-    const text = textOf(path);
-    for (const [host, run] of runOf(text, inventory)) if (!found.has(host)) found.set(host, run);
-  }
-  return found;
+export async function lastRuns(folder: string, inventory: string): Promise<ReadonlyMap<string, LastRun>> {
+  const newestFirst = orElse([], () => recordsIn(folder)).filter((record) => record.inventory === safeName(inventory));
+  const runs = newestFirst.slice(0, mostRead).flatMap(({ path }) => runsIn(path, inventory));
+  return new Map(runs.toReversed());
 }
 
-function foundIn(directory: string): readonly FoundRecord[] {
-  try {
-    return recordsIn(directory);
-  } catch {
-    return [];
-  }
-}
-
-interface Event {
-  readonly type?: unknown;
-  readonly time?: unknown;
-  readonly playbook?: unknown;
-  readonly inventory?: unknown;
-  readonly check?: unknown;
-  readonly interrupted?: unknown;
-  readonly hosts?: unknown;
-}
-
-interface Summary {
-  readonly host?: unknown;
-  readonly unreachable?: unknown;
-  readonly stopped?: unknown;
-  readonly counts?: { readonly failed?: unknown; readonly changed?: unknown };
-}
-
-function runOf(text: string, inventory: string): [string, LastRun][] {
-  const events = text.split('\n').map(parse);
-  const started = events.find((event) => event?.type === 'run-started');
-  const finished = events.findLast((event) => event?.type === 'run-finished');
-  if (started?.inventory !== inventory || started.check !== false || !Array.isArray(finished?.hosts)) return [];
-  return (finished.hosts as (Summary | null)[]).flatMap((summary): [string, LastRun][] => {
-    if (typeof summary?.host !== 'string') return [];
-    const { unreachable, stopped, counts } = summary;
-    const failed = count(counts?.failed) > 0 || stopped !== undefined;
-    const ended = unreachable ? 'unreachable' : finished.interrupted ? 'interrupted' : failed ? 'failed' : 'converged';
-    const run = {
-      playbook: word(started.playbook),
-      time: word(finished.time),
-      changed: count(counts?.changed),
-    };
-    return [[summary.host, { ...run, ended }]];
+function runsIn(path: string, inventory: string): (readonly [string, LastRun])[] {
+  const lines = orElse('', () => readBounded(path, largestRecord).toString('utf8')).split('\n');
+  // The many events between are not parsed.
+  const events = lines
+    .filter((line) => /"type":"run-(started|finished)"/.test(line))
+    .map((line) => orElse<RecordedEvent | undefined>(undefined, () => parseEvent(line)));
+  const started = events.find((event): event is Recorded<'run-started'> => event?.type === 'run-started');
+  const finished = events.findLast((event): event is Recorded<'run-finished'> => event?.type === 'run-finished');
+  if (started?.inventory !== inventory || started.check || !finished) return [];
+  const time = new Date(finished.time).toISOString();
+  return finished.hosts.map(({ host, unreachable, stopped, counts }) => {
+    const { failed = 0, changed = 0 } = counts;
+    const didFail = failed > 0 || stopped !== undefined;
+    const ended = unreachable ? 'unreachable' : finished.interrupted ? 'interrupted' : didFail ? 'failed' : 'converged';
+    return [host, { playbook: started.playbook, time, ended, changed }] as const;
   });
 }
 
-function textOf(path: string): string {
+function orElse<T>(otherwise: T, read: () => T): T {
   try {
-    return readBounded(path, largestRecord).toString('utf8');
+    return read();
   } catch {
-    return '';
-  }
-}
-
-function word(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function count(value: unknown): number {
-  return typeof value === 'number' ? value : 0;
-}
-
-function parse(line: string): Event | undefined {
-  try {
-    return JSON.parse(line) as Event;
-  } catch {
-    return undefined;
+    return otherwise;
   }
 }

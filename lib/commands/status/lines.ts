@@ -3,23 +3,23 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { bytes, seconds } from '../../engine/output/units.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
-import type { HostStatus } from '../../node/status/host.ts';
-import type { ContainerSeen, Head } from '../../node/status/status.ts';
+import type { Block } from '../../node/status/chain.ts';
+import type { Health, HostStatus } from '../../node/status/host.ts';
+import type { HostState } from '../../node/status/read.ts';
+import { count, offset, serviceWords } from '../../node/status/words.ts';
 import type { LastRun } from './last-run.ts';
-import { containerWords, count, findingWords, offset } from './words.ts';
 
-/** A status as it is shown: what it found, with what this machine remembers of the host. */
+/** The status of a host with its last run. */
 export interface Shown extends HostStatus {
   readonly lastRun: LastRun | undefined;
 }
 
-/** How lines are made. */
-export interface StatusStyle {
+interface StatusStyle {
   readonly paint: Paint;
-  /** Columns of the terminal, which a line must not exceed; undefined where that does not matter. */
-  readonly width: number | undefined;
-  /** Lines of the terminal: where all does not fit, healthy hosts are shown in one line. */
-  readonly height: number | undefined;
+  /** Columns of the terminal, which a line must not exceed. */
+  readonly width?: number;
+  /** Lines of the terminal: where not all fits, each healthy host gets one line. */
+  readonly height?: number;
   /** By this machine's clock, milliseconds since 1970. */
   readonly now: number;
 }
@@ -27,92 +27,80 @@ export interface StatusStyle {
 const colours = { healthy: 'green', unhealthy: 'red', unreachable: 'red' } as const;
 
 /** Worst first: nothing is known of an unreachable host. Else in the order of the inventory. */
-const rank = { unreachable: 0, unhealthy: 1, healthy: 2 } as const;
-
-export function worstFirst<T extends HostStatus>(hosts: readonly T[]): T[] {
-  const place = ({ health, findings }: T) => rank[health] * 2 + (findings.length > 0 ? 0 : 1);
-  return [...hosts].sort((a, b) => place(a) - place(b));
+function worstFirst(hosts: readonly Shown[]): Shown[] {
+  const rank = { unreachable: 0, unhealthy: 2, healthy: 4 };
+  const place = ({ health, findings }: Shown) => rank[health] + (findings.length > 0 ? 0 : 1);
+  return hosts.toSorted((a, b) => place(a) - place(b));
 }
 
 /** A block for each host, worst first, and a line that counts them. */
 export function statusLines(hosts: readonly Shown[], style: StatusStyle): string[] {
   if (hosts.length === 0) return [];
   const sorted = worstFirst(hosts);
-  const width = Math.max(...hosts.map(({ host }) => host.length));
-  const whole = sorted.map((host) => hostBlock(host, width, style));
-  const summary = summaryLine(sorted, style.paint);
-  const all = (blocks: readonly string[][]) => [...blocks.flatMap((block) => [...block, '']), summary];
-  const room = style.height ?? Number.POSITIVE_INFINITY;
-  if (all(whole).length <= room) return all(whole);
-  const short = whole.flatMap((block, at) => (sorted[at]?.health === 'healthy' ? block.slice(0, 1) : block));
-  if (short.length < room) return [...short, summary];
-  const shown = short.slice(0, Math.max(0, room - 2));
+  const nameWidth = Math.max(...hosts.map(({ host }) => host.length));
+  const blocks = sorted.map((host) => hostBlock(host, nameWidth, style));
+  const summary = summaryLine(hosts, style.paint);
+  const all = [...blocks.flatMap((block) => [...block, '']), summary];
+  const { height = all.length } = style;
+  if (all.length <= height) return all;
+  const short = blocks.flatMap((block, i) => (sorted[i]?.health === 'healthy' ? block.slice(0, 1) : block));
+  if (short.length < height) return [...short, summary];
+  const shown = short.slice(0, Math.max(0, height - 2));
   return [...shown, style.paint('dim', `… ${short.length - shown.length} more lines`), summary];
 }
 
-function hostBlock(status: Shown, nameWidth: number, style: StatusStyle): string[] {
-  const { paint } = style;
-  const { host, health, seen } = status;
-  const name = host.padEnd(nameWidth);
-  const line = (text: string, colour?: Parameters<Paint>[0]) => {
-    const cut = clipped(redact(printable(text)).replaceAll('\n', ' '), style.width);
-    return colour === undefined ? cut : paint(colour, cut);
-  };
-  if (!seen) return [line(`${name}  ${health}: ${reason(status)}`, 'red')];
-  const head = clipped(`${name}  ${health}${chainBrief(status)}`, style.width);
-  const painted = head.replace(`${host}`, paint('bold', host)).replace(health, paint(colours[health], health));
+function hostBlock(status: Shown, nameWidth: number, { paint, width, now }: StatusStyle): string[] {
+  const { host, health, state, findings, standing, error } = status;
+  const line = (colour: Parameters<Paint>[0], text: string) =>
+    paint(colour, clipped(redact(printable(text)).replaceAll('\n', ' '), width));
+  const start = `${host.padEnd(nameWidth)}  ${health}`;
+  if (!state) {
+    const why = describeError(error);
+    const reason = why.startsWith(`${host}: `) ? why.slice(host.length + 2) : why;
+    return [line('red', `${start}: ${reason.replaceAll(/\n\s*/g, '; ')}`)];
+  }
+  const { own } = state.chain;
+  const block = own.ok ? `, block ${count(own.value.block)}${standing === 'caught-up' ? ', caught up' : ''}` : '';
+  const head = clipped(`${start}${block}`, width);
   return [
-    painted,
-    ...status.findings.map((finding) => line(`  ${findingWords(finding)}`, finding.fault ? 'red' : 'yellow')),
-    ...facts(status, style.now).map(([title, text]) => line(`    ${title.padEnd(10)}  ${text}`, 'dim')),
+    head.replace(host, paint('bold', host)).replace(health, paint(colours[health], health)),
+    ...findings.map(({ fault, says }) => line(fault ? 'red' : 'yellow', `  ${says}`)),
+    ...facts(status, state, now).map(([title, text]) => line('dim', `    ${title.padEnd(10)}  ${text}`)),
   ];
 }
 
-/** The rest of the line that says how a host is: `, block 4,252`. */
-function chainBrief({ seen, standing }: Shown): string {
-  if (!seen?.chain.own.ok) return '';
-  const at = `block ${count(seen.chain.own.value.block.number)}`;
-  return `, ${at}${standing === 'caught-up' ? ', caught up' : ''}`;
-}
-
-function reason({ host, error }: HostStatus): string {
-  const text = describeError(error);
-  return (text.startsWith(`${host}: `) ? text.slice(host.length + 2) : text).replaceAll(/\n\s*/g, '; ');
-}
-
-function facts(status: Shown, now: number): (readonly [string, string])[] {
-  const { seen, lastRun } = status;
-  if (!seen) return [];
-  const { containers, disks, clock, at } = seen;
-  const there = Object.entries(containers).flatMap(([name, one]) => (one ? [[name, one] as const] : []));
-  const unseen = seen.docker === 'active' ? 'none' : 'not seen, for the engine does not run';
+function facts(status: Shown, state: HostState, now: number): (readonly [string, string])[] {
+  const { chain, containers, disks, clock, at, docker } = state;
+  const { lastRun, expected } = status;
+  const services = Object.entries(containers).flatMap(([name, service]) => (service ? [{ name, ...service }] : []));
+  const none = docker === 'active' ? 'none' : 'not seen, for the engine does not run';
+  const uses = disks.map(({ mount, size, usedPercent }) => `${mount} ${usedPercent}% of ${bytes(size)}`);
+  const age = (now - status.at) / 1000;
   return [
-    ['blocks', chainWords(status)],
-    ['containers', there.map(([name, one]) => `${name} ${containerWords(one, at)}`).join(', ') || unseen],
-    ['versions', versions(status, there)],
-    [
-      'disks',
-      `${disks.map(({ mount, size, usedPercent }) => `${mount} ${usedPercent}% of ${bytes(size)}`).join(', ')} (alert from ${status.expected.diskWarnPercent}%)`,
-    ],
+    ['blocks', chainWords(chain, status, at)],
+    ['containers', services.map((service) => `${service.name} ${serviceWords(service, at)}`).join(', ') || none],
+    ['versions', versions(status, [...new Set(services.map(({ image }) => image))])],
+    ['disks', `${uses.join(', ')} (alert from ${expected.diskWarnPercent}%)`],
     [
       'clock',
       clock.offServer === undefined ? 'no time server' : `${offset(clock.offServer)} the time server ${clock.server}`,
     ],
     ...(lastRun ? [['last run', lastRunWords(lastRun, now)] as const] : []),
-    ...(now - status.at > 15_000 ? [['seen', `${seconds((now - status.at) / 1000)} ago`] as const] : []),
+    ...(age > 15 ? [['seen', `${seconds(age)} ago`] as const] : []),
   ];
 }
 
-function chainWords({ seen, standing, behind }: Shown): string {
-  if (!seen) return '';
-  const { own, trusted, comparison, from } = seen.chain;
-  const height = ({ block, batch }: Head) =>
-    `${count(block.number)}${batch === undefined ? '' : `, batch ${count(batch)}`}`;
+function chainWords(
+  { own, trusted, comparison, from }: HostState['chain'],
+  { standing, behind }: Shown,
+  at: number,
+): string {
+  const height = ({ block, batch }: Block) => `${count(block)}${batch === undefined ? '' : `, batch ${count(batch)}`}`;
   const parts: string[] = [];
   if (own.ok) {
-    const { block, written } = own.value;
-    const [verb, time] = written === undefined ? ['made', block.time] : ['written', written];
-    parts.push(`${height(own.value)}, ${verb} ${seconds(Math.max(0, seen.at - time))} ago (${from})`);
+    const { made, written } = own.value;
+    const verb = written === undefined ? 'made' : 'written';
+    parts.push(`${height(own.value)}, ${verb} ${seconds(Math.max(0, at - (written ?? made)))} ago (${from})`);
   } else {
     parts.push(`none from ${from}`);
   }
@@ -123,12 +111,12 @@ function chainWords({ seen, standing, behind }: Shown): string {
   return parts.join('; ');
 }
 
-/** `node v3.1.0, prover v6.0.2, postgres 15`: each image once, by the last part of its name. */
-function versions({ findings, generation }: Shown, there: readonly (readonly [string, ContainerSeen])[]): string {
-  if (there.length === 0) return `none; the inventory's generation is ${generation}`;
-  const names = there.map(([, { image }]) => (image.split('/').at(-1) ?? image).replace(':', ' '));
+/** `node v3.1.0, prover v6.0.2, postgres 15`: each image by the last part of its name. */
+function versions({ findings, generation }: Shown, images: readonly string[]): string {
+  if (images.length === 0) return `none; the inventory's generation is ${generation}`;
+  const names = new Set(images.map((image) => (image.split('/').at(-1) ?? image).replace(':', ' ')));
   const differs = findings.some((finding) => finding.is === 'wrong-image');
-  return `${[...new Set(names)].join(', ')}, ${differs ? 'not ' : ''}as the inventory says (generation ${generation})`;
+  return `${[...names].join(', ')}, ${differs ? 'not ' : ''}as the inventory says (generation ${generation})`;
 }
 
 function lastRunWords({ playbook, time, ended, changed }: LastRun, now: number): string {
@@ -137,14 +125,14 @@ function lastRunWords({ playbook, time, ended, changed }: LastRun, now: number):
 }
 
 function summaryLine(hosts: readonly HostStatus[], paint: Paint): string {
-  const parts = (Object.keys(colours) as (keyof typeof colours)[]).flatMap((health) => {
+  const parts = (Object.keys(colours) as Health[]).flatMap((health) => {
     const number = hosts.filter((host) => host.health === health).length;
     return number === 0 ? [] : [paint(colours[health], `${number} ${health}`)];
   });
   return `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'}: ${parts.join(', ')}`;
 }
 
-/** A line that wraps would tear the redraw. */
-function clipped(line: string, width: number | undefined): string {
-  return width !== undefined && line.length > width ? `${line.slice(0, width - 1)}…` : line;
+/** A line that wraps would break the redraw. */
+function clipped(line: string, width = Number.POSITIVE_INFINITY): string {
+  return line.length > width ? `${line.slice(0, width - 1)}…` : line;
 }

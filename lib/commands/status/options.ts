@@ -2,27 +2,6 @@ import { helpText, parseCommandLine, wholeNumber } from '../../engine/command-li
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 
-/** What an operator may say on the command line. */
-export interface StatusOptions {
-  readonly inventory: string | undefined;
-  readonly limit: string | undefined;
-  readonly forks: number;
-  readonly watch: boolean;
-  /** Seconds from one look to the next. */
-  readonly every: number;
-  /** How long a host may take to answer. Seconds. */
-  readonly timeout: number;
-  /** Seconds. */
-  readonly staleAfter: number;
-  /** Blocks. */
-  readonly mostBehind: number;
-  readonly identity: string | undefined;
-  readonly askBecomePass: boolean;
-  readonly json: boolean;
-  readonly color: boolean;
-  readonly help: boolean;
-}
-
 export const statusOptions = {
   inventory: shared.inventory,
   limit: shared.limit,
@@ -33,7 +12,7 @@ export const statusOptions = {
     help: 'how long a host may go without the next block, such as 90s, 5m, 1h (5m)',
   },
   'max-behind': { value: 'BLOCKS', help: 'how many blocks a host may be behind the trusted sequencer (20)' },
-  forks: { ...shared.forks, help: 'hosts looked at at once (25)' },
+  forks: { ...shared.forks, help: 'hosts read at once (25)' },
   timeout: { value: 'SECONDS', help: 'how long a host may take to answer (20)' },
   identity: shared.identity,
   'ask-become-pass': shared['ask-become-pass'],
@@ -44,7 +23,7 @@ export const statusOptions = {
 
 export const statusHelp = helpText({
   command: 'npx zx playbooks/status.mjs',
-  purpose: 'shows how every host is: containers, blocks, disks, clock. It only looks, and takes no lock.',
+  purpose: 'shows the status of every host: containers, blocks, disks, clock. It is read-only and takes no lock.',
   options: statusOptions,
   examples: [
     '--inventory mainnet',
@@ -61,26 +40,25 @@ export const statusHelp = helpText({
   },
 });
 
-/** @throws Problem for what cannot be understood */
-export function parseStatusOptions(args: readonly string[]): StatusOptions {
+export type StatusOptions = ReturnType<typeof parseStatusOptions>;
+
+/** Reads the command line. Times are in seconds. @throws Problem */
+export function parseStatusOptions(args: readonly string[]) {
   const { given } = parseCommandLine(args, statusOptions);
   if (given.every !== undefined && !given.watch) {
     throw new Problem('--every goes with --watch', { hint: 'add --watch, or leave --every out' });
   }
   return {
-    inventory: given.inventory,
-    limit: given.limit,
+    ...given,
+    color: !given['no-color'],
+    askBecomePass: given['ask-become-pass'],
     forks: wholeNumber('--forks', given.forks, 9999) ?? 25,
-    watch: given.watch,
     every: wholeNumber('--every', given.every, 3600) ?? 5,
     timeout: wholeNumber('--timeout', given.timeout, 3600) ?? 20,
-    staleAfter: duration('--stale-after', given['stale-after']) ?? 300,
-    mostBehind: wholeNumber('--max-behind', given['max-behind'], 1_000_000, 0) ?? 20,
-    identity: given.identity,
-    askBecomePass: given['ask-become-pass'],
-    json: given.json,
-    color: !given['no-color'],
-    help: given.help,
+    limits: {
+      staleAfter: duration('--stale-after', given['stale-after']) ?? 300,
+      mostBehind: wholeNumber('--max-behind', given['max-behind'], 1_000_000, 0) ?? 20,
+    },
   };
 }
 

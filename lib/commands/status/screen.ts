@@ -1,37 +1,29 @@
 import type { WriteStream } from 'node:tty';
 
-const codes = {
-  enter: '\u001b[?1049h\u001b[?25l',
-  leave: '\u001b[?25h\u001b[?1049l',
-  home: '\u001b[H',
-  clearLine: '\u001b[K',
-  clearBelow: '\u001b[0J',
-  begin: '\u001b[?2026h',
-  end: '\u001b[?2026l',
-};
+const enter = '\u001b[?1049h\u001b[?25l';
+const leave = '\u001b[?25h\u001b[?1049l';
+const clearLine = '\u001b[K';
+const clearBelow = '\u001b[0J';
+const top = '\u001b[H';
+/** Marks one update, so that a terminal draws it at once. */
+const [begin, end] = ['\u001b[?2026h', '\u001b[?2026l'];
 
-/** A picture that is drawn anew in place, beside what the terminal showed before, which comes back afterwards. */
-export interface Screen {
-  draw(lines: readonly string[]): void;
-  close(): void;
-}
-
-export function openScreen(terminal: Pick<WriteStream, 'write'>): Screen {
+/** Opens the terminal's second screen, which is redrawn in place; closing it shows again what was there before. */
+export function openScreen(terminal: Pick<WriteStream, 'write'>) {
   let open = true;
-  terminal.write(codes.enter);
+  terminal.write(enter);
   const close = () => {
-    if (open) terminal.write(codes.leave);
+    if (open) terminal.write(leave);
     open = false;
     process.off('exit', close);
   };
   // A second Ctrl-C ends the process at once.
   process.on('exit', close);
   return {
-    // One write, marked as one update and with nothing cleared beforehand, so that nothing flickers.
-    draw: (lines) =>
-      void terminal.write(
-        `${codes.begin}${codes.home}${lines.map((line) => `${line}${codes.clearLine}`).join('\n')}${codes.clearBelow}${codes.end}`,
-      ),
+    /** One write without clearing the screen first, so that nothing flickers. */
+    draw(lines: readonly string[]): void {
+      terminal.write(`${begin}${top}${lines.map((line) => `${line}${clearLine}`).join('\n')}${clearBelow}${end}`);
+    },
     close,
   };
 }

@@ -31,6 +31,7 @@ export type Given<T extends OptionTable> = {
  * Reads a command line strictly.
  *
  * @param words the allowed words without dashes; none by default
+ * @param more whether any other words may follow the first one
  * @returns the options and the words without dashes
  * @throws Problem for an unknown option, a missing or repeated value, and an unexpected word
  */
@@ -38,10 +39,11 @@ export function parseCommandLine<T extends OptionTable>(
   args: readonly string[],
   table: T,
   words: readonly string[] = [],
+  more = false,
 ): { readonly given: Given<T>; readonly words: readonly string[] } {
   for (const arg of args) refuseUnknown(arg, table);
   const { values, positionals } = read(args, table);
-  const extra = positionals.find((word) => !words.includes(word)) ?? positionals[1];
+  const extra = positionals.find((word, i) => !(i === 0 ? words.includes(word) : more));
   if (extra !== undefined) {
     const hint = words.length > 0 ? didYouMean(extra, words) : 'options start with --; see --help';
     throw new Problem(`unexpected word "${extra}"`, { hint });

@@ -28,17 +28,17 @@ export function privateTarget(path: string): string {
  *
  * @throws Problem where the file cannot be written; an older file stays
  */
-export function writePrivateFile(path: string, text: string): void {
+export function writePrivateFile(path: string, content: string | Uint8Array): void {
   const target = privateTarget(path);
   try {
-    putInPlace(target, text);
+    putInPlace(target, content);
   } catch (error) {
     throw cannotWrite(path, error);
   }
 }
 
 /** Writes all of a file or nothing, with mode 0600. @throws the file system's error; the temporary file is removed then */
-export function putInPlace(target: string, content: string | Uint8Array): void {
+function putInPlace(target: string, content: string | Uint8Array): void {
   const fresh = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
     writeFileSync(fresh, content, { mode: 0o600, flag: 'wx', flush: true });

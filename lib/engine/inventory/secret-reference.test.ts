@@ -14,7 +14,7 @@ beforeAll(async () => {
     name: 'credentials.state.password',
     where: { file: join(folder, 'a.yaml'), line: 3, column: 5 },
     allowed: { pattern: /^[A-Za-z0-9_.~-]+$/, reason: 'only safe ones' },
-    environment: { GOOD: 'abc.DEF~_-1', BAD: 'hunter2/x', EMPTY: '' },
+    environment: { GOOD: 'abc.DEF~_-1', BAD: 'hunter2/x', EMPTY: '', LINE: 'abc.DEF~_-1\n' },
   };
 });
 
@@ -34,8 +34,9 @@ async function refusal(reference: string): Promise<string> {
   return describeProblem(error).replaceAll(`${folder}/`, '');
 }
 
-test('a secret comes from the environment or a file, one line break less', async () => {
-  expect((await readSecret('env:GOOD', question)).reveal()).toBe('abc.DEF~_-1');
+test('a secret comes from the environment or a file, without one line break at its end', async () => {
+  for (const reference of ['env:GOOD', 'env:LINE'])
+    expect((await readSecret(reference, question)).reveal()).toBe('abc.DEF~_-1');
   for (const content of ['good-1', 'good-1\n', 'good-1\r\n']) {
     expect((await readSecret(await put('good', content), question)).reveal()).toBe('good-1');
   }

@@ -33,7 +33,7 @@ export interface SecretQuestion {
 }
 
 /**
- * Reads the secret of a reference. One line break at the end of a file is not part of it.
+ * Reads the secret of a reference. One line break at the end of a file or variable is not part of it.
  *
  * @throws Problem where it is missing, empty, readable to others, owned by another user, or has characters that are not allowed.
  *   The value is never in it.
@@ -62,9 +62,13 @@ export async function readSecret(reference: string, question: SecretQuestion): P
 
 function fromEnvironment(variable: string, { name, where, environment = process.env }: SecretQuestion): string {
   const value = Object.hasOwn(environment, variable) ? environment[variable] : undefined;
-  if (value !== undefined) return value;
-  const hint = `export ${variable} before the run`;
-  throw new Problem(`${name}: environment variable ${variable} is not set`, { where, hint });
+  if (value === undefined) {
+    throw new Problem(`${name}: environment variable ${variable} is not set`, {
+      where,
+      hint: `export ${variable} before the run`,
+    });
+  }
+  return value.replace(/\r?\n$/, '');
 }
 
 async function fromFile(path: string, { name, where }: SecretQuestion): Promise<string> {

@@ -32,7 +32,7 @@ test('any value comes back as it was, however often others are changed', () => {
   );
 });
 
-test('everything is text as it stands, and comments and order are kept', () => {
+test('every value is text as written, and comments and order are kept', () => {
   const text = "# mine\nb: 0123 # the b\na: null\nc: 'x: y'\nd: 1e5\nprevious:\n  b: no\n";
   expect(parseSecretValues(text, 'f')).toEqual({
     current: new Map([
@@ -62,7 +62,7 @@ test.each([
     'a: |\n  hunter2\n  hunter2\n',
     'f:1:4: a must be one line of text, with no control character in it',
   ],
-  ['a name twice', 'a: hunter2\na: hunter2\n', 'f:2:1: this name stands here a second time'],
+  ['a name twice', 'a: hunter2\na: hunter2\n', 'f:2:1: this name is in the mapping twice'],
   [
     'an odd name',
     'a b: hunter2\n',
@@ -93,7 +93,7 @@ test.each([
     'previous: hunter2\n',
     'f:1:1: previous must be a mapping: it keeps the values from before a rotation',
   ],
-])('%s is refused with its place, and no value is told', (_, text, expected) => {
+])('%s is refused with its place, and no value is shown', (_, text, expected) => {
   try {
     parseSecretValues(text, 'f', (name) => (name === 'a' ? safe : undefined));
     expect.fail('was read');
@@ -105,14 +105,14 @@ test.each([
   }
 });
 
-test('passwords are long, safe everywhere, begin as a word does, and no two are alike', () => {
+test('passwords are long, safe everywhere, begin with a letter or digit, and no two are alike', () => {
   const made = Array.from({ length: 500 }, newPassword);
   for (const password of made) expect(password).toMatch(/^[A-Za-z0-9][A-Za-z0-9_.~-]{31}$/);
   expect(new Set(made).size).toBe(500);
   expect([...new Set(made.join(''))]).toHaveLength(66);
 });
 
-test('of a text that is not YAML the first fault is told, for the parser loses its way there', () => {
+test('of a text that is not YAML only the first fault is shown: later ones follow from it', () => {
   expect(() => parseSecretValues('a:\n\tb: hunter2\n\tc: d\n]\n---\n', 'f', () => undefined)).toThrow(
     /^f:2:1: YAML cannot be indented by tabs\n {2}indent with spaces$/,
   );

@@ -3,9 +3,8 @@ import { NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
 import { worthShowing, yamlFault } from '../file/yaml-fault.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 
-/** What may be the name of a secret. */
-export const secretNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
-/** Under it stand the values from before a rotation. */
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
+/** The key of the values from before a rotation. */
 const formerKey = 'previous';
 /** No password is longer. Characters. */
 const longest = 4096;
@@ -17,70 +16,53 @@ export interface SecretValues {
   readonly previous: ReadonlyMap<string, string>;
 }
 
-/** Which characters may be in a secret, and why no others; undefined: any, in one line. */
-export type AllowedIn = (name: string) => { readonly pattern: RegExp; readonly reason: string } | undefined;
+/** The characters that a secret may have, and why no others; undefined: any, in one line. */
+type AllowedIn = (name: string) => { readonly pattern: RegExp; readonly reason: string } | undefined;
 
 /**
- * Reads the plain text of a file of secrets: a YAML mapping of names to text, where everything is text as it stands, `0123` too.
+ * Reads the plain text of a file of secrets: a YAML mapping of names to text, where every value is text as written, `0123` too.
  *
- * @param file as problems call it
- * @throws Problems with all that is wrong, each with its place. No value is ever told.
+ * @param file as problems show it
+ * @throws Problems with all that is wrong, each with its place. No value is ever shown.
  */
 export function parseSecretValues(text: string, file: string, allowed: AllowedIn = () => undefined): SecretValues {
-  const { document, place, problems } = parsed(text, file);
-  if (problems.length > 0) throw new Problems(problems);
+  const { document, place } = parsed(text, file);
+  const values = { current: new Map<string, string>(), previous: new Map<string, string>() };
   const map = document.contents;
-  if (map === null || (isScalar(map) && map.value === '')) return { current: new Map(), previous: new Map() };
-  if (!isMap(map))
-    throw new Problem('this must be a mapping, one NAME: VALUE a line', { where: place(map.range?.[0]) });
+  if (map === null || (isScalar(map) && map.value === '')) return values;
+  if (!isMap(map)) throw new Problem('this must be a mapping, one NAME: VALUE a line', { where: place(map) });
 
-  const read = (from: YAMLMap, at: string): Map<string, string> => {
-    const values = new Map<string, string>();
+  const problems: Problem[] = [];
+  const refuse = (node: unknown, what: string) => problems.push(new Problem(what, { where: place(node) }));
+  const read = ({ items }: YAMLMap, into: Map<string, string>, at: string): void => {
     const met = new Set<string>();
-    for (const { key, value } of from.items as Pair[]) {
-      const where = place(rangeOf(key));
+    for (const { key, value } of items as Pair[]) {
       const name = isScalar(key) ? key.value : undefined;
-      if (typeof name === 'string' && met.has(name)) {
-        problems.push(new Problem('this name stands here a second time', { where }));
-        continue;
+      if (typeof name !== 'string' || !namePattern.test(name)) {
+        refuse(key, 'a name must start with a letter or digit and hold only letters, digits, _ . -');
+      } else if (met.has(name)) {
+        refuse(key, 'this name is in the mapping twice');
+      } else if (at === '' && name === formerKey) {
+        if (isMap(value)) read(value, values.previous, `${formerKey}.`);
+        else refuse(key, `${formerKey} must be a mapping: it keeps the values from before a rotation`);
+      } else {
+        const content = isScalar(value) ? value.value : undefined;
+        const fault = faultIn(content, allowed(name));
+        if (fault) refuse(value ?? key, `${at}${name} ${fault}`);
+        else into.set(name, String(content));
       }
       met.add(String(name));
-      if (typeof name !== 'string' || !secretNamePattern.test(name)) {
-        problems.push(
-          new Problem('a name must start with a letter or digit and hold only letters, digits, _ . -', { where }),
-        );
-      } else if (at === '' && name === formerKey) {
-        if (isMap(value)) for (const [former, kept] of read(value, `${formerKey}.`)) previous.set(former, kept);
-        else
-          problems.push(
-            new Problem(`${formerKey} must be a mapping: it keeps the values from before a rotation`, { where }),
-          );
-      } else {
-        const fault = faultIn(isScalar(value) ? value.value : undefined, allowed(name));
-        if (fault)
-          problems.push(new Problem(`${at}${name} ${fault}`, { where: place(rangeOf(value) ?? rangeOf(key)) }));
-        else values.set(name, String((value as { value: unknown }).value));
-      }
     }
-    return values;
   };
-  const previous = new Map<string, string>();
-  const current = read(map, '');
+  read(map, values.current, '');
   if (problems.length > 0) throw new Problems(problems);
-  return { current, previous };
+  return values;
 }
 
-/** What to put into a file of secrets; undefined takes a value out. */
-export interface Changes {
-  readonly current?: ReadonlyMap<string, string | undefined>;
-  readonly previous?: ReadonlyMap<string, string | undefined>;
-}
+/** New values by name; undefined removes a value. */
+type Changes = { readonly [K in keyof SecretValues]?: ReadonlyMap<string, string | undefined> };
 
-/**
- * Changes values within a text that parseSecretValues takes. Comments and order stay.
- *
- * @returns the new text
- */
+/** Changes values within a text that parseSecretValues takes. Comments and order stay. @returns the new text */
 export function changeSecretValues(text: string, { current = new Map(), previous = new Map() }: Changes): string {
   const { document } = parsed(text, '');
   if (!isMap(document.contents)) document.contents = document.createNode({}) as never;
@@ -104,38 +86,29 @@ function faultIn(value: unknown, allowed: ReturnType<AllowedIn>): string | undef
   return undefined;
 }
 
-function parsed(
-  text: string,
-  file: string,
-): { document: Document; place: (offset?: number) => Place; problems: Problem[] } {
+function parsed(text: string, file: string): { document: Document; place: (node: unknown) => Place } {
   const lineCounter = new LineCounter();
-  const place = (offset = 0): Place => {
+  const at = (offset = 0): Place => {
     const { line, col } = lineCounter.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
+  const place = (node: unknown) => at((node as { range?: readonly number[] | null } | null)?.range?.[0]);
+  // Repeated names are found above: the parser compares each key with all others.
+  const options = { schema: 'failsafe', version: '1.2', prettyErrors: false, uniqueKeys: false, lineCounter } as const;
   try {
-    const [document, second] = yamlDocuments(text.replace(/^\uFEFF/, ''), {
-      schema: 'failsafe',
-      version: '1.2',
-      prettyErrors: false,
-      lineCounter,
-      // Looked for by ourselves: the parser compares each key with all others.
-      uniqueKeys: false,
-    });
+    const [document, second] = yamlDocuments(text.replace(/^\uFEFF/, ''), options);
     // The parser's own words quote the text.
     const problems = worthShowing(document.errors, document.warnings).map(({ code, pos }) => {
       const { message, hint } = yamlFault(code, 'this is not YAML');
-      return new Problem(message, { where: place(pos[0]), hint });
+      return new Problem(message, { where: at(pos[0]), hint });
     });
     if (second && document.errors.length === 0)
-      problems.push(new Problem('there may be only one document, without ---', { where: place(second.range[0]) }));
-    return { document, place, problems };
+      problems.push(new Problem('there may be only one document, without ---', { where: place(second) }));
+    if (problems.length > 0) throw new Problems(problems);
+    return { document, place };
   } catch (error) {
-    const where = error instanceof NestedTooDeeply ? place(error.offset) : { file };
+    if (error instanceof Problems) throw error;
+    const where = error instanceof NestedTooDeeply ? at(error.offset) : { file };
     throw new Problem('this is not YAML', { where });
   }
-}
-
-function rangeOf(node: unknown): number | undefined {
-  return (node as { range?: readonly number[] | null } | null | undefined)?.range?.[0];
 }

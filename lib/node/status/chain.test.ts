@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
-import { type ChainSource, compare, jsonRpcChain, stateChain } from './chain.ts';
-import type { Block, Head } from './status.ts';
+import { type Block, type ChainSource, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 
-/** A chain up to a block that tells of what it was asked. */
+/** A chain up to a block, with a list of the heights that it was asked for. */
 function chainUpTo(newest: number, name = 'block') {
   const asked: number[] = [];
-  const block = (number: number): Block => ({ number, hash: `${name} ${number}`, time: 2 * number });
-  const head: Head = { block: block(newest), batch: undefined, written: undefined };
+  const block = (number: number): Block => ({ block: number, hash: `${name} ${number}`, made: 2 * number });
+  const head = block(newest);
   const source: ChainSource = {
-    head: async () => ({ ok: true, value: head }),
+    empty: 'no block',
     blockAt: async (height) => {
+      if (height === 'latest') return { ok: true, value: head };
       asked.push(height);
       return { ok: true, value: height <= newest ? block(height) : undefined };
     },
@@ -25,14 +25,17 @@ async function compared(own: ReturnType<typeof chainUpTo>, trusted: ReturnType<t
 
 test('two at the same block need no further question', async () => {
   expect(await compared(chainUpTo(10), chainUpTo(10))).toEqual({
-    answer: { ok: true, value: { height: 10, here: 'block 10', there: 'block 10', missingSince: undefined } },
+    answer: {
+      ok: true,
+      value: { height: 10, same: true, here: 'block 10', there: 'block 10', missingSince: undefined },
+    },
     asked: [[], []],
   });
 });
 
-test('a host behind is compared at its own block, and the first that it lacks tells since when', async () => {
+test('a host behind is compared at its own block, and the first that it lacks shows since when', async () => {
   expect(await compared(chainUpTo(7), chainUpTo(10))).toEqual({
-    answer: { ok: true, value: { height: 7, here: 'block 7', there: 'block 7', missingSince: 16 } },
+    answer: { ok: true, value: { height: 7, same: true, here: 'block 7', there: 'block 7', missingSince: 16 } },
     asked: [[], [7, 8]],
   });
   expect((await compared(chainUpTo(9), chainUpTo(10))).asked).toEqual([[], [9]]);
@@ -40,12 +43,15 @@ test('a host behind is compared at its own block, and the first that it lacks te
 
 test('a host ahead is compared at the trusted block', async () => {
   expect(await compared(chainUpTo(12), chainUpTo(10, 'other'))).toEqual({
-    answer: { ok: true, value: { height: 10, here: 'block 10', there: 'other 10', missingSince: undefined } },
+    answer: {
+      ok: true,
+      value: { height: 10, same: false, here: 'block 10', there: 'other 10', missingSince: undefined },
+    },
     asked: [[10], []],
   });
 });
 
-test('where a block is not to be had, that is said', async () => {
+test('a block that cannot be read is reported', async () => {
   const gone = chainUpTo(10);
   const trusted = {
     ...gone,
@@ -69,15 +75,21 @@ test('a host that lacks the block itself says so', async () => {
 
 test('a chain that cannot be asked, or has nothing, says why', async () => {
   const url = 'http://localhost:8123';
-  expect(await jsonRpcChain(fakeHost([]), url).head()).toEqual({
+  expect(await newestBlock(jsonRpcChain(fakeHost([]), url))).toEqual({
     ok: false,
     error: 'http://localhost:8123 does not answer: not found',
   });
   const empty = fakeHost([[/probe/, 'HTTP/1.1 200 OK\n\n{"jsonrpc":"2.0","id":1,"result":null}']], {
     sql: async () => ({ ok: true, rows: [] }),
   });
-  expect(await jsonRpcChain(empty, url).head()).toEqual({ ok: false, error: `${url} has no block` });
-  expect(await stateChain(empty, { container: 'state-db', user: 'u', database: 'd' }).head()).toEqual({
+  expect(await newestBlock(jsonRpcChain(empty, url))).toEqual({ ok: false, error: `${url} has no block` });
+  const full = fakeHost([], {
+    sql: async () => ({ ok: true, rows: [['0xa', '12', '1700000000.5', '3', '1700000001']] }),
+  });
+  const state = { container: 'state-db', user: 'u', database: 'd' };
+  const head = { block: 12, hash: '0xa', made: 1_700_000_000.5, batch: 3, written: 1_700_000_001 };
+  expect(await newestBlock(stateChain(full, state))).toEqual({ ok: true, value: head });
+  expect(await newestBlock(stateChain(empty, state))).toEqual({
     ok: false,
     error: 'state.l2block is empty',
   });

@@ -1,87 +1,92 @@
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
 import { type Answer, batchNumber, blockAt } from '../chain/chain.ts';
 import { shownAddress } from '../chain/reachable.ts';
-import type { Block, Comparison, Head } from './status.ts';
 
-/** Somewhere that knows a chain's blocks. */
+/** A block. Times are seconds since 1970. */
+export interface Block {
+  readonly block: number;
+  readonly hash: string;
+  readonly made: number;
+  readonly batch?: number | undefined;
+  /** When the synchronizer wrote it into the state database; undefined for another source. */
+  readonly written?: number | undefined;
+}
+
+/** A source of a chain's blocks. */
 export interface ChainSource {
-  head(): Promise<Answer<Head>>;
   /** undefined where it has no such block. */
-  blockAt(height: number): Promise<Answer<Block | undefined>>;
+  blockAt(which: number | 'latest'): Promise<Answer<Block | undefined>>;
+  /** The message where it has no block at all. */
+  readonly empty: string;
+}
+
+/** The newest block. */
+export async function newestBlock({ blockAt, empty }: ChainSource): Promise<Answer<Block>> {
+  const answer = await blockAt('latest');
+  if (!answer.ok) return answer;
+  return answer.value ? { ok: true, value: answer.value } : { ok: false, error: empty };
 }
 
 /** A JSON-RPC server, asked from the host. */
 export function jsonRpcChain(host: Reader, url: string): ChainSource {
-  const discreet = <T>(answer: Answer<T>): Answer<T> => {
-    if (answer.ok) return answer;
-    // Providers put a key into the path, which must not get into what is shown.
-    return { ok: false, error: answer.error.replaceAll(url, shownAddress(url)) };
-  };
   return {
-    async head() {
-      // One answer tells number, hash and time of the same block.
-      const [block, batch] = await Promise.all([blockAt(host, url, 'latest'), batchNumber(host, url)]);
-      if (!block.ok) return discreet(block);
-      if (!block.value) return { ok: false, error: `${shownAddress(url)} has no block` };
-      return { ok: true, value: { block: block.value, batch: batch.ok ? batch.value : undefined, written: undefined } };
+    empty: `${shownAddress(url)} has no block`,
+    async blockAt(which) {
+      // One answer has number, hash and time of the same block.
+      const [answer, batch] = await Promise.all([
+        blockAt(host, url, which),
+        which === 'latest' ? batchNumber(host, url) : undefined,
+      ]);
+      if (answer.ok) {
+        if (!answer.value) return { ok: true, value: undefined };
+        const { number, hash, time } = answer.value;
+        return { ok: true, value: { block: number, hash, made: time, batch: batch?.ok ? batch.value : undefined } };
+      }
+      // Providers put a key into the path, which must not be shown.
+      return { ok: false, error: answer.error.replaceAll(url, shownAddress(url)) };
     },
-    blockAt: async (height) => discreet(await blockAt(host, url, height)),
   };
 }
 
-const columns = 'block_num, block_hash, extract(epoch from received_at), batch_num, extract(epoch from created_at)';
+const columns = 'block_hash, block_num, extract(epoch from received_at), batch_num, extract(epoch from created_at)';
 
 /** The state database, which the synchronizer fills. */
 export function stateChain(host: Reader, state: SqlTarget): ChainSource {
-  const newest = async (condition: string): Promise<Answer<Head | undefined>> => {
-    const result = await host.sql(
-      state,
-      `select ${columns} from state.l2block where ${condition} order by block_num desc limit 1`,
-    );
-    if (!result.ok) return result;
-    const [row] = result.rows;
-    if (!row) return { ok: true, value: undefined };
-    const [number, hash, time, batch, written] = row;
-    const block = { number: Number(number), hash: hash ?? '', time: Number(time) };
-    return { ok: true, value: { block, batch: Number(batch), written: Number(written) } };
-  };
   return {
-    async head() {
-      const answer = await newest('true');
-      if (!answer.ok) return answer;
-      return answer.value ? { ok: true, value: answer.value } : { ok: false, error: 'state.l2block is empty' };
-    },
-    async blockAt(height) {
-      const answer = await newest(`block_num = ${height}`);
-      return answer.ok ? { ok: true, value: answer.value?.block } : answer;
+    empty: 'state.l2block is empty',
+    async blockAt(which) {
+      const condition = which === 'latest' ? 'true' : `block_num = ${which}`;
+      const query = `select ${columns} from state.l2block where ${condition} order by block_num desc limit 1`;
+      const result = await host.sql(state, query);
+      if (!result.ok) return result;
+      const [hash, ...numbers] = result.rows[0] ?? [];
+      const [block, made = 0, batch, written] = numbers.map(Number);
+      return { ok: true, value: block === undefined ? undefined : { block, hash: hash ?? '', made, batch, written } };
     },
   };
 }
 
-/** Compares hashes at the highest block that both have. What is known already is not asked again. */
-export async function compare(
-  own: Head,
-  here: ChainSource,
-  trusted: Head,
-  there: ChainSource,
-): Promise<Answer<Comparison>> {
-  const height = Math.min(own.block.number, trusted.block.number);
-  const known = (block: Block): Answer<Block | undefined> => ({ ok: true, value: block });
-  const next = height + 1;
+/**
+ * Compares hashes at the highest block that both have. A block that is known already is not asked for again.
+ *
+ * @returns with `missingSince`, when the trusted sequencer made the first block that the host lacks; undefined where it lacks none
+ */
+export async function compare(own: Block, here: ChainSource, trusted: Block, there: ChainSource) {
+  const height = Math.min(own.block, trusted.block);
+  const get = async (source: ChainSource, newest: Block, at: number): Promise<Answer<Block | undefined>> =>
+    newest.block === at ? { ok: true, value: newest } : source.blockAt(at);
   const [ours, theirs, missing] = await Promise.all([
-    own.block.number === height ? known(own.block) : here.blockAt(height),
-    trusted.block.number === height ? known(trusted.block) : there.blockAt(height),
-    trusted.block.number <= height
-      ? undefined
-      : trusted.block.number === next
-        ? known(trusted.block)
-        : there.blockAt(next),
+    get(here, own, height),
+    get(there, trusted, height),
+    trusted.block > height ? get(there, trusted, height + 1) : undefined,
   ]);
   if (!ours.ok) return ours;
   if (!theirs.ok) return theirs;
   if (!ours.value || !theirs.value) {
-    return { ok: false, error: `${ours.value ? 'the trusted sequencer' : 'this host'} has no block ${height}` };
+    const error = `${ours.value ? 'the trusted sequencer' : 'this host'} has no block ${height}`;
+    return { ok: false, error } as const;
   }
-  const missingSince = missing?.ok ? missing.value?.time : undefined;
-  return { ok: true, value: { height, here: ours.value.hash, there: theirs.value.hash, missingSince } };
+  const hashes = { here: ours.value.hash, there: theirs.value.hash };
+  const missingSince = missing?.ok ? missing.value?.made : undefined;
+  return { ok: true, value: { height, same: hashes.here === hashes.there, ...hashes, missingSince } } as const;
 }

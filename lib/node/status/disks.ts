@@ -1,11 +1,10 @@
 import type { Reader } from '../../engine/host/host.ts';
-import type { DiskUse } from './status.ts';
 
 /**
- * The file systems of some paths and of Docker's root, each once, as the disk alert looks at them: what is not there yet fills the
- * file system that it will be on. A stopped engine is not asked, for that would start it.
+ * The file systems of some paths and of Docker's root, each once, as the disk alert reads them: a path that does not exist yet counts for
+ * the file system that it will be on. A stopped engine is not asked, because that would start it.
  */
-export async function readDisks(host: Reader, paths: readonly string[]): Promise<DiskUse[]> {
+export async function readDisks(host: Reader, paths: readonly string[]) {
   const output = await host.$({ timeoutSeconds: 15 })`
     root=$(systemctl is-active --quiet docker.service && docker info --format ${'{{.DockerRootDir}}'} 2>/dev/null)
     for path in ${paths} "$root"; do
@@ -16,8 +15,11 @@ export async function readDisks(host: Reader, paths: readonly string[]): Promise
   return diskUses(output.lines());
 }
 
-/** @param lines of `df -P -k`: device, KiB in all, used, available, use in per cent, mount point, which may hold spaces */
-export function diskUses(lines: readonly string[]): DiskUse[] {
+/**
+ * @param lines of `df -P -k`: device, total KiB, used, available, use in per cent, mount point, which may hold spaces
+ * @returns sizes in bytes
+ */
+function diskUses(lines: readonly string[]) {
   const seen = new Set<string>();
   return lines.flatMap((line) => {
     const [, device = '', size, used, available, percent, mount = ''] =

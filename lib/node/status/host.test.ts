@@ -30,7 +30,7 @@ test('a host that says nothing is unreachable after the time limit, and not late
   const host = await silentHost(0.3);
   const status = await host.look();
   await host.close();
-  expect(status).toMatchObject({ host: 'rpc-1', health: 'unreachable', seen: undefined, findings: [] });
+  expect(status).toMatchObject({ host: 'rpc-1', health: 'unreachable', state: undefined, findings: [] });
   expect(String(status?.error)).toContain('no answer within 0.3 s');
   expect(status?.seconds).toBeGreaterThan(0.25);
   expect(status?.seconds).toBeLessThan(3);

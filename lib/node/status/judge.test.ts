@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { judge, standingOf } from './judge.ts';
-import type { ChainSeen, ContainerSeen, Expected, Finding, Seen } from './status.ts';
+import { type Expected, type Finding, judge, syncStatus } from './judge.ts';
+import type { HostState, ServiceState } from './read.ts';
 
 const now = 1_700_000_000;
 const limits = { staleAfter: 300, mostBehind: 20 };
@@ -28,7 +28,7 @@ const databaseExpected: Expected = {
   },
 };
 
-function container(image: string, changes: Partial<ContainerSeen> = {}): ContainerSeen {
+function container(image: string, changes: Partial<ServiceState> = {}): ServiceState {
   return {
     image,
     status: 'running',
@@ -56,7 +56,7 @@ interface ChainCase {
 }
 
 /** A host at a block, and the trusted sequencer at another. */
-function chain(from: ChainSeen['from'], given: ChainCase = {}): ChainSeen {
+function chain(from: HostState['chain']['from'], given: ChainCase = {}): HostState['chain'] {
   const { own = 4252, trusted = 4252, ownMade = 2, written = 1, trustedMade = 1, missing, there } = given;
   const height = Math.min(own, trusted);
   return {
@@ -64,23 +64,19 @@ function chain(from: ChainSeen['from'], given: ChainCase = {}): ChainSeen {
     own: {
       ok: true,
       value: {
-        block: { number: own, hash: hash(own), time: now - ownMade },
+        block: own,
+        hash: hash(own),
+        made: now - ownMade,
         batch: 426,
         written: from === 'state-db' ? now - written : undefined,
       },
     },
-    trusted: {
-      ok: true,
-      value: {
-        block: { number: trusted, hash: hash(trusted), time: now - trustedMade },
-        batch: 426,
-        written: undefined,
-      },
-    },
+    trusted: { ok: true, value: { block: trusted, hash: hash(trusted), made: now - trustedMade, batch: 426 } },
     comparison: {
       ok: true,
       value: {
         height,
+        same: there === undefined,
         here: hash(height),
         there: there ?? hash(height),
         missingSince: missing === undefined ? undefined : now - missing,
@@ -92,7 +88,7 @@ function chain(from: ChainSeen['from'], given: ChainCase = {}): ChainSeen {
 const clock = { offController: 0, offServer: 0.0001, server: '172.30.77.10', fault: undefined };
 const disk = { mount: '/', size: 1000, used: 400, available: 600, usedPercent: 40 };
 
-function rpc(changes: Partial<Seen> = {}): Seen {
+function rpc(changes: Partial<HostState> = {}): HostState {
   return {
     at: now,
     docker: 'active',
@@ -111,7 +107,7 @@ function rpc(changes: Partial<Seen> = {}): Seen {
   };
 }
 
-function database(changes: Partial<Seen> = {}): Seen {
+function database(changes: Partial<HostState> = {}): HostState {
   return rpc({
     containers: {
       'state-db': container(images.database),
@@ -126,24 +122,34 @@ function database(changes: Partial<Seen> = {}): Seen {
   });
 }
 
-const jsonRpcIs = (changes: Partial<ContainerSeen>): Seen['containers'] => ({
+const jsonRpcIs = (changes: Partial<ServiceState>): HostState['containers'] => ({
   ...rpc().containers,
   'json-rpc': container(images.node, changes),
 });
 const refused = { ok: false, error: 'http://localhost:8123 does not answer: refused' } as const;
 const silent = { ok: false, error: 'http://172.30.77.10:8545 does not answer: refused' } as const;
 
-test('a host that is caught up is healthy, and nothing stands out', () => {
+test('a host that is caught up is healthy, without findings', () => {
   expect(judge(rpc(), rpcExpected, limits)).toEqual([]);
   expect(judge(database(), databaseExpected, limits)).toEqual([]);
 });
 
-test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
+test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
   ['a few blocks behind', { chain: chain('json-rpc', { own: 4240, missing: 24 }) }, []],
   [
     'many blocks behind',
     { chain: chain('json-rpc', { own: 4120, missing: 264 }) },
-    [{ is: 'behind', about: 'json-rpc', behind: 132, block: 4120, of: 4252, stillFor: undefined }],
+    [
+      {
+        is: 'behind',
+        about: 'json-rpc',
+        behind: 132,
+        block: 4120,
+        of: 4252,
+        stillFor: undefined,
+        says: 'json-rpc: 132 blocks behind (block 4,120 of 4,252)',
+      },
+    ],
   ],
   [
     'many blocks behind, and still',
@@ -153,12 +159,29 @@ test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
   [
     'one block behind, for long',
     { chain: chain('json-rpc', { own: 4251, missing: 301 }) },
-    [{ is: 'stale', about: 'json-rpc', block: 4251, stillFor: 301 }],
+    [
+      {
+        is: 'stale',
+        about: 'json-rpc',
+        block: 4251,
+        stillFor: 301,
+        says: 'json-rpc: no new block for 5 min 01 s (the newest is 4,251)',
+      },
+    ],
   ],
   [
     'diverged, however far behind',
     { chain: chain('json-rpc', { own: 4120, missing: 900, there: forked }) },
-    [{ is: 'diverged', about: 'json-rpc', height: 4120, here: hash(4120), there: forked }],
+    [
+      {
+        is: 'diverged',
+        about: 'json-rpc',
+        height: 4120,
+        here: hash(4120),
+        there: forked,
+        says: 'json-rpc: diverged from the trusted sequencer: block 4,120 is 0x00000000… here and 0xffffffff… there',
+      },
+    ],
   ],
   [
     'sequencer unreachable from the host, new blocks',
@@ -176,15 +199,24 @@ test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
   [
     'json-rpc does not answer',
     { chain: { ...chain('json-rpc'), own: refused, comparison: undefined } },
-    [{ is: 'no-answer', about: 'json-rpc', error: refused.error }],
+    [{ is: 'no-answer', about: 'json-rpc', error: refused.error, says: `json-rpc: ${refused.error}` }],
   ],
   [
-    'json-rpc is stopped: said once',
+    'json-rpc is stopped: reported once',
     {
       containers: jsonRpcIs({ status: 'exited', since: now - 90 }),
       chain: { ...chain('json-rpc'), own: refused, comparison: undefined },
     },
-    [{ is: 'stopped', about: 'json-rpc', status: 'exited', exitCode: 0, forSeconds: 90 }],
+    [
+      {
+        is: 'stopped',
+        about: 'json-rpc',
+        status: 'exited',
+        exitCode: 0,
+        forSeconds: 90,
+        says: 'json-rpc: exited with 0, 90 s ago',
+      },
+    ],
   ],
   [
     'json-rpc is missing',
@@ -192,7 +224,7 @@ test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
       containers: { ...rpc().containers, 'json-rpc': undefined },
       chain: { ...chain('json-rpc'), own: refused, comparison: undefined },
     },
-    [{ is: 'missing', about: 'json-rpc' }],
+    [{ is: 'missing', about: 'json-rpc', says: 'json-rpc: there is no such container, and this host should run it' }],
   ],
   [
     'a container is restarting',
@@ -202,23 +234,46 @@ test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
   [
     'a container runs between two starts of a loop',
     { containers: jsonRpcIs({ restarts: 12, since: now - 4 }) },
-    [{ is: 'restarting', about: 'json-rpc', restarts: 12 }],
+    [{ is: 'restarting', about: 'json-rpc', restarts: 12, says: 'json-rpc: keeps restarting (12 times so far)' }],
   ],
-  ['a health check says no', { containers: jsonRpcIs({ health: 'unhealthy' }) }, [{ is: 'unhealthy' }]],
+  [
+    'a health check says no',
+    { containers: jsonRpcIs({ health: 'unhealthy' }) },
+    [{ is: 'unhealthy', says: 'json-rpc: runs, and its own health check says unhealthy' }],
+  ],
+  [
+    'a state database where none belongs',
+    { containers: { ...rpc().containers, 'state-db': container(images.database) } },
+    [{ is: 'out-of-place', about: 'state-db', says: 'state-db: runs here, and should not' }],
+  ],
   [
     'a synchronizer where none belongs',
     { containers: { ...rpc().containers, sync: container(images.node) } },
-    [{ is: 'out-of-place', about: 'sync' }],
+    [
+      {
+        is: 'out-of-place',
+        about: 'sync',
+        says: 'sync: runs here, and should not: two synchronizers on one database corrupt it',
+      },
+    ],
   ],
   [
     'a wrong image version',
     { containers: jsonRpcIs({ image: 'registry/node:v1.2.3', configHash: 'another' }) },
-    [{ is: 'wrong-image', about: 'json-rpc', running: 'registry/node:v1.2.3', wanted: images.node }],
+    [
+      {
+        is: 'wrong-image',
+        about: 'json-rpc',
+        running: 'registry/node:v1.2.3',
+        wanted: images.node,
+        says: `json-rpc: runs registry/node:v1.2.3, and the inventory says ${images.node}`,
+      },
+    ],
   ],
   [
-    'the engine is down: said once',
+    'the engine is down: reported once',
     { docker: 'inactive', chain: { ...chain('json-rpc'), own: refused, comparison: undefined } },
-    [{ is: 'docker-down', about: 'docker', state: 'inactive' }],
+    [{ is: 'docker-down', about: 'docker', state: 'inactive', says: 'docker: the engine does not run (inactive)' }],
   ],
   [
     'a disk at the threshold',
@@ -228,12 +283,21 @@ test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
         { ...disk, mount: '/data', usedPercent: 85 },
       ],
     },
-    [{ is: 'full', about: 'disk', mount: '/data', usedPercent: 85, warnPercent: 85 }],
+    [
+      {
+        is: 'full',
+        about: 'disk',
+        mount: '/data',
+        usedPercent: 85,
+        warnPercent: 85,
+        says: 'disk: /data is 85% full (alert from 85%)',
+      },
+    ],
   ],
   [
     'a clock that is off',
     { clock: { ...clock, fault: 'the clock is 3.2 s off 172.30.77.10' } },
-    [{ is: 'not-synchronised', about: 'clock' }],
+    [{ is: 'not-synchronised', about: 'clock', says: 'clock: the clock is 3.2 s off 172.30.77.10' }],
   ],
 ])('unhealthy or not, an RPC server: %s', (_, changes, expected) => {
   const findings = judge(rpc(changes), rpcExpected, limits);
@@ -243,11 +307,11 @@ test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
 
 const halted = 'the state database and the trusted sequencer have diverged: block 4101';
 
-test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
+test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
   [
     'sync halted, while its container runs',
     { log: { halted, lastError: undefined } },
-    [{ is: 'halted', about: 'sync', words: halted }],
+    [{ is: 'halted', about: 'sync', words: halted, says: `sync: halted: ${halted}` }],
   ],
   [
     'catching up: behind, but blocks are written',
@@ -261,6 +325,19 @@ test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
       log: { halted: undefined, lastError: 'no' },
     },
     [{ is: 'stale', about: 'sync', block: 4250, stillFor: 398, words: 'no' }],
+  ],
+  [
+    'many blocks behind, and none was written',
+    {
+      chain: chain('state-db', { own: 4120, written: 420, missing: 430 }),
+      log: { halted: undefined, lastError: 'executor: refused' },
+    },
+    [
+      {
+        is: 'behind',
+        says: 'sync: 132 blocks behind (block 4,120 of 4,252), and no new one for 7 min 00 s; its last error: executor: refused',
+      },
+    ],
   ],
   [
     'a slow chain: the newest was written long ago, and the next has just been made',
@@ -283,24 +360,49 @@ test.each<[string, Partial<Seen>, Partial<Finding>[]]>([
   expect(findings).toHaveLength(expected.length);
 });
 
-test.each<[string, Partial<Seen>, Partial<Finding>]>([
+test.each<[string, Partial<HostState>, Partial<Finding>]>([
   [
     'the trusted sequencer itself makes no blocks',
     { chain: chain('json-rpc', { ownMade: 720, trustedMade: 720 }) },
-    { is: 'still', about: 'trusted sequencer', block: 4252, stillFor: 720 },
+    {
+      is: 'still',
+      about: 'trusted sequencer',
+      block: 4252,
+      stillFor: 720,
+      says: 'trusted sequencer: it has itself made no block for 12 min 00 s (the newest is 4,252)',
+    },
   ],
-  ['restarted once', { containers: jsonRpcIs({ restarts: 1, since: now - 5 }) }, { is: 'restarted', restarts: 1 }],
-  ['another configuration', { containers: jsonRpcIs({ configHash: 'older' }) }, { is: 'other-configuration' }],
+  [
+    'restarted once',
+    { containers: jsonRpcIs({ restarts: 1, since: now - 5 }) },
+    { is: 'restarted', restarts: 1, says: 'json-rpc: was restarted once by Docker, and has run for 5.0 s' },
+  ],
+  [
+    'another configuration',
+    { containers: jsonRpcIs({ configHash: 'older' }) },
+    {
+      is: 'other-configuration',
+      says: "json-rpc: runs with a configuration that is not the inventory's: deploy.mjs --check shows what differs",
+    },
+  ],
   [
     'the controller has another time',
     { clock: { ...clock, offController: -7 } },
-    { is: 'off-controller', seconds: -7 },
+    { is: 'off-controller', seconds: -7, says: "clock: 7.0 s behind this machine's; one of the two is wrong" },
   ],
-  ['more blocks than the sequencer', { chain: chain('json-rpc', { own: 4300 }) }, { is: 'ahead', ahead: 48 }],
+  [
+    'more blocks than the sequencer',
+    { chain: chain('json-rpc', { own: 4300 }) },
+    { is: 'ahead', ahead: 48, says: 'json-rpc: 48 blocks ahead of the trusted sequencer' },
+  ],
   [
     'hashes could not be compared',
     { chain: { ...chain('json-rpc'), comparison: { ok: false, error: 'no block 4252' } } },
-    { is: 'not-compared', error: 'no block 4252' },
+    {
+      is: 'not-compared',
+      error: 'no block 4252',
+      says: 'json-rpc: block hashes could not be compared with the trusted sequencer: no block 4252',
+    },
   ],
 ])('worth knowing, and no fault of the host: %s', (_, changes, expected) => {
   expect(judge(rpc(changes), rpcExpected, limits)).toMatchObject([{ fault: false, ...expected }]);
@@ -317,6 +419,6 @@ test.each<[ChainCase, string, number]>([
   [{ own: 4231 }, 'behind', 21],
   [{ own: 4255 }, 'caught-up', -3],
   [{ own: 4231, there: forked }, 'diverged', 21],
-])('%j stands %s, %i behind', (given, standing, behind) => {
-  expect(standingOf(chain('json-rpc', given), limits)).toEqual({ standing, behind });
+])('%j is %s, %i behind', (given, standing, behind) => {
+  expect(syncStatus(chain('json-rpc', given), limits)).toEqual({ standing, behind });
 });

@@ -1,141 +1,224 @@
+import { seconds } from '../../engine/output/units.ts';
 import type { ServiceName } from '../variables/services.ts';
-import type { ChainSeen, ContainerSeen, Expected, Finding, Head, Limits, RunState, Seen } from './status.ts';
+import type { Block } from './chain.ts';
+import type { HostState, ServiceState } from './read.ts';
+import { count, offset, serviceWords } from './words.ts';
 
-/** A container that Docker started so often, and that has run for no longer, is in a loop. Seconds. */
+/** A container that Docker restarted so often, and that has run for no longer, is in a loop. Seconds. */
 const loop = { restarts: 3, seconds: 60 };
 
-/** The controller's clock may be the wrong one: a difference to it is told, and no fault. Seconds. */
+/** The controller's clock may be the wrong one: a larger difference to it is reported, and is not a fault. Seconds. */
 const controllerDiffers = 2;
 
-/**
- * What stands out on a host, faults first. Nothing of it is a fault that the trusted sequencer alone is to blame for, but that it
- * does not answer: then nobody knows how good the host's blocks are.
- */
-export function judge(seen: Seen, expected: Expected, limits: Limits): Finding[] {
-  const findings = [
-    ...judgeContainers(seen, expected),
-    ...judgeChain(seen, limits),
-    ...judgeDisks(seen, expected),
-    ...judgeClock(seen),
-  ];
-  return [...findings.filter(({ fault }) => fault), ...findings.filter(({ fault }) => !fault)];
+/** Limits above which a host is unhealthy. */
+export interface Limits {
+  /** How long a host may go without the next block. Seconds. */
+  readonly staleAfter: number;
+  /** How many blocks it may be behind. */
+  readonly mostBehind: number;
 }
 
-/** How the host's chain stands to the trusted sequencer's, and how many blocks it lacks; fewer than none when it has more. */
-export function standingOf(
-  { own, trusted, comparison }: ChainSeen,
+/** What the inventory demands of a host. */
+export interface Expected {
+  /** undefined: the service does not belong on the host. */
+  readonly services: Readonly<Record<ServiceName, { readonly image: string; readonly configHash: string } | undefined>>;
+  readonly diskWarnPercent: number;
+}
+
+/** One thing that an operator should know about a host (docs/status.md). */
+export interface Finding {
+  /** The kind, such as `stale`. */
+  readonly is: string;
+  /** A service, `docker`, `disk`, `clock` or `trusted sequencer`. */
+  readonly about: string;
+  /** A host with a fault is unhealthy. */
+  readonly fault: boolean;
+  /** In words, after its subject: `json-rpc: 132 blocks behind (block 4,120 of 4,252)`. */
+  readonly says: string;
+  /** The numbers and names of its kind. */
+  readonly [detail: string]: string | number | boolean | undefined;
+}
+
+/** How the host's chain compares to the trusted sequencer's. */
+export type SyncStatus = 'caught-up' | 'behind' | 'ahead' | 'diverged' | 'unknown';
+
+/**
+ * The findings about a host, faults first. The trusted sequencer's own trouble is not a fault of the host, except that it does not
+ * answer: then nobody knows how good the host's blocks are.
+ */
+export function judge(state: HostState, expected: Expected, limits: Limits): Finding[] {
+  const findings = [
+    ...judgeContainers(state, expected),
+    ...judgeChain(state, limits),
+    ...judgeDisks(state, expected),
+    ...judgeClock(state),
+  ];
+  return [...findings.filter((finding) => finding.fault), ...findings.filter((finding) => !finding.fault)];
+}
+
+/** Compares the host's chain to the trusted sequencer's. `behind` is a number of blocks, negative where the host has more. */
+export function syncStatus(
+  { own, trusted, comparison }: HostState['chain'],
   { mostBehind }: Limits,
-): { readonly standing: RunState; readonly behind: number | undefined } {
+): { readonly standing: SyncStatus; readonly behind: number | undefined } {
   if (!own.ok || !trusted.ok) return { standing: 'unknown', behind: undefined };
-  const behind = trusted.value.block.number - own.value.block.number;
-  if (comparison?.ok && comparison.value.here !== comparison.value.there) return { standing: 'diverged', behind };
+  const behind = trusted.value.block - own.value.block;
   if (!comparison?.ok) return { standing: 'unknown', behind };
+  if (!comparison.value.same) return { standing: 'diverged', behind };
   if (behind > mostBehind) return { standing: 'behind', behind };
   return { standing: behind < -mostBehind ? 'ahead' : 'caught-up', behind };
 }
 
-function judgeContainers({ docker, containers, at }: Seen, { services }: Expected): Finding[] {
-  if (docker !== 'active') return [{ is: 'docker-down', about: 'docker', fault: true, state: docker }];
-  return (Object.keys(containers) as ServiceName[]).flatMap((about): Finding[] => {
-    const [seen, wanted] = [containers[about], services[about]];
-    if (!wanted) return seen?.status === 'running' ? [{ is: 'out-of-place', about, fault: true }] : [];
-    if (!seen) return [{ is: 'missing', about, fault: true }];
-    const findings = stateOf(about, seen, at);
-    if (seen.image !== wanted.image) {
-      findings.push({ is: 'wrong-image', about, fault: true, running: seen.image, wanted: wanted.image });
-    } else if (seen.configHash !== wanted.configHash) {
-      findings.push({ is: 'other-configuration', about, fault: false });
+type Details = Readonly<Record<string, string | number | undefined>>;
+
+function fault(is: string, about: string, words: string, details: Details = {}): Finding {
+  return { is, about, fault: true, ...details, says: `${about}: ${words}` };
+}
+
+/** A finding that is worth knowing, about a host that is healthy all the same. */
+function note(is: string, about: string, words: string, details: Details = {}): Finding {
+  return { ...fault(is, about, words, details), fault: false };
+}
+
+function judgeContainers({ docker, containers, at }: HostState, { services }: Expected): Finding[] {
+  if (docker !== 'active')
+    return [fault('docker-down', 'docker', `the engine does not run (${docker})`, { state: docker })];
+  return (Object.keys(containers) as ServiceName[]).flatMap((name): Finding[] => {
+    const [service, wanted] = [containers[name], services[name]];
+    if (!wanted) {
+      const danger = name === 'sync' ? ': two synchronizers on one database corrupt it' : '';
+      return service?.status === 'running' ? [fault('out-of-place', name, `runs here, and should not${danger}`)] : [];
+    }
+    if (!service) return [fault('missing', name, 'there is no such container, and this host should run it')];
+    const findings = judgeStatus(name, service, at);
+    const images = { running: service.image, wanted: wanted.image };
+    if (images.running !== images.wanted) {
+      const words = `runs ${images.running}, and the inventory says ${images.wanted}`;
+      findings.push(fault('wrong-image', name, words, images));
+    } else if (service.configHash !== wanted.configHash) {
+      const words = "runs with a configuration that is not the inventory's: deploy.mjs --check shows what differs";
+      findings.push(note('other-configuration', name, words));
     }
     return findings;
   });
 }
 
-function stateOf(about: ServiceName, seen: ContainerSeen, at: number): Finding[] {
-  const { status, health, exitCode, restarts, since } = seen;
+function judgeStatus(name: ServiceName, service: ServiceState, at: number): Finding[] {
+  const { status, health, exitCode, restarts, since } = service;
   const forSeconds = since === undefined ? undefined : Math.max(0, at - since);
-  if (status === 'restarting') return [{ is: 'restarting', about, fault: true, restarts, forSeconds }];
-  if (status !== 'running') return [{ is: 'stopped', about, fault: true, status, exitCode, forSeconds }];
-  if (health === 'unhealthy') return [{ is: 'unhealthy', about, fault: true }];
-  // Between two starts of a loop Docker says running, too.
+  const times = restarts === 1 ? 'once' : `${count(restarts)} times`;
+  // Between two starts of a loop Docker reports running, too.
   const isLoop = restarts >= loop.restarts && forSeconds !== undefined && forSeconds < loop.seconds;
-  if (isLoop) return [{ is: 'restarting', about, fault: true, restarts, forSeconds }];
-  return restarts > 0 ? [{ is: 'restarted', about, fault: false, restarts, forSeconds }] : [];
+  if (status === 'restarting' || (status === 'running' && health !== 'unhealthy' && isLoop))
+    return [fault('restarting', name, `keeps restarting (${times} so far)`, { restarts, forSeconds })];
+  if (status !== 'running')
+    return [fault('stopped', name, serviceWords(service, at), { status, exitCode, forSeconds })];
+  if (health === 'unhealthy') return [fault('unhealthy', name, 'runs, and its own health check says unhealthy')];
+  if (restarts === 0) return [];
+  const duration = forSeconds === undefined ? '' : `, and has run for ${seconds(forSeconds)}`;
+  return [note('restarted', name, `was restarted ${times} by Docker${duration}`, { restarts, forSeconds })];
 }
 
-function judgeChain({ chain, at, log, docker, containers }: Seen, limits: Limits): Finding[] {
-  const about = chain.from === 'state-db' ? 'sync' : 'json-rpc';
+function judgeChain({ chain, at, log, docker, containers }: HostState, limits: Limits): Finding[] {
+  const { from, own, trusted } = chain;
   const findings: Finding[] = [];
-  if (log?.halted !== undefined) findings.push({ is: 'halted', about: 'sync', fault: true, words: log.halted });
-  if (!chain.trusted.ok) {
-    findings.push({ is: 'no-answer', about: 'trusted sequencer', fault: true, error: chain.trusted.error });
+  if (log?.halted !== undefined) findings.push(fault('halted', 'sync', `halted: ${log.halted}`, { words: log.halted }));
+  if (!trusted.ok) {
+    findings.push(fault('no-answer', 'trusted sequencer', trusted.error, { error: trusted.error }));
   } else {
-    const { number, time } = chain.trusted.value.block;
-    const stillFor = at - time;
-    if (stillFor > limits.staleAfter) {
-      findings.push({ is: 'still', about: 'trusted sequencer', fault: false, block: number, stillFor });
-    }
+    const { block, made } = trusted.value;
+    const stillFor = at - made;
+    const words = `it has itself made no block for ${seconds(stillFor)} (the newest is ${count(block)})`;
+    if (stillFor > limits.staleAfter) findings.push(note('still', 'trusted sequencer', words, { block, stillFor }));
   }
-  if (chain.own.ok) {
-    findings.push(...judgeBlocks(about, chain, chain.own.value, at, limits, log?.lastError));
-  } else if (docker === 'active' && containers[chain.from]?.status === 'running') {
-    // Where it does not run, that has been said.
-    findings.push({ is: 'no-answer', about: chain.from, fault: true, error: chain.own.error });
+  if (own.ok) {
+    findings.push(...judgeBlocks(chain, own.value, at, limits, log?.lastError));
+  } else if (docker === 'active' && containers[from]?.status === 'running') {
+    // A service that does not run has a finding already.
+    findings.push(fault('no-answer', from, own.error, { error: own.error }));
   }
   return findings;
 }
 
 function judgeBlocks(
-  about: 'sync' | 'json-rpc',
-  chain: ChainSeen,
-  own: Head,
+  chain: HostState['chain'],
+  own: Block,
   at: number,
   limits: Limits,
   words: string | undefined,
 ): Finding[] {
+  const about = chain.from === 'state-db' ? 'sync' : 'json-rpc';
+  const { block } = own;
   const { comparison } = chain;
-  const block = own.block.number;
-  const { standing, behind } = standingOf(chain, limits);
-  if (standing === 'diverged' && comparison?.ok) {
+  const { standing, behind } = syncStatus(chain, limits);
+  if (comparison?.ok && !comparison.value.same) {
     const { height, here, there } = comparison.value;
-    return [{ is: 'diverged', about, fault: true, height, here, there }];
+    const hashes = `block ${count(height)} is ${short(here)} here and ${short(there)} there`;
+    return [fault('diverged', about, `diverged from the trusted sequencer: ${hashes}`, { height, here, there })];
   }
   const findings: Finding[] = [];
   if (comparison && !comparison.ok) {
-    findings.push({ is: 'not-compared', about, fault: false, error: comparison.error });
+    const { error } = comparison;
+    const why = `block hashes could not be compared with the trusted sequencer: ${error}`;
+    findings.push(note('not-compared', about, why, { error }));
   }
-  const still = stillFor(chain, own, at, behind);
-  const tooLong = still !== undefined && still > limits.staleAfter ? still : undefined;
+  const still = secondsWithoutBlock(chain, own, at, behind);
+  const stillFor = still !== undefined && still > limits.staleAfter ? still : undefined;
+  const lastError = words === undefined ? '' : `; its last error: ${words}`;
   if (behind !== undefined && behind > limits.mostBehind) {
     const of = block + behind;
-    findings.push({ is: 'behind', about, fault: true, behind, block, of, stillFor: tooLong, words });
-  } else if (tooLong !== undefined) {
-    findings.push({ is: 'stale', about, fault: true, block, stillFor: tooLong, words });
+    const and = stillFor === undefined ? '' : `, and no new one for ${seconds(stillFor)}`;
+    const lag = `${blocks(behind)} behind (block ${count(block)} of ${count(of)})${and}${lastError}`;
+    findings.push(fault('behind', about, lag, { behind, block, of, stillFor, words }));
+  } else if (stillFor !== undefined) {
+    const age = `no new block for ${seconds(stillFor)} (the newest is ${count(block)})${lastError}`;
+    findings.push(fault('stale', about, age, { block, stillFor, words }));
   }
-  if (standing === 'ahead' && behind !== undefined) findings.push({ is: 'ahead', about, fault: false, ahead: -behind });
+  if (standing === 'ahead' && behind !== undefined)
+    findings.push(note('ahead', about, `${blocks(-behind)} ahead of the trusted sequencer`, { ahead: -behind }));
   return findings;
 }
 
+function blocks(value: number): string {
+  return `${count(value)} ${value === 1 ? 'block' : 'blocks'}`;
+}
+
+/** As many digits as distinguish two hashes. */
+function short(hash: string): string {
+  return hash.length > 14 ? `${hash.slice(0, 10)}…` : hash;
+}
+
 /**
- * How long the host has gone without the next block. Where the trusted sequencer has one, from when that was made, or from when
- * the last one was written: a host that catches up is not still. Where the sequencer cannot be asked, since the newest block; where
- * it has no more than the host, that is not the host's fault.
+ * How long the host has gone without the next block. Where the trusted sequencer has one, since that was made, or since the last one
+ * was written: a host that catches up is not still. Where the sequencer cannot be asked, since the newest block; where it has no
+ * more than the host, that is not the host's fault.
  */
-function stillFor(chain: ChainSeen, own: Head, at: number, behind: number | undefined): number | undefined {
-  if (behind === undefined) return at - (own.written ?? own.block.time);
+function secondsWithoutBlock(
+  chain: HostState['chain'],
+  own: Block,
+  at: number,
+  behind: number | undefined,
+): number | undefined {
+  if (behind === undefined) return at - (own.written ?? own.made);
   if (behind <= 0) return undefined;
   const missingSince = chain.comparison?.ok ? chain.comparison.value.missingSince : undefined;
   if (missingSince === undefined) return own.written === undefined ? undefined : at - own.written;
   return at - Math.max(missingSince, own.written ?? missingSince);
 }
 
-function judgeDisks({ disks }: Seen, { diskWarnPercent: warnPercent }: Expected): Finding[] {
+function judgeDisks({ disks }: HostState, { diskWarnPercent: warnPercent }: Expected): Finding[] {
   return disks
     .filter(({ usedPercent }) => usedPercent >= warnPercent)
-    .map(({ mount, usedPercent }) => ({ is: 'full', about: 'disk', fault: true, mount, usedPercent, warnPercent }));
+    .map(({ mount, usedPercent }) => {
+      const words = `${mount} is ${usedPercent}% full (alert from ${warnPercent}%)`;
+      return fault('full', 'disk', words, { mount, usedPercent, warnPercent });
+    });
 }
 
-function judgeClock({ clock }: Seen): Finding[] {
-  if (clock.fault !== undefined) return [{ is: 'not-synchronised', about: 'clock', fault: true, words: clock.fault }];
-  if (Math.abs(clock.offController) <= controllerDiffers) return [];
-  return [{ is: 'off-controller', about: 'clock', fault: false, seconds: clock.offController }];
+function judgeClock({ clock }: HostState): Finding[] {
+  if (clock.fault !== undefined) return [fault('not-synchronised', 'clock', clock.fault, { words: clock.fault })];
+  const { offController } = clock;
+  if (Math.abs(offController) <= controllerDiffers) return [];
+  const words = `${offset(offController)} this machine's; one of the two is wrong`;
+  return [note('off-controller', 'clock', words, { seconds: offController })];
 }

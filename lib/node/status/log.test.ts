@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { logSeen } from './log.ts';
+import { logState } from './log.ts';
 
 const started = Date.parse('2026-01-01T12:00:00Z') / 1000;
 const json = (level: string, msg: string) => JSON.stringify({ level, ts: 1.5, msg, pid: 1, version: 'v3.1.0' });
@@ -32,22 +32,22 @@ test.each<[string, string[], string | undefined]>([
     ],
     undefined,
   ],
-])('a halt is told from the log: %s', (_, lines, halted) => {
+])('a halt is read from the log: %s', (_, lines, halted) => {
   expect(
-    logSeen(
+    logState(
       lines.map((line, index) => at(index, line)),
       started,
     ).halted,
   ).toBe(halted);
 });
 
-test('what was said before the container started holds no more', () => {
+test('lines from before the container started are ignored', () => {
   const line = at(10, json('error', 'halting the synchronizer: it diverged'));
-  expect(logSeen([line], started + 10)).toMatchObject({ halted: 'it diverged' });
-  expect(logSeen([line], started + 11)).toEqual({ halted: undefined, lastError: undefined });
+  expect(logState([line], started + 10)).toMatchObject({ halted: 'it diverged' });
+  expect(logState([line], started + 11)).toEqual({ halted: undefined, lastError: undefined });
 });
 
 test('the last error is kept, without what surrounds it', () => {
   const lines = [at(1, json('error', 'one')), at(2, json('error', 'two\n/src/x.go:1'))];
-  expect(logSeen(lines, started).lastError).toBe('two');
+  expect(logState(lines, started).lastError).toBe('two');
 });

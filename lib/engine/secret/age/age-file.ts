@@ -1,99 +1,93 @@
-import type { Identity, Recipient } from './age-stanza.ts';
+import type { Identity, Recipient } from 'age-encryption';
+import { Problem } from '../../problem/problem.ts';
 
 /** `AGE-SECRET-KEY-1…`, or an identity of another kind. */
 export type AgeIdentity = string | Identity;
 /** `age1…`, or a recipient of another kind. */
 export type AgeRecipient = string | Recipient;
 
-const armorStart = '-----BEGIN AGE ENCRYPTED FILE-----';
+/** Who can decrypt a file. */
+export type Lock = { readonly passphrase: string } | { readonly recipients: readonly AgeRecipient[] };
 
-/** No identity opens the file, or the passphrase is another. */
-export class DoesNotOpen extends Error {}
-
-/** A file that no identity could open; the message goes on from its path. */
-export class NotSound extends Error {}
-
-/** An encrypted file: its bytes, and for whom it is. */
-export interface AgeFile {
-  readonly bytes: Uint8Array;
-  /** `scrypt` alone for a passphrase, else such as `X25519` and `ssh-ed25519`, one for each recipient. */
-  readonly recipients: readonly string[];
-}
+/** An encrypted file. */
+export type AgeFile = Awaited<ReturnType<typeof readAgeFile>>;
 
 /**
- * Reads the outside of a file in the age format, armoured as text or not.
+ * Reads the header of a file in the age format, armoured as text or not.
  *
- * @throws NotSound where it is none, or is cut off within its header
+ * @param file as problems show it
+ * @returns with its recipients: `scrypt` alone for a passphrase, else such as `X25519` and `ssh-ed25519`, one for each recipient
+ * @throws Problem where the file has another format, or is cut off within its header
  */
-export async function readAgeFile(content: Uint8Array): Promise<AgeFile> {
-  if (content.length === 0) throw new NotSound('is empty');
-  const bytes = await withoutArmor(content);
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-  if (!text.startsWith('age-encryption.org/v1\n')) throw new NotSound('is not a file in the age format');
-  const end = text.indexOf('\n---');
-  if (end === -1) throw new NotSound('is cut off');
-  const recipients = [...text.slice(0, end).matchAll(/^-> (\S+)/gm)].map(([, type = '']) => type);
-  return { bytes, recipients };
-}
-
-async function withoutArmor(content: Uint8Array): Promise<Uint8Array> {
-  const text = Buffer.from(content).toString('latin1').trimStart();
-  if (!text.startsWith(armorStart)) return content;
+export async function readAgeFile(content: Uint8Array, file: string) {
+  if (content.length === 0) throw unusable(file, 'is empty');
   const { armor } = await import('age-encryption');
-  try {
-    return armor.decode(text);
-  } catch {
-    throw new NotSound('is cut off, or was changed after it was encrypted');
+  let bytes = content;
+  let text = Buffer.from(content).toString('latin1');
+  if (text.trimStart().startsWith('-----BEGIN AGE ENCRYPTED FILE-----')) {
+    try {
+      bytes = armor.decode(text.trimStart());
+    } catch {
+      throw unusable(file, damaged);
+    }
+    text = Buffer.from(bytes).toString('latin1');
   }
+  if (!text.startsWith('age-encryption.org/v1\n')) throw unusable(file, 'is not a file in the age format');
+  const end = text.indexOf('\n---');
+  if (end === -1) throw unusable(file, 'is cut off');
+  const recipients = [...text.slice(0, end).matchAll(/^-> (\S+)/gm)].map(([, type = '']) => type);
+  return { file, bytes, recipients };
+}
+
+const damaged = 'is cut off, or was changed after it was encrypted';
+
+function unusable(file: string, what: string): Problem {
+  return new Problem(`${file} ${what}`, { hint: 'take an older copy of it, from git or a backup' });
 }
 
 /**
- * Decrypts a text.
+ * Decrypts a text by identities or by a passphrase.
  *
- * @throws DoesNotOpen where no identity fits
- * @throws NotSound where the file is damaged or was tampered with
- * @throws Problem what an identity throws, as one that asks for its own passphrase
+ * @returns undefined where none of them opens the file
+ * @throws Problem where the file is damaged or was changed, or where an identity needs a passphrase that it cannot get
  */
-export async function decrypt({ bytes }: AgeFile, identities: readonly AgeIdentity[]): Promise<string> {
+export async function decrypt(
+  { file, bytes }: AgeFile,
+  identities: readonly AgeIdentity[],
+  passphrase?: string,
+): Promise<string | undefined> {
   const { Decrypter } = await import('age-encryption');
   const decrypter = new Decrypter();
-  let thrown: unknown;
-  for (const identity of identities)
-    decrypter.addIdentity(typeof identity === 'string' ? identity : remembering(identity));
-  // Asked last: the library tells this case by the words of an error alone.
+  for (const identity of identities) decrypter.addIdentity(identity);
+  if (passphrase !== undefined) decrypter.addPassphrase(passphrase);
+  // Asked last: the library reports this case only by the words of an error.
+  let noneFits = false;
   decrypter.addIdentity({
     unwrapFileKey() {
-      throw new DoesNotOpen();
+      noneFits = true;
+      return null;
     },
   });
   try {
     const plain = await decrypter.decrypt(bytes);
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain);
   } catch (error) {
-    if (error instanceof DoesNotOpen) throw error;
-    if (thrown !== undefined) throw thrown;
-    throw new NotSound('is cut off, or was changed after it was encrypted');
-  }
-
-  /** Tells what an identity throws from what the library does. */
-  function remembering(identity: Identity): Identity {
-    return {
-      unwrapFileKey: async (stanzas) => {
-        try {
-          return await identity.unwrapFileKey(stanzas);
-        } catch (error) {
-          if (error instanceof Error && error.name === 'Problem') thrown = error;
-          throw error;
-        }
-      },
-    };
+    if (noneFits) return undefined;
+    if (error instanceof Problem) throw error;
+    throw unusable(file, damaged);
   }
 }
 
-/** Encrypts a text, as text or binary as the age program does without `--armor`. */
-export async function encrypt(text: string, recipients: readonly AgeRecipient[]): Promise<Uint8Array> {
+/**
+ * Encrypts a text, as the age program does without `--armor`.
+ *
+ * @param work the logarithm of scrypt's cost, for tests. Default: the library's, which is that of the age program
+ */
+export async function encrypt(text: string, lock: Lock, work?: number): Promise<Uint8Array> {
   const { Encrypter } = await import('age-encryption');
   const encrypter = new Encrypter();
-  for (const recipient of recipients) encrypter.addRecipient(recipient);
+  if (work !== undefined) encrypter.setScryptWorkFactor(work);
+  if ('passphrase' in lock) encrypter.setPassphrase(lock.passphrase);
+  else for (const recipient of lock.recipients) encrypter.addRecipient(recipient);
   return encrypter.encrypt(text);
 }

@@ -1,96 +1,82 @@
-import { createPrivateKey, privateDecrypt } from 'node:crypto';
+import { createDecipheriv, createPrivateKey, privateDecrypt } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
+import type { Identity, Stanza } from 'age-encryption';
 import ssh2 from 'ssh2';
 import { Problem } from '../../problem/problem.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { type Ask, askUntilRight } from '../ask.ts';
-import { type Identity, type Stanza, unwrap } from './age-stanza.ts';
-import { rsaPadding, type SshPublicKey, sshPublicKey, tagOf, wrappingKey } from './ssh-public-key.ts';
+import { aead, rsaPadding, type SshPublicKey, sshPublicKey, tagOf, wrappingKey } from './ssh-public-key.ts';
+
+/** Decrypts the file key in a stanza. @throws Error where the stanza is for another key */
+type Unwrap = (stanza: Stanza) => Uint8Array;
 
 /**
- * A private key of SSH as an identity. One with a passphrase asks for it, but only for a file that it can open.
+ * A private key of SSH as an identity. A passphrase is asked for only where the key can open the file.
  *
- * @param path as problems and questions call it
- * @param ask undefined where there is nobody to ask
- * @throws Problem for a kind of key that the age format has not, and for a damaged one
+ * @param path as problems and questions show it
+ * @param ask undefined where there is no terminal
+ * @throws Problem for a kind of key that the age format does not support, and for a damaged one
  */
 export async function sshIdentity(text: string, path: string, ask: Ask | undefined): Promise<Identity> {
   const locked = lockedPublicKey(text, path);
-  if (!locked) {
-    const [key, open] = parsed(text, path);
-    return identity(key, async () => open);
-  }
-  let opening: Promise<Open> | undefined;
-  return identity(locked, () => (opening ??= unlock(text, path, ask)));
-}
-
-/** What OpenSSH's own format begins with. */
-const magic = 'openssh-key-v1\0';
-
-type Open = (stanza: Stanza) => Uint8Array | null;
-
-function identity(key: SshPublicKey, open: () => Promise<Open>): Identity {
+  const plain = locked ? undefined : parsed(text, path);
+  const key = locked ?? plain?.key;
+  let unwrapping = plain && Promise.resolve(plain.unwrap);
   return {
     async unwrapFileKey(stanzas) {
       for (const stanza of stanzas) {
-        if (stanza.args[0] !== key.type || stanza.args[1] !== tagOf(key)) continue;
-        const fileKey = (await open())(stanza);
-        if (fileKey) return fileKey;
+        if (!key || stanza.args[0] !== key.type || stanza.args[1] !== tagOf(key)) continue;
+        unwrapping ??= unlock(text, path, ask);
+        const unwrap = await unwrapping;
+        try {
+          return unwrap(stanza);
+        } catch {
+          // Another key of the same tag.
+        }
       }
       return null;
     },
   };
 }
 
-async function unlock(text: string, path: string, ask: Ask | undefined): Promise<Open> {
+async function unlock(text: string, path: string, ask: Ask | undefined): Promise<Unwrap> {
   if (!ask) {
     throw new Problem(`${path} has a passphrase, and there is no terminal to ask for it on`, {
       hint: 'give a key without one, mode 0600: --identity FILE',
     });
   }
-  return askUntilRight(ask, `passphrase of ${path}: `, `that is not the passphrase of ${path}`, async (passphrase) => {
-    try {
-      return parsed(text, path, passphrase)[1];
-    } catch (error) {
-      if (error instanceof WrongPassphrase) return undefined;
-      throw error;
-    }
-  });
+  return askUntilRight(
+    ask,
+    `passphrase of ${path}: `,
+    `that is not the passphrase of ${path}`,
+    async (passphrase) => parsed(text, path, passphrase)?.unwrap,
+  );
 }
 
-class WrongPassphrase extends Error {}
-
-function parsed(text: string, path: string, passphrase?: string): [SshPublicKey, Open] {
+/** @returns undefined where the passphrase is wrong */
+function parsed(text: string, path: string, passphrase?: string): { key: SshPublicKey; unwrap: Unwrap } | undefined {
   const found = ssh2.utils.parseKey(text, passphrase);
   const first = Array.isArray(found) ? found[0] : found;
   if (!first || first instanceof Error) {
-    if (passphrase !== undefined && /passphrase|integrity|Malformed/i.test(first?.message ?? ''))
-      throw new WrongPassphrase();
-    throw new Problem(`${path} is no private key that can be read`, {
+    if (passphrase !== undefined && /passphrase|integrity|Malformed/i.test(first?.message ?? '')) return undefined;
+    throw new Problem(`${path} is not a private key that can be read`, {
       hint: 'only OpenSSH keys of the types ssh-ed25519 and ssh-rsa can be used',
     });
   }
   const key = usable(() => sshPublicKey(first.getPublicSSH()), path);
-  return [key, opener(key, first.getPrivatePEM())];
-}
-
-function opener(key: SshPublicKey, pem: string): Open {
-  const privateKey = createPrivateKey(pem);
-  if (key.type === 'ssh-rsa') {
-    return ({ body }) => {
-      try {
-        return privateDecrypt({ key: privateKey, ...rsaPadding }, body);
-      } catch {
-        return null;
-      }
-    };
-  }
+  const privateKey = createPrivateKey(first.getPrivatePEM());
+  if (key.type === 'ssh-rsa')
+    return { key, unwrap: ({ body }) => privateDecrypt({ key: privateKey, ...rsaPadding }, body) };
   const seed = Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
   const secret = ed25519.utils.toMontgomerySecret(seed);
-  return ({ args, body }) => {
+  const unwrap: Unwrap = ({ args, body }) => {
+    if (body.length !== 16 + aead.authTagLength) throw new RangeError('not the length of a file key');
     const share = Buffer.from(args[2] ?? '', 'base64');
-    return share.length === 32 ? unwrap(body, wrappingKey(key, secret, share, share)) : null;
+    const decipher = createDecipheriv(aead.name, wrappingKey(key, secret, share, share), aead.nonce, aead);
+    decipher.setAuthTag(body.subarray(-aead.authTagLength));
+    return Buffer.concat([decipher.update(body.subarray(0, -aead.authTagLength)), decipher.final()]);
   };
+  return { key, unwrap };
 }
 
 /** The public key of a private one that has a passphrase: OpenSSH's own format has it in the clear. */
@@ -103,6 +89,7 @@ function lockedPublicKey(text: string, path: string): SshPublicKey | undefined {
     });
   }
   return usable(() => {
+    const magic = 'openssh-key-v1\0';
     const bytes = Buffer.from(body, 'base64');
     let at = magic.length;
     const next = () => {

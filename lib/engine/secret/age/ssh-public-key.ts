@@ -1,10 +1,15 @@
-import { constants, createHash, createPublicKey, publicEncrypt } from 'node:crypto';
+import { constants, createCipheriv, createHash, createPublicKey, hkdfSync, publicEncrypt } from 'node:crypto';
 import { ed25519, x25519 } from '@noble/curves/ed25519.js';
+import type { Recipient } from 'age-encryption';
 import ssh2 from 'ssh2';
 import { typeOfBlob } from '../ssh-key-type.ts';
-import { base64, derive, type Recipient, wrap } from './age-stanza.ts';
+
+/** How stanzas encrypt a file key. Each key is used once, so the format fixes the nonce. */
+export const aead = { name: 'chacha20-poly1305', nonce: Buffer.alloc(12), authTagLength: 16 } as const;
 
 const ed25519Label = 'age-encryption.org/v1/ssh-ed25519';
+const damaged = 'is not a public key of SSH, or is damaged';
+
 /** How the format encrypts with a key of type ssh-rsa. */
 export const rsaPadding = {
   padding: constants.RSA_PKCS1_OAEP_PADDING,
@@ -23,11 +28,7 @@ export interface SshPublicKey {
   readonly pem: string;
 }
 
-/**
- * Reads a public key as SSH transmits it.
- *
- * @throws Error that says why nothing can be encrypted to it; its message continues a sentence that begins with the key
- */
+/** Reads a public key as SSH transmits it. @throws Error where nothing can be encrypted to it; the message follows "this key" */
 export function sshPublicKey(blob: Buffer): SshPublicKey {
   const type = typeOfBlob(blob);
   if (type !== 'ssh-ed25519' && type !== 'ssh-rsa') {
@@ -41,9 +42,7 @@ export function sshPublicKey(blob: Buffer): SshPublicKey {
   return { type, blob, pem };
 }
 
-const damaged = 'is no public key of SSH, or a damaged one';
-
-/** Undefined for what the libraries refuse, and for a point that has the same secret with everybody. */
+/** Undefined for a key that the libraries refuse, and for a point that has the same shared secret with everybody. */
 function soundKey(type: SshPublicKey['type'], blob: Buffer): { bits: number; pem: string } | undefined {
   try {
     const key = ssh2.utils.parseKey(blob);
@@ -62,14 +61,16 @@ export function tagOf({ blob }: SshPublicKey): string {
   return base64(createHash('sha256').update(blob).digest().subarray(0, 4));
 }
 
-/** Encrypts to whoever has the private key: the format's `ssh-ed25519` and `ssh-rsa` stanzas. */
+/** Encrypts to the owner of the private key: the format's `ssh-ed25519` and `ssh-rsa` stanzas. */
 export function sshRecipient(key: SshPublicKey): Recipient {
   return {
     wrapFileKey(fileKey) {
       if (key.type === 'ssh-rsa')
         return [{ args: [key.type, tagOf(key)], body: publicEncrypt({ key: key.pem, ...rsaPadding }, fileKey) }];
       const { secretKey, publicKey } = x25519.keygen();
-      const body = wrap(fileKey, wrappingKey(key, secretKey, montgomery(key), publicKey));
+      const wrapping = wrappingKey(key, secretKey, montgomery(key), publicKey);
+      const cipher = createCipheriv(aead.name, wrapping, aead.nonce, aead);
+      const body = Buffer.concat([cipher.update(fileKey), cipher.final(), cipher.getAuthTag()]);
       return [{ args: [key.type, tagOf(key), base64(publicKey)], body }];
     },
   };
@@ -78,15 +79,25 @@ export function sshRecipient(key: SshPublicKey): Recipient {
 /**
  * The key that a file key is wrapped with in an `ssh-ed25519` stanza.
  *
- * @param secret of the one side, which is the sender's or the reader's
- * @param other the public half of the other side
- * @param share the sender's public half, as the stanza has it
+ * @param secret of the sender or the reader
+ * @param other the public half of the other of the two
+ * @param share the sender's public half, as in the stanza
  */
 export function wrappingKey(key: SshPublicKey, secret: Uint8Array, other: Uint8Array, share: Uint8Array): Buffer {
   // Binds the shared secret to the SSH key, of which the curve's point keeps only a part.
   const tweak = derive(new Uint8Array(), key.blob, ed25519Label);
   const shared = x25519.scalarMult(tweak, x25519.scalarMult(secret, other));
   return derive(shared, Buffer.concat([share, montgomery(key)]), ed25519Label);
+}
+
+/** HKDF-SHA-256 of 32 bytes. */
+function derive(secret: Uint8Array, salt: Uint8Array, label: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, salt, label, 32));
+}
+
+/** Base64 without padding, as the format's arguments are. */
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64').replace(/=+$/, '');
 }
 
 /** The key's point on the curve that X25519 computes on. */

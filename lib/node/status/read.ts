@@ -1,0 +1,116 @@
+import { leastOffset } from '../../engine/host/facts/gather-facts.ts';
+import type { ContainerState, Reader } from '../../engine/host/host.ts';
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
+import { stateDatabase } from '../databases/databases.ts';
+import { trackingVerdict } from '../server/chrony.ts';
+import type { ServiceName } from '../variables/services.ts';
+import type { Variables } from '../variables/variables.ts';
+import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
+import { readDisks } from './disks.ts';
+import { logState, readLog } from './log.ts';
+
+const names: readonly ServiceName[] = ['state-db', 'pool-db', 'prover', 'sync', 'json-rpc'];
+
+/** What is read from one host. `at` is the time by its own clock; times are seconds since 1970. */
+export type HostState = Awaited<ReturnType<typeof readHost>>;
+
+/** The container of a service. */
+export type ServiceState = ReturnType<typeof serviceState>;
+
+/**
+ * Reads the state of a host in two or three trips: first what needs no container; then Docker, where its engine runs, because a
+ * question would start a stopped engine; and where the blocks of both chains are known only then, their hashes at a common height.
+ */
+export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>) {
+  const isDatabase = groups.includes('database');
+  const there = jsonRpcChain(host, vars.network.trusted_sequencer_url);
+  const here = isDatabase
+    ? stateChain(host, stateDatabase(vars))
+    : jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
+
+  const [trusted, early, docker, { at, clock }, disks] = await Promise.all([
+    newestBlock(there),
+    isDatabase ? undefined : newestBlock(here),
+    host.unit('docker.service'),
+    readClock(host),
+    readDisks(host, ['/', vars.paths.data]),
+  ]);
+  const engineRuns = docker.active === 'active';
+  const readChain = async () => {
+    const own = early ?? (engineRuns ? await newestBlock(here) : stopped);
+    const both = own.ok && trusted.ok;
+    return { own, trusted, comparison: both ? await compare(own.value, here, trusted.value, there) : undefined };
+  };
+  const [states, lines, chain] = await Promise.all([
+    Promise.all(names.map((name) => (engineRuns ? host.container(name) : undefined))),
+    isDatabase && engineRuns ? readLog(host, 'sync') : undefined,
+    readChain(),
+  ]);
+  const entries = names.map((name, i) => [name, states[i] && serviceState(states[i])]);
+  const containers: Readonly<Record<ServiceName, ServiceState | undefined>> = Object.fromEntries(entries);
+  const { sync } = containers;
+  return {
+    at,
+    /** systemd's word for docker.service: `active` where it runs. */
+    docker: docker.load === 'not-found' ? 'not installed' : docker.active,
+    containers,
+    chain: { from: isDatabase ? ('state-db' as const) : ('json-rpc' as const), ...chain },
+    /** undefined where no synchronizer runs. */
+    log: lines && sync?.status === 'running' ? logState(lines, sync.since ?? 0) : undefined,
+    disks,
+    clock,
+  };
+}
+
+const stopped = { ok: false, error: 'the Docker engine does not run' } as const;
+
+function serviceState({ image, status, health, exitCode, restartCount, labels, startedAt, raw }: ContainerState) {
+  const { FinishedAt } = ((raw ?? {}) as { State?: { FinishedAt?: string } }).State ?? {};
+  // Docker does not report since when a container is paused.
+  const change = status === 'running' ? startedAt : status === 'paused' ? undefined : FinishedAt;
+  const since = Date.parse(change ?? '') / 1000;
+  return {
+    image,
+    status,
+    health,
+    exitCode,
+    restarts: restartCount,
+    // Docker writes the year 1 for never.
+    since: since > 0 ? since : undefined,
+    configHash: labels[configHashLabel],
+  };
+}
+
+async function readClock(host: Reader) {
+  const asked = Date.now();
+  const [time, tracking] = await Promise.all([
+    host.$`date +%s.%N`.then((output) => ({ text: output.text(), answered: Date.now() })),
+    host.$({ timeoutSeconds: 10 })`chronyc -c -n tracking`,
+  ]);
+  const offController = leastOffset(time.text, asked / 1000, time.answered / 1000);
+  return { at: Number.parseFloat(time.text), clock: clockState(offController, tracking) };
+}
+
+/**
+ * @param offController the host's clock less the controller's, in seconds; 0 where the round trip explains the difference
+ * @param tracking the output of `chronyc -c -n tracking`
+ * @returns with the offset from the time server, in seconds, and what is wrong with the clock
+ */
+function clockState(
+  offController: number,
+  tracking: { readonly ok: boolean; readonly exitCode: number; text(): string },
+) {
+  const text = tracking.ok ? tracking.text() : '';
+  const [, server, , , offset] = text.split(',');
+  const offServer = server ? Number(offset) : Number.NaN;
+  const verdict = trackingVerdict(text);
+  const drift = verdict.is === 'drift' ? (verdict.note ?? 'the clock is not synchronised') : undefined;
+  const missing = tracking.exitCode === 127 ? 'chrony is not installed' : 'chronyd does not answer';
+  return {
+    offController,
+    offServer: Number.isFinite(offServer) ? offServer : undefined,
+    server: server || undefined,
+    fault: tracking.ok ? drift : missing,
+  };
+}
