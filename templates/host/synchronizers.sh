@@ -1,3 +1,4 @@
+#!/bin/sh
 # Which synchronizers run on a host, one a line: `container NAME STATUS`, `process PID PROGRAM`, or `start PID` where Docker's client
 # is about to start one. `engine` says that Docker is there and does not answer. Arguments: the name of the deployment's container, and
 # whether it may run here: `own` or nothing. The node takes --components (-co) with or without `=`, several times or with commas, and

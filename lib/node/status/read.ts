@@ -4,13 +4,11 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
-import type { ServiceName } from '../variables/services.ts';
+import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 import { readDisks } from './disks.ts';
 import { logState, readLog } from './log.ts';
-
-const names: readonly ServiceName[] = ['state-db', 'pool-db', 'prover', 'sync', 'json-rpc'];
 
 /** What is read from one host. `at` is the time by its own clock; times are seconds since 1970. */
 export type HostState = Awaited<ReturnType<typeof readHost>>;
@@ -43,11 +41,11 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     return { own, trusted, comparison: both ? await compare(own.value, here, trusted.value, there) : undefined };
   };
   const [states, lines, chain] = await Promise.all([
-    Promise.all(names.map((name) => (engineRuns ? host.container(name) : undefined))),
+    Promise.all(serviceNames.map((name) => (engineRuns ? host.container(name) : undefined))),
     isDatabase && engineRuns ? readLog(host, 'sync') : undefined,
     readChain(),
   ]);
-  const entries = names.map((name, i) => [name, states[i] && serviceState(states[i])]);
+  const entries = serviceNames.map((name, i) => [name, states[i] && serviceState(states[i])]);
   const containers: Readonly<Record<ServiceName, ServiceState | undefined>> = Object.fromEntries(entries);
   const { sync } = containers;
   return {
