@@ -6,7 +6,7 @@ import { stateDirectory } from './layout.mjs';
 
 const secretsDirectory = join(stateDirectory, 'secrets');
 const secrets = ['state_db_password', 'pool_db_password', 'prover_db_password'];
-export const valuesFile = join(stateDirectory, 'vars.yaml');
+const valuesFile = join(stateDirectory, 'vars.yaml');
 
 /** Every file that inventory/lab.yaml refers to, beside the keys. */
 export const inventoryFiles = [valuesFile, ...secrets.map((name) => join(secretsDirectory, name))];

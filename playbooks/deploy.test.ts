@@ -260,5 +260,7 @@ test('a plan of another playbook, or with a host that the inventory has not, is 
   );
   const gone = await plan('deploy');
   expect(gone.exitCode, gone.output).toBe(3);
-  expect(gone.output).toMatch(/the plan has a host gone-1, which \S+ does not have\n {2}make a new plan: --check --out FILE/);
+  expect(gone.output).toMatch(
+    /the plan has a host gone-1, which \S+ does not have\n {2}make a new plan: --check --out FILE/,
+  );
 });

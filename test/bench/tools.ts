@@ -10,7 +10,7 @@ export const cases = ['noop', 'check', 'first', 'change'] as const;
 export type Case = (typeof cases)[number];
 
 /** Hosts as a tool is told of them. */
-export interface Targets {
+interface Targets {
   readonly hosts: readonly { readonly name: string; readonly address: string }[];
   readonly identityFile: string;
   readonly knownHostsFile: string;

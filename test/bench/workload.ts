@@ -120,12 +120,6 @@ export const workload: Workload = {
 };
 
 /** How many resources these are, as each tool counts them: an expectation is one. */
-export function resourceCount(work: Workload): number {
-  const lists = [work.groups, work.users, work.directories, work.files, work.sysctl, work.units];
-  const more = [work.hostsLines, work.freePorts, Object.keys(work.preflight)];
-  // The packages are one, the time zone is one, and that systemd is the first process is expected, too.
-  return [...lists, ...more].reduce((sum, list) => sum + list.length, 0) + 3;
-}
 
 function located(name: string, mode: string, owner: string): Located {
   return { path: `${top}/${name}`, mode, owner, group: owner };

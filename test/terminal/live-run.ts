@@ -73,7 +73,7 @@ export class LiveRun {
   }
 }
 
-export const stepOf = (host: string, resource: string) => ({ host, play: 'servers', role: 'docker', resource });
+const stepOf = (host: string, resource: string) => ({ host, play: 'servers', role: 'docker', resource });
 
 export const started = (host: string, resource: string): RunEvent => ({
   type: 'resource-started',

@@ -16,7 +16,7 @@ export type Declared =
   | ts.ClassDeclaration;
 
 /** Where an error is made: what is given to it, and what its parameters are called. */
-export interface MadeError {
+interface MadeError {
   readonly given: readonly ts.Expression[];
   readonly parameters: readonly string[];
 }

@@ -3,7 +3,7 @@ import type { Playbook } from '../../engine/run/playbook.ts';
 import { runOptions } from './options.ts';
 
 /** The exit codes of a run. */
-export const runExits = {
+const runExits = {
   0: 'converged; in check mode: nothing to change',
   1: 'a task failed',
   2: 'changes are pending: check mode, or the plan was not confirmed',

@@ -9,7 +9,7 @@ export interface LocatedScalar {
   readonly value: string | number | bigint | boolean | null;
 }
 
-export interface LocatedList {
+interface LocatedList {
   readonly kind: 'list';
   readonly at: Place;
   readonly items: readonly Located[];

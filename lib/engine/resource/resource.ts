@@ -73,7 +73,7 @@ export interface EveryHost {
 }
 
 /** How a resource follows a change of another. */
-export interface Following {
+interface Following {
   /** As in `changes`. */
   readonly what: string;
   /** What happens then, with the resource as the subject: `is restarted`. */
@@ -110,7 +110,7 @@ export function expectation(
 }
 
 /** A requirement that only the operator can meet. */
-export class ExpectationFailed extends Error {
+class ExpectationFailed extends Error {
   readonly hint: string | undefined;
 
   constructor(name: string, verdict: Verdict, hint?: string) {

@@ -5,7 +5,7 @@ import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 
 /** The check after a change still shows drift. */
-export class DidNotConverge extends Error {
+class DidNotConverge extends Error {
   constructor(before: Verdict, after: Verdict) {
     super(`applied but did not converge\n  before: ${describeVerdict(before)}\n  after:  ${describeVerdict(after)}`);
     this.name = 'DidNotConverge';
@@ -13,7 +13,7 @@ export class DidNotConverge extends Error {
 }
 
 /** A change that is not in the plan: it showed only after another change. */
-export class NotInPlan extends Error {
+class NotInPlan extends Error {
   readonly hint = 'make a new plan: --check --out FILE';
 
   constructor() {

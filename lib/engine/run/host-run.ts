@@ -15,7 +15,7 @@ export interface Item {
 }
 
 /** A check that threw. */
-export interface CheckError {
+interface CheckError {
   readonly is: 'error';
   readonly error: unknown;
 }

@@ -4,7 +4,7 @@ import type { Source } from './source.ts';
 import { type Piece, replaced } from './template.ts';
 
 /** A single value that a file may hold. */
-export type Scalar = string | number | boolean;
+type Scalar = string | number | boolean;
 
 /** A value for a key of a file, or for a key that it does not have yet. */
 export interface Override {

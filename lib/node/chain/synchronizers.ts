@@ -5,7 +5,7 @@ import { drift, ok, unknownUntil, type Verdict } from '../../engine/resource/res
 const script = readFileSync(new URL('../../../templates/host/synchronizers.sh', import.meta.url), 'utf8');
 
 /** The container of this deployment's synchronizer. */
-export const syncContainer = 'sync';
+const syncContainer = 'sync';
 
 /**
  * Whether a synchronizer runs on a host that should not run there, in a container or outside of containers. One that is about to be

@@ -29,7 +29,7 @@ export interface RenderedFile {
   readonly group: string;
 }
 
-export interface RenderedService {
+interface RenderedService {
   /** Changes with the service's definition and with any file mounted into it. It is also the container's label. */
   readonly configHash: string;
   readonly image: string;

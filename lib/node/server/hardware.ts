@@ -1,7 +1,7 @@
 import type { BlockDevice, Facts } from '../../engine/host/facts/facts.ts';
 
 /** What a server has to have: spec part 1, "Server roles and recommended hardware". The same for both kinds of server. */
-export const requiredHardware = { cores: 64, mhz: 3050, memory: 128e9, disk: 2000e9 } as const;
+const requiredHardware = { cores: 64, mhz: 3050, memory: 128e9, disk: 2000e9 } as const;
 
 /** Without these the prover dies with exit code 132 and no log line. */
 export const requiredCpuFlags = ['avx2', 'bmi2', 'adx'] as const;

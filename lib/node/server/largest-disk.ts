@@ -2,7 +2,7 @@ import type { BlockDevice, Facts, Mount } from '../../engine/host/facts/facts.ts
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 
 /** Where the Docker engine keeps its data when nobody says otherwise. */
-export const defaultDockerRoot = '/var/lib/docker';
+const defaultDockerRoot = '/var/lib/docker';
 
 /** File systems of a local disk that Docker's overlay2 driver works on. */
 const suitable = ['ext4', 'xfs', 'btrfs', 'ext3'];

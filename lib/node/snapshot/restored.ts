@@ -179,7 +179,7 @@ export function decide(
 }
 
 /** What is there, in words. */
-export function describeHoldings(state: Holding, prover: Holding): string {
+function describeHoldings(state: Holding, prover: Holding): string {
   const describe = (holding: Holding) => {
     switch (holding.is) {
       case 'restored':

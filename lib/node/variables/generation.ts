@@ -1,7 +1,7 @@
 import type { RawVariables, Variables } from './variables.ts';
 
 /** The rendered files of a deployment. */
-export const fileNames = [
+const fileNames = [
   'docker-compose.yml',
   'init_prover_db.sql',
   'node.config.toml',

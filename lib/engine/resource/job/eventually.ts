@@ -14,7 +14,7 @@ export interface Patience {
 }
 
 /** What was waited for and did not come about in time. */
-export class DidNotComeAbout extends Error {
+class DidNotComeAbout extends Error {
   readonly hint: string | undefined;
 
   constructor(name: string, last: Verdict, { seconds, hint }: Patience) {

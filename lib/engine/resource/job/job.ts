@@ -27,7 +27,7 @@ export interface Job extends Omit<LongWork, 'title'> {
 }
 
 /** Work on a host that did not come to a good end; `log` is its last words. */
-export class JobFailed extends Error {
+class JobFailed extends Error {
   constructor(title: string, cause: string, log: string) {
     super(`${title}: ${cause}${log ? `\n${log}` : ''}`);
     this.name = 'JobFailed';
