@@ -4,16 +4,16 @@ import { role } from '../lib/engine/resource/role.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** The server's major version: a dump or a restore between different ones is refused. */
+/** The server's major version: pg_restore and pg_dump refuse others. */
 const postgresqlVersion = 15;
 
-/** Where a distribution's own client is of that version. Elsewhere PostgreSQL's own package repository (PGDG) has it. */
+/** Distributions with a client of that version. For others PostgreSQL's own package repository (PGDG) has it. */
 const clientInDistribution = ['bookworm'];
 
-/** The key that PGDG signs with, as the distribution itself packages it: so it needs no trust in a download. */
+/** The signing key of PGDG, from a package of the distribution, which is verified. */
 const repositoryKey = '/usr/share/postgresql-common/pgdg/apt.postgresql.org.gpg';
 
-/** What an operator and the later roles work with on every server: PostgreSQL's client, curl and tar. */
+/** Programs for the operator and the later roles on every server: PostgreSQL's client, curl and tar. */
 export default role<Variables>('client-tools', ({ vars, facts }) => {
   const { codename } = facts.distribution;
   const repository = clientInDistribution.includes(codename)
@@ -39,7 +39,7 @@ Signed-By: ${repositoryKey}
   ];
 }
 
-/** Several versions may be installed side by side: what counts is which one answers by default. */
+/** Several versions may be installed side by side: the default one counts. */
 function clientVersion(): Resource {
   const programs = ['psql', 'pg_dump', 'pg_restore'];
   return expectation(

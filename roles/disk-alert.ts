@@ -11,7 +11,7 @@ const script = readFileSync(new URL('../templates/host/disk-alert.sh', import.me
 const program = '/usr/local/lib/rpc-node/disk-alert';
 const settings = '/etc/rpc-node/disk-alert.conf';
 
-/** A message when a disk with data fills up, and one when there is room again (spec part 1, operating rules). */
+/** A message when a disk with data fills up, and one when it has room again (spec part 1, operating rules). */
 export default role<Variables>('disk-alert', ({ vars, facts }) => {
   const { root } = dockerDisk(facts, vars.docker_root.disk, vars.paths.data);
   return [
@@ -22,6 +22,6 @@ export default role<Variables>('disk-alert', ({ vars, facts }) => {
     schedule('rpc-node-disk-alert')
       .every(vars.disk_alert.every_seconds)
       .command(`${program} ${settings}`)
-      .description('Tells when a disk of the RPC node fills up'),
+      .description('Alerts when a disk of the RPC node fills up'),
   ];
 });

@@ -4,13 +4,13 @@ import { accesses } from '../lib/node/server/firewall.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
- * Databases, provers and metrics are reached by the deployment's own hosts alone, JSON-RPC by whom the inventory names. It concerns
- * published ports only: SSH stays as it is.
+ * Only the deployment's own hosts reach databases, provers and metrics; the inventory says who reaches JSON-RPC. The rules concern
+ * published ports only, so SSH stays as it is.
  */
 export default role<Variables>('firewall', async (context) => [
   packetFilter(
     'RPC-PLAYBOOKS',
     await accesses(context),
-    'let the name be known on this host, or say firewall.connects_from, with addresses, for the host that it is of',
+    'make the name resolvable on this host, or set firewall.connects_from, with addresses, for the host of that name',
   ),
 ]);

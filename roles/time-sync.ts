@@ -17,7 +17,7 @@ const inContainer = `${dropIns}/container.conf`;
 export default role<Variables>('time-sync', ({ vars, facts }) => {
   const servers = vars.time_servers;
   const given = servers.length > 0;
-  // A container has the machine's clock, which is not its own to set: chrony looks, and leaves it alone.
+  // A container cannot set the machine's clock: chrony only observes it.
   const dropIn = facts.container ? [directory(dropIns), file(inContainer).content(observeOnly)] : [];
   const chrony = [
     packages('chrony'),
@@ -32,10 +32,10 @@ export default role<Variables>('time-sync', ({ vars, facts }) => {
       ),
     clockIsSynchronised(),
   ];
-  return [...(given ? chrony : chrony.map(unlessTimesyncdDoes)), timezoneUtc()];
+  return [...(given ? chrony : chrony.map(unlessTimesyncdWorks)), timezoneUtc()];
 });
 
-/** The unit of the distribution starts only where the clock may be set. */
+/** The distribution's unit has a condition: it starts only where the clock may be set. */
 const observeOnly = `[Unit]
 ConditionCapability=
 
@@ -44,18 +44,18 @@ ExecStart=
 ExecStart=!/usr/sbin/chronyd $DAEMON_OPTS -x
 `;
 
-/** systemd-timesyncd serves as well where it is in use, does its work, and no servers are prescribed. */
-function unlessTimesyncdDoes(resource: Resource): Resource {
+/** Without servers in the inventory, systemd-timesyncd is enough where it is enabled and has synchronised the clock. */
+function unlessTimesyncdWorks(resource: Resource): Resource {
   return {
     ...resource,
     async check(host) {
-      const [does, verdict] = await Promise.all([timesyncdDoes(host), resource.check(host)]);
-      return does ? ok : verdict;
+      const [works, verdict] = await Promise.all([timesyncdWorks(host), resource.check(host)]);
+      return works ? ok : verdict;
     },
   };
 }
 
-async function timesyncdDoes(host: Reader): Promise<boolean> {
+async function timesyncdWorks(host: Reader): Promise<boolean> {
   const [unit, synchronised] = await Promise.all([
     host.unit('systemd-timesyncd.service'),
     host.$`timedatectl show --property=NTPSynchronized --value`,
@@ -63,7 +63,7 @@ async function timesyncdDoes(host: Reader): Promise<boolean> {
   return unit.active === 'active' && unit.enabled === 'enabled' && synchronised.text() === 'yes';
 }
 
-/** The same zone under either of its names. */
+/** The zone has two names. */
 function timezoneUtc(): Resource {
   const wanted = timezone('Etc/UTC');
   const same = timezone('UTC');

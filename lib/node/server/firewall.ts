@@ -6,10 +6,10 @@ import { type RenderContext, renderHost } from '../render/render.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /**
- * Who may reach which of a host's published ports: the deployment's own hosts all of them, others what the inventory opens to them.
- * What the Compose file publishes beyond the ports of the inventory is nobody else's business.
+ * Who may reach which of a host's published ports: the deployment's own hosts reach all of them, others those that the inventory opens
+ * to them. Ports that the Compose file publishes beyond those of the inventory are internal.
  *
- * @throws Problem from the templates, or where they publish a port that is not known beforehand
+ * @throws Problem from the templates, or where they publish a random port
  */
 export async function accesses(context: RenderContext): Promise<Access[]> {
   const { host, vars, hosts } = context;
@@ -40,7 +40,7 @@ function purposes({ groups, vars: { ports } }: Pick<InventoryHost<Variables>, 'g
   return ({ protocol, published }: GuardedPort): Purpose => (protocol === 'tcp' && known.get(published)) || 'INTERNAL';
 }
 
-/** Where a host's connections to the others come from. */
+/** The source addresses of a host's connections to the others. */
 function addressesOf({ connection, vars }: InventoryHost<Variables>): readonly string[] {
   return vars.firewall.connects_from ?? [connection.address];
 }
