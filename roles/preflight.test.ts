@@ -71,7 +71,7 @@ test.each<[given: Given, name: string, words: string, hint: string]>([
   expect(await refusal(resources, name)).toEqual([`${name}: ${words}`, hint]);
 });
 
-test('a server that is too small is told by what is wanted and what it has', async () => {
+test('a server that is too small is reported with the requirement and its hardware', async () => {
   const changes: Given['changes'] = [[['vars', 'hardware'], 'required']];
   const resources = await preflight.resources(await contextOf({ changes, facts: { memory: 8e9 } }));
   const memory = resources.find(({ name }) => /^server has .*memory/i.test(name));
@@ -81,7 +81,7 @@ test('a server that is too small is told by what is wanted and what it has', asy
   ]);
 });
 
-test('a port that somebody else holds is told with how to find who', async () => {
+test('a port that another process holds is reported with how to find it', async () => {
   const resources = await preflight.resources(await contextOf({ group: 'rpc' }));
   const nginx = 'LISTEN 0 511 0.0.0.0:8123 0.0.0.0:* users:(("nginx",pid=813,fd=6))\n';
   const host = fakeHost([
@@ -94,7 +94,7 @@ test('a port that somebody else holds is told with how to find who', async () =>
   ]);
 });
 
-test('addresses outside that do not answer are told with the variable that names them', async () => {
+test('addresses outside that do not answer are reported with their variable', async () => {
   const source = { repository: 'git@git.example:node.git', ref: 'v1' };
   const changes: Changes = [
     [['vars', 'snapshot', 'restore_with'], 'source'],
@@ -142,7 +142,7 @@ test.each<[string, Given]>([
   expect(resources.filter(({ name }) => name.startsWith('Go '))).toEqual([]);
 });
 
-test('a Compose that is installed and does not run is told', async () => {
+test('a Compose that is installed and does not run is reported', async () => {
   const host = fakeHost([
     [/^command -v docker/, ''],
     [/^docker-compose version/, { exitCode: 1, stderr: 'ImportError' }],
@@ -155,7 +155,7 @@ test('a Compose that is installed and does not run is told', async () => {
   ]);
 });
 
-test('a state database that is starting, or cannot be reached, is told with where to look', async () => {
+test('a state database that is starting, or cannot be reached, is reported with what to check', async () => {
   const resources = await databaseReachable.resources(await contextOf({ group: 'rpc' }));
   const answers = (exitCode: number) => fakeHost([[/^pg_isready/, { exitCode }]]);
   const hint =

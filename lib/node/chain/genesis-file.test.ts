@@ -24,7 +24,7 @@ const sound = (chainId = 55555): string =>
 const downloaded = '/opt/rpc-node/downloads/genesis.json';
 const inPlace = '/opt/rpc-node/genesis.json';
 
-/** The genesis file of a network whose inventory means `wanted`, and a host with these files. */
+/** The genesis file of a network with `wanted` in its inventory, and a host with these files. */
 async function setUp(wanted: string, files: Record<string, string>) {
   const sha256 = createHash('sha256').update(wanted).digest('hex');
   const { hosts } = await loadDeployment(await labDeployment([[['vars', 'network', 'genesis', 'sha256'], sha256]]));
@@ -51,7 +51,7 @@ test('a sound file is put in place once', async () => {
   expect(await resource.check(host)).toEqual({ is: 'ok' });
 });
 
-test('another file than the inventory means, or one with faults, is never put where containers mount it', async () => {
+test('a file with another SHA-256, or one with faults, is never put where containers mount it', async () => {
   const other = await setUp(sound(), { [downloaded]: sound(1) });
   await expect(other.resource.apply(other.host)).rejects.toThrow(
     /is not the one of the inventory: SHA-256 [0-9a-f]{64}, wanted [0-9a-f]{64}/,

@@ -35,3 +35,9 @@ test('a chain that does not grow is reported with its newest block', async () =>
     hint: 'see docker logs json-rpc',
   });
 });
+
+test('a server without any block is reported', async () => {
+  expect(await blockGrows(url, twice).check(answering(null))).toEqual(
+    drift('eth_getBlockByNumber gives no newest block'),
+  );
+});
