@@ -8,7 +8,8 @@
 #
 # Settings:
 #   RESTORE_WITH     image or source: the node's own tool; pg_restore: the host's own
-#   NODE_BINARY      the node's tool: its path on the host, or in IMAGE
+#   IMAGE            the node's image, where RESTORE_WITH is image
+#   NODE_BINARY      the node's tool: its path in that image, or on the host
 #   CONFIGURATION    absolute path of snapshot_restore.toml, for the node's tool: it ignores a path without a folder, silently
 #   JOBS             how many tables and indexes pg_restore restores at the same time
 #   CONTAINER, DATABASE_USER   of the database server; the user is a superuser

@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest';
 import { archiveProblems } from './archive-problems.ts';
 import type { DumpHeader } from './dump-header.ts';
-import { archivesOf } from './snapshot.ts';
 
-const archive = (name: string) => ({ url: `http://snapshots/${name}`, sha256: 'a'.repeat(64) });
-const snapshot = { state: archive('state'), prover: archive('prover'), date: '2024-05-01' };
-const archives = archivesOf({
-  paths: { deployment: '/opt/rpc-node', data: '/data' },
-  network: { kind: 'test' },
-  snapshot,
-} as unknown as Parameters<typeof archivesOf>[0]);
+const archive = (store: 'state' | 'prover', table: string) => ({
+  store,
+  url: `http://snapshots/${store}`,
+  sha256: '',
+  path: '',
+  table,
+});
 
 const good: DumpHeader = {
   format: 'custom',
@@ -24,9 +23,9 @@ const goodProver: DumpHeader = { ...good, database: 'prover_db', tables: ['state
 
 const problems = (state: DumpHeader, prover: DumpHeader) =>
   archiveProblems(
-    { archive: archives.state, header: state },
-    { archive: archives.prover, header: prover },
-    snapshot.date,
+    { archive: archive('state', 'state.l2block'), header: state },
+    { archive: archive('prover', 'state.nodes'), header: prover },
+    '2024-05-01',
   );
 
 test('archives that fit have no problem', () => {
@@ -58,9 +57,9 @@ test.each([
 
 test('another kind of file is named as what it is', () => {
   const found = archiveProblems(
-    { archive: archives.state, header: { format: 'other', description: 'a web page (HTML)' } },
-    { archive: archives.prover, header: goodProver },
-    snapshot.date,
+    { archive: archive('state', 'state.l2block'), header: { format: 'other', description: 'a web page (HTML)' } },
+    { archive: archive('prover', 'state.nodes'), header: goodProver },
+    '2024-05-01',
   );
   expect(found).toEqual([
     'http://snapshots/state is a web page (HTML); the restore tool takes PostgreSQL dumps in the custom format',
