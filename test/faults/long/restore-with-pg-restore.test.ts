@@ -237,7 +237,7 @@ async function fails(archives: typeof good, words: RegExp, path?: string): Promi
   expect(marks()).not.toContain('complete');
 }
 
-describe('what was not restored by us is not replaced', () => {
+describe('data that we did not restore is not replaced', () => {
   const decision = async () => {
     const before = process.env.PATH;
     process.env.PATH = `${folder}:${before}`;
@@ -249,7 +249,7 @@ describe('what was not restored by us is not replaced', () => {
     return (await assessDatabases(createReader(connection, 'here'), databasesOf(good), false)).decision;
   };
 
-  test('nor is it where the table without rows is the one by which a snapshot is known', async () => {
+  test('data beside an empty main table counts', async () => {
     freshDatabases();
     const prover =
       'create schema state; create table state.nodes (hash bytea, data bytea); create table state.program ()';
@@ -263,7 +263,7 @@ describe('what was not restored by us is not replaced', () => {
     expect(await decision()).toBe('refuse');
   });
 
-  test('nor is it where a node has worked on it since somebody restored it by hand, after a restore of ours that failed', async () => {
+  test('a database that was restored by hand after our restore failed counts, once a node has worked on it', async () => {
     freshDatabases();
     const half = join(folder, 'half-of-ours');
     execFileSync('cp', [good.prover, half]);
@@ -281,13 +281,13 @@ describe('what was not restored by us is not replaced', () => {
 });
 
 describe("a restore by the host's own pg_restore", () => {
-  test.each([1, 4, 30])('jobs at a time: %i; they restore both archives whole, a second time as well', async (jobs) => {
+  test.each([1, 4, 30])('%i jobs restore both archives whole, and a second time', async (jobs) => {
     freshDatabases();
     await succeeds(good, pgRestore(jobs));
     await succeeds(good, pgRestore(jobs));
   });
 
-  test('an archive that tells no places of its tables, as one that was dumped into a pipe, is restored whole', async () => {
+  test('an archive without offsets of its tables, as one that was dumped into a pipe, is restored whole', async () => {
     freshDatabases();
     const state = join(folder, 'piped.sql.tar.gz');
     const env = { ...process.env, ...postgres.environment };
@@ -295,7 +295,7 @@ describe("a restore by the host's own pg_restore", () => {
     await succeeds({ ...good, state });
   });
 
-  test('names may have spaces and backslashes in them, and what has such a name is missed as well', async () => {
+  test('names may have spaces and backslashes, and a missing index with such a name is noticed', async () => {
     freshDatabases();
     postgres.sql('postgres', 'drop database if exists made_odd; create database made_odd template made_state');
     postgres.sql(
@@ -317,7 +317,7 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
     await fails(odd, /not restored: INDEX state\.by n is missing$/, `${bin}:${folder}:${process.env.PATH}`);
   });
 
-  test('an archive that breaks off: told with its reason at the first time; with a whole one the next run succeeds', async () => {
+  test('a truncated archive: reported with its reason at the first attempt; the next run with a whole one succeeds', async () => {
     freshDatabases();
     for (const name of ['state', 'prover'] as const) {
       const path = join(folder, `half-${name}`);
@@ -372,7 +372,7 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
     holdsEverything();
   });
 
-  test("an error of the server, which the node's own tool would pass over, is the reason", async () => {
+  test("an error of the server, which the node's own tool would ignore, is reported", async () => {
     freshDatabases();
     // In public, where nothing is emptied.
     postgres.sql(stateDatabase, 'create table public.l2block (); create type public.gorp_migrations as enum ()');
@@ -384,7 +384,7 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
     await succeeds();
   });
 
-  test('more jobs than the server has connections for: the reason is what the server said, not that a job has died', async () => {
+  test('more jobs than connections of the server: the error of the server is reported, not that a worker died', async () => {
     freshDatabases();
     const { code, output } = await run(good, pgRestore(64));
     expect(output).toMatch(
@@ -395,7 +395,7 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
     await succeeds();
   });
 
-  test('killed half-way, with all its processes, it is not taken for restored; the next run restores all of it', async () => {
+  test('killed half-way, with all its processes: not taken for restored, and the next run restores all of it', async () => {
     freshDatabases();
     for (const until of ['state.l2block', 'state.nodes']) {
       const { child, ended } = await start();
@@ -468,7 +468,7 @@ end';
     }
   });
 
-  test('what others have under a name of the archive is never dropped, however often it is in the way', async () => {
+  test('a table of others with a name of the archive is never dropped, however often the restore fails on it', async () => {
     freshDatabases();
     const state = archive('state-beside', 'made_state_beside');
     postgres.sql(stateDatabase, "create table public.notes as select 'precious' as n");
@@ -481,7 +481,7 @@ end';
     }
   });
 
-  test('what others have built on what a restore left keeps it, and is named', async () => {
+  test('objects of others that depend on what a restore left keep it, and are named', async () => {
     freshDatabases();
     const state = archive('state-beside', 'made_state_beside');
     expect((await run({ ...good, state })).output).toBe('the snapshot is restored');
@@ -490,7 +490,7 @@ end';
     postgres.sql(stateDatabase, 'select * from public.theirs');
   });
 
-  test('what a killed restore left at the server, its lock held, does not keep the next one', async () => {
+  test('a session that a killed restore left, with its lock, does not block the next one', async () => {
     freshDatabases();
     await succeeds();
     const env = { ...process.env, ...postgres.environment, PGAPPNAME: 'rpc-node-restore' };
@@ -505,7 +505,7 @@ end';
   });
 
   test.each([1, 4])(
-    'jobs at a time: %i; progress grows, never past the archives, to nearly all of the one at work',
+    'progress of %i jobs grows to nearly all of the current archive, and never past it',
     async (jobs) => {
       freshDatabases();
       // All is read, and an index is still being made for a while.
