@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Of the files that use the lab's own servers, each begins where the one before it ends: a deploy to bare ones takes minutes. */
-const deployments = ['deploy', 'plan', 'consumers', 'status', 'faults', 'docker-root', 'older'];
+const deployments = ['deploy', 'plan', 'one-synchronizer', 'consumers', 'status', 'faults', 'docker-root', 'older'];
 
 class DeploymentsInOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -22,7 +22,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{lib,roles,lab,test/words}/**/*.test.ts'],
+          include: ['{docs,lib,roles,lab,test/words,test/shell}/**/*.test.ts'],
           testTimeout: 30_000,
           isolate: false,
         },
@@ -33,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'lab',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/faults/long/**', 'test/words/**'],
+          exclude: ['test/faults/long/**', 'test/words/**', 'test/shell/**'],
           // One lab, one machine: its tests change hosts and must not meet.
           fileParallelism: false,
           testTimeout: 900_000,

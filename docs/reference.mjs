@@ -1,9 +1,9 @@
 #!/usr/bin/env zx
-// Writes what is made of the schemas: inventory/schema.json, for editors, and the tables of docs/configuration.md.
+// Writes inventory/schema.json, for editors, and the tables of docs/configuration.md, from the schemas of the inventory.
 import { readFile, writeFile } from 'node:fs/promises';
 import '../test/typescript.mjs';
 
-const { schemaText, withTables } = await import('../lib/node/inventory/reference.ts');
+const { schemaText, withTables } = await import('./reference/reference.ts');
 
 const page = new URL('configuration.md', import.meta.url);
 await writeFile(page, withTables(await readFile(page, 'utf8')));

@@ -144,6 +144,16 @@ describe('bad input ends with 3, names its place, and touches nothing', () => {
     expect(run.output).toContain('did you mean rpc-1?');
   });
 
+  test.each([
+    ['rpc-l', 'has no host "rpc-l"\n  did you mean rpc-1?'],
+    ['db-1,rpc', 'has no host "rpc"'],
+    ['', '--assume-stopped "": a name is missing\n  such as --assume-stopped rpc-1,rpc-2'],
+  ])('a host to assume stopped that is none: "%s"', async (names, words) => {
+    const run = await deploy(good, '--assume-stopped', names);
+    expect(run.exitCode).toBe(3);
+    expect(run.stderr).toContain(words);
+  });
+
   test('an empty --limit, as of a variable that is not set: not all hosts', async () => {
     const run = await deploy(good, '--limit', '');
     expect(run.exitCode, run.output).toBe(3);
@@ -239,16 +249,16 @@ test('a plan of another playbook, or with a host that the inventory has not, is 
   const inventory = { name: 'x', file: join(folder, 'x.yaml'), hosts: [] };
   const file = join(folder, 'plan.json');
   const plan = async (playbook: string) => {
-    const chosen = { roles: [], skippedRoles: [], set: [] };
+    const chosen = { roles: [], skippedRoles: [], set: [], assumedStopped: [] };
     savePlan(makePlan([{ host: 'gone-1', tasks: [] }], { playbook, inventory, chosen }, 0), file);
     return deploy(good, '--plan', file);
   };
   const other = await plan('snapshot');
   expect(other.exitCode, other.output).toBe(3);
   expect(other.output).toContain(
-    'this is a plan of the playbook snapshot\n  follow it with that one: npx zx playbooks/snapshot.mjs --plan FILE',
+    'this is a plan of the playbook snapshot\n  follow it with that playbook: npx zx playbooks/snapshot.mjs --plan FILE',
   );
   const gone = await plan('deploy');
   expect(gone.exitCode, gone.output).toBe(3);
-  expect(gone.output).toMatch(/the plan has a host gone-1, which \S+ has not\n {2}make a new plan: --check --out FILE/);
+  expect(gone.output).toMatch(/the plan has a host gone-1, which \S+ does not have\n {2}make a new plan: --check --out FILE/);
 });

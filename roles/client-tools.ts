@@ -2,12 +2,10 @@ import { file } from '../lib/engine/resource/file/file.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
+import { postgresVersion } from '../lib/node/variables/generation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** The server's major version: pg_restore and pg_dump refuse others. */
-const postgresqlVersion = 15;
-
-/** Distributions with a client of that version. For others PostgreSQL's own package repository (PGDG) has it. */
+/** Distributions with a client of the server's major version. For others PostgreSQL's own package repository (PGDG) has it. */
 const clientInDistribution = ['bookworm'];
 
 /** The signing key of PGDG, from a package of the distribution, which is verified. */
@@ -22,7 +20,7 @@ export default role<Variables>('client-tools', ({ vars, facts }) => {
   return [
     packages('ca-certificates', 'curl', 'tar'),
     ...repository,
-    packages(`postgresql-client-${postgresqlVersion}`),
+    packages(`postgresql-client-${postgresVersion}`),
     clientVersion(),
   ];
 });
@@ -43,17 +41,17 @@ Signed-By: ${repositoryKey}
 function clientVersion(): Resource {
   const programs = ['psql', 'pg_dump', 'pg_restore'];
   return expectation(
-    `${programs.join(', ')} are version ${postgresqlVersion}`,
+    `${programs.join(', ')} are version ${postgresVersion}`,
     async (host) => {
       const answers = await Promise.all(programs.map((program) => host.$`${program} --version`));
       if (answers.some(({ exitCode }) => exitCode === 127)) {
-        return unknownUntil(`postgresql-client-${postgresqlVersion} is installed`);
+        return unknownUntil(`postgresql-client-${postgresVersion} is installed`);
       }
-      const others = answers.filter(({ stdout }) => majorVersion(stdout) !== postgresqlVersion);
+      const others = answers.filter(({ stdout }) => majorVersion(stdout) !== postgresVersion);
       return others.length === 0 ? ok : drift(others.map((answer) => answer.text() || answer.stderr.trim()).join('; '));
     },
     {
-      hint: `remove the other version's postgresql-client package, or make ${postgresqlVersion} the default: see pg_wrapper(1)`,
+      hint: `remove the other version's postgresql-client package, or make ${postgresVersion} the default: see pg_wrapper(1)`,
     },
   );
 }

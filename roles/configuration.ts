@@ -14,13 +14,13 @@ export default role<Variables>('configuration', async ({ host, vars, hosts }) =>
   const genesis = `${downloads}/genesis.json`;
   // The older restore tool reaches the state database by a name, on the server itself.
   const needsName = vars.generation === 'older' && host.groups.includes('database');
-  const hostsFile = needsName ? [line('/etc/hosts', '127.0.0.1 state-db').matching(/^[^#]*\sstate-db(\s|$)/)] : [];
+  const hostsFile = needsName ? [line('/etc/hosts', '127.0.0.1 state-db', /^[^#]*\sstate-db(\s|$)/)] : [];
   return [
     directory(vars.paths.deployment).mode(0o700),
     directory(downloads),
     ...hostsFile,
     // First: one that does not fit the generation ends it before a container could read the others.
-    download(vars.network.genesis.url).to(genesis).sha256(vars.network.genesis.sha256),
+    download({ url: vars.network.genesis.url, path: genesis, sha256: vars.network.genesis.sha256 }),
     genesisFile(genesis, vars),
     ...files.map(({ path, content, mode, group }) => file(path).content(content).mode(mode).group(group)),
   ];

@@ -1,6 +1,7 @@
 import { drift, expectation, ok, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { databaseHost } from '../lib/node/variables/database-host.ts';
+import { postgresVersion } from '../lib/node/variables/generation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** An RPC server reaches the state database. It is checked before components start that would wait for it and end. */
@@ -15,7 +16,7 @@ export default role<Variables>('database-reachable', ({ hosts }) => {
           timeoutSeconds: 8,
         })`pg_isready --host ${connection.address} --port ${port} --timeout 5`;
         if (answer.ok) return ok;
-        if (answer.exitCode === 127) return unknownUntil('postgresql-client-15 is installed');
+        if (answer.exitCode === 127) return unknownUntil(`postgresql-client-${postgresVersion} is installed`);
         // Exit codes of pg_isready: 1 the server refuses connections, 2 no answer.
         if (answer.exitCode === 1)
           return drift(`${connection.address}:${port} refuses connections: it may be starting`);

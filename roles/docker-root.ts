@@ -3,6 +3,7 @@ import { mount } from '../lib/engine/resource/disk/mount.ts';
 import { dockerRoot, oldCopyIsRemoved } from '../lib/engine/resource/docker/docker-root.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { dockerDisk } from '../lib/node/server/largest-disk.ts';
+import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** Docker's data is on the largest disk, or on the one that the inventory names (spec part 1, operating rules). */
@@ -10,8 +11,6 @@ export default role<Variables>('docker-root', ({ vars, facts }) => {
   const { disk, format } = vars.docker_root;
   const { device, ...chosen } = dockerDisk(facts, disk, vars.paths.data);
   const newDisk =
-    device === undefined
-      ? []
-      : [formattedDisk(device, { format }), mount(chosen.mountPoint).source(device).type('ext4')];
-  return [...newDisk, dockerRoot(chosen), oldCopyIsRemoved()];
+    device === undefined ? [] : [formattedDisk(device, { format, label: product }), mount(chosen.mountPoint, device)];
+  return [...newDisk, dockerRoot({ product, ...chosen }), oldCopyIsRemoved(product)];
 });

@@ -5,6 +5,7 @@ import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engi
 import { role } from '../lib/engine/resource/role.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
+import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 const settings = '/etc/docker/daemon.json';
@@ -12,14 +13,14 @@ const settings = '/etc/docker/daemon.json';
 /** The Docker engine and Compose, from the distribution's packages. */
 export default role<Variables>('docker', ({ vars, facts }) => {
   const registry = vars.registry?.insecure
-    ? [jsonFile(settings).merge({ 'insecure-registries': [vars.registry.address] })]
+    ? [jsonFile(settings, { 'insecure-registries': [vars.registry.address] })]
     : [];
   return [
     // Before anything starts the engine: it must not run while its data is being moved.
-    unfinishedMove(),
+    unfinishedMove(product),
     engine(facts),
     ...registry,
-    service('docker').enabled().running().restartedAfter(settings),
+    service('docker', [settings]),
     composeAnswers(),
   ];
 });

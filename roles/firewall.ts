@@ -1,6 +1,7 @@
 import { packetFilter } from '../lib/engine/resource/network/packet-filter.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { accesses } from '../lib/node/server/firewall.ts';
+import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
@@ -8,9 +9,10 @@ import type { Variables } from '../lib/node/variables/variables.ts';
  * published ports only, so SSH stays as it is.
  */
 export default role<Variables>('firewall', async (context) => [
-  packetFilter(
-    'RPC-PLAYBOOKS',
-    await accesses(context),
-    'make the name resolvable on this host, or set firewall.connects_from, with addresses, for the host of that name',
-  ),
+  packetFilter({
+    product,
+    prefix: 'RPC-PLAYBOOKS',
+    accesses: await accesses(context),
+    hint: 'make the name resolvable on this host, or set firewall.connects_from, with addresses, for the host of that name',
+  }),
 ]);

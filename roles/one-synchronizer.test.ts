@@ -1,30 +1,21 @@
 import { expect, test } from 'vitest';
-import { fakeHost, runningContainer } from '../lib/engine/resource/testing/fake-host.ts';
+import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
 import { contextOf, type Given, refusal } from '../lib/node/testing/role-context.ts';
 import oneSynchronizer from './one-synchronizer.ts';
 
-test.each<[Given, string, string]>([
-  [
-    { hosts: (all) => all.filter(({ groups }) => !groups.includes('database')) },
-    'there is none',
-    'name one in group database: two synchronizers on one database corrupt it',
-  ],
-  [
-    { hosts: (all) => all.map((host) => ({ ...host, groups: ['database'] })) },
-    'there are db-1, rpc-1, rpc-2',
-    'name one in group database: two synchronizers on one database corrupt it',
-  ],
-])('a deployment has one Database+Sync server: %#', async (given, words, hint) => {
-  const resources = await oneSynchronizer.resources(await contextOf(given));
-  const name = 'there is exactly one Database+Sync server';
-  expect(await refusal(resources, name)).toEqual([`${name}: ${words}`, hint]);
-});
+const hint = 'two synchronizers on one database corrupt it: stop it for good, as by docker rm -f sync';
 
-test('a synchronizer on an RPC server is told with the command that ends it', async () => {
-  const resources = await oneSynchronizer.resources(await contextOf({ group: 'rpc' }));
-  const host = fakeHost([], { container: async () => runningContainer });
-  expect(await refusal(resources, 'no synchronizer runs on an RPC server', host)).toEqual([
-    'no synchronizer runs on an RPC server: the container sync is running',
-    'two synchronizers on one database corrupt it: docker rm -f sync',
+test.each<[Given['group'], string, string]>([
+  ['rpc', 'no synchronizer runs on an RPC server', "''"],
+  ['database', 'no other synchronizer runs on the Database+Sync server', 'own'],
+])('a synchronizer that does not belong on a host of group %s is named with what ends it', async (group, name, own) => {
+  const resources = await oneSynchronizer.resources(await contextOf({ ...(group && { group }) }));
+  const host = (found: string) => fakeHost([[new RegExp(`synchronizers sync ${own}$`), found]]);
+  expect(await refusal(resources, name, host('container sync running'))).toEqual([
+    `${name}: the container sync is running`,
+    hint,
   ]);
+  expect(await refusal(resources, name, host(''))).toEqual([undefined, undefined]);
+  // A later role starts the engine.
+  expect(await refusal(resources, name, host('engine'))).toEqual([undefined, undefined]);
 });

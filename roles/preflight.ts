@@ -1,16 +1,15 @@
 import type { Reader } from '../lib/engine/host/host.ts';
 import { drift, expectation, ok, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
+import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
-import { databaseSettings, disagreements } from '../lib/node/render/same-databases.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
-import { portIsFree, publishedPorts } from '../lib/node/server/published-ports.ts';
+import { portIsFree } from '../lib/node/server/published-ports.ts';
 import { readContents } from '../lib/node/snapshot/database-contents.ts';
 import { goHint, goWillBeNewEnough } from '../lib/node/snapshot/go.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
-import { databaseHost } from '../lib/node/variables/database-host.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 type Deployment = Context<Variables>;
@@ -19,9 +18,8 @@ type Deployment = Context<Variables>;
 export default role<Variables>('preflight', async (context) => [
   ...system(context),
   ...hardware(context),
-  ...ports(context),
+  ...(await ports(context)),
   ...region(context),
-  ...(await databasesAgree(context)),
   ...addresses(context),
   ...restoreToolCanBeBuilt(context),
 ]);
@@ -86,16 +84,17 @@ function hardware({ facts, vars }: Deployment): Resource[] {
   );
 }
 
-function ports({ host }: Deployment): Resource[] {
-  return publishedPorts(host).map((published) =>
-    expectation(
-      `port ${published.port} is free for ${published.container}`,
-      (reader) => portIsFree(reader, published),
-      {
-        hint: `stop what holds it (ss -lntp "sport = :${published.port}"), or choose another port in the inventory`,
-      },
-    ),
-  );
+async function ports(context: Deployment): Promise<Resource[]> {
+  const tcp = (await renderHost(context)).ports.filter(({ protocol }) => protocol === 'tcp');
+  return tcp.flatMap(({ service, published }) => {
+    const [first = 0, last = first] = published.split(':').map(Number);
+    const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+    return numbers.map((port) =>
+      expectation(`port ${port} is free for ${service}`, (reader) => portIsFree(reader, { port, container: service }), {
+        hint: `stop what holds it (ss -lntp "sport = :${port}"), or choose another port in the inventory`,
+      }),
+    );
+  });
 }
 
 /** The network's rule for the region of its synchronizer. It is binding on the main network only. */
@@ -121,27 +120,6 @@ function region({ host, vars: { network, region: own } }: Deployment): Resource[
   ];
 }
 
-async function databasesAgree({ host, vars, hosts }: Deployment): Promise<Resource[]> {
-  if (hosts.filter(({ groups }) => groups.includes('database')).length !== 1) return [];
-  const server = databaseHost(hosts);
-  const read = async (of: typeof host) => {
-    const { files } = await renderHost({ host: of, vars: of.vars, hosts });
-    return databaseSettings(files.map(({ name, content }) => ({ name, text: content.text })));
-  };
-  const [own, its] = await Promise.all([read({ ...host, vars }), read(server)]);
-  const port = server.vars.ports.state_db;
-  const published = [`${server.connection.address}:${port}`, `[${server.connection.address}]:${port}`] as const;
-  const local = host.name === server.name ? ([`state-db:5432`, `127.0.0.1:${port}`] as const) : [];
-  const found = disagreements(own, its, [...published, ...local]);
-  return [
-    known(
-      'database host, user and password are the same in all files',
-      found.length === 0 ? ok : drift(found.join('; ')),
-      { hint: 'restore the names in templates/: git diff templates/' },
-    ),
-  ];
-}
-
 /** Every address outside that this host needs. It does not need again what it has already downloaded. */
 function addresses({ host, vars }: Deployment): Resource[] {
   const { trusted_sequencer_url, l1_rpc_url, genesis } = vars.network;
@@ -154,37 +132,29 @@ function addresses({ host, vars }: Deployment): Resource[] {
     expectation('layer 1 answers', (reader) => answersJsonRpc(reader, l1_rpc_url, 'eth_blockNumber'), {
       hint: 'check network.l1_rpc_url in the inventory: the node ends at its start when layer 1 does not answer',
     }),
-    expectation(
-      'genesis file can be downloaded',
-      (reader) =>
-        unless(
-          reader.sha256(genesisPath(vars)).then((sha256) => sha256 === genesis.sha256),
-          downloads(reader, genesis.url),
-        ),
-      { hint: 'check network.genesis.url in the inventory' },
+    skipWhen(
+      goal(async (reader) => (await reader.sha256(genesisPath(vars))) === genesis.sha256),
+      expectation('genesis file can be downloaded', (reader) => downloads(reader, genesis.url), {
+        hint: 'check network.genesis.url in the inventory',
+      }),
     ),
     ...registries(vars).map(({ name, url, images }) =>
-      expectation(
-        `image registry ${name} answers`,
-        (reader) => unless(imagesAreThere(reader, images), registryAnswers(reader, url)),
-        { hint: 'check images and registry in the inventory' },
+      skipWhen(
+        goal((reader) => imagesAreThere(reader, images)),
+        expectation(`image registry ${name} answers`, (reader) => registryAnswers(reader, url), {
+          hint: 'check images and registry in the inventory',
+        }),
       ),
     ),
   ];
   return host.groups.includes('database') ? [...common, ...snapshotAddresses(vars)] : common;
 }
 
-async function unless(done: Promise<boolean>, verdict: Promise<Verdict>): Promise<Verdict> {
-  const [isDone, reached] = await Promise.all([done, verdict]);
-  return isDone ? ok : reached;
+function goal(isReached: (reader: Reader) => Promise<boolean>): Pick<Resource, 'check'> {
+  return { check: async (reader) => ((await isReached(reader)) ? ok : drift([])) };
 }
 
-async function isRestored(reader: Reader, vars: Variables): Promise<boolean> {
-  const database = { archive: archivesOf(vars).state, target: stateDatabase(vars) };
-  return (await readContents(reader, database)).is === 'restored';
-}
-
-/** Where the restore tool is built on the host: otherwise a Go that is too old fails only after the databases have started. */
+/** A Go that is too old would otherwise fail only after the databases have started. */
 function restoreToolCanBeBuilt({ host, vars, facts }: Deployment): Resource[] {
   const { restore_with, source } = vars.snapshot;
   if (restore_with !== 'source' || source === undefined || !host.groups.includes('database')) return [];
@@ -192,32 +162,38 @@ function restoreToolCanBeBuilt({ host, vars, facts }: Deployment): Resource[] {
   return [
     expectation(
       `Go ${wanted} or later is available for the restore tool`,
-      (reader) => unless(isRestored(reader, vars), goWillBeNewEnough(reader, facts.distribution, wanted)),
+      (reader) => goWillBeNewEnough(reader, facts.distribution, wanted),
       { hint: goHint(wanted) },
     ),
-  ];
+  ].map((resource) => skipWhen(snapshotRestored(vars), resource));
+}
+
+/** The state database holds the snapshot. */
+function snapshotRestored(vars: Variables): Pick<Resource, 'check'> {
+  return goal(async (reader) => {
+    const contents = await readContents(reader, { archive: archivesOf(vars).state, target: stateDatabase(vars) });
+    return contents.is === 'restored';
+  });
 }
 
 function snapshotAddresses(vars: Variables): Resource[] {
   const archives = archivesOf(vars);
   const { restore_with, source } = vars.snapshot;
-  const fetched = ([archives.state, archives.prover] as const).map(({ store, url }) =>
-    expectation(
-      `${store} snapshot can be downloaded`,
-      (reader) => unless(isRestored(reader, vars), downloads(reader, url)),
-      {
-        hint: `check snapshot.${store}.url in the inventory`,
-      },
-    ),
-  );
   const repository = restore_with === 'source' ? source?.repository : undefined;
-  if (repository === undefined) return fetched;
-  const built = expectation(
-    'source repository of the node answers',
-    (reader) => unless(isRestored(reader, vars), downloads(reader, gitAddress(repository))),
-    { hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image' },
-  );
-  return [...fetched, built];
+  return [
+    ...[archives.state, archives.prover].map(({ store, url }) =>
+      expectation(`${store} snapshot can be downloaded`, (reader) => downloads(reader, url), {
+        hint: `check snapshot.${store}.url in the inventory`,
+      }),
+    ),
+    ...(repository === undefined
+      ? []
+      : [
+          expectation('source repository of the node answers', (reader) => downloads(reader, gitAddress(repository)), {
+            hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image',
+          }),
+        ]),
+  ].map((resource) => skipWhen(snapshotRestored(vars), resource));
 }
 
 /** The first address that git requests. `user@host:path` is git's short form of an ssh address; a plain path is on the host. */

@@ -29,7 +29,7 @@ export default role<Variables>('snapshot', async (context) => {
   };
   const restored = snapshotIsRestored(databases, tool, vars);
   const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>
-    download(url).to(path).connections(connections).sha256(sha256),
+    download({ url, path, connections, sha256 }),
   );
   const later = await Promise.all((['prover', 'pool-db', 'sync'] as const).map((name) => component(context, name)));
   const images = later

@@ -1,6 +1,5 @@
 import { role } from '../lib/engine/resource/role.ts';
-import { noForeignSynchronizer } from '../lib/node/chain/single-sync.ts';
-import { stateDatabase } from '../lib/node/databases/databases.ts';
+import { noForeignSynchronizer, noOtherSynchronizer } from '../lib/node/chain/single-sync.ts';
 import { component } from '../lib/node/render/component.ts';
 import { poolDbHasItsLead, staysUp } from '../lib/node/server/startup.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -8,12 +7,11 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 /** Fills the state database from the trusted sequencer and layer 1. There is one of it: two would corrupt the database. */
 export default role<Variables>('sync', async (context) => {
   const { image, service } = await component(context, 'sync');
-  const addresses = context.hosts.map((host) => host.connection.address);
   return [
     image,
-    noForeignSynchronizer(stateDatabase(context.vars), addresses),
+    noForeignSynchronizer(context),
     poolDbHasItsLead('sync'),
-    service,
+    { ...service, everyHost: noOtherSynchronizer(context) },
     staysUp('sync'),
   ];
 });

@@ -1,8 +1,9 @@
 import type { Reader } from '../lib/engine/host/host.ts';
 import { directory } from '../lib/engine/resource/file/directory.ts';
 import { file } from '../lib/engine/resource/file/file.ts';
-import { ok, type Resource } from '../lib/engine/resource/resource.ts';
+import { drift, ok, type Verdict } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { okWhen } from '../lib/engine/resource/skip-when.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
 import { timezone } from '../lib/engine/resource/system/timezone.ts';
@@ -23,16 +24,17 @@ export default role<Variables>('time-sync', ({ vars, facts }) => {
     packages('chrony'),
     ...(given ? [file(sources).content(chronySources(servers)), withoutDistributionServers()] : []),
     ...dropIn,
-    service('chrony')
-      .enabled()
-      .running()
-      .restartedAfter(
-        ...(given ? [sources, '/etc/chrony/chrony.conf'] : []),
-        ...(facts.container ? [inContainer] : []),
-      ),
+    service('chrony', [
+      ...(given ? [sources, '/etc/chrony/chrony.conf'] : []),
+      ...(facts.container ? [inContainer] : []),
+    ]),
     clockIsSynchronised(),
   ];
-  return [...(given ? chrony : chrony.map(unlessTimesyncdWorks)), timezoneUtc()];
+  return [
+    ...(given ? chrony : chrony.map((resource) => okWhen(timesyncd, resource))),
+    // The same zone has two names.
+    okWhen(timezone('UTC'), timezone('Etc/UTC')),
+  ];
 });
 
 /** The distribution's unit has a condition: it starts only where the clock may be set. */
@@ -45,33 +47,13 @@ ExecStart=!/usr/sbin/chronyd $DAEMON_OPTS -x
 `;
 
 /** Without servers in the inventory, systemd-timesyncd is enough where it is enabled and has synchronised the clock. */
-function unlessTimesyncdWorks(resource: Resource): Resource {
-  return {
-    ...resource,
-    async check(host) {
-      const [works, verdict] = await Promise.all([timesyncdWorks(host), resource.check(host)]);
-      return works ? ok : verdict;
-    },
-  };
-}
+const timesyncd = { check: checkTimesyncd };
 
-async function timesyncdWorks(host: Reader): Promise<boolean> {
+async function checkTimesyncd(host: Reader): Promise<Verdict> {
   const [unit, synchronised] = await Promise.all([
     host.unit('systemd-timesyncd.service'),
     host.$`timedatectl show --property=NTPSynchronized --value`,
   ]);
-  return unit.active === 'active' && unit.enabled === 'enabled' && synchronised.text() === 'yes';
-}
-
-/** The zone has two names. */
-function timezoneUtc(): Resource {
-  const wanted = timezone('Etc/UTC');
-  const same = timezone('UTC');
-  return {
-    ...wanted,
-    async check(host) {
-      const [verdict, other] = await Promise.all([wanted.check(host), same.check(host)]);
-      return other.is === 'ok' ? ok : verdict;
-    },
-  };
+  const works = unit.active === 'active' && unit.enabled === 'enabled' && synchronised.text() === 'yes';
+  return works ? ok : drift([]);
 }

@@ -15,6 +15,8 @@ const others = versions.filter((version) => major(version) !== major(process.ver
 
 // Another program that reads what ours encrypts: tests compare the two where it is there.
 if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
+// Every shell script has to pass it.
+if (canInstall() && !(await isInstalled('shellcheck'))) await installPackages('shellcheck');
 // Tests of the firewall send packets between network namespaces.
 if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
 

@@ -1,7 +1,7 @@
 -- The hash store of the prover: a database of its own on the server of the state database.
 -- The image runs this once, on an empty data directory, as the superuser.
-CREATE DATABASE "{{ prover_db_name }}";
-\connect "{{ prover_db_name }}"
+CREATE DATABASE "{{ credentials.prover.database }}";
+\connect "{{ credentials.prover.database }}"
 
 CREATE SCHEMA state;
 
@@ -15,11 +15,11 @@ CREATE TABLE state.program (
   data BYTEA NOT NULL
 );
 
-CREATE USER "{{ prover_db_user }}" WITH PASSWORD '{{ prover_db_password }}';
-ALTER DATABASE "{{ prover_db_name }}" OWNER TO "{{ prover_db_user }}";
-ALTER SCHEMA state OWNER TO "{{ prover_db_user }}";
-ALTER SCHEMA public OWNER TO "{{ prover_db_user }}";
-ALTER TABLE state.nodes OWNER TO "{{ prover_db_user }}";
-ALTER TABLE state.program OWNER TO "{{ prover_db_user }}";
+CREATE USER "{{ credentials.prover.user }}" WITH PASSWORD '{{ credentials.prover.password }}';
+ALTER DATABASE "{{ credentials.prover.database }}" OWNER TO "{{ credentials.prover.user }}";
+ALTER SCHEMA state OWNER TO "{{ credentials.prover.user }}";
+ALTER SCHEMA public OWNER TO "{{ credentials.prover.user }}";
+ALTER TABLE state.nodes OWNER TO "{{ credentials.prover.user }}";
+ALTER TABLE state.program OWNER TO "{{ credentials.prover.user }}";
 -- The prover creates a function without naming a schema: it has to land here.
-ALTER USER "{{ prover_db_user }}" SET search_path TO state;
+ALTER USER "{{ credentials.prover.user }}" SET search_path TO state;

@@ -2,7 +2,8 @@
 # Moves the data of the Docker engine to another disk. Run as a transient systemd unit, so that it outlives the connection.
 #
 # It may be ended at any moment, by whatever: run again, it finishes what it began. The old data is never changed or removed.
-# What is to be done stands in $state, whose file `from` is there as long as a move is unfinished:
+# The folder $state, a setting in the environment or assigned before this text, holds what is to be done. As long as a move is
+# unfinished, it has the file `from`:
 #   from, to      the folders
 #   mount         where the disk of the new one is mounted
 #   settings.new  /etc/docker/daemon.json as it is to be
@@ -17,9 +18,9 @@
 #   without-disk  what the engine made below the mount point when the disk had gone; moved here from there, empty of anybody's data
 set -eu
 umask 077
+: "${state:?}"
 export LC_ALL=C
 
-state=/var/lib/rpc-node/docker-root
 settings=/etc/docker/daemon.json
 
 # "from" last: without it nothing is unfinished. "to" before it: a move of which only "from" is left is over.

@@ -15,7 +15,7 @@ hostname "$name"
 echo "$name" >$root/etc/hostname
 printf '127.0.0.1 localhost\n' >$root/etc/hosts
 cp "$seed"/ssh_host_ed25519_key* $root/etc/ssh/
-mkdir -p -m 0700 $root/root/.ssh
+install -d -m 0700 "$root/root/.ssh"
 cp "$seed/authorized_keys" $root/root/.ssh/
 mount -t proc proc $root/proc
 mount -t sysfs -o ro sysfs $root/sys

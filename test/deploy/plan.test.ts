@@ -48,9 +48,9 @@ test('check mode shows the very commands, and follows a change to what depends o
     /pending +json-rpc: json-rpc is running.*\(is restarted after file \/opt\/rpc-node\/node\.config\.toml\)/,
   );
   expect(check.output).toMatch(
-    /unknown +json-rpc: json-rpc listens on 8123.*\(is looked at again after container json-rpc\)/,
+    /unknown +json-rpc: json-rpc listens on 8123.*\(is checked again after container json-rpc\)/,
   );
-  expect(check.output).toMatch(/unknown +verify: eth_blockNumber .*\(is looked at again after container json-rpc\)/);
+  expect(check.output).toMatch(/unknown +verify: eth_blockNumber .*\(is checked again after container json-rpc\)/);
 
   // What was foretold is what happens.
   const before = await started('rpc-1');

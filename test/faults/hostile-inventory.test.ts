@@ -73,7 +73,7 @@ const nasty = fc.oneof(
     '\uFEFF',
     '\uD800',
     '{{ x }}',
-    '{{ state_db_password }}',
+    '{{ credentials.state.password }}',
     '%s%n',
     '-oProxyCommand=x',
     '--',

@@ -2,9 +2,8 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectionOver } from '../../lib/engine/host/connection.ts';
+import { createConnection } from '../../lib/engine/host/create-connection.ts';
 import type { Writer } from '../../lib/engine/host/host.ts';
-import { asLogin } from '../../lib/engine/host/transport/become.ts';
 import type { Transport } from '../../lib/engine/host/transport/transport.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
 
@@ -41,7 +40,8 @@ esac`,
   // A server that would have its words computed with.
   curl: `case "$*" in
 *--head*) printf 'HTTP/1.1 200 OK\\r\\nContent-Length: a[$(${canary})]\\r\\nETag: $(${canary})\\r\\n\\r\\n';;
-*) printf '$(${canary})\`${canary}\`;${canary}\\n200';;
+*--write-out*) printf '$(${canary})\`${canary}\`;${canary}\\n200';;
+*) printf 'HTTP/1.1 200 $(${canary})\\r\\nContent-Length: a[$(${canary})]\\r\\n\\r\\n$(${canary})\`${canary}\`;${canary}';;
 esac`,
   git: 'case "$*" in *clone*) for last; do :; done; mkdir -p "$last/dist";; *rev-parse*) echo 0123456789abcdef;; esac; exit 0',
   pg_restore: `printf '%s\\n' '1; 1 1 TABLE state $(${canary}) x' "1; 1 1 TABLE state \\\\! ${canary} x"`,
@@ -94,15 +94,12 @@ function openHost(holder: ChildProcess, folder: string): Omit<NamespaceHost, 'st
   const root = `${folder}/top/root`;
   const words = async () => ['-t', String(await ready), '-m', '-p', '-n', 'chroot', root];
   const transport: Transport = {
-    async run(command, input, onStdout) {
+    async run(command, input) {
       const environment = ['env', '-i', 'PATH=/stand-ins:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root'];
       const child = spawn('nsenter', [...(await words()), ...environment, '/bin/sh', '-c', command]);
       const stdout: Buffer[] = [];
       const stderr: Buffer[] = [];
-      child.stdout.on('data', (chunk: Buffer) => {
-        stdout.push(chunk);
-        onStdout(chunk);
-      });
+      child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
       child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
       child.stdin.on('error', () => {});
       child.stdin.end(input);
@@ -111,7 +108,9 @@ function openHost(holder: ChildProcess, folder: string): Omit<NamespaceHost, 'st
     },
     async close() {},
   };
-  const writer = createWriter(connectionOver('here', transport, asLogin), 'here', { onProgress: () => {} });
+  const writer = createWriter(createConnection('here', transport, { prefix: '', password: undefined }), 'here', {
+    onProgress: () => {},
+  });
   return {
     // Waits end at once, as when a run is interrupted: nothing comes about here by itself.
     writer: { ...writer, sleep: async () => {} },

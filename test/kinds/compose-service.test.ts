@@ -24,7 +24,7 @@ beforeAll(async () => {
   host = scratch.host;
   for (const part of [
     packages('docker.io', 'docker-compose', 'iptables'),
-    jsonFile('/etc/docker/daemon.json').merge({ 'insecure-registries': [`${outside.address}:5000`] }),
+    jsonFile('/etc/docker/daemon.json', { 'insecure-registries': [`${outside.address}:5000`] }),
   ]) {
     if ((await part.check(host)).is !== 'ok') await part.apply(host);
   }

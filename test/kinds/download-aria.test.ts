@@ -124,13 +124,13 @@ function expectWhole(wanted = content): void {
 /** Bytes without holes. */
 const heldOf = (file: string): number => statSync(file).blocks * 512;
 
-/** A run that is killed when so much was sent. @returns how much was sent then */
-async function cutOff(served: string, bytes: number, changes?: Changes): Promise<number> {
+/** A run that is killed some time (milliseconds) after so much was sent. @returns how much was sent then */
+async function cutOff(served: string, bytes: number, changes?: Changes, pause = 1300): Promise<number> {
   const before = server.sent(served);
   const child = begin(served, changes);
   await until(() => server.sent(served) - before > bytes);
   // aria2 notes every second what is here.
-  await delay(1300);
+  await delay(pause);
   await kill(child);
   return server.sent(served) - before;
 }
@@ -142,40 +142,35 @@ test('several connections fetch parts at the same time, and the whole is verifie
   server.serve('/whole', { content, rate: inSeconds(4) });
   const child = begin('/whole');
   const ended = new Promise((resolve) => child.on('close', resolve));
-  await until(
-    () =>
-      existsSync(join(folder, 'status')) &&
-      /^downloading \d+ [1-9]\d*\n$/.test(readFileSync(join(folder, 'status'), 'utf8')),
-  );
-  const [, total, done] = readFileSync(join(folder, 'status'), 'utf8').trim().split(' ').map(Number);
-  expect(total).toBe(content.length);
-  // The length of the part tells nothing: it has its last bytes long before its middle.
-  expect(statSync(part).size).toBeGreaterThan(0.75 * content.length);
-  expect(done).toBeLessThan(0.75 * content.length);
+  await until(() => existsSync(part) && statSync(part).size > 0.75 * content.length);
+  expect(readFileSync(join(folder, 'status'), 'utf8')).toBe(`downloading ${content.length}\n`);
+  // The length of the part is no measure of progress: it has its last bytes long before its middle. Its blocks are.
+  expect(heldOf(part)).toBeLessThan(0.75 * content.length);
   expect(await ended).toBe(0);
   expectWhole();
   expect(server.asked('/whole').filter(({ range }) => range).length).toBeGreaterThanOrEqual(connections - 1);
 });
 
-test('what was killed goes on where it was, whatever the length of the part', async () => {
+test('what was killed continues where it was, whatever the length of the part', async () => {
   server.serve('/killed', { content, etag: '"1"', rate: inSeconds(5) });
-  const first = await cutOff('/killed', content.length / 4);
+  const first = await cutOff('/killed', content.length / 4, {}, 2500);
   expect(statSync(part).size).toBeGreaterThan(heldOf(part));
-  server.serve('/killed', { content, etag: '"1"' });
+  // Not so fast that sockets hold much of what nobody reads.
+  server.serve('/killed', { content, etag: '"1"', rate: inSeconds(4) });
   expect(await run('/killed', { connections: 8 })).toEqual({ code: 0, words: '' });
   expectWhole();
-  // At most what was under way is fetched twice, and what sockets hold is lost.
+  // At most what was under way is fetched twice.
   expect(server.sent('/killed')).toBeLessThan(content.length + first);
   expect(server.sent('/killed') - first).toBeLessThan(content.length - first / 2);
 });
 
 test.each([1, connections])(
-  'a part is kept when the server does not tell what it has, by %i connections',
+  'a part is kept when the server does not show its version, by %i connections',
   async (count) => {
     const address = `/untold-${count}`;
     server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
-    const first = await cutOff(address, content.length / 4, { connections: count });
-    server.serve(address, { content, etag: '"1"', failingHead: 503 });
+    const first = await cutOff(address, content.length / 4, { connections: count }, 2500);
+    server.serve(address, { content, etag: '"1"', failingHead: 503, rate: inSeconds(4) });
     expect(await run(address, { connections: count })).toEqual({ code: 0, words: '' });
     expectWhole();
     expect(server.sent(address) - first).toBeLessThan(0.95 * content.length);
@@ -205,7 +200,7 @@ test('a run that was killed as soon as the file had its name leaves nothing to t
   expectWhole();
 });
 
-test('a part of full length without a note of its parts is hashed, and fetched anew when it is wrong', async () => {
+test('a part of full length without its control file is hashed, and fetched again when it is wrong', async () => {
   server.serve('/holes', { content, rate: inSeconds(5) });
   await cutOff('/holes', content.length / 4);
   rmSync(`${part}.aria2`);
@@ -215,7 +210,7 @@ test('a part of full length without a note of its parts is hashed, and fetched a
   expectWhole();
 });
 
-test('a part of full length that is nothing but a hole, as after a power cut, is fetched anew', async () => {
+test('a part of full length that is nothing but a hole, as after a power cut, is fetched again', async () => {
   server.serve('/hole', { content, rate: inSeconds(5) });
   await cutOff('/hole', content.length / 4);
   rmSync(part);
@@ -229,7 +224,7 @@ test('a part of full length that is nothing but a hole, as after a power cut, is
 });
 
 test.each([0, content.length])(
-  'a note of pieces that a power cut took is no reason to call the file corrupted: %i bytes are left, all of them a hole',
+  'a control file with pieces that a power cut took is no reason to report the file as corrupted: %i bytes are left, all of them a hole',
   async (left) => {
     const address = `/lost-${left}`;
     server.serve(address, { content, rate: inSeconds(5) });
@@ -242,7 +237,7 @@ test.each([0, content.length])(
   },
 );
 
-test('a part that is shorter than the whole and has no note of its parts is dropped', async () => {
+test('a part that is shorter than the whole and has no control file is dropped', async () => {
   server.serve('/noteless', { content, rate: inSeconds(5) });
   const first = await cutOff('/noteless', content.length / 4);
   rmSync(`${part}.aria2`);
@@ -253,7 +248,7 @@ test('a part that is shorter than the whole and has no note of its parts is drop
 });
 
 test.each(['', 'junk', Buffer.alloc(200)])(
-  'a note of parts that cannot be read is dropped with its part: %#',
+  'a control file that cannot be read is dropped with its part: %#',
   async (note) => {
     server.serve('/unreadable', { content, rate: inSeconds(5) });
     await cutOff('/unreadable', content.length / 4);
@@ -264,7 +259,7 @@ test.each(['', 'junk', Buffer.alloc(200)])(
   },
 );
 
-test('a note of parts without the part is dropped', async () => {
+test('a control file without its part is dropped', async () => {
   server.serve('/partless', { content, rate: inSeconds(5) });
   await cutOff('/partless', content.length / 4);
   rmSync(part);
@@ -287,7 +282,7 @@ test('a server without ranges that breaks off is asked for the whole once more',
 
 test.each([
   [1, 'curl exit code (?:18|33), HTTP 200'],
-  [connections, 'aria2c exit code 8'],
+  [connections, 'aria2c exit code 8, HTTP 200'],
 ])('a server without ranges that always breaks off is given up by %i connections', async (count, how) => {
   server.serve('/never', { content, withoutRanges: true, breaking: { times: 1e9, how: 'reset' } });
   const { code, words } = await run('/never', { connections: count });
@@ -296,7 +291,7 @@ test.each([
   expect(Number(at)).toBeGreaterThan(0);
 });
 
-test('connections that are reset begin again where they were', async () => {
+test('connections that are reset continue where they were', async () => {
   server.serve('/resets', { content, breaking: { times: 30, how: 'reset' } });
   expect((await run('/resets')).code).toBe(0);
   expectWhole();
@@ -314,15 +309,16 @@ test('a file that changed on the server is fetched from its beginning', async ()
   expect(server.sent('/changed') - first).toBeLessThan(1.5 * content.length);
 });
 
-test.each([404, 401, 403, 410])('%i is told at once', async (status) => {
+test.each([404, 401, 403, 410])('%i is reported at once', async (status) => {
   server.serve(`/${status}`, { content, failing: { status, times: 1e9 } });
   const { code, words } = await run(`/${status}`);
   expect(code).toBe(1);
-  expect(words).toMatch(new RegExp(`^aria2c: .*\n${server.url(`/${status}`)} answers ${status}\n$`));
-  expect(server.asked(`/${status}`)).toHaveLength(1);
+  expect(words).toMatch(new RegExp(`^${server.url(`/${status}`)} answers ${status}\n$`));
+  // Once by aria2, and once by curl for the status.
+  expect(server.asked(`/${status}`)).toHaveLength(2);
 });
 
-test('an address that reads like an answer of a server is none', async () => {
+test('an address that reads like an answer of a server is not one', async () => {
   server.serve('/x?%20status=404', { content, failing: { status: 500, times: 2 } });
   expect((await run('/x?%20status=404')).code).toBe(0);
   expectWhole();
@@ -346,61 +342,64 @@ test.each(
       [inAnHour, '300'],
       [longAgo, '2'],
       ['a[$(touch ran)]', '2'],
-    ].map(([told = '', pause = '']): [number, string, string] => [count, told, pause]),
+    ].map(([header = '', pause = '']): [number, string, string] => [count, header, pause]),
   ),
-)('by %i connections: a busy server that says Retry-After: %s is left alone for %s s', async (count, told, pause) => {
-  const address = `/busy-${count}-${encodeURIComponent(told)}`;
-  server.serve(address, { content, failing: { status: 429, times: 3, headers: { 'retry-after': told } } });
-  const noting = { 'sleep "$pause"': `echo "$pause" >>${join(folder, 'data', 'pauses')}` };
-  expect((await run(address, { connections: count, instead: noting })).code).toBe(0);
-  expect(readFileSync(join(folder, 'data', 'pauses'), 'utf8').split('\n')[1]).toBe(pause);
-  rmSync(join(folder, 'data', 'pauses'));
-  expectWhole();
-});
+)(
+  'by %i connections: a busy server that answers Retry-After: %s is left alone for %s s',
+  async (count, header, pause) => {
+    const address = `/busy-${count}-${encodeURIComponent(header)}`;
+    server.serve(address, { content, failing: { status: 429, times: 4, headers: { 'retry-after': header } } });
+    const noting = { 'sleep "$pause"': `echo "$pause" >>${join(folder, 'data', 'pauses')}` };
+    expect((await run(address, { connections: count, instead: noting })).code).toBe(0);
+    expect(readFileSync(join(folder, 'data', 'pauses'), 'utf8').split('\n')[1]).toBe(pause);
+    rmSync(join(folder, 'data', 'pauses'));
+    expectWhole();
+  },
+);
 
 test('a server that goes on failing is given up after ten tries', async () => {
   server.serve('/failing', { content, failing: { status: 500, times: 1e9 } });
   const { code, words } = await run('/failing');
   expect(code).toBe(1);
   expect(words).toContain(`/failing breaks off at 0 of ${content.length} bytes (aria2c exit code 22, HTTP 500)\n`);
-  expect(server.asked('/failing')).toHaveLength(10);
+  expect(server.asked('/failing')).toHaveLength(20);
 });
 
 test('a server that does not answer at all is given up after ten tries', async () => {
   const { code, words } = await run('', { url: 'http://127.0.0.1:1/nobody' });
   expect(code).toBe(1);
-  expect(words).toContain('aria2c: Failed to establish connection, cause: Connection refused\n');
-  expect(words).toContain('/nobody breaks off at 0 of an unknown number of bytes (aria2c exit code 1)\n');
+  expect(words).toContain('curl: (7) Failed to connect to 127.0.0.1 port 1');
+  expect(words).toContain('/nobody breaks off at 0 of an unknown number of bytes (aria2c exit code 1, HTTP 000)\n');
 });
 
-test('a connection that goes silent is made anew', async () => {
+test('a connection that goes silent is made again', async () => {
   server.serve('/silence', { content, breaking: { times: 2, how: 'silence' } });
   expect((await run('/silence', { instead: { '--timeout=60': '--timeout=2' } })).code).toBe(0);
   expectWhole();
 });
 
-test('when all connections stay silent that is a try, and the next goes on where it was', async () => {
-  server.serve('/silent', { content, breaking: { times: connections, how: 'silence' } });
-  expect((await run('/silent', { instead: { '-ge 120 ]': '-ge 2 ]' } })).code).toBe(0);
+test('when all connections stay silent that is one try, and the next one continues', async () => {
+  server.serve('/silent', { content, breaking: { times: 2 * connections, how: 'silence' } });
+  expect((await run('/silent', { instead: { '--timeout=60': '--timeout=1' } })).code).toBe(0);
   expectWhole();
   expect(server.sent('/silent')).toBeLessThan(1.5 * content.length);
 });
 
 test('a server that stays silent is given up', async () => {
   server.serve('/mute', { content, breaking: { times: 1e9, how: 'mute' } });
-  const mute = { '-ge 120 ]': '-ge 1 ]', '"$tries" -lt 10': '"$tries" -lt 2' };
+  const mute = { '--timeout=60': '--timeout=1', '--max-time 30': '--max-time 1', '"$tries" -lt 10': '"$tries" -lt 2' };
   const { code, words } = await run('/mute', { instead: mute });
   expect(code).toBe(1);
-  expect(words).toMatch(/\/mute breaks off at 0 of \d+ bytes \(aria2c exit code \d+\)\n$/);
+  expect(words).toMatch(/\/mute breaks off at 0 of \d+ bytes \(aria2c exit code \d+, HTTP \d+\)\n$/);
 });
 
-test('a wrong SHA-256 is told with both, and the file never gets its name', async () => {
+test('a wrong SHA-256 is reported with both, and the file never gets its name', async () => {
   server.serve('/wrong', { content });
   const wanted = 'a'.repeat(64);
   const { code, words } = await run('/wrong', { sha256: wanted });
   expect(code).toBe(1);
   expect(words).toBe(
-    `${server.url('/wrong')} is corrupted, or not the file that the inventory means: SHA-256 ${hash}, wanted ${wanted} (${content.length} bytes)\n`,
+    `${server.url('/wrong')} is corrupted, or not the file that the inventory names: SHA-256 ${hash}, wanted ${wanted} (${content.length} bytes)\n`,
   );
   expect(existsSync(path)).toBe(false);
 });
@@ -415,7 +414,7 @@ test('what was continued and is wrong is fetched once more', async () => {
   expectWhole();
 });
 
-test('too little room is told before anything is fetched', async () => {
+test('too little room is reported before anything is fetched', async () => {
   server.serve('/huge', { content, toldSize: 999_999_999_999_999 });
   const { code, words } = await run('/huge');
   expect(code).toBe(1);
@@ -429,42 +428,44 @@ test('the holes of a part need room, too', async () => {
   const missing = content.length - heldOf(part);
   expect(content.length - statSync(part).size).toBeLessThan(missing - 1);
   mkdirSync(join(folder, 'bin'));
-  const told = (free: number) =>
+  const answerFree = (free: number) =>
     writeFileSync(join(folder, 'bin', 'df'), `#!/bin/sh\necho Avail\necho ${free}\n`, { mode: 0o755 });
   const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
-  told(missing - 1);
+  answerFree(missing - 1);
   const { words } = await run('/room', { env });
   expect(words).toMatch(new RegExp(`: ${missing} bytes needed, ${missing - 1} free\n$`));
-  told(missing);
+  answerFree(missing);
   server.serve('/room', { content });
   expect((await run('/room', { env })).code).toBe(0);
 });
 
-test.each([1, connections])('a disk that fills up on the way is told at once, by %i connections', async (count) => {
+test.each([1, connections])('a disk that fills up on the way is reported at once, by %i connections', async (count) => {
   server.serve('/full', { content });
   mkdirSync(join(folder, 'bin'));
   // Others write there, too: there was room when it was asked for.
   writeFileSync(join(folder, 'bin', 'df'), '#!/bin/sh\necho Avail\necho 999999999\n', { mode: 0o755 });
-  const small = 'mount -t tmpfs -o size=3m tmpfs "$directory" || exit 99\nurl=';
-  const script = { 'set -u\nurl=': `set -u\ndirectory=${join(folder, 'data')}\n${small}` };
+  const script = { 'set -u\n': `set -u\nmount -t tmpfs -o size=3m tmpfs ${join(folder, 'data')} || exit 99\n` };
   const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
   const { code, words } = await run('/full', { instead: script, env, alone: true, connections: count });
   expect(code).toBe(1);
-  expect(words).toMatch(/\nnot enough room in .*\/data for http:.*\/full: it is full at \d+ of \d+ bytes\n$/);
+  expect(words).toMatch(/(?:^|\n)not enough room in .*\/data for http:.*\/full: it is full at \d+ of \d+ bytes\n$/);
   expect(words.match(/it is full/g)).toHaveLength(1);
 });
 
-test.each([1, connections])('an empty file is fetched as one, or told to be one, by %i connections', async (count) => {
-  const nothing = contentOf(0);
-  server.serve('/empty', nothing);
-  const { code, words } = await run('/empty', { connections: count });
-  expect(code).toBe(1);
-  expect(words).toBe(
-    `${server.url('/empty')} is corrupted, or not the file that the inventory means: SHA-256 ${nothing.hash}, wanted ${hash} (0 bytes)\n`,
-  );
-  expect(await run('/empty', { connections: count, sha256: nothing.hash })).toEqual({ code: 0, words: '' });
-  expectWhole(nothing.content);
-});
+test.each([1, connections])(
+  'an empty file is fetched, or reported as the wrong file, by %i connections',
+  async (count) => {
+    const nothing = contentOf(0);
+    server.serve('/empty', nothing);
+    const { code, words } = await run('/empty', { connections: count });
+    expect(code).toBe(1);
+    expect(words).toBe(
+      `${server.url('/empty')} is corrupted, or not the file that the inventory names: SHA-256 ${nothing.hash}, wanted ${hash} (0 bytes)\n`,
+    );
+    expect(await run('/empty', { connections: count, sha256: nothing.hash })).toEqual({ code: 0, words: '' });
+    expectWhole(nothing.content);
+  },
+);
 
 /** Programs that note how they are called before they do their work. @returns the environment that has them, and what they noted */
 function noting(...programs: readonly string[]) {
@@ -484,7 +485,7 @@ test.each([1, connections])(
   'the query of an address is in no argument list, message or file of others, by %i connections',
   async (count) => {
     const address = '/signed?X-Amz-Signature=5ec2e7';
-    const { env, noted } = noting('curl', 'aria2c', 'stdbuf');
+    const { env, noted } = noting('curl', 'aria2c');
     server.serve(address, { content, rate: inSeconds(5) });
     const child = begin(address, { connections: count, env });
     await until(() => existsSync(part) && statSync(part).size > 0);
@@ -541,7 +542,7 @@ test.each(
 test('an address that begins with a dash is no option', async () => {
   const { code, words } = await run('', { url: '--version' });
   expect(code).toBe(1);
-  expect(words).toContain('--version breaks off at 0 of an unknown number of bytes (aria2c exit code 0)\n');
+  expect(words).toMatch(/--version breaks off at 0 of an unknown number of bytes \(aria2c exit code 0, HTTP \d+\)\n$/);
 });
 
 test.each([

@@ -40,7 +40,7 @@ function serve(): Server {
 }
 
 const file = (path: string, name: string, wanted = hash) =>
-  download(`${address}/${path}`).to(`${directory}/${name}`).sha256(wanted);
+  download({ url: `${address}/${path}`, path: `${directory}/${name}`, sha256: wanted });
 const gets = () => requests.filter((request) => request.startsWith('GET'));
 
 beforeAll(async () => {
@@ -100,7 +100,7 @@ test('a file that was put there by hand is verified and kept', async () => {
 
 test('a file that is not ours and not what is wanted is never overwritten', async () => {
   await host.run`echo precious > ${directory}/f`;
-  await expect(file('file', 'f').apply(host)).rejects.toThrow('was not put there by this tool');
+  await expect(file('file', 'f').apply(host)).rejects.toThrow('is not a file of this tool');
   expect((await host.$`cat ${directory}/f`).text()).toBe('precious');
 });
 

@@ -7,6 +7,7 @@ import type { Writer } from '../../lib/engine/host/host.ts';
 import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
 import { packetFilter } from '../../lib/engine/resource/network/packet-filter.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
+import { product } from '../../lib/node/server/product.ts';
 import { converge } from './converge.ts';
 import { type ScratchHost, scratchHost } from './scratch.ts';
 
@@ -16,14 +17,15 @@ import { type ScratchHost, scratchHost } from './scratch.ts';
 const image = `${outside.address}:5000/postgres:15`;
 const ports = (published: string) => [{ protocol: 'tcp', published, target: '5432' }] as const;
 const wanted = (internal: readonly string[] = [outside.address]) =>
-  packetFilter(
-    'RPC-PLAYBOOKS',
-    [
+  packetFilter({
+    product,
+    prefix: 'RPC-PLAYBOOKS',
+    accesses: [
       { name: 'INTERNAL', ports: ports('5432'), sources: internal },
       { name: 'JSON-RPC', ports: ports('8123'), sources: ['0.0.0.0/0', '::/0'] },
     ],
-    'a hint',
-  );
+    hint: 'a hint',
+  });
 
 let scratch: ScratchHost;
 let host: Writer;
@@ -33,7 +35,7 @@ beforeAll(async () => {
   host = scratch.host;
   for (const part of [
     packages('docker.io', 'iptables'),
-    jsonFile('/etc/docker/daemon.json').merge({ 'insecure-registries': [`${outside.address}:5000`] }),
+    jsonFile('/etc/docker/daemon.json', { 'insecure-registries': [`${outside.address}:5000`] }),
   ]) {
     if ((await part.check(host)).is !== 'ok') await part.apply(host);
   }
@@ -184,7 +186,7 @@ test('a name is looked up on the host, and one that it does not know is refused 
   expect(await strangerReaches(5432)).toBe(true);
   expect(await friendReaches(5432)).toBe(false);
   const unknown = wanted(['nowhere.invalid']);
-  expect(await unknown.check(host)).toMatchObject({ note: 'no address is found here for nowhere.invalid' });
+  expect(await unknown.check(host)).toMatchObject({ note: 'this host finds no address of nowhere.invalid' });
   await expect(unknown.apply(host)).rejects.toMatchObject({ hint: 'a hint' });
   expect(await strangerReaches(5432)).toBe(true);
 });

@@ -193,8 +193,8 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     expect(await differences()).toEqual([
       {
         what: 'iptables chain DOCKER-USER',
-        was: `leads there only after: -s ${stranger.v4}/32 -j ACCEPT`,
-        wanted: 'leads to RPC-PLAYBOOKS first',
+        was: `a jump only after: -s ${stranger.v4}/32 -j ACCEPT`,
+        wanted: 'a jump to RPC-PLAYBOOKS first',
       },
     ]);
     await load(groups);
@@ -225,8 +225,8 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
       },
       {
         what: 'ip6tables chain INPUT',
-        was: 'does not lead to RPC-PLAYBOOKS-INPUT',
-        wanted: 'leads to RPC-PLAYBOOKS-INPUT first',
+        was: 'no jump to RPC-PLAYBOOKS-INPUT',
+        wanted: 'a jump to RPC-PLAYBOOKS-INPUT first',
       },
     ]);
     await load(groups);

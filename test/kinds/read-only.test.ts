@@ -16,7 +16,6 @@ import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
 import { line } from '../../lib/engine/resource/file/line.ts';
 import { eventually } from '../../lib/engine/resource/job/eventually.ts';
 import { job } from '../../lib/engine/resource/job/job.ts';
-import { httpExpectation } from '../../lib/engine/resource/network/http.ts';
 import { containerListens } from '../../lib/engine/resource/network/listening.ts';
 import { packetFilter } from '../../lib/engine/resource/network/packet-filter.ts';
 import { drift, ok, type Resource, type Verdict } from '../../lib/engine/resource/resource.ts';
@@ -27,6 +26,7 @@ import { timezone } from '../../lib/engine/resource/system/timezone.ts';
 import { previewOf } from '../../lib/engine/run/preview.ts';
 import { jsonRpc } from '../../lib/node/chain/json-rpc.ts';
 import { postgresIndex } from '../../lib/node/databases/postgres.ts';
+import { product } from '../../lib/node/server/product.ts';
 import { changesBetween, listing } from './listing.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -43,15 +43,12 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     file(`${base}/secret`).content(secretContent('Password = "hunter2"\n', /password/i)),
     file(`${base}/binary`).content(Buffer.from([0, 1, 2])),
   ],
-  'line.ts': [line(`${base}/plain`, 'two'), line('/etc/hosts', '127.0.0.1 localhost').matching(/^127\.0\.0\.1\s/)],
-  'json-file.ts': [jsonFile(`${base}/keys.json`).merge({ a: [1], b: { c: 2 } })],
-  'service.ts': [
-    service('cron').enabled().running().restartedAfter(`${base}/plain`),
-    service('not-here').enabled().running(),
-  ],
-  'schedule.ts': [schedule('read-only-test').every(3600).command('true')],
+  'line.ts': [line(`${base}/plain`, 'two'), line('/etc/hosts', '127.0.0.1 localhost', /^127\.0\.0\.1\s/)],
+  'json-file.ts': [jsonFile(`${base}/keys.json`, { a: [1], b: { c: 2 } })],
+  'service.ts': [service('cron', [`${base}/plain`]), service('not-here')],
+  'schedule.ts': [schedule('read-only-test', { every: 3600, command: 'true', description: 'a test' })],
   'timezone.ts': [timezone('Asia/Singapore'), timezone('No/Where')],
-  'mount.ts': [mount('/mnt/read-only-test').source(device), mount('/mnt/missing').source('/dev/not-here')],
+  'mount.ts': [mount('/mnt/read-only-test', device), mount('/mnt/missing', '/dev/not-here')],
   'compose-service.ts': [
     composeService({
       directory: base,
@@ -62,25 +59,30 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     }),
   ],
   'docker-image.ts': [dockerImage('172.30.77.10:5000/postgres:15')],
-  'docker-root.ts': [dockerRoot({ root: '/data/docker', mountPoint: '/data' }), unfinishedMove(), oldCopyIsRemoved()],
+  'docker-root.ts': [
+    dockerRoot({ product, root: '/data/docker', mountPoint: '/data' }),
+    unfinishedMove(product),
+    oldCopyIsRemoved(product),
+  ],
   'packet-filter.ts': [
-    packetFilter(
-      'READ-ONLY',
-      [
+    packetFilter({
+      product,
+      prefix: 'READ-ONLY',
+      accesses: [
         {
           name: 'INTERNAL',
           ports: [{ protocol: 'tcp', published: '5432', target: '5432' }],
           sources: ['10.9.1.2', 'fd09::/16'],
         },
       ],
-      '',
-    ),
+      hint: '',
+    }),
   ],
   'cpu-shares.ts': [cpuShares('state-db', 4096)],
-  'blank-disk.ts': [formattedDisk(device, { format: true })],
+  'blank-disk.ts': [formattedDisk(device, { format: true, label: product })],
   'listening.ts': [containerListens('state-db', [5432], 1)],
   'postgres.ts': [postgresIndex({ target, name: 'log_topic0_idx', table: 'state.log', columns: ['topic0'] })],
-  'download.ts': [download(url).to(`${base}/genesis.json`).sha256('0'.repeat(64))],
+  'download.ts': [download({ url, path: `${base}/genesis.json`, sha256: '0'.repeat(64) })],
   'job.ts': [
     job('a job', {
       unit: 'read-only-test-job',
@@ -89,7 +91,6 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
         (await host.unit('read-only-test-job.service')).load === 'not-found' ? drift('not run') : ok,
     }),
   ],
-  'http.ts': [httpExpectation('genesis answers', { url })],
   'json-rpc.ts': [
     eventually(
       'a block number',
@@ -146,7 +147,7 @@ test('no kind is left out', async () => {
     ),
   );
   // The contract itself, and parts of kinds that only a kind calls.
-  const parts = ['resource.ts', 'docker-engine.ts', 'skip-when.ts', 'attributes.ts', 'edited-text.ts'];
+  const parts = ['resource.ts', 'docker-engine.ts', 'skip-when.ts', 'attributes.ts', 'edited-text.ts', 'http.ts'];
   expect(
     looks
       .flat()

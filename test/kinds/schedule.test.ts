@@ -8,10 +8,12 @@ const name = 'kinds-test-schedule';
 const log = '/run/kinds-test-schedule.log';
 // Every character that a unit file or a shell would like to read for itself.
 const said = `a "b" 'c' %h \\t`;
-const everySecond = schedule(name)
-  .every(1)
-  .command(`HERE=there; printf '%s\\n' "$HERE $\{HERE} ${said.replace(/["\\]/g, '\\$&')}" >> ${log}`)
-  .description('Counts 100% of seconds');
+const work = {
+  command: `HERE=there; printf '%s\\n' "$HERE $\{HERE} ${said.replace(/["\\]/g, '\\$&')}" >> ${log}`,
+  description: 'Counts 100% of seconds',
+};
+const everySecond = schedule(name, { every: 1, ...work });
+const everyHour = schedule(name, { every: 3600, ...work });
 
 let host: Writer;
 beforeAll(async () => {
@@ -37,23 +39,23 @@ test('the command runs again and again, word for word', async () => {
 });
 
 test('another interval replaces the timer and takes effect', async () => {
-  await converge(host, everySecond.every(3600));
+  await converge(host, everyHour);
   const next = await host.$`systemctl show -p TimersMonotonic --value ${`${name}.timer`}`;
   expect(next.text()).toContain('OnUnitActiveUSec=1h');
 });
 
 test('a stopped timer is drift, and is started', async () => {
   await host.run`systemctl stop ${`${name}.timer`}`;
-  expect(await converge(host, everySecond.every(3600))).toMatchObject([{ what: 'state' }]);
+  expect(await converge(host, everyHour)).toMatchObject([{ what: 'state' }]);
 });
 
 test('a unit file changed by hand is put right', async () => {
   await host.run`sed -i s/Counts/Miscounts/ /etc/systemd/system/${name}.service`;
-  await converge(host, everySecond.every(3600));
+  await converge(host, everyHour);
 });
 
 test('units that systemd has not read yet are drift, and it is told to', async () => {
   await host.run`systemctl disable --now --quiet ${`${name}.timer`}
     cd /etc/systemd/system && mv ${`${name}.timer`} away && systemctl daemon-reload && mv away ${`${name}.timer`}`;
-  await converge(host, everySecond.every(3600));
+  await converge(host, everyHour);
 });

@@ -34,12 +34,12 @@ async function install(command: string) {
 const started = async () => (await host.unit(unit)).activeSince;
 
 test('a unit that is not installed cannot be told, and applying says so', async () => {
-  const missing = service('not-here').enabled().running();
+  const missing = service('not-here');
   expect(await missing.check(host)).toEqual({ is: 'unknown', until: 'not-here.service is installed' });
 });
 
 test('a stopped, disabled unit is enabled and started', async () => {
-  const differences = await converge(host, service('kinds-test').enabled().running());
+  const differences = await converge(host, service('kinds-test'));
   expect(differences).toEqual([
     { what: 'at boot', was: 'disabled', wanted: 'enabled' },
     { what: 'state', was: 'inactive (dead)', wanted: 'active' },
@@ -48,12 +48,12 @@ test('a stopped, disabled unit is enabled and started', async () => {
 });
 
 test('only what is asked for is changed', async () => {
-  await converge(host, service(unit).running());
+  await converge(host, service(unit));
   expect((await host.$`systemctl is-enabled ${unit}`).text()).toBe('disabled');
 });
 
 test('it restarts once for a file that changed, and not again', async () => {
-  const kept = service(unit).enabled().running().restartedAfter(settings);
+  const kept = service(unit, [settings]);
   await converge(host, kept);
   const first = await started();
   await host.run`echo changed > ${settings}`;
@@ -67,7 +67,7 @@ test('it restarts once for a file that changed, and not again', async () => {
 });
 
 test('a file and a start within one second are told apart', async () => {
-  const kept = service(unit).running().restartedAfter(settings);
+  const kept = service(unit, [settings]);
   for (let round = 0; round < 3; round += 1) {
     await host.run`echo ${round} > ${settings} && systemctl restart ${unit}`;
     expect(await kept.check(host)).toEqual({ is: 'ok' });
@@ -80,30 +80,28 @@ test('a unit that failed too often to be started is started again', async () => 
   await install('ExecStart=/bin/false');
   await host.$`for i in 1 2 3 4 5 6 7; do systemctl start ${unit}; done; sleep 0.3; systemctl start ${unit}`;
   await install('ExecStart=/bin/sleep infinity');
-  await converge(host, service(unit).running());
+  await converge(host, service(unit));
 });
 
 test('a unit that does not start fails with the end of its journal', async () => {
   await install('Type=oneshot\nExecStart=/bin/sh -c "echo the-cause; exit 3"');
-  await expect(service(unit).running().apply(host)).rejects.toThrow(/kinds-test.service did not start[\s\S]*the-cause/);
+  await expect(service(unit).apply(host)).rejects.toThrow(/kinds-test.service did not start[\s\S]*the-cause/);
 });
 
 test('a unit that starts and ends at once fails with the end of its journal', async () => {
   await install('ExecStart=/bin/sh -c "echo bad-setting; exit 1"');
-  await expect(service(unit).running().apply(host)).rejects.toThrow(/did not start: it is failed[\s\S]*bad-setting/);
+  await expect(service(unit).apply(host)).rejects.toThrow(/did not start: it is failed[\s\S]*bad-setting/);
 });
 
 test('a unit whose condition is not met fails, and says which', async () => {
   await install('ExecStart=/bin/sleep infinity\n[Unit]\nConditionPathExists=/not-here');
-  await expect(service(unit).running().apply(host)).rejects.toThrow(
-    /did not start[\s\S]*ConditionPathExists=\/not-here/,
-  );
+  await expect(service(unit).apply(host)).rejects.toThrow(/did not start[\s\S]*ConditionPathExists=\/not-here/);
 });
 
 test('a masked unit is left masked', async () => {
   await host.run`rm ${unitFile} && systemctl mask --quiet ${unit}`;
   try {
-    const wanted = service(unit).enabled().running();
+    const wanted = service(unit);
     expect(await wanted.check(host)).toMatchObject({ is: 'drift' });
     await expect(wanted.apply(host)).rejects.toThrow('is masked');
     expect((await host.unit(unit)).load).toBe('masked');

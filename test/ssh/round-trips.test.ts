@@ -43,7 +43,7 @@ function resources(count: number): Resource[] {
     ),
     directory(join(folder, `directory-${at}`)).mode(0o750),
     file(path(at)).content(`value = ${at}\n`).mode(0o640),
-    jsonFile(join(folder, `${at}.json`)).merge({ at }),
+    jsonFile(join(folder, `${at}.json`), { at }),
     line(join(folder, 'hosts'), `10.0.0.${at} host-${at}`),
     packages('bash', at % 2 === 0 ? 'coreutils' : 'sed'),
     expectation(`unit ${at} is not there`, async (host) =>
@@ -94,7 +94,7 @@ async function runOnce(of: readonly Resource[]) {
   return {
     logins: count(/Accepted publickey/g),
     execs: count(/Starting session: command/g),
-    told: summary?.roundTrips,
+    counted: summary?.roundTrips,
     changed: summary?.counts.changed,
   };
 }
@@ -103,7 +103,7 @@ test('a run with nothing to do is one connection and two requests, whatever the 
   for (const count of [1, 8]) {
     const all = resources(count);
     await runOnce(all);
-    expect(await runOnce(all)).toEqual({ logins: 1, execs: 2, told: 2, changed: 0 });
+    expect(await runOnce(all)).toEqual({ logins: 1, execs: 2, counted: 2, changed: 0 });
   }
 });
 
@@ -114,8 +114,8 @@ test('a change adds two requests, one to make it and one to look again', async (
   rmSync(join(folder, 'directory-0'), { recursive: true });
   writeFileSync(join(folder, '3.json'), '{ "at": 4 }');
   writeFileSync(join(folder, 'hosts'), '127.0.0.1 localhost\n');
-  const { logins, execs, told, changed } = await runOnce(all);
+  const { logins, execs, counted, changed } = await runOnce(all);
   expect({ logins, changed }).toEqual({ logins: 1, changed: 4 + 1 + 4 });
   expect(execs).toBe(2 + 2 * 9);
-  expect(told).toBe(execs);
+  expect(counted).toBe(execs);
 });

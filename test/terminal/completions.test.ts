@@ -35,7 +35,7 @@ const namesIn = (folder: string, ending: string) =>
     .map((name) => name.slice(0, -ending.length));
 
 test.each([
-  [[], 'no shell is named'],
+  [[], 'the name of the shell is missing'],
   [['fish'], 'unexpected word "fish"'],
   [['bsh'], 'did you mean bash?'],
 ])('%j is refused', (words, why) => {
@@ -71,6 +71,7 @@ describe('bash', () => {
     ['those of the inventory named', [...deploy, '-i', own, '-l', 'b'], ['beta-1', 'beta-2']],
     ['those of the inventory behind =', [...deploy, '--inventory', '=', own, '-l', 'a'], ['alpha', 'all']],
     ['the last of a list', [...deploy, '-i', own, '--limit', 'alpha,beta-'], ['alpha,beta-1', 'alpha,beta-2']],
+    ['hosts that are assumed to be stopped', [...deploy, '-i', own, '--assume-stopped', 'be'], ['beta-1', 'beta-2']],
     ['what is left out', [...deploy, '-i', own, '--limit', 'all,!al'], ['all,!alpha', 'all,!all']],
     ['no hosts of what cannot be read', [...deploy, '-i', 'nowhere', '--limit', ''], []],
     ['variables', [...deploy, '--set', 'ports.rpc_h'], ['ports.rpc_http=']],

@@ -63,7 +63,7 @@ test('the first Ctrl-C finishes the change under way, says what is left, and the
     'slow on ctrl-c-test: here',
     '',
     'play: work  here',
-    'stopping after the changes under way; press Ctrl-C again to stop at once',
+    'stopping after the running changes; press Ctrl-C again to stop at once',
     'here  changed work: one is made  (missing)',
     'here  stopped: interrupted (3 tasks not done, next: two is made)',
     '',
@@ -71,7 +71,7 @@ test('the first Ctrl-C finishes the change under way, says what is left, and the
     'here   0        1        0         0       0',
     '1 host in',
     'here: interrupted (3 tasks not done, next: two is made)',
-    'interrupted: the next run goes on from there',
+    'interrupted: the next run continues from here',
     '',
   ]);
   expect(readdirSync(directory).sort()).toEqual(['one', 'one.started']);
@@ -101,7 +101,7 @@ test('the second Ctrl-C stops at once and says what was cut off, and the next ru
   expect(code).toBe(130);
   expect(untimed(output).slice(-3)).toEqual([
     'here  cut off: work: one is made',
-    'stopped at once: the next run goes on from there',
+    'stopped at once: the next run continues from here',
     '',
   ]);
   expect(existsSync(join(directory, 'one'))).toBe(false);

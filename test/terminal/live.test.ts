@@ -159,7 +159,7 @@ test('between looking and changing, where a question may be asked, nothing is dr
     hosts: ['a', 'b'],
   } as const;
   await live.tell(begun, { type: 'host-looked', host: 'a', tasks: 3 });
-  await terminal.until((rows) => rows.at(-1)?.startsWith('looked at 1 of 2 hosts  0:0') ?? false);
+  await terminal.until((rows) => rows.at(-1)?.startsWith('checked 1 of 2 hosts  0:0') ?? false);
   await live.tell({ type: 'host-looked', host: 'b', tasks: 3 });
   await terminal.until((rows) => rows.at(-1) === 'deploy on test: a, b');
   terminal.press('half an answer');
@@ -185,7 +185,7 @@ test('a process that ends in mid-run takes its lines away, and says what was cut
     'play: servers  a, b',
     'a       cut off: docker: one',
     'b       cut off: docker: two',
-    'stopped at once: the next run goes on from there',
+    'stopped at once: the next run continues from here',
     'shell>',
   ]);
   expect(terminal.cursor()).toEqual({ column: 7, row: 6, shown: true });

@@ -5,7 +5,7 @@ import { completionsCommand } from './command.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 test.each([
-  [[], 'no shell is named\n  one of bash, zsh'],
+  [[], 'the name of the shell is missing\n  one of bash, zsh'],
   [['bsh'], 'unexpected word "bsh"\n  did you mean bash?'],
   [['toString'], 'unexpected word "toString"\n  known: bash, zsh'],
 ])('%j is refused', (args, words) => {

@@ -17,7 +17,7 @@ const completionsOptions = { help: shared.help } as const;
 
 const page: HelpPage = {
   command: 'npx zx playbooks/completions.mjs',
-  purpose: 'bash | zsh   prints a script that completes the command lines of the playbooks.',
+  purpose: "bash | zsh   prints a script that completes the playbooks' command lines.",
   options: completionsOptions,
   examples: [
     'bash > ~/.rpc-playbooks.bash    # and in ~/.bashrc: . ~/.rpc-playbooks.bash',
@@ -25,19 +25,18 @@ const page: HelpPage = {
   ],
   exits: { 0: 'printed', 3: 'bad input' },
   more: [
-    'Completed are playbooks, options, and the names of inventories, hosts, groups, roles and variables. The script knows the options\nof the version that printed it; all names are looked up anew.',
+    'The script completes playbooks, options, and the names of inventories, hosts, groups, roles and variables. It has the options of\nthe version that printed it, and looks up all other names.',
   ],
 };
 
-/** What the command is run with. */
 export interface CompletionsDependencies {
-  /** Where the project is. */
+  /** The project's folder. */
   readonly root: string;
   say(text: string): void;
   complain(line: string): void;
 }
 
-/** Runs the command. @param args what follows the script's name */
+/** Runs the command. @param args the words after the script */
 export function completionsCommand(
   args: readonly string[],
   { root, say, complain }: CompletionsDependencies,
@@ -50,8 +49,10 @@ export function completionsCommand(
       return exitCode.converged;
     }
     const [shell] = words;
-    if (shell === undefined) throw new Problem('no shell is named', { hint: `one of ${names.join(', ')}` });
-    say(shells[shell as keyof typeof shells](completionsOf(root)).trimEnd());
+    if (shell === undefined)
+      throw new Problem('the name of the shell is missing', { hint: `one of ${names.join(', ')}` });
+    const script = readFileSync(`${root}/templates/completions/completions.${shell}`, 'utf8');
+    say(shells[shell as keyof typeof shells](completionsOf(root), script).trimEnd());
     return exitCode.converged;
   } catch (error) {
     complain(describeError(error));
@@ -78,7 +79,7 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
 }
 
-/** Names of all variables that hold no others. */
+/** Names of all variables that are not groups of others. */
 function variablesIn({ properties = {} }: Schema, path: readonly string[] = []): string[] {
   return Object.entries(properties).flatMap(([name, inner]) => {
     const own = [...path, name];

@@ -1,17 +1,17 @@
 import type { OptionTable } from '../../engine/command-line/command-line.ts';
 
-/** What may follow a playbook on the command line. */
+/** The words that may follow a playbook on the command line. */
 export interface Completed {
   readonly options: OptionTable;
-  /** What may stand without dashes. */
+  /** Words without dashes. */
   readonly words?: readonly string[] | 'file';
 }
 
-/** What the scripts are made of. */
+/** The data of the scripts. */
 export interface Completions {
-  /** Where the project is. */
+  /** The project's folder. */
   readonly root: string;
-  /** Playbooks by name that are no runs. */
+  /** Commands by name, which are not playbooks. */
   readonly commands: Readonly<Record<string, Completed>>;
   /** All other playbooks. */
   readonly run: Completed;

@@ -3,7 +3,7 @@ import { completionsCommand } from './command.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 
-/** The command line of completions, for the scripts of this project. */
+/** Runs the completions command of this project. */
 export function run(args: readonly string[]) {
   return completionsCommand(args, {
     root,

@@ -25,7 +25,7 @@ async function confirmed(answer: string) {
           differences: [{ what: 'mode', was: '0644', wanted: '0600' }],
           commands: ['chmod 600 /a', 'sh -c one\ntwo\nthree'],
         }),
-        task('b', 'unknown', { note: 'is looked at again after a' }),
+        task('b', 'unknown', { note: 'is checked again after a' }),
         task('c', 'ok'),
       ],
     },
@@ -50,9 +50,9 @@ test('the plan is shown with diffs and commands, and what would be changed is as
     'rpc-1    mode: 0644 -> 0600',
     'rpc-1    $ chmod 600 /a',
     'rpc-1    $ sh -c one … (2 more lines: --diff)',
-    'rpc-1  unknown docker: b  (is looked at again after a)',
+    'rpc-1  unknown docker: b  (is checked again after a)',
     '',
-    'rpc-1  1 to change, 1 that follow or cannot be told yet',
+    'rpc-1  1 to change, 1 unknown or dependent',
     'make these changes on rpc-1? [y/N] ',
   ]);
 });

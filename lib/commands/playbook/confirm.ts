@@ -6,10 +6,10 @@ import type { Listener, RunEvent } from '../../engine/run/events.ts';
 import { changesSomething, type HostPlan, type Planned } from '../../engine/run/plan.ts';
 import type { RunOptions } from '../../engine/run/run-options.ts';
 
-/** Puts a question and gives the answer, trimmed and in small letters; Ctrl-C is no answer. */
+/** Asks a question. @returns the answer, trimmed and in lower case; empty on Ctrl-C */
 export type Ask = (question: string) => Promise<string>;
 
-/** Asks on the terminal. @param interrupt called on Ctrl-C, which the terminal does not signal while it is being read */
+/** Asks on the terminal. @param interrupt called on Ctrl-C, which does not raise a signal while the terminal is read */
 export function askOnTerminal(interrupt: () => void): Ask {
   return async (question) => {
     try {
@@ -22,7 +22,7 @@ export function askOnTerminal(interrupt: () => void): Ask {
   };
 }
 
-/** Shows what would be done, and asks whether to. Only a yes is one. */
+/** Shows the plan and asks for confirmation. Anything but a yes is a no. */
 export async function confirmPlan(
   plans: readonly HostPlan[],
   style: Style,
@@ -38,16 +38,13 @@ export async function confirmPlan(
   say('');
   for (const { host, tasks } of busy) {
     const count = (outcome: Planned['outcome']) => tasks.filter((task) => task.outcome === outcome).length;
-    say(
-      `${host.padEnd(style.hostWidth)}  ${count('pending')} to change, ${count('unknown')} that follow or cannot be told yet`,
-    );
+    say(`${host.padEnd(style.hostWidth)}  ${count('pending')} to change, ${count('unknown')} unknown or dependent`);
   }
   return /^y(es)?$/.test(await ask(`make these changes on ${busy.map(({ host }) => host).join(', ')}? [y/N] `));
 }
 
 /**
- * A question about the plan, and what is shown of the run around it: after a no, which changes nothing, no table of zeros follows
- * the plan that was just read.
+ * Wraps the question about the plan and the output of its run: after a no, the summary has no table of zeros.
  */
 export function asking(
   question: NonNullable<RunOptions['confirm']>,
@@ -67,7 +64,7 @@ function doneEvent({ step, outcome, differences, note, error, commands }: Omit<P
   return { type: 'resource-done', step, outcome, differences, note, error, commands, seconds: 0 };
 }
 
-/** Asks before each change: yes, no (the host stops there), or all the rest. */
+/** Asks before each change: yes, no (the host stops there), or all. */
 export function confirmEachOn(style: Style, say: (line: string) => void, ask: Ask): ConfirmEach {
   let all = false;
   return async (step, seen) => {

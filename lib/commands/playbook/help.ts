@@ -2,7 +2,7 @@ import { helpText } from '../../engine/command-line/command-line.ts';
 import type { Playbook } from '../../engine/run/playbook.ts';
 import { runOptions } from './options.ts';
 
-/** What the exit codes of a run mean. */
+/** The exit codes of a run. */
 export const runExits = {
   0: 'converged; in check mode: nothing to change',
   1: 'a task failed',
@@ -13,7 +13,7 @@ export const runExits = {
   130: 'interrupted',
 } as const;
 
-/** What `--help` of a playbook prints. */
+/** The help of a playbook. */
 export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly string[]): string {
   const plays = playbook.plays.map(
     (play) => `  ${play.name} (${play.hosts}): ${play.roles.map((r) => r.name).join(', ')}`,

@@ -15,7 +15,7 @@ export function hostLines(hosts: readonly InventoryHost<unknown>[]): string[] {
   );
 }
 
-/** Plays, roles and titles of tasks; hosts with the same tasks stand together. */
+/** Plays, roles and titles of tasks. Hosts with the same tasks are grouped. */
 export function taskLines(tasks: readonly HostTasks[]): string[] {
   const together = new Map<string, string[]>();
   for (const one of tasks) {

@@ -5,7 +5,7 @@ import type { DiffShown } from '../../engine/output/lines.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 
-/** What an operator may say on the command line of a playbook. */
+/** The command line of a playbook. */
 export interface Options {
   /** undefined: the embedded lab. */
   readonly inventory: string | undefined;
@@ -18,10 +18,12 @@ export interface Options {
   readonly startAt: string | undefined;
   /** Ask before each change. */
   readonly step: boolean;
-  /** Variables laid over the inventory's, in the order given. */
+  /** Variables that override the inventory's, in the order given. */
   readonly set: readonly SetVariable[];
+  /** Hosts that may be unreachable when every host has to be checked. */
+  readonly assumedStopped: readonly string[];
   readonly forks: number;
-  /** How long a host may take to answer. Seconds. */
+  /** The time limit of a connection. Seconds. */
   readonly timeout: number | undefined;
   readonly listHosts: boolean;
   readonly listTasks: boolean;
@@ -37,7 +39,7 @@ export interface Options {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly color: boolean;
-  /** Of whom the file of secrets may be read. */
+  /** The key that opens the file of secrets. */
   readonly identity: string | undefined;
   readonly askBecomePass: boolean;
   readonly verbose: boolean;
@@ -48,56 +50,61 @@ export interface Options {
 export interface SetVariable {
   readonly path: readonly string[];
   readonly value: unknown;
-  /** `KEY=VALUE`, as it was given. */
+  /** `KEY=VALUE` as given. */
   readonly said: string;
 }
 
 /** The options of every playbook, in the order of its help. */
 export const runOptions = {
   inventory: shared.inventory,
-  check: { help: 'look only: show what would change, change nothing' },
+  check: { help: 'check mode: show what would change, change nothing' },
   limit: shared.limit,
-  role: { value: 'NAME', repeat: true, help: 'this role only (may be repeated)', completes: 'role' },
-  'skip-role': { value: 'NAME', repeat: true, help: 'all roles but this one (may be repeated)', completes: 'role' },
-  'start-at': { value: 'TITLE', help: 'leave out all that comes before this task; --list-tasks shows the titles' },
+  role: { value: 'NAME', repeat: true, help: 'only this role (may be repeated)', completes: 'role' },
+  'skip-role': { value: 'NAME', repeat: true, help: 'every role except this one (may be repeated)', completes: 'role' },
+  'start-at': { value: 'TITLE', help: 'start at this task; --list-tasks shows the titles' },
   step: { help: 'ask before each change' },
   set: {
     value: 'KEY=VALUE',
     repeat: true,
-    help: "a variable over the inventory's, for every host: --set ports.rpc_http=18123 (may be repeated)",
+    help: 'override a variable on every host: --set ports.rpc_http=18123 (may be repeated)',
   },
-  out: { value: 'FILE', help: 'with --check: save what would be done, for --plan', completes: 'file' },
+  'assume-stopped': {
+    value: 'HOST[,HOST]',
+    help: 'continue when these hosts are unreachable: you know that the service is stopped there',
+    completes: 'host',
+  },
+  out: { value: 'FILE', help: 'with --check: save the plan, for --plan', completes: 'file' },
   plan: {
     value: 'FILE',
-    help: 'do what a saved plan says, on its hosts, and refuse where anything has moved since',
+    help: 'follow a saved plan on its hosts; refuse if anything has changed since',
     completes: 'file',
   },
-  'break-lock': { help: 'take the lock from a run that is dead, or is to stop' },
-  yes: { short: 'y', help: 'change without asking; without a terminal nothing is asked anyway' },
-  diff: { help: 'show all of what differs, long new files too' },
-  'no-diff': { help: 'show only what changes, not how' },
-  'list-hosts': { help: 'name the hosts that would be worked on, and end' },
-  'list-tasks': { help: 'name all tasks of each host in order, and end (asks the hosts)' },
+  'break-lock': { help: 'take the lock from a run that is dead or should stop' },
+  yes: { short: 'y', help: 'change without asking (the default without a terminal)' },
+  diff: { help: 'show whole diffs, long new files too' },
+  'no-diff': { help: 'show what changes, without diffs' },
+  'list-hosts': { help: 'list the hosts of the run and exit' },
+  'list-tasks': { help: 'list the tasks of each host in order and exit (connects to the hosts)' },
   forks: shared.forks,
-  timeout: { value: 'SECONDS', help: 'how long a host may take to answer (15)' },
+  timeout: { value: 'SECONDS', help: 'time limit of a connection (15)' },
   identity: shared.identity,
   'ask-become-pass': shared['ask-become-pass'],
   report: {
     value: 'FILE',
-    help: 'write the run as one HTML page; playbooks/report.mjs does it later, too',
+    help: 'write a report of the run, one HTML page; playbooks/report.mjs writes it later, too',
     completes: 'file',
   },
   json: shared.json,
-  quiet: { short: 'q', help: 'show problems and the summary only' },
+  quiet: { short: 'q', help: 'show only problems and the summary' },
   verbose: shared.verbose,
   'no-color': shared['no-color'],
   help: shared.help,
 } as const;
 
-/** As Ansible's, but five times as many: a host costs one connection here, not a process. */
+/** Five times Ansible's: a host costs one connection here, not a process. */
 const defaultForks = 25;
 
-/** Options of which one says the opposite of the other, or makes it pointless. */
+/** Pairs of options that contradict each other. */
 const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOptions])[] = [
   ['diff', 'no-diff'],
   ['quiet', 'verbose'],
@@ -114,11 +121,11 @@ const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOpt
 ];
 
 /**
- * Reads a playbook's options, strictly.
+ * Reads the options of a playbook, strictly.
  *
- * @param args what follows the script's name
+ * @param args the words after the script
  * @param roleNames the roles of the playbook, for `--role`
- * @throws Problem for an unknown or misspelt option, a missing or extra word, a role the playbook has not, two that contradict
+ * @throws Problem for an unknown option, a missing or unexpected word, an unknown role, and contradicting options
  */
 export function parseOptions(args: readonly string[], roleNames: readonly string[]): Options {
   const { given } = parseCommandLine(args, runOptions);
@@ -128,9 +135,9 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
     }
   }
   if (given.out !== undefined && !given.check) {
-    throw new Problem('--out saves what check mode would do', { hint: 'add --check' });
+    throw new Problem('--out saves the plan of check mode', { hint: 'add --check' });
   }
-  for (const fixed of ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step'] as const) {
+  for (const fixed of ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step', 'assume-stopped'] as const) {
     const said = given[fixed];
     if (
       given.plan !== undefined &&
@@ -151,6 +158,7 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
     startAt: given['start-at'],
     step: given.step,
     set: given.set.map(parseSet),
+    assumedStopped: given['assume-stopped'] === undefined ? [] : hostNames(given['assume-stopped']),
     forks: wholeNumber('--forks', given.forks, 9999) ?? defaultForks,
     timeout: wholeNumber('--timeout', given.timeout, 3600),
     listHosts: given['list-hosts'],
@@ -171,19 +179,26 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
   };
 }
 
-/** No variable lies deeper. */
+/** @throws Problem where a name between two commas is missing */
+function hostNames(list: string): readonly string[] {
+  const names = list.split(',');
+  if (!names.includes('')) return names;
+  throw new Problem(`--assume-stopped "${list}": a name is missing`, { hint: 'such as --assume-stopped rpc-1,rpc-2' });
+}
+
+/** No variable is nested deeper. */
 const deepest = 20;
 
-/** @throws Problem for a role that the playbook has not */
+/** @throws Problem for a role that the playbook does not have */
 export function refuseUnknownRoles(roles: readonly string[], known: readonly string[]): void {
   const role = roles.find((each) => !known.includes(each));
   if (role !== undefined) throw new Problem(`unknown role "${role}"`, { hint: didYouMean(role, known) });
 }
 
 /**
- * Reads a `KEY=VALUE`. The value is YAML, as in an inventory: the schema then says whether it is of the right type.
+ * Reads a `KEY=VALUE`. The value is YAML, as in an inventory. The schema checks its type later.
  *
- * @throws Problem where it is none
+ * @throws Problem for any other form
  */
 export function parseSet(said: string): SetVariable {
   const [, key = '', value = ''] = /^([^=]*)=([\s\S]*)$/.exec(said) ?? [];
@@ -191,12 +206,12 @@ export function parseSet(said: string): SetVariable {
   if (path.some((part) => part === '')) {
     throw new Problem(`--set ${said}: must be KEY=VALUE`, { hint: 'such as --set ports.rpc_http=18123' });
   }
-  if (path.length > deepest) throw new Problem(`--set: a key of ${path.length} parts is none`);
+  if (path.length > deepest) throw new Problem(`--set: the key has ${path.length} parts, more than any variable`);
   try {
     const [document, second] = yamlDocuments(value, {});
-    if (second || document.errors.length > 0 || document.warnings.length > 0) throw new Error('no plain YAML');
+    if (second || document.errors.length > 0 || document.warnings.length > 0) throw new Error('not plain YAML');
     return { path, value: document.toJS({ maxAliasCount: 0 }) as unknown, said };
   } catch {
-    throw new Problem(`--set ${said}: the value is no plain YAML`, { hint: 'put it in quotes: --set key=\'"text"\'' });
+    throw new Problem(`--set ${said}: the value is not plain YAML`, { hint: 'put it in quotes: --set key=\'"text"\'' });
   }
 }

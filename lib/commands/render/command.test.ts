@@ -71,7 +71,7 @@ test('bad input ends with 3, in one clear message, and writes nothing', async ()
     inventory,
   );
   await refused('unexpected word "x"\n  options start with --; see --help', 'x');
-  await refused('--out stands here twice\n  keep one of the two', '--out', out, '-o', out, '-i', inventory);
+  await refused('--out is given twice\n  keep one of the two', '--out', out, '-o', out, '-i', inventory);
   await writeFile(out, '');
   await refused(`cannot write ${join(out, 'db-1/docker-compose.yml')} (ENOTDIR)`, '-i', inventory, '--out', out);
   const open = await run('--inventory', 'mainnet', '--out', out);
@@ -143,7 +143,7 @@ test('--diff with a generation that the inventory does not fit says so of that g
   expect(code).toBe(3);
   expect(complained[0]?.replaceAll(/^.*lab\.yaml:\d+:\d+: /gm, '')).toBe(
     `${[
-      "as generation older (--diff): images.node has the current generation's version, and generation is older",
+      'as generation older (--diff): images.node is of the current generation, and generation is older',
       'as generation older (--diff): node_config.RPC.BatchRequestsLimit is not a key of the template',
     ].join('\n')}\n  to compare all the same, make an inventory for the older generation and say --diff NAME`,
   );
@@ -164,7 +164,7 @@ test('nothing that is printed steers the terminal, or tells a secret', async () 
 
 test.each(['/proc/x', '/sys', '/dev/out'])('--out %s is refused', async (out) => {
   const { complained } = await run('-i', await labDeployment(), '--out', out);
-  expect(complained).toEqual([`${out} is no folder for files: /proc, /sys and /dev are the system's own`]);
+  expect(complained).toEqual([`${out} is not a folder for files: /proc, /sys and /dev belong to the system`]);
 });
 
 test('--help is printed', async () => {

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { checkRun, failedRun, killedRun } from '../../engine/report/testdata/runs.ts';
-import { recordText } from '../../engine/report/testdata/told.ts';
+import { recordText } from '../../engine/report/testdata/scripted-run.ts';
 import { reportCommand } from './command.ts';
 
 function records() {
@@ -74,7 +74,7 @@ test('records are listed newest first, one that cannot be read among them', () =
   expect(code).toBe(0);
   expect(said.map((line) => line.replace(/ {2,}/g, ' | ').replaceAll(folder, ''))).toEqual([
     '2024-11-21 16:42:35 UTC | deploy --check | lab | 4 hosts | unreachable: rpc-3; 4 pending, 2 unknown | /20241123T000000Z-mainnet.ndjson',
-    '2024-11-21 16:42:35 UTC | deploy | lab | 3 hosts | no end is recorded: it was killed, or still goes on | /20241122T000000Z-lab.ndjson',
+    '2024-11-21 16:42:35 UTC | deploy | lab | 3 hosts | no end is recorded: the run was killed, or is still running | /20241122T000000Z-lab.ndjson',
     '2024-11-21 16:42:35 UTC | deploy | lab | 3 hosts | failed: rpc-2 | /20241121T164235Z-lab.ndjson',
     ` | cannot be read: /20241120T000000Z-lab.ndjson:1: this line is not JSON | /20241120T000000Z-lab.ndjson`,
   ]);
@@ -91,7 +91,7 @@ test('a report never takes the place of its record', () => {
   expect(run(folder, record, '--out', record)).toEqual({
     code: 3,
     said: [],
-    complained: [`${record} is the record itself\n  name another: --out FILE`],
+    complained: [`${record} is the record itself\n  choose another file: --out FILE`],
   });
 });
 
@@ -104,16 +104,16 @@ test('bad input ends with 3, in one clear message, and writes nothing', () => {
   const refused = (message: string, ...args: string[]) =>
     expect(run(folder, ...args)).toEqual({ code: 3, said: [], complained: [message] });
   refused('unknown option "--lst"\n  did you mean --list?', '--lst');
-  refused('unexpected word "b"\n  one record a report; see --help', 'a', 'b');
+  refused('unexpected word "b"\n  a report is of one record; see --help', 'a', 'b');
   refused('RECORD and --inventory do not go together\n  either chooses the record', 'a', '-i', 'lab');
   refused('--list writes no report\n  leave out --out', '--list', '--out', 'x');
   refused('there is no record 20241121T164235Z-lb\n  did you mean 20241121T164235Z-lab.ndjson?', '20241121T164235Z-lb');
   refused(`no run of mainet is recorded in ${folder}\n  did you mean mainnet?`, '-i', 'mainet');
   refused(
-    `${bad}:${line}: this line is not JSON\n  take this line out, or choose another record: --list shows them`,
+    `${bad}:${line}: this line is not JSON\n  remove this line, or choose another record: --list shows them`,
     bad,
   );
-  refused(`${folder}/taken.html is there and is no file`, '--out', join(folder, 'taken.html'));
+  refused(`${folder}/taken.html exists and is not a file`, '--out', join(folder, 'taken.html'));
   refused('--out names no file\n  name a file: --out report.html', '--out', '');
   expect(run(join(folder, 'none'))).toMatchObject({
     code: 3,

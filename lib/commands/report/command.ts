@@ -2,29 +2,29 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type HelpPage, helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { shared } from '../../engine/command-line/shared-options.ts';
-import { shown } from '../../engine/inventory/paths.ts';
+import { shown } from '../../engine/file/shown-path.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
-import { endingOf, eventOf } from '../../engine/report/ending.ts';
+import { endingOf } from '../../engine/report/ending.ts';
 import { type FoundRecord, readRecord, recordsIn } from '../../engine/report/record.ts';
 import { reportBeside, safeName } from '../../engine/report/record-name.ts';
+import { eventOf } from '../../engine/report/recorded-event.ts';
 import { writeReport } from '../../engine/report/write-report.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 
-/** What the command is run with. */
 export interface ReportDependencies {
-  /** Where the records are. */
+  /** The folder of the records. */
   readonly folder: string;
   say(line: string): void;
   complain(line: string): void;
 }
 
 export const reportOptions = {
-  inventory: { ...shared.inventory, help: 'of this inventory only' },
+  inventory: { ...shared.inventory, help: 'records of this inventory only' },
   out: {
     short: 'o',
     value: 'FILE',
-    help: 'write it there; without it beside the record, where it goes when the record does',
+    help: 'the file to write; without it, beside the record, and removed together with it',
     completes: 'file',
   },
   list: { help: 'list the records, newest first, and write nothing' },
@@ -37,34 +37,31 @@ const page: HelpPage = {
   options: reportOptions,
   examples: ['', '--inventory mainnet --out report.html', '--list', '.runs/20241121T164235Z-lab.ndjson'],
   exits: { 0: 'written, or listed', 3: 'bad input, or no such record' },
-  more: ['RECORD is a file of .runs, or what --json printed. The page is of mode 0600 and holds no secret.'],
+  more: ['RECORD is a file of .runs, or the output of --json. The page has mode 0600 and holds no secret.'],
 };
 
-/** Runs the command. @param args what follows the script's name */
-export function reportCommand(args: readonly string[], around: ReportDependencies): ExitCode {
+/** Runs the command. @param args the arguments after the script's name */
+export function reportCommand(args: readonly string[], { folder, say, complain }: ReportDependencies): ExitCode {
   try {
-    const { given, record } = read(args);
+    const { given, record } = parse(args);
     if (given.help) {
-      around.say(helpText(page).trimEnd());
-      return exitCode.converged;
+      say(helpText(page).trimEnd());
+    } else if (given.list) {
+      for (const line of listed(given.inventory, folder)) say(line);
+    } else {
+      const path = record === undefined ? newest(given.inventory, folder) : named(record, folder);
+      const out = given.out ?? reportBeside(path);
+      writeReport(path, out);
+      say(shown(out));
     }
-    if (given.list) {
-      list(given.inventory, around);
-      return exitCode.converged;
-    }
-    const path = record === undefined ? newest(given.inventory, around.folder) : named(record, around.folder);
-    const out = given.out ?? reportBeside(path);
-    writeReport(path, out);
-    around.say(shown(out));
     return exitCode.converged;
   } catch (error) {
-    around.complain(describeError(error));
+    complain(describeError(error));
     return exitCodeOfError(error);
   }
 }
 
-function read(args: readonly string[]) {
-  // A record is a word that only this command can judge.
+function parse(args: readonly string[]) {
   const { given, words } = commandLine(args);
   const [record] = words;
   if (given.out === '') throw new Problem('--out names no file', { hint: 'name a file: --out report.html' });
@@ -82,25 +79,25 @@ function commandLine(args: readonly string[]) {
     return parseCommandLine(args, reportOptions, args);
   } catch (error) {
     if (!(error instanceof Problem) || !error.message.startsWith('unexpected word')) throw error;
-    throw new Problem(error.message, { hint: 'one record a report; see --help' });
+    throw new Problem(error.message, { hint: 'a report is of one record; see --help' });
   }
 }
 
-function list(inventory: string | undefined, { folder, say }: ReportDependencies): void {
-  const records = ofInventory(inventory, folder);
-  if (records.length === 0) say(`no run is recorded in ${shown(folder)}`);
-  const rows = records.map(({ path }) => rowOf(path));
-  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
-  for (const row of rows)
-    say(
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    );
+/** A line for each record, in columns. */
+function listed(inventory: string | undefined, folder: string): string[] {
+  const rows = ofInventory(inventory, folder).map(({ path }) => rowOf(path));
+  if (rows.length === 0) return [`no run is recorded in ${shown(folder)}`];
+  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const widths = [0, 1, 2, 3].map(width);
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
-/** Time, playbook and mode, inventory, hosts, how it ended, file. A record that cannot be read says so there. */
+/** Time, playbook and mode, inventory, hosts, ending, file. For a record that cannot be read: the reason. */
 function rowOf(path: string): string[] {
   try {
     const events = readRecord(path);
@@ -123,8 +120,8 @@ function rowOf(path: string): string[] {
 function newest(inventory: string | undefined, folder: string): string {
   const [record] = ofInventory(inventory, folder);
   if (record) return record.path;
-  const of = inventory === undefined ? '' : ` of ${inventory}`;
   const known = new Set(recordsIn(folder).map((each) => each.inventory));
+  const of = inventory === undefined ? '' : ` of ${inventory}`;
   throw new Problem(`no run${of} is recorded in ${shown(folder)}`, {
     hint:
       inventory !== undefined && known.size > 0
@@ -134,10 +131,8 @@ function newest(inventory: string | undefined, folder: string): string {
 }
 
 function ofInventory(nameOrFile: string | undefined, folder: string): readonly FoundRecord[] {
-  const records = recordsIn(folder);
-  if (nameOrFile === undefined) return records;
-  const name = safeName(basename(nameOrFile).replace(/\.ya?ml$/, ''));
-  return records.filter(({ inventory }) => inventory === name);
+  const name = nameOrFile && safeName(basename(nameOrFile).replace(/\.ya?ml$/, ''));
+  return recordsIn(folder).filter(({ inventory }) => name === undefined || inventory === name);
 }
 
 /** A path, or the name of a record with or without its ending. */
@@ -146,6 +141,6 @@ function named(record: string, folder: string): string {
   if (found !== undefined) return found;
   const names = recordsIn(folder).map(({ path }) => basename(path));
   throw new Problem(`there is no record ${record}`, {
-    hint: names.length > 0 ? `${didYouMean(record, names.slice(0, 5))}` : '--list shows the records',
+    hint: names.length > 0 ? didYouMean(record, names.slice(0, 5)) : '--list shows the records',
   });
 }

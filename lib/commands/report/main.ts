@@ -5,9 +5,5 @@ import { reportCommand } from './command.ts';
 /** The command line of report, on the records of this project's runs. */
 export function run(args: readonly string[]) {
   outliveOutput();
-  return reportCommand(args, {
-    folder: recordFolder,
-    say: (line) => console.log(line),
-    complain: (line) => console.error(line),
-  });
+  return reportCommand(args, { folder: recordFolder, say: console.log, complain: console.error });
 }

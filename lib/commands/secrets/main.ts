@@ -1,5 +1,5 @@
 import { outliveOutput } from '../../engine/command-line/closed-pipe.ts';
-import { keysAtHand } from '../../engine/command-line/unlock.ts';
+import { availableKeys } from '../../engine/command-line/unlock.ts';
 import { terminal } from '../../engine/output/terminal.ts';
 import { inventorySecrets } from '../../node/inventory/database-passwords.ts';
 import { passwordCharacters } from '../../node/inventory/inventory.ts';
@@ -14,7 +14,7 @@ export function run(args: readonly string[]) {
     wanted: inventorySecrets,
     allowed: passwordCharacters,
     howToChange,
-    keys: keysAtHand,
+    keys: availableKeys,
     terminal: terminal(),
     edit: editPrivately,
     say: (line) => console.log(line),

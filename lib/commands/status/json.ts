@@ -1,8 +1,8 @@
 import { describeError } from '../../engine/output/describe-error.ts';
 import { redact } from '../../engine/secret/secret.ts';
-import type { ServiceName } from '../../node/render/render.ts';
 import type { Health } from '../../node/status/host.ts';
 import type { ChainSeen, ContainerSeen, Expected, Seen } from '../../node/status/status.ts';
+import type { ServiceName } from '../../node/variables/services.ts';
 import type { Shown } from './lines.ts';
 import { findingWords } from './words.ts';
 

@@ -44,7 +44,7 @@ test('a full disk is told once', async () => {
   onTestFinished(() => closeSync(full));
   expect(await outlived(full, [])).toEqual({
     code: 7,
-    complained: 'the output cannot be written (ENOSPC): it ends here\n',
+    complained: 'the output cannot be written (ENOSPC) and ends here\n',
   });
 });
 

@@ -5,20 +5,20 @@ import { didYouMean, suggest } from '../text/suggest.ts';
 /** One option of a command. */
 export interface OptionSpec {
   readonly short?: string;
-  /** What follows it, as help shows it: `NAME|FILE`. Without one the option is a switch. */
+  /** Its value, as help shows it: `NAME|FILE`. An option without one is a switch. */
   readonly value?: string;
-  /** It may stand several times, each with a value. */
+  /** It may be given several times. */
   readonly repeat?: true;
-  /** What it does; further lines are indented below. */
+  /** What it does. Further lines are indented. */
   readonly help: string;
-  /** What a shell offers for its value. */
+  /** The values that a shell offers. */
   readonly completes?: 'inventory' | 'host' | 'role' | 'file' | readonly string[];
 }
 
 /** The options of a command by their long names, in the order of its help. */
 export type OptionTable = Readonly<Record<string, OptionSpec>>;
 
-/** What an operator said: a switch is true or false, a value text or undefined, a repeated one a list. */
+/** The options as given: a switch is true or false, a value is text or undefined, a repeated one is a list. */
 export type Given<T extends OptionTable> = {
   readonly [K in keyof T]: T[K] extends { readonly repeat: true }
     ? readonly string[]
@@ -30,9 +30,9 @@ export type Given<T extends OptionTable> = {
 /**
  * Reads a command line strictly.
  *
- * @param words names of what may stand without dashes, for the hint; none by default
- * @returns what was said of each option, and the words without dashes
- * @throws Problem for an unknown or misspelt option, one without its value, one that stands twice, and a word too many
+ * @param words the allowed words without dashes; none by default
+ * @returns the options and the words without dashes
+ * @throws Problem for an unknown option, a missing or repeated value, and an unexpected word
  */
 export function parseCommandLine<T extends OptionTable>(
   args: readonly string[],
@@ -60,7 +60,7 @@ function read(args: readonly string[], table: OptionTable) {
       { type: value === undefined ? 'boolean' : 'string', ...(short && { short }), ...(repeat && { multiple: true }) },
     ]),
   ) as NonNullable<Parameters<typeof parseArgs>[0]>['options'];
-  // Not strict: what is wrong is found below, and said in our own words.
+  // Not strict: the checks below have better messages.
   const parsed = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   const said = parsed.tokens.filter((token) => token.kind === 'option');
   for (const token of said) refuseMisused(token, table);
@@ -70,10 +70,10 @@ function read(args: readonly string[], table: OptionTable) {
 
 interface Token {
   readonly name: string;
-  /** As it was written: `-l`. */
+  /** As written: `-l`. */
   readonly rawName: string;
   readonly value?: string | undefined;
-  /** Whether the value stands in the same word, as in `--limit=a`. */
+  /** Whether the value is in the same word: `--limit=a`. */
   readonly inlineValue?: boolean | undefined;
 }
 
@@ -92,12 +92,12 @@ function refuseMisused({ name, rawName, value, inlineValue }: Token, table: Opti
   }
 }
 
-/** Of two values one would be left out, without a word. */
+/** parseArgs would keep only the last value. */
 function refuseTwice(tokens: readonly Token[], table: OptionTable): void {
   const seen = new Set<string>();
   for (const { name, value } of tokens) {
     if (value === undefined || table[name]?.repeat) continue;
-    if (seen.has(name)) throw new Problem(`--${name} stands here twice`, { hint: 'keep one of the two' });
+    if (seen.has(name)) throw new Problem(`--${name} is given twice`, { hint: 'keep one of the two' });
     seen.add(name);
   }
 }
@@ -108,7 +108,7 @@ function refuseUnknown(arg: string, table: OptionTable): void {
   if (!Object.hasOwn(table, name)) throw unknownOption(`--${name}`, table);
 }
 
-/** What options are called elsewhere, in other tools or other words, too far from their names here for a slip. */
+/** Option names of other tools. */
 const elsewhere: Readonly<Record<string, string>> = {
   '--host': 'limit',
   '--hosts': 'limit',
@@ -132,7 +132,7 @@ function unknownOption(said: string, table: OptionTable): Problem {
   return new Problem(`unknown option "${said}"`, { hint: meant ? `did you mean --${meant}?` : 'see --help' });
 }
 
-/** The value of an option that is a whole number. @throws Problem for anything else */
+/** Reads the value of an option as a whole number. @throws Problem for anything else */
 export function wholeNumber(option: string, text: string | undefined, most: number, least = 1): number | undefined {
   if (text === undefined) return undefined;
   const number = /^(0|[1-9]\d{0,6})$/.test(text) ? Number(text) : Number.NaN;
@@ -144,11 +144,10 @@ export function wholeNumber(option: string, text: string | undefined, most: numb
 export interface HelpPage {
   /** `npx zx playbooks/deploy.mjs`. */
   readonly command: string;
-  /** What it does, going on from the command. */
+  /** Continues the command: `turns bare servers into …`. */
   readonly purpose: string;
   readonly options: OptionTable;
   readonly examples: readonly string[];
-  /** Exit codes and their meanings. */
   readonly exits: Readonly<Record<number, string>>;
   /** Further paragraphs. */
   readonly more?: readonly string[];

@@ -1,18 +1,18 @@
 import { setMaxListeners } from 'node:events';
 import { exitCode } from '../problem/problem.ts';
 
-/** A shell between npx and us may be replaced by us: then the terminal and npx both send the signal, moments apart. Milliseconds. */
+/** One Ctrl-C may arrive twice, from the terminal and from npx, moments apart. Milliseconds. */
 const sameAgain = 250;
 
 /**
- * Turns Ctrl-C into an orderly stop: the first aborts the signal, so that running changes are finished and no new ones begun;
- * the second ends the process at once.
+ * Turns Ctrl-C into an orderly stop. The first one aborts the signal: running changes finish and no new ones start. The second one
+ * ends the process at once.
  *
- * @returns the signal, what a Ctrl-C does, and a function that takes the listeners away
+ * @returns the signal, a function that acts as a Ctrl-C, and one that removes the listeners
  */
 export function interruption(): { signal: AbortSignal; interrupt: () => void; release: () => void } {
   const controller = new AbortController();
-  // Each host has some; Node takes more than ten for a mistake, and says so.
+  // Every host adds listeners. Node warns of more than ten.
   setMaxListeners(0, controller.signal);
   let first: number | undefined;
   const onSignal = () => {

@@ -1,25 +1,25 @@
 import type { OptionTable } from './command-line.ts';
 import { identityOption } from './unlock.ts';
 
-/** Options that mean the same to every command that has them. */
+/** Options that several commands share. */
 export const shared = {
   inventory: {
     short: 'i',
     value: 'NAME|FILE',
-    help: 'inventory/NAME.yaml, or a file; without it the embedded lab',
+    help: 'inventory/NAME.yaml or a file; default: the embedded lab',
     completes: 'inventory',
   },
   limit: {
     short: 'l',
     value: 'PATTERN',
-    help: 'these hosts only: names, groups, globs, a,b  !not  &both  name[1:3]',
+    help: 'only these hosts: names, groups, globs, a,b  !not  &both  name[1:3]',
     completes: 'host',
   },
   identity: identityOption,
-  forks: { short: 'f', value: 'N', help: 'hosts worked on at once (25)' },
+  forks: { short: 'f', value: 'N', help: 'number of hosts in parallel (25)' },
   'ask-become-pass': { help: 'ask for the sudo password' },
-  json: { help: 'events on standard output, one JSON object a line (docs/events.md), and nothing else there' },
-  'no-color': { help: 'no colours; NO_COLOR and CI in the environment say the same' },
-  verbose: { short: 'v', help: 'show what is ok as well, and stack traces of unexpected errors' },
-  help: { short: 'h', help: 'this text' },
+  json: { help: 'print only events, one JSON object per line (docs/events.md)' },
+  'no-color': { help: 'no colours; so do NO_COLOR and CI in the environment' },
+  verbose: { short: 'v', help: 'show tasks that are ok too, and stack traces of unexpected errors' },
+  help: { short: 'h', help: 'show this help' },
 } as const satisfies OptionTable;

@@ -1,18 +1,17 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
-/** Why a file is not read, to go on from its path. */
+/** Why a file is not read. The message continues the file's path: `is a folder`. */
 export class UnfitFile extends Error {}
 
 /**
- * A file that may be anything, as what a name leads to that came from somebody else: a device without end, a pipe that nobody
- * writes to, another file altogether.
+ * Reads a file whose name came from somebody else. It may be an endless device, a pipe that nobody writes to, or a huge file.
  *
- * @param most bytes
- * @throws UnfitFile where it is no file, or larger
- * @throws what the file system throws where it cannot be read
+ * @param most the size limit in bytes
+ * @throws UnfitFile for a file that is too large, or not a file
+ * @throws the file system's error where the file cannot be read
  */
 export function readBounded(path: string, most: number): Buffer {
-  // A pipe would be waited for.
+  // Without O_NONBLOCK the open of a pipe waits for a writer.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = fstatSync(file);

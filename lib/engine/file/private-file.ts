@@ -3,10 +3,10 @@ import { homedir, userInfo } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { shellWord } from '../text/shell-word.ts';
 
-/** Why a private file cannot be used, to go on from its path, and what to do about it. */
+/** Why a private file cannot be used, and what to do. The message continues the file's path: `does not exist`. */
 export class PrivateFileFault extends Error {
   readonly hint: string | undefined;
-  /** Whether there is no such file at all. */
+  /** Whether the file does not exist. */
   readonly missing: boolean;
 
   constructor(what: string, hint?: string, missing = false) {
@@ -18,9 +18,9 @@ export class PrivateFileFault extends Error {
 }
 
 /**
- * Reads a file that nobody else may read: mode 0600 or stricter, the operator's own or root's.
+ * Reads a file of mode 0600 or stricter that belongs to the operator or to root.
  *
- * @param most bytes; a larger one is some other file
+ * @param most the size limit in bytes: a larger file is not a secret
  * @throws PrivateFileFault
  */
 export async function readPrivateFile(path: string, most: number): Promise<string> {
@@ -42,7 +42,7 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
         `chown ${me.username} ${shellWord(path)}`,
       );
     }
-    if (found.size > most) throw new PrivateFileFault(`is ${found.size} bytes long: that is no secret`);
+    if (found.size > most) throw new PrivateFileFault(`is ${found.size} bytes long, too long for a secret`);
     return await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof PrivateFileFault) throw error;
@@ -52,12 +52,12 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
   }
 }
 
-/** A path as an operator writes it: `~/` is the home folder, and what is relative is so to a folder. */
+/** Resolves a path as an operator writes it: `~/` is the home folder, and a relative path starts at `folder`. */
 export function pathFrom(folder: string, path: string): string {
   return resolve(folder, path.startsWith('~/') ? `${homedir()}${path.slice(1)}` : path);
 }
 
-/** As pathFrom, beside a file. */
+/** As pathFrom, starting at the folder of a file. */
 export function pathBeside(file: string, path: string): string {
   return pathFrom(dirname(file), path);
 }

@@ -32,7 +32,7 @@ test('what is no file is never replaced, and a link is followed', () => {
   symlinkSync('/dev/null', join(folder, 'device'));
   symlinkSync(join(folder, 'nowhere'), join(folder, 'dangling'));
   for (const name of ['pipe', 'folder', 'device']) {
-    expect(() => writePrivateFile(join(folder, name), 'text')).toThrow('is there and is no file');
+    expect(() => writePrivateFile(join(folder, name), 'text')).toThrow('exists and is not a file');
   }
   expect(() => writePrivateFile(join(folder, 'dangling'), 'text')).toThrow('its folder does not exist');
   expect(lstatSync(pipe).isFIFO()).toBe(true);

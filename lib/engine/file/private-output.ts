@@ -4,17 +4,17 @@ import { basename, dirname, join } from 'node:path';
 import { Problem } from '../problem/problem.ts';
 
 /**
- * Makes sure that a private file can be put at a path: nothing is there, or a file. A device or a pipe would be replaced by it.
+ * Checks that a private file can be written to a path: the path is free, or a file. A device or a pipe is never replaced.
  *
- * @returns where it is to be written: behind a link, if one is there
- * @throws Problem with what is wrong
+ * @returns the path to write to: the target of a link, or the path itself
+ * @throws Problem where the path cannot be written to
  */
 export function privateTarget(path: string): string {
   if (path === '') throw new Problem('the name of the file to write is empty', { hint: 'name a file: --out FILE' });
   try {
     const there = lstatSync(path, { throwIfNoEntry: false });
     const target = there?.isSymbolicLink() ? realpathSync(path) : path;
-    if (there && !statSync(target).isFile()) throw new Problem(`${path} is there and is no file`);
+    if (there && !statSync(target).isFile()) throw new Problem(`${path} exists and is not a file`);
     accessSync(dirname(target), constants.W_OK | constants.X_OK);
     return target;
   } catch (error) {
@@ -24,9 +24,9 @@ export function privateTarget(path: string): string {
 }
 
 /**
- * Writes a file of mode 0600, by a new file and a rename: an older one that others may read never holds what is private.
+ * Writes a file of mode 0600 as a new file and a rename: an older file that others can read never holds private text.
  *
- * @throws Problem where it cannot be written; what was there is left
+ * @throws Problem where the file cannot be written; an older file stays
  */
 export function writePrivateFile(path: string, text: string): void {
   const target = privateTarget(path);
@@ -37,7 +37,7 @@ export function writePrivateFile(path: string, text: string): void {
   }
 }
 
-/** All of it or nothing, mode 0600: by a temporary name and a rename. @throws what the file system throws; nothing is left then */
+/** Writes all of a file or nothing, with mode 0600. @throws the file system's error; the temporary file is removed then */
 export function putInPlace(target: string, content: string | Uint8Array): void {
   const fresh = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {

@@ -1,14 +1,14 @@
 import { Composer, Lexer, Parser } from 'yaml';
 
-/** Levels of nesting that are read. */
+/** The deepest nesting that is read. */
 export const deepest = 64;
 
-/** What the parser has on its stack beside the levels of nesting. */
+/** Entries on the parser's stack that are not nesting levels. */
 const spare = 8;
 
-/** A text that is nested so deeply that to go on would end the process: what follows the parser calls itself for each level. */
+/** The text is nested too deeply: code after the parser calls itself for each level and would exhaust the stack. */
 export class NestedTooDeeply extends Error {
-  /** @param {number} offset where in the text */
+  /** @param {number} offset in the text */
   constructor(offset) {
     super(`nested more than ${deepest} levels deep`);
     this.offset = offset;
@@ -16,12 +16,12 @@ export class NestedTooDeeply extends Error {
 }
 
 /**
- * The document in a YAML text from anybody, and the second one where there are several. Syntax errors stand in each one's own list.
+ * The first document of an untrusted YAML text, and the second one if there are several. Syntax errors are in the list of each.
  *
  * @param {string} text
  * @param {import('yaml').ParseOptions & import('yaml').DocumentOptions & import('yaml').SchemaOptions} options
  * @returns {[import('yaml').Document.Parsed, ...import('yaml').Document.Parsed[]]}
- * @throws {NestedTooDeeply} before memory or the stack is used up
+ * @throws {NestedTooDeeply} before memory or the stack is exhausted
  */
 export function yamlDocuments(text, options) {
   const composed = new Composer(options).compose(tokensOf(text, options.lineCounter), true, text.length);
@@ -31,7 +31,7 @@ export function yamlDocuments(text, options) {
 }
 
 /**
- * As Parser.parse gives them, with a look at the depth after each word.
+ * The tokens of Parser.parse, with a check of the depth after each lexeme.
  *
  * @param {string} text
  * @param {import('yaml').LineCounter | undefined} lineCounter

@@ -1,4 +1,4 @@
-/** What a syntax error of YAML is, and what to do about it; never the text that it met, which might be a password. */
+/** A YAML syntax error in plain words, with a fix. It never quotes the file, which may hold a password. */
 export interface YamlFault {
   readonly message: string;
   readonly hint: string;
@@ -8,38 +8,37 @@ const quotes = 'when in doubt, put the value in single quotes';
 
 const faults: Readonly<Record<string, YamlFault>> = {
   TAB_AS_INDENT: { message: 'YAML cannot be indented by tabs', hint: 'indent with spaces' },
-  BAD_INDENT: { message: 'this is not indented as the lines around it', hint: 'give it the indent of its neighbours' },
-  BAD_SCALAR_START: { message: 'a value that begins so has to stand in quotes', hint: quotes },
-  BAD_DQ_ESCAPE: { message: 'double quotes take no such escape', hint: quotes },
-  BLOCK_AS_IMPLICIT_KEY: { message: 'this value needs quotes, or the line below it another indent', hint: quotes },
+  BAD_INDENT: { message: 'the indentation differs from the lines around it', hint: 'indent it as its neighbours' },
+  BAD_SCALAR_START: { message: 'a value that starts with this character needs quotes', hint: quotes },
+  BAD_DQ_ESCAPE: { message: 'this escape is not known inside double quotes', hint: quotes },
+  BLOCK_AS_IMPLICIT_KEY: { message: 'this value needs quotes, or the next line another indentation', hint: quotes },
   MISSING_CHAR: {
     message: 'a quote, a colon, a space or a bracket is missing here',
-    hint: 'look here and in the lines above for what was opened and not closed',
+    hint: 'look here and in the lines above for an unclosed quote or bracket',
   },
   MULTILINE_IMPLICIT_KEY: { message: 'a colon is missing here', hint: 'a key and its value are written as KEY: VALUE' },
-  TAG_RESOLVE_FAILED: { message: 'there may be no tags (!…)', hint: quotes },
+  TAG_RESOLVE_FAILED: { message: 'tags (!…) are not supported', hint: quotes },
 };
 
 /**
- * @param code the parser's own name of an error
- * @param otherwise what is said of one that has no words here
+ * @param code the parser's name of the error
+ * @param otherwise the message for an error that is not in the list
  */
 export function yamlFault(code: string, otherwise: string): YamlFault {
   return faults[code] ?? { message: otherwise, hint: quotes };
 }
 
-/** What the parser says of a place. */
-interface Said {
+/** An error or a warning of the parser. */
+interface Fault {
   readonly code: string;
   readonly message: string;
   readonly pos: readonly [number, number];
 }
 
 /**
- * What to tell of what the parser found wrong: of its errors the first, for it loses its way there and calls what follows wrong as
- * well; where there are none, all of its warnings.
+ * The errors worth showing: the first one, because the parser misreads everything after it. Without errors, all warnings.
  */
-export function telling<E extends Said, W extends Said>(
+export function worthShowing<E extends Fault, W extends Fault>(
   errors: readonly E[],
   warnings: readonly W[],
 ): readonly (E | W)[] {

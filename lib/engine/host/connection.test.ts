@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { Secret } from '../secret/secret.ts';
-import { connectionOver, Unreachable } from './connection.ts';
+import { Unreachable } from './connection-errors.ts';
+import { createConnection } from './create-connection.ts';
 import { connectLocally, processesWith, standInFor } from './testing/local-connection.ts';
-import { asLogin } from './transport/become.ts';
 
 test('code, output byte for byte, and standard input', async () => {
   const here = await connectLocally();
@@ -24,12 +24,12 @@ test('a script may be of any size and hold any text', async () => {
   }
 });
 
-test('standard input that nobody reads does no harm', async () => {
+test('standard input that is not read does no harm', async () => {
   const here = await connectLocally();
   expect((await here.exec('exit 3', { stdin: Buffer.alloc(3_000_000) })).code).toBe(3);
 });
 
-test('a script is not told of our environment, and finds the system directories', async () => {
+test('a script does not get our environment, and finds the system directories', async () => {
   process.env.OF_THE_CONTROLLER = 'secret';
   const here = await connectLocally();
   const { stdout } = await here.exec(
@@ -44,13 +44,13 @@ test('a time limit ends a script and all that it started, stubborn or not', asyn
   const mark = `31.${Date.now() % 1_000_000}`;
   const start = performance.now();
   const result = await here.exec(
-    `sleep ${mark} & (trap '' TERM; sleep ${mark}; sleep ${mark}) & echo begun; sleep ${mark}`,
+    `sleep ${mark} & (trap '' TERM; sleep ${mark}; sleep ${mark}) & echo started; sleep ${mark}`,
     {
       timeoutSeconds: 1,
     },
   );
   expect(result).toMatchObject({ code: 124, timedOut: true });
-  expect(result.stdout.toString()).toBe('begun\n');
+  expect(result.stdout.toString()).toBe('started\n');
   expect(performance.now() - start).toBeLessThan(8000);
   expect(processesWith(`sleep ${mark}`)).toEqual([]);
 });
@@ -63,35 +63,32 @@ test('a time limit that is not reached changes nothing and leaves no watcher', a
   await expect.poll(() => processesWith(mark)).toEqual([]);
 });
 
-test('output is told while it comes, without what the login shell printed first', async () => {
-  const here = connectionOver(
+test('output comes without what the login shell and sudo printed first', async () => {
+  const here = createConnection(
     'noisy',
     {
-      async run(command, _input, onStdout) {
+      async run(command) {
         const nonce = /echo (\w+);/.exec(scriptOf(command))?.[1];
-        const parts = ['Welcome!\n', `${nonce?.slice(0, 5)}`, `${nonce?.slice(5)}\none `, 'two'];
-        for (const part of parts) onStdout(Buffer.from(part));
-        return { code: 0, stdout: Buffer.from(parts.join('')), stderr: Buffer.from(`sudo: hm\n${nonce}\nerr`) };
+        const stdout = Buffer.from(`Welcome!\n${nonce}\none two`);
+        return { code: 0, stdout, stderr: Buffer.from(`sudo: hm\n${nonce}\nerr`) };
       },
       async close() {},
     },
-    asLogin,
+    { prefix: '', password: undefined },
   );
-  const chunks: string[] = [];
-  const { stdout, stderr } = await here.exec('true', { onStdout: (chunk) => chunks.push(chunk.toString()) });
-  expect(chunks.join('')).toBe('one two');
+  const { stdout, stderr } = await here.exec('true');
   expect(stdout.toString()).toBe('one two');
   expect(stderr.toString()).toBe('err');
 });
 
-test('a login shell that runs nothing is no success', async () => {
-  const here = connectionOver(
+test('a login shell that runs nothing is not a success', async () => {
+  const here = createConnection(
     'db-1',
     {
       run: async () => ({ code: 0, stdout: Buffer.from('This account is not available.\n'), stderr: Buffer.alloc(0) }),
       async close() {},
     },
-    asLogin,
+    { prefix: '', password: undefined },
   );
   await expect(here.exec('true')).rejects.toThrow(Unreachable);
   await expect(here.exec('true')).rejects.toThrow(/db-1: .*not available/);

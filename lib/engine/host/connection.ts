@@ -1,34 +1,29 @@
-import { randomBytes } from 'node:crypto';
 import type { ConnectionSettings } from '../inventory/inventory.ts';
-import { Secret } from '../secret/secret.ts';
-import { didNotStart } from './failures.ts';
-import { resolveSshConfig } from './ssh/ssh-config.ts';
-import { type Become, findBecome } from './transport/become.ts';
-import { deliver } from './transport/deliver.ts';
-import { supervise } from './transport/supervise.ts';
-import type { ConnectOptions, Transport } from './transport/transport.ts';
+import type { Secret } from '../secret/secret.ts';
+import { createConnection } from './create-connection.ts';
+import { resolveSshConfig } from './ssh/resolve-ssh-config.ts';
+import { findBecome } from './transport/become.ts';
+import type { ConnectOptions } from './transport/transport.ts';
 
-export { ConnectionLost, Unreachable } from './failures.ts';
+export { ConnectionLost } from './connection-errors.ts';
 
-export interface ExecOptions {
+interface ExecOptions {
   readonly stdin?: string | Buffer | Secret | undefined;
-  /** The script and all that it started are ended on the host after so long. Without it there is no limit. */
+  /** The host ends the script and all that it started after so long. Without it there is no limit. */
   readonly timeoutSeconds?: number | undefined;
-  /** How long it may take where the script keeps time limits of its own: then the host is given up. */
+  /** How long a script with time limits of its own may take: then the host is given up. */
   readonly answerSeconds?: number | undefined;
-  /** Told what the script prints while it runs. */
-  readonly onStdout?: ((chunk: Buffer) => void) | undefined;
 }
 
-export interface ExecResult {
+interface ExecResult {
   readonly code: number;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
-  /** Whether the time limit ended it. The code is 124 then. */
+  /** Whether the time limit ended it; then the code is 124. */
   readonly timedOut: boolean;
 }
 
-/** A way to run scripts on one host with root's rights. */
+/** Runs scripts on one host as root. */
 export interface Connection {
   readonly name: string;
   /**
@@ -44,7 +39,7 @@ export interface Connection {
 }
 
 /**
- * Opens the connection to a host and makes sure of root's rights there.
+ * Connects to a host and becomes root there.
  *
  * @param name what the inventory calls it
  * @throws Unreachable
@@ -60,80 +55,18 @@ export async function connect(
       : await connectBySsh(name, connection, options);
   try {
     const become = await findBecome(name, transport, user, connection.becomePassword);
-    return connectionOver(name, transport, become);
+    return createConnection(name, transport, become);
   } catch (error) {
     await transport.close();
     throw error;
   }
 }
 
-/** The SSH library is loaded only where it is used, and while ssh says what its configuration has. */
+/** The SSH library is loaded only where it is used, while ssh reads its configuration. */
 async function connectBySsh(name: string, connection: ConnectionSettings, options: ConnectOptions) {
   const [config, { openSsh }] = await Promise.all([
     resolveSshConfig(connection.address, connection),
     import('./ssh/ssh.ts'),
   ]);
   return openSsh(name, connection, config, options);
-}
-
-/** Turns scripts into command lines for a transport, and its output back. */
-export function connectionOver(name: string, transport: Transport, become: Become): Connection {
-  let execs = 0;
-  return {
-    name,
-    get execs() {
-      return execs;
-    },
-    close: () => transport.close(),
-    async exec(script, { stdin, timeoutSeconds, answerSeconds = timeoutSeconds, onStdout } = {}) {
-      execs += 1;
-      const nonce = randomBytes(12).toString('hex');
-      const body = timeoutSeconds === undefined ? script : supervise(script, timeoutSeconds, nonce);
-      const { command, input } = deliver(`${prelude(nonce)}\n${body}`, become, asBuffer(stdin));
-      const limits = { mark: nonce, seconds: answerSeconds };
-      const { code, stdout, stderr } = await transport.run(command, input, afterMark(nonce, onStdout), limits);
-      const out = cutAfter(stdout, nonce);
-      const err = cutAfter(stderr, nonce);
-      // Without the mark the script never began, whatever the code says.
-      if (out === undefined) throw didNotStart(name, code, stdout, stderr);
-      return { code, stdout: out, ...timeLimitReached(err ?? stderr, nonce) };
-    },
-  };
-}
-
-/** A login shell's start-up files and sudo may print before the script does; what they print ends with the mark. */
-function prelude(nonce: string): string {
-  return `PATH="$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C
-export PATH LC_ALL
-umask 022
-cd /
-echo ${nonce};echo ${nonce} >&2`;
-}
-
-function cutAfter(bytes: Buffer, nonce: string): Buffer | undefined {
-  const at = bytes.indexOf(`${nonce}\n`);
-  return at < 0 ? undefined : bytes.subarray(at + nonce.length + 1);
-}
-
-function afterMark(nonce: string, tell: ((chunk: Buffer) => void) | undefined): (chunk: Buffer) => void {
-  if (!tell) return () => {};
-  let before: Buffer | undefined = Buffer.alloc(0);
-  return (chunk) => {
-    if (!before) return tell(chunk);
-    before = Buffer.concat([before, chunk]);
-    const rest = cutAfter(before, nonce);
-    if (!rest) return;
-    before = undefined;
-    if (rest.length > 0) tell(rest);
-  };
-}
-
-function timeLimitReached(stderr: Buffer, nonce: string): { stderr: Buffer; timedOut: boolean } {
-  const at = stderr.lastIndexOf(`${nonce} time limit\n`);
-  return at < 0 ? { stderr, timedOut: false } : { stderr: stderr.subarray(0, at), timedOut: true };
-}
-
-function asBuffer(stdin: string | Buffer | Secret | undefined): Buffer | undefined {
-  if (stdin instanceof Secret) return Buffer.from(stdin.reveal());
-  return typeof stdin === 'string' ? Buffer.from(stdin) : stdin;
 }

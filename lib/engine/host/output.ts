@@ -1,11 +1,11 @@
 import { redact } from '../secret/secret.ts';
 
-/** What a command left behind, with the feel of zx's ProcessOutput. Text is UTF-8; `bytes` is what came, untouched. */
+/** The output of a command, similar to zx's ProcessOutput. Text is UTF-8; `bytes` is standard output as it came. */
 export class Output {
   readonly exitCode: number;
   readonly bytes: Buffer;
   readonly stderr: string;
-  /** Set when the read's own time limit ended it. */
+  /** Whether the time limit ended it. */
   readonly timedOut: boolean;
 
   constructor(exitCode: number, stdout: Buffer, stderr: string, timedOut = false) {
@@ -39,7 +39,7 @@ export class Output {
   }
 }
 
-/** A command that changed or should have changed something ended with a code other than 0. */
+/** A command that changes something failed. */
 export class CommandFailed extends Error {
   readonly command: string;
   readonly output: Output;

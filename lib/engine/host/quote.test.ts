@@ -34,7 +34,7 @@ test('a word at the start of a command is a word, not an assignment, a path expa
   for (const text of ['A=b', '~root', '#x', '-n', '*', '']) expect(wordsSeenBySh(quote(text))).toEqual([text]);
 });
 
-test('a number is a word, an empty array is none', () => {
+test('a number is a word, an empty array is no word', () => {
   expect(quote(8080)).toBe('8080');
   expect(quote([])).toBe('');
   expect(quote(['a b', 1])).toBe("'a b' 1");

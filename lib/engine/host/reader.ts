@@ -2,19 +2,17 @@ import type { Connection } from './connection.ts';
 import type { CommandOptions, Reader } from './host.ts';
 import { Output } from './output.ts';
 import { batchOf, readTimeout } from './reads/batch.ts';
-import { compareFile } from './reads/compare.ts';
-import { containerKind } from './reads/container.ts';
-import { packageKind } from './reads/package.ts';
-import { readFile } from './reads/read.ts';
-import { sha256Kind } from './reads/sha256.ts';
-import { sqlKind } from './reads/sql.ts';
-import { statKind } from './reads/stat.ts';
-import { unitKind } from './reads/unit.ts';
+import { containerRead } from './reads/container.ts';
+import { compareFile, readFile } from './reads/content.ts';
+import { packageRead } from './reads/package.ts';
+import { sha256Read } from './reads/sha256.ts';
+import { sqlRead } from './reads/sql.ts';
+import { statRead } from './reads/stat.ts';
+import { unitRead } from './reads/unit.ts';
 import { shell } from './shell.ts';
 
 /**
- * A Reader over a connection. Reads of one tick are one exec, whether they come from this Reader, another one or a Writer of the
- * same connection.
+ * A Reader over a connection. All reads of one tick are one exec, also those of other Readers and Writers of the connection.
  */
 export function createReader(connection: Connection, name: string): Reader {
   const batch = batchOf(connection);
@@ -25,18 +23,18 @@ export function createReader(connection: Connection, name: string): Reader {
         ? batch.run(command, options.timeoutSeconds ?? readTimeout)
         : execCommand(connection, command, options, readTimeout),
     ),
-    stat: (path) => batch.ask(statKind, path),
-    sha256: (path) => batch.ask(sha256Kind, path),
+    stat: (path) => batch.ask(statRead, path),
+    sha256: (path) => batch.ask(sha256Read, path),
     compare: (path, sha256, largest) => compareFile(batch, { path, sha256, largest }),
     read: (path) => readFile(batch, path),
-    package: (packageName) => batch.ask(packageKind, packageName),
-    unit: (unit) => batch.ask(unitKind, unit),
-    container: (container) => batch.ask(containerKind, container),
-    sql: (target, query) => batch.ask(sqlKind, { target, query }),
+    package: (packageName) => batch.ask(packageRead, packageName),
+    unit: (unit) => batch.ask(unitRead, unit),
+    container: (container) => batch.ask(containerRead, container),
+    sql: (target, query) => batch.ask(sqlRead, { target, query }),
   };
 }
 
-/** Runs a command by itself: one with something on its standard input, or one that changes the host. */
+/** Runs a command in a request of its own: one with standard input, or one that changes the host. */
 export async function execCommand(
   connection: Connection,
   command: string,

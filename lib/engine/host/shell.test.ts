@@ -31,7 +31,7 @@ test('a secret as a word rejects before anything runs', async () => {
   expect(seen).toEqual([]);
 });
 
-test('it runs in the tick in which it stands', () => {
+test('it runs in its own tick', () => {
   const { $, seen } = recorder();
   void $`true`;
   expect(seen.length).toBe(1);

@@ -13,12 +13,12 @@ const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex
 const attributes = { mode: 0o640, owner: 'root', group: 'daemon' };
 
 async function open(signal?: AbortSignal) {
-  const told: Progress[] = [];
+  const reported: Progress[] = [];
   const writer = createWriter(await connectLocally(), 'here', {
-    onProgress: (progress) => told.push(progress),
+    onProgress: (progress) => reported.push(progress),
     signal,
   });
-  return { writer, told };
+  return { writer, reported };
 }
 
 test('a written file has its content, mode and owner, and no temporary file is left', async () => {
@@ -128,7 +128,9 @@ test('a change by somebody else while the new content is on its way is not lost'
 test('a rewrite of what is no file is refused', async () => {
   const { writer } = await open();
   const root = temporaryDirectory();
-  await expect(writer.rewrite(root, sha256Of(''), 'new')).rejects.toThrow(`${root} is no file that could be changed`);
+  await expect(writer.rewrite(root, sha256Of(''), 'new')).rejects.toThrow(
+    `${root} is not a regular file, and is not rewritten`,
+  );
   expect(readdirSync(root)).toEqual([]);
 });
 
@@ -157,11 +159,11 @@ test('a secret reaches a command by standard input, and no error shows it', asyn
   expect((failed as Error).message).not.toMatch(/hunter/);
 });
 
-test('progress is told, and an interrupted sleep ends early without failing', async () => {
+test('progress is reported, and an interrupted sleep ends early without failing', async () => {
   const controller = new AbortController();
-  const { writer, told } = await open(controller.signal);
+  const { writer, reported } = await open(controller.signal);
   writer.progress({ what: 'download', done: 1, total: 2 });
-  expect(told).toEqual([{ what: 'download', done: 1, total: 2 }]);
+  expect(reported).toEqual([{ what: 'download', done: 1, total: 2 }]);
   const start = performance.now();
   setTimeout(() => controller.abort(), 20);
   await writer.sleep(30);

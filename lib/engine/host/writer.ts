@@ -6,8 +6,8 @@ import { CommandFailed } from './output.ts';
 import { quote } from './quote.ts';
 import { createReader, execCommand } from './reader.ts';
 import { checkPath } from './reads/path.ts';
+import { readScript, withArguments } from './script.ts';
 import { shell } from './shell.ts';
-import { changedSince, rewriteScript, writeScript } from './write-script.ts';
 
 export interface WriterOptions {
   readonly onProgress: (progress: Progress) => void;
@@ -15,10 +15,15 @@ export interface WriterOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Seconds that a change may take unless it says otherwise. */
+/** Default time limit of a change, in seconds. */
 const changeTimeout = 600;
 
-/** A Writer over a connection. Its reads travel as a Reader's do, and together with them. */
+/** Exit code of a rewrite of a file that has another content by now, or is gone, as in write-file.sh. */
+const changedMeanwhile = 75;
+
+const writeFile = readScript(new URL('write-file.sh', import.meta.url));
+
+/** A Writer over a connection. Its reads travel together with those of its Readers. */
 export function createWriter(connection: Connection, name: string, { onProgress, signal }: WriterOptions): Writer {
   return {
     ...createReader(connection, name),
@@ -28,22 +33,23 @@ export function createWriter(connection: Connection, name: string, { onProgress,
       if (output.timedOut || !allowed.includes(output.exitCode)) throw new CommandFailed(command, output);
       return output;
     }),
-    async write(path, content, attributes) {
-      const bytes = Buffer.from(content instanceof Secret ? content.reveal() : content);
-      const script = writeScript(checkPath(path), bytes.length, attributes);
-      const output = await execCommand(connection, script, { stdin: bytes }, changeTimeout);
+    async write(path, content, { mode, owner, group }) {
+      const stdin = Buffer.from(content instanceof Secret ? content.reveal() : content);
+      const words = ['write', checkPath(path), stdin.length, mode.toString(8), `${owner}:${group}`];
+      const output = await execCommand(connection, withArguments(writeFile, words), { stdin }, changeTimeout);
       if (!output.ok) throw new CommandFailed(`write ${quote(path)}`, output);
     },
     async rewrite(path, was, content) {
-      const script = rewriteScript(checkPath(path), was, Buffer.byteLength(content));
+      const words = ['rewrite', checkPath(path), Buffer.byteLength(content), was];
+      const script = withArguments(writeFile, words);
       const output = await execCommand(connection, script, { stdin: content }, changeTimeout);
-      if (output.exitCode === changedSince) return false;
+      if (output.exitCode === changedMeanwhile) return false;
       if (!output.ok) throw new CommandFailed(`rewrite ${quote(path)}`, output);
       return true;
     },
     progress: onProgress,
     async sleep(seconds) {
-      // Being interrupted ends the wait; it is no failure.
+      // An interrupt ends the wait: it is not a failure.
       await delay(seconds * 1000, undefined, signal ? { signal } : {}).catch(() => {});
     },
   };

@@ -1,51 +1,47 @@
 import { type Stats, statSync } from 'node:fs';
+import { pathBeside } from '../file/private-file.ts';
+import { shown } from '../file/shown-path.ts';
 import { Problem } from '../problem/problem.ts';
-import { type Located, valueAt } from './located.ts';
-import { hintForLab, pathFrom, shown } from './paths.ts';
+import { scalarAt, valueAt } from './located.ts';
+import type { InventoryOutline, OutlineOptions } from './outline.ts';
 
-const without = {
+const hints = {
   identity_file:
     'the path is relative to the inventory; without identity_file, the keys of your ssh_config and agent are tried',
-  known_hosts: 'the path is relative to the inventory; without known_hosts, your own is looked in',
+  known_hosts: 'the path is relative to the inventory; without known_hosts, your own is used',
 } as const;
 
 /**
- * Files of keys that hosts are to be reached with and that are not there. ssh goes on without them, to an unknown host key or a
- * login that is refused, on each host.
- *
- * @param file the inventory, to which paths are relative
- * @param ssh its defaults for all hosts
- * @param hosts what stands under each host's name
+ * Reports key files that the inventory names and that do not exist. ssh would go on without them, to an unknown host key or a refused
+ * login on each host.
  */
-export function missingKeyFiles(file: string, ssh: Located | undefined, hosts: readonly Located[]): Problem[] {
-  const remote = hosts.filter((host) => textAt(host, 'connection') !== 'local');
-  return remote.flatMap((host) =>
+export function missingKeyFiles(
+  { file, ssh, hosts }: InventoryOutline,
+  missingFileHint: OutlineOptions['missingFileHint'],
+): Problem[] {
+  const remote = hosts.filter(({ own }) => scalarAt(own, ['connection']) !== 'local');
+  return remote.flatMap(({ own }) =>
     (['identity_file', 'known_hosts'] as const).flatMap((key) => {
-      const from = valueAt(host, [key]) === undefined ? ssh : host;
-      const path = pathFrom(file, textAt(from, key) || undefined);
-      const why = path === undefined ? undefined : whyNoFile(path);
-      if (path === undefined || why === undefined) return [];
-      return new Problem(`${key}: ${shown(path)} ${why}`, {
-        where: valueAt(from, [key])?.at,
-        hint: hintForLab(path) ?? without[key],
-      });
+      const source = valueAt(own, [key]) ?? valueAt(ssh, [key]);
+      const named = scalarAt(source, []);
+      if (source === undefined || typeof named !== 'string' || named === '') return [];
+      const path = pathBeside(file, named);
+      const fault = fileFault(path);
+      if (fault === undefined) return [];
+      const hint = missingFileHint?.(path) ?? hints[key];
+      return new Problem(`${key}: ${shown(path)} ${fault}`, { where: source.at, hint });
     }),
   );
 }
 
-function whyNoFile(path: string): string | undefined {
+function fileFault(path: string): string | undefined {
   let found: Stats | undefined;
   try {
     found = statSync(path, { throwIfNoEntry: false });
   } catch {
-    // That it may not be read is told where it is read.
+    // A file that may not be read is reported where it is read.
     return undefined;
   }
   if (!found) return 'does not exist';
   return found.isDirectory() ? 'is a folder' : undefined;
-}
-
-function textAt(located: Located | undefined, key: string): string | undefined {
-  const value = valueAt(located, [key]);
-  return value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
 }

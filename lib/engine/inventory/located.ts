@@ -1,6 +1,6 @@
 import type { Place } from '../problem/problem.ts';
 
-/** A value of a YAML file that knows where it stands: `at` is the value's place, `keyAt` its key's. */
+/** A value of a YAML file with its place: `at` is the place of the value, `keyAt` the place of its key. */
 export type Located = LocatedScalar | LocatedList | LocatedMap;
 
 export interface LocatedScalar {
@@ -28,37 +28,35 @@ export interface LocatedEntry {
 
 export type Path = readonly PropertyKey[];
 
+/** A path as messages show it: `network.l1_rpc_url`. */
+export function pathName(path: Path): string {
+  return path.map(String).join('.').replaceAll('\n', '\\n');
+}
+
 /** The plain value. Keys become own properties, also `__proto__`. */
 export function plain(located: Located): unknown {
-  switch (located.kind) {
-    case 'scalar':
-      return located.value;
-    case 'list':
-      return located.items.map(plain);
-    case 'map':
-      return Object.fromEntries([...located.entries].map(([key, entry]) => [key, plain(entry.value)]));
-  }
+  if (located.kind === 'scalar') return located.value;
+  if (located.kind === 'list') return located.items.map(plain);
+  return Object.fromEntries([...located.entries].map(([key, { value }]) => [key, plain(value)]));
 }
 
-/** A plain value, all of it at one place. */
-export function place(value: unknown, at: Place): Located {
-  if (Array.isArray(value)) return { kind: 'list', at, items: value.map((item) => place(item, at)) };
-  if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).map(([key, inner]) => [key, { keyAt: at, value: place(inner, at) }] as const);
-    return { kind: 'map', at, entries: new Map(entries) };
-  }
-  return { kind: 'scalar', at, value: value as LocatedScalar['value'] };
+/** A plain value with one place for all of it. */
+export function locate(value: unknown, at: Place): Located {
+  if (Array.isArray(value)) return { kind: 'list', at, items: value.map((item) => locate(item, at)) };
+  if (typeof value !== 'object' || value === null)
+    return { kind: 'scalar', at, value: value as LocatedScalar['value'] };
+  const entries = Object.entries(value).map(([key, inner]) => [key, { keyAt: at, value: locate(inner, at) }] as const);
+  return { kind: 'map', at, entries: new Map(entries) };
 }
 
-/** `over` laid over `base`: maps are merged deeply, anything else replaces. Each value keeps its own place. */
-export function merge(base: Located | undefined, over: Located | undefined): Located | undefined {
-  if (base === undefined || over === undefined) return over ?? base;
+/** `over` laid over `base`: maps are merged deeply, any other value replaces. Each value keeps its place. */
+export function merge(base: Located, over: Located | undefined): Located {
+  if (over === undefined) return base;
   if (base.kind !== 'map' || over.kind !== 'map') return over;
   const entries = new Map(base.entries);
-  for (const [key, entry] of over.entries) {
+  for (const [key, { keyAt, value }] of over.entries) {
     const below = entries.get(key);
-    const value = merge(below?.value, entry.value) ?? entry.value;
-    entries.set(key, { keyAt: entry.keyAt, value });
+    entries.set(key, { keyAt, value: below ? merge(below.value, value) : value });
   }
   return { kind: 'map', at: over.at, entries };
 }
@@ -68,7 +66,19 @@ export function valueAt(located: Located | undefined, path: Path): Located | und
   return path.reduce<Located | undefined>((value, step) => child(value, step)?.value, located);
 }
 
-/** Where the key at a path stands; where there is none, the nearest key or value above it that does. */
+/** The plain scalar at a path, or undefined. */
+export function scalarAt(located: Located | undefined, path: Path): LocatedScalar['value'] | undefined {
+  const value = valueAt(located, path);
+  return value?.kind === 'scalar' ? value.value : undefined;
+}
+
+/** The entries of the map at a path; none where it is not a map. */
+export function entriesAt(located: Located | undefined, path: Path): LocatedMap['entries'] {
+  const value = valueAt(located, path);
+  return value?.kind === 'map' ? value.entries : new Map();
+}
+
+/** The place of the key at a path; of the nearest key or value above it where the key does not exist. */
 export function keyPlace(located: Located, path: Path): Place {
   let place = located.at;
   let value: Located | undefined = located;
@@ -81,7 +91,7 @@ export function keyPlace(located: Located, path: Path): Place {
   return place;
 }
 
-/** Where the value at a path stands; where there is none, the nearest key above it. */
+/** The place of the value at a path; of the nearest key above it where the value does not exist. */
 export function valuePlace(located: Located, path: Path): Place {
   return valueAt(located, path)?.at ?? keyPlace(located, path);
 }
@@ -95,9 +105,6 @@ export function* scalars(located: Located, path: Path = []): Generator<{ path: P
 
 function child(value: Located | undefined, step: PropertyKey): LocatedEntry | undefined {
   if (value?.kind === 'map') return value.entries.get(String(step));
-  if (value?.kind === 'list') {
-    const item = value.items[Number(step)];
-    return item && { keyAt: item.at, value: item };
-  }
-  return undefined;
+  const item = value?.kind === 'list' ? value.items[Number(step)] : undefined;
+  return item && { keyAt: item.at, value: item };
 }

@@ -55,7 +55,7 @@ test.each([
   [',', 'the host pattern is empty', undefined],
   ['rpc,!rpc', 'no host is left by the pattern "rpc,!rpc"', undefined],
   ['rpc-[79]', 'no host or group is called "rpc-[79]"', undefined],
-  ['rpc[7]', '"rpc[7]" picks nothing: rpc has 4 hosts, counted from 0', undefined],
+  ['rpc[7]', '"rpc[7]" selects nothing: rpc has 4 hosts, counted from 0', undefined],
   ['x[z-a]', '"x[z-a]" is not a host pattern', undefined],
 ])('%s is refused', (pattern, message, hint) => {
   expect(() => selectHosts({ hosts }, pattern)).toThrow(

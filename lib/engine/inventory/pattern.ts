@@ -4,57 +4,48 @@ import { didYouMean } from '../text/suggest.ts';
 import type { Inventory, InventoryHost } from './inventory.ts';
 
 /**
- * The hosts that a pattern names, in the order of the inventory.
+ * The hosts of a pattern, in the order of the inventory.
  *
  * A pattern is a list, separated by commas, of host names, group names, `all`, and globs (`*`, `?`, `[ab]`) over both. A term that
- * starts with `&` keeps only its hosts, one that starts with `!` takes its hosts away; these two count after all others, and alone
- * they start from all hosts. `name[1]`, `name[1:3]`, `name[1:]` and `name[-1]` pick hosts by position, from 0, both ends included.
+ * starts with `&` keeps only its hosts, and one that starts with `!` removes its hosts; both apply after all other terms, and alone they
+ * start from all hosts. `name[1]`, `name[1:3]`, `name[1:]` and `name[-1]` select hosts by position, from 0, both ends included.
  *
- * @throws Problem for a term that names nothing, with the nearest name
+ * @throws Problem for a term without a host, with the nearest name
  */
-export function selectHosts<V>(inventory: Pick<Inventory<V>, 'hosts'>, pattern: string): readonly InventoryHost<V>[] {
-  const terms = pattern
-    .split(',')
-    .map((term) => term.trim())
-    .filter((term) => term !== '');
+export function selectHosts<V>({ hosts }: Pick<Inventory<V>, 'hosts'>, pattern: string): readonly InventoryHost<V>[] {
+  const terms = pattern.split(',').flatMap((term) => term.trim() || []);
   if (terms.length === 0) throw new Problem('the host pattern is empty', { hint: 'name a host, a group, or all' });
-
-  const matching = (term: string): Set<InventoryHost<V>> => new Set(namedBy(inventory.hosts, term));
-  const plain = terms.filter((term) => !/^[!&]/.test(term));
-  let chosen = new Set(plain.length > 0 ? plain.flatMap((term) => [...matching(term)]) : inventory.hosts);
-  for (const term of terms.filter((t) => t.startsWith('&'))) {
-    const keep = matching(term.slice(1));
-    chosen = new Set([...chosen].filter((host) => keep.has(host)));
-  }
-  for (const term of terms.filter((t) => t.startsWith('!'))) {
-    const drop = matching(term.slice(1));
-    chosen = new Set([...chosen].filter((host) => !drop.has(host)));
-  }
-  if (chosen.size === 0) throw new Problem(`no host is left by the pattern "${pattern}"`);
-  return inventory.hosts.filter((host) => chosen.has(host));
+  const named = terms.filter((term) => !/^[!&]/.test(term)).map((term) => hostsOfTerm(hosts, term));
+  const signed = (sign: string) =>
+    terms.filter((term) => term.startsWith(sign)).map((term) => hostsOfTerm(hosts, term.slice(1)));
+  const [kept, removed] = [signed('&'), signed('!')];
+  const selected = hosts.filter(
+    (host) =>
+      (named.length === 0 || named.some((some) => some.has(host))) &&
+      kept.every((some) => some.has(host)) &&
+      !removed.some((some) => some.has(host)),
+  );
+  if (selected.length === 0) throw new Problem(`no host is left by the pattern "${pattern}"`);
+  return selected;
 }
 
-function namedBy<V>(hosts: readonly InventoryHost<V>[], term: string): readonly InventoryHost<V>[] {
+function hostsOfTerm<V>(hosts: readonly InventoryHost<V>[], term: string): ReadonlySet<InventoryHost<V>> {
   const subscript = /^(.+)\[(-?\d+)(?:(:)(-?\d+)?)?\]$/.exec(term);
   // `rpc-[12]` is a glob where nothing is called `rpc-`.
   const position = subscript && matched(hosts, subscript[1] ?? '').length > 0 ? subscript : undefined;
   const name = position?.[1] ?? term;
   const found = matched(hosts, name);
   if (found.length === 0) {
-    const known = [...new Set([...hosts.flatMap((host) => [host.name, ...host.groups]), 'all'])];
+    const known = new Set([...hosts.flatMap((host) => [host.name, ...host.groups]), 'all']);
     throw new Problem(`no host or group is called "${name}"`, { hint: didYouMean(name, known) });
   }
-  if (!position) return found;
-  const asIndex = (text: string): number => (Number(text) < 0 ? found.length + Number(text) : Number(text));
-  const from = asIndex(position[2] ?? '0');
-  const to = position[3] === undefined ? from : position[4] === undefined ? found.length - 1 : asIndex(position[4]);
-  const picked = found.filter((_, i) => i >= from && i <= to);
-  if (picked.length === 0) {
-    throw new Problem(
-      `"${term}" picks nothing: ${name} has ${found.length} host${found.length === 1 ? '' : 's'}, counted from 0`,
-    );
-  }
-  return picked;
+  if (!position) return new Set(found);
+  const [, , first = '0', colon, last = colon ? '-1' : first] = position;
+  const [from, to] = [first, last].map((text) => (Number(text) < 0 ? found.length + Number(text) : Number(text)));
+  const selected = found.filter((_, i) => i >= Number(from) && i <= Number(to));
+  if (selected.length > 0) return new Set(selected);
+  const size = `${found.length} host${found.length === 1 ? '' : 's'}`;
+  throw new Problem(`"${term}" selects nothing: ${name} has ${size}, counted from 0`);
 }
 
 function matched<V>(hosts: readonly InventoryHost<V>[], name: string): readonly InventoryHost<V>[] {
@@ -62,7 +53,7 @@ function matched<V>(hosts: readonly InventoryHost<V>[], name: string): readonly 
   return hosts.filter((host) => name === 'all' || fits(host.name) || host.groups.some(fits));
 }
 
-/** `*` any text, `?` one character, `[ab]` one of these; all else stands for itself. */
+/** `*` is any text, `?` one character, `[ab]` one of these characters. */
 function globOf(pattern: string): (text: string) => boolean {
   const pieces = [''];
   for (const [piece] of pattern.matchAll(/\[!?[^\]]+\]|\*+|[\s\S]/g)) {

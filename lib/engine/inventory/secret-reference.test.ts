@@ -61,9 +61,9 @@ test('what is missing, empty or open to others is refused with its place', async
   await mkdir(join(folder, 'dir'), { mode: 0o700 });
   expect(await refusal('file:dir')).toBe(`${at}: dir is not a file`);
   expect(await refusal(await put('large', 'x'.repeat(5000)))).toBe(
-    `${at}: large is 5000 bytes long: that is no secret`,
+    `${at}: large is 5000 bytes long, too long for a secret`,
   );
-  expect(await refusal('hunter2')).toContain('a password never stands in an inventory');
+  expect(await refusal('hunter2')).toContain('a password is never in an inventory');
   const anyText = { name: question.name, where: question.where };
   await expect(readSecret(await put('lines', 'hunter2\nhunter2\n'), anyText)).rejects.toThrow(
     /has a character that is not allowed: it is one line of text$/,
@@ -99,10 +99,10 @@ test('a secret of the encrypted file is looked up by its name, and the file is o
     /^a\.yaml:3:5: credentials\.state\.password \(from secret:odd\) has a character/,
   );
   expect(await refused('secret:a/b')).toContain('must be a reference, env:NAME, file:PATH or secret:NAME');
-  expect(await refusal('secret:odd')).toContain('there is no file of secrets here');
+  expect(await refusal('secret:odd')).toContain('needs a file of secrets, and there is none');
 });
 
-test('characters that are not allowed are refused with the reason, and the value is not told', async () => {
+test('characters that are not allowed are refused with the reason, and the value is not shown', async () => {
   for (const reference of ['env:BAD', await put('bad', 'hunter2%41'), await put('two', 'hunter2\nhunter2\n')]) {
     const said = await refusal(reference);
     expect(said).toContain('has a character that is not allowed: only safe ones');

@@ -5,7 +5,7 @@ import { secretsCommand } from '../secret/secrets-file.ts';
 import type { Unlock } from '../secret/unlock.ts';
 import { didYouMean } from '../text/suggest.ts';
 
-/** No password is longer; a file that is, is some other file. */
+/** No password is longer; a larger file is some other file. */
 const longest = 4096;
 
 /**
@@ -15,65 +15,56 @@ const longest = 4096;
 export const secretReferencePattern =
   /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|secret:(?!previous$)[A-Za-z0-9][A-Za-z0-9_.-]*)$/;
 export const secretReferenceRule =
-  'must be a reference, env:NAME, file:PATH or secret:NAME: a password never stands in an inventory';
-/** Goes on from what the secret is: where it can be. */
+  'must be a reference, env:NAME, file:PATH or secret:NAME: a password is never in an inventory';
+/** For a description: it continues the name of the secret. */
 export const secretReferenceKinds =
   'env:NAME, file:PATH (a file of mode 0600, relative to the file that names it), or secret:NAME (in the encrypted file of secrets beside the inventory)';
 
 export interface SecretQuestion {
-  /** What it is, as the operator calls it: `credentials.state.password`. */
+  /** The name of its key: `credentials.state.password`. */
   readonly name: string;
-  /** Where the reference stands; a relative path is relative to this file. */
+  /** The place of the reference; a relative path is relative to this file. */
   readonly where: Place;
-  /** Which characters may be in it, and why no others. Default: anything but a line break and NUL. */
+  /** Its characters, and the reason for the rule. Default: anything but a line break and NUL. */
   readonly allowed?: { readonly pattern: RegExp; readonly reason: string };
   readonly environment?: NodeJS.ProcessEnv;
-  /** Where `secret:NAME` is looked up. Nothing is opened, or asked for, until there is such a reference. */
+  /** The file of `secret:NAME`. It is opened only for such a reference. */
   readonly secrets?: { readonly file: string; readonly unlock: Unlock };
 }
 
 /**
- * Reads the secret that a reference names. One line break at the end of a file is not part of it.
+ * Reads the secret of a reference. One line break at the end of a file is not part of it.
  *
- * @throws Problem where it is missing, empty, readable to others, somebody else's, or has characters that are not allowed.
- *   The value never appears in it.
- * @throws Problem, Problems where the file of secrets does not open, of that file and so the same for each reference to it
+ * @throws Problem where it is missing, empty, readable to others, owned by another user, or has characters that are not allowed.
+ *   The value is never in it.
+ * @throws Problem, Problems where the file of secrets does not open; they are the same for each reference to it
  */
 export async function readSecret(reference: string, question: SecretQuestion): Promise<Secret> {
   const { name, where } = question;
-  if (!secretReferencePattern.test(reference)) {
-    throw new Problem(`${name} ${secretReferenceRule}`, { where });
-  }
-  const rest = reference.slice(reference.indexOf(':') + 1);
-  const kind = reference.slice(0, reference.indexOf(':'));
+  if (!secretReferencePattern.test(reference)) throw new Problem(`${name} ${secretReferenceRule}`, { where });
+  const [, kind, rest = ''] = /^(env|file|secret):(.*)$/s.exec(reference) ?? [];
   const path = pathBeside(where.file, rest);
   const [source, value] =
     kind === 'env'
       ? [`environment variable ${rest}`, fromEnvironment(rest, question)]
-      : kind === 'secret'
-        ? [`secret:${rest}`, await fromSecrets(rest, question)]
-        : [path, await fromFile(path, question)];
+      : kind === 'file'
+        ? [path, await fromFile(path, question)]
+        : [reference, await fromSecrets(rest, question)];
 
   if (value === '') throw new Problem(`${name} is empty: ${source} holds nothing`, { where });
   const { pattern, reason } = question.allowed ?? { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
-  if (!pattern.test(value)) {
-    throw new Problem(`${name} (from ${source}) has a character that is not allowed: ${reason}`, {
-      where,
-      hint: 'choose another password; an existing database user is changed with ALTER ROLE … PASSWORD',
-    });
-  }
-  return new Secret(value);
+  if (pattern.test(value)) return new Secret(value);
+  throw new Problem(`${name} (from ${source}) has a character that is not allowed: ${reason}`, {
+    where,
+    hint: 'choose another password; an existing database user is changed with ALTER ROLE … PASSWORD',
+  });
 }
 
 function fromEnvironment(variable: string, { name, where, environment = process.env }: SecretQuestion): string {
   const value = Object.hasOwn(environment, variable) ? environment[variable] : undefined;
-  if (value === undefined) {
-    throw new Problem(`${name}: environment variable ${variable} is not set`, {
-      where,
-      hint: `export ${variable} before the run`,
-    });
-  }
-  return value;
+  if (value !== undefined) return value;
+  const hint = `export ${variable} before the run`;
+  throw new Problem(`${name}: environment variable ${variable} is not set`, { where, hint });
 }
 
 async function fromFile(path: string, { name, where }: SecretQuestion): Promise<string> {
@@ -87,12 +78,10 @@ async function fromFile(path: string, { name, where }: SecretQuestion): Promise<
 }
 
 async function fromSecrets(entry: string, { name, where, secrets }: SecretQuestion): Promise<string> {
-  if (!secrets) throw new Problem(`${name}: there is no file of secrets here to read secret:${entry} from`, { where });
+  if (!secrets) throw new Problem(`${name}: secret:${entry} needs a file of secrets, and there is none`, { where });
   const entries = await secrets.unlock(secrets.file);
   const secret = entries.get(entry);
   if (secret) return secret.reveal();
-  throw new Problem(`${name}: ${secrets.file} has no secret called ${entry}`, {
-    where,
-    hint: didYouMean(entry, entries.keys()) ?? secretsCommand(secrets.file, 'generate'),
-  });
+  const hint = didYouMean(entry, entries.keys()) ?? secretsCommand(secrets.file, 'generate');
+  throw new Problem(`${name}: ${secrets.file} has no secret called ${entry}`, { where, hint });
 }

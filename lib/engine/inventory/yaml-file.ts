@@ -1,184 +1,166 @@
 import { readFile, stat } from 'node:fs/promises';
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node } from 'yaml';
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from 'yaml';
 import { deepest, NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
-import { telling, yamlFault } from '../file/yaml-fault.ts';
+import { worthShowing, yamlFault } from '../file/yaml-fault.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
-import type { Located, LocatedEntry, LocatedMap } from './located.ts';
+import type { Located, LocatedEntry, LocatedMap, LocatedScalar } from './located.ts';
 
 const tooDeep = 'this is nested too deeply or repeats itself through its anchors';
-const most = 50_000;
-/** An inventory of a thousand hosts has less than half of this; a file that is larger is some other file. Bytes. */
+const mostNodes = 50_000;
+/** An inventory of a thousand hosts has less than half of this; a larger file is some other file. Bytes. */
 const largest = 256 * 1024;
 
 /**
- * Reads a YAML 1.2 file whose top is a mapping; every value knows its line and column.
+ * Reads a YAML 1.2 file with a mapping at its top.
  *
- * @param file path, also as it is shown in problems
+ * @param file path, also as problems show it
  * @throws Problem, Problems with the first syntax error, all tags, or all duplicate keys, each with its place
- * @throws what the file system throws where the file cannot be read
+ * @throws errors of the file system where the file cannot be read
  */
 export async function readYamlFile(file: string): Promise<LocatedMap> {
   const found = await stat(file);
-  const start = { file, line: 1, column: 1 };
-  // A device or a pipe may have no end.
-  if (!found.isFile() && !found.isDirectory()) throw new Problem('this is not a file', { where: start });
+  const where = { file, line: 1, column: 1 };
+  // A device or a pipe may have no end. A folder is an error of readFile.
+  if (!found.isFile() && !found.isDirectory()) throw new Problem('this is not a file', { where });
   if (found.size > largest) {
-    throw new Problem(`this file is ${found.size} bytes long: that is no inventory`, { where: start });
+    throw new Problem(`this file is ${found.size} bytes long: that is no inventory`, { where });
   }
   const bytes = await readFile(file);
   const text = bytes.toString('utf8');
-  const invalid = text.includes('\uFFFD') ? firstDifference(bytes, Buffer.from(text, 'utf8')) : -1;
+  const invalid = Buffer.from(text).findIndex((byte, at) => byte !== bytes[at]);
   if (invalid >= 0) {
     const before = bytes.toString('utf8', 0, invalid).split('\n');
-    const where = { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-    throw new Problem('this is not UTF-8 text', { where, hint: 'save the file as UTF-8' });
+    throw new Problem('this is not UTF-8 text', {
+      where: { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 },
+      hint: 'save the file as UTF-8',
+    });
   }
   return parseYaml(text, file);
 }
 
-/** Where two texts part, or -1. */
-function firstDifference(a: Buffer, b: Buffer): number {
-  return a.equals(b) ? -1 : a.findIndex((byte, at) => byte !== b[at]);
-}
-
-/** As readYamlFile, of a text that has been read. A byte order mark at its start is skipped. */
+/** As readYamlFile, for a text. A byte order mark at its start is skipped. */
 export function parseYaml(text: string, file: string): LocatedMap {
   const lines = new LineCounter();
-  const place = (offset: number): Place => {
+  const placeOf = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const empty = new Problem('this file is empty', { where: { file, line: 1, column: 1 } });
-  const documents = readDocuments(text.replace(/^\uFEFF/, ''), lines, place);
+  return new Conversion(placeOf).top(topMapping(text.replace(/^\uFEFF/, ''), lines, placeOf));
+}
 
-  const wrong = telling(
+/** Parses the text. @throws Problem, Problems where it is not one document with a mapping at its top */
+function topMapping(text: string, lineCounter: LineCounter, placeOf: (offset: number) => Place): YAMLMap {
+  const [document, second] = documentsIn(text, lineCounter, placeOf);
+  const documents = second ? [document, second] : [document];
+  const faults = worthShowing(
     documents.flatMap(({ errors }) => errors),
     documents.flatMap(({ warnings }) => warnings),
   );
-  if (wrong.length > 0) {
-    throw new Problems(
-      wrong.map(({ code, message, pos }) => {
-        const fault = yamlFault(code, `not valid YAML: ${message.replace(/:? "[\s\S]*$/, '')}`);
-        return new Problem(fault.message, { where: place(pos[0]), hint: fault.hint });
-      }),
-    );
-  }
-
-  const second = documents[1];
+  const problems = faults.map(({ code, message, pos }) => {
+    const fault = yamlFault(code, `not valid YAML: ${message.replace(/:? "[\s\S]*$/, '')}`);
+    return new Problem(fault.message, { where: placeOf(pos[0]), hint: fault.hint });
+  });
+  if (problems.length > 0) throw new Problems(problems);
   if (second) {
     throw new Problem('a second document starts here; there may be only one', {
-      where: place(second.range[0]),
+      where: placeOf(second.range[0]),
       hint: 'remove the line ---',
     });
   }
-  const document = documents[0];
-  const top = document?.contents;
-  if (!document || !isNode(top) || (isScalar(top) && top.value === null)) throw empty;
-  if (!isMap(top)) {
-    throw new Problem('the top of this file must be a mapping (key: value)', { where: place(top.range?.[0] ?? 0) });
-  }
-
-  let count = 0;
-  const duplicates: Problem[] = [];
-  // Gathered here: the parser goes through the whole file for each alias.
-  const anchors = new Map<string, Node>();
-  const met = new Set<Node>();
-  const remember = (node: Node & { anchor?: string }): void => {
-    // Met again through an alias, it stands where it stood.
-    if (node.anchor && !met.has(node)) anchors.set(node.anchor, node);
-    met.add(node);
-  };
-  const convert = (node: unknown, at: Place, depth: number): Located => {
-    if (!isNode(node)) return { kind: 'scalar', at, value: null };
-    const here = node.range ? place(node.range[0]) : at;
-    if (++count > most || depth > deepest) throw new Problem(tooDeep, { where: here });
-    if (isAlias(node)) {
-      const target = anchors.get(node.source);
-      if (!target) throw new Problem(`no anchor &${node.source} stands before this`, { where: here });
-      return { ...convert(target, here, depth + 1), at: here };
-    }
-    remember(node);
-    if (isScalar(node)) {
-      const value = scalarValue(node.value);
-      if (value === undefined) {
-        throw new Problem('a value is text, a number, true or false', {
-          where: here,
-          hint: `leave out the tag ${node.tag}`,
-        });
-      }
-      return { kind: 'scalar', at: here, value };
-    }
-    if (isSeq(node)) return { kind: 'list', at: here, items: node.items.map((item) => convert(item, here, depth + 1)) };
-    if (isMap(node)) return { kind: 'map', at: here, entries: entriesOf(node.items, here, depth) };
-    throw new TypeError('the parser knows nodes that are neither scalar, list, mapping nor alias');
-  };
-  const entriesOf = (
-    pairs: readonly { key: unknown; value: unknown }[],
-    at: Place,
-    depth: number,
-  ): Map<string, LocatedEntry> => {
-    const entries = new Map<string, LocatedEntry>();
-    const own = new Set<string>();
-    for (const { key, value } of pairs) {
-      const keyAt = isNode(key) && key.range ? place(key.range[0]) : at;
-      if (!isScalar(key)) throw new Problem('a key must be a plain word', { where: keyAt });
-      if (key.value === '<<' && key.type === 'PLAIN') {
-        for (const [name, entry] of merged(value, keyAt, depth)) if (!own.has(name)) entries.set(name, entry);
-        continue;
-      }
-      remember(key);
-      // As it is written: 0x10 is no other name for 16.
-      const name = typeof key.value === 'string' ? key.value : (key.source ?? String(key.value));
-      if (name === '__proto__') throw new Problem('unknown key __proto__', { where: keyAt });
-      if (own.has(name)) {
-        duplicates.push(
-          new Problem('this key stands here a second time', { where: keyAt, hint: 'keep one of the two' }),
-        );
-      }
-      own.add(name);
-      entries.set(name, { keyAt, value: convert(value, keyAt, depth + 1) });
-    }
-    return entries;
-  };
-  const merged = (value: unknown, at: Place, depth: number): [string, LocatedEntry][] => {
-    const source = convert(value, at, depth + 1);
-    const maps = source.kind === 'list' ? source.items : [source];
-    return maps.flatMap((map) => {
-      if (map.kind !== 'map') {
-        throw new Problem('<< merges a mapping only', {
-          where: map.at,
-          hint: 'name a mapping that has an anchor: <<: *NAME',
-        });
-      }
-      return [...map.entries];
-    });
-  };
-  const located = convert(top as Node, place(0), 0);
-  if (duplicates.length > 0) throw new Problems(duplicates);
-  if (located.kind !== 'map') throw empty;
-  return located;
+  const top = document.contents;
+  if (isMap(top)) return top;
+  if (!top || (isScalar(top) && top.value === null)) throw new Problem('this file is empty', { where: placeOf(0) });
+  throw new Problem('the top of this file must be a mapping (key: value)', { where: placeOf(top.range[0]) });
 }
 
-/** @throws Problem where it is nested too deeply */
-function readDocuments(text: string, lineCounter: LineCounter, place: (offset: number) => Place) {
+function documentsIn(text: string, lineCounter: LineCounter, placeOf: (offset: number) => Place) {
   try {
-    return yamlDocuments(text, {
-      lineCounter,
-      prettyErrors: false,
-      // Looked for by ourselves: the parser compares each key with all others.
-      uniqueKeys: false,
-      version: '1.2',
-    });
+    // Duplicate keys are found by the conversion, because the parser compares each key with all others.
+    return yamlDocuments(text, { lineCounter, prettyErrors: false, uniqueKeys: false, version: '1.2' });
   } catch (error) {
-    if (error instanceof NestedTooDeeply) throw new Problem(tooDeep, { where: place(error.offset) });
+    if (error instanceof NestedTooDeeply) throw new Problem(tooDeep, { where: placeOf(error.offset) });
     throw error;
   }
 }
 
-/** Undefined for what only a tag makes, such as `!!timestamp`. */
-function scalarValue(value: unknown): string | number | bigint | boolean | null | undefined {
-  if (value === null || value === undefined) return null;
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
-    return value;
-  return undefined;
+/** Turns the nodes of the parser into located values. */
+class Conversion {
+  readonly #placeOf: (offset: number) => Place;
+  readonly #duplicates: Problem[] = [];
+  /** Collected here, because the parser searches the whole file for each alias. */
+  readonly #anchors = new Map<string, Node>();
+  readonly #seen = new Set<Node>();
+  #count = 0;
+
+  constructor(placeOf: (offset: number) => Place) {
+    this.#placeOf = placeOf;
+  }
+
+  top(map: YAMLMap): LocatedMap {
+    const located = this.#map(map, this.#placeOf(map.range?.[0] ?? 0), 0);
+    if (this.#duplicates.length > 0) throw new Problems(this.#duplicates);
+    return located;
+  }
+
+  #convert(node: unknown, parent: Place, depth: number): Located {
+    if (!isNode(node)) return { kind: 'scalar', at: parent, value: null };
+    const at = node.range ? this.#placeOf(node.range[0]) : parent;
+    if (++this.#count > mostNodes || depth > deepest) throw new Problem(tooDeep, { where: at });
+    if (isAlias(node)) {
+      const target = this.#anchors.get(node.source);
+      if (!target) throw new Problem(`no anchor &${node.source} is before this`, { where: at });
+      return { ...this.#convert(target, at, depth + 1), at };
+    }
+    this.#remember(node);
+    if (isMap(node)) return this.#map(node, at, depth);
+    if (isSeq(node)) return { kind: 'list', at, items: node.items.map((item) => this.#convert(item, at, depth + 1)) };
+    const { value } = node;
+    if (typeof value === 'object' && value !== null) {
+      const hint = `leave out the tag ${node.tag}`;
+      throw new Problem('a value is text, a number, true or false', { where: at, hint });
+    }
+    return { kind: 'scalar', at, value: (value ?? null) as LocatedScalar['value'] };
+  }
+
+  /** A node that an alias converts again keeps the position of its anchor. */
+  #remember(node: Node & { anchor?: string }): void {
+    if (node.anchor && !this.#seen.has(node)) this.#anchors.set(node.anchor, node);
+    this.#seen.add(node);
+  }
+
+  #map(map: YAMLMap, at: Place, depth: number): LocatedMap {
+    const entries = new Map<string, LocatedEntry>();
+    const own = new Set<string>();
+    for (const { key, value } of map.items) {
+      const keyAt = isNode(key) && key.range ? this.#placeOf(key.range[0]) : at;
+      if (!isScalar(key)) throw new Problem('a key must be a plain word', { where: keyAt });
+      if (key.value === '<<' && key.type === 'PLAIN') {
+        for (const [name, entry] of this.#merged(value, keyAt, depth)) if (!own.has(name)) entries.set(name, entry);
+        continue;
+      }
+      this.#remember(key);
+      // As it is written: 0x10 is not another name for 16.
+      const name = typeof key.value === 'string' ? key.value : (key.source ?? String(key.value));
+      if (name === '__proto__') throw new Problem('unknown key __proto__', { where: keyAt });
+      if (own.has(name)) {
+        this.#duplicates.push(
+          new Problem('this key is defined a second time', { where: keyAt, hint: 'keep one of the two' }),
+        );
+      }
+      own.add(name);
+      entries.set(name, { keyAt, value: this.#convert(value, keyAt, depth + 1) });
+    }
+    return { kind: 'map', at, entries };
+  }
+
+  #merged(value: Pair['value'], keyAt: Place, depth: number): readonly (readonly [string, LocatedEntry])[] {
+    const source = this.#convert(value, keyAt, depth + 1);
+    return (source.kind === 'list' ? source.items : [source]).flatMap((map) => {
+      if (map.kind === 'map') return [...map.entries];
+      throw new Problem('<< merges a mapping only', {
+        where: map.at,
+        hint: 'name a mapping that has an anchor: <<: *NAME',
+      });
+    });
+  }
 }

@@ -2,13 +2,13 @@ import { styleText } from 'node:util';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Paints text, or leaves it as it is. */
+/** Colours text, or returns it unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
 /**
- * Colours only on a terminal, and never where NO_COLOR or CI is set (https://no-color.org).
+ * Uses colours on a terminal only, and never where NO_COLOR or CI is set (https://no-color.org).
  *
- * @param allowed false where the command line says --no-color
+ * @param allowed false with --no-color
  */
 export function paintFor(stream: { readonly isTTY?: boolean }, allowed = true): Paint {
   const plain = !allowed || !stream.isTTY || Boolean(process.env.NO_COLOR) || Boolean(process.env.CI);

@@ -2,33 +2,33 @@ import { describeProblem, Problem, Problems } from '../problem/problem.ts';
 import { redact } from '../secret/secret.ts';
 import { readable } from '../text/printable.ts';
 
-/** Problems shown of one file or run; whoever has more mends these first. */
+/** The most problems shown at once. */
 const mostShown = 100;
 
 /**
- * An error as an operator reads it: the cause first, then what to do. Nothing in it steers the terminal.
+ * An error as the operator reads it: cause, then what to do. Terminal control characters are written out, secrets are redacted.
  *
- * @param verbose adds the stack of what is no operator's mistake
+ * @param verbose adds the stack of an error that is not the operator's mistake
  */
 export function describeError(error: unknown, verbose = false): string {
-  return readable(redact(inWords(error, verbose)));
+  return readable(redact(describe(error, verbose)));
 }
 
-function inWords(error: unknown, verbose: boolean): string {
-  if (error instanceof Problems) return manyInWords(error.problems);
+function describe(error: unknown, verbose: boolean): string {
+  if (error instanceof Problems) return describeAll(error.problems);
   if (error instanceof Problem) return describeProblem(error);
   if (!(error instanceof Error)) return String(error);
   const hint = 'hint' in error && typeof error.hint === 'string' ? `\n  ${error.hint}` : '';
   return `${verbose && isUnexpected(error) ? (error.stack ?? error.message) : error.message}${hint}`;
 }
 
-function manyInWords(problems: readonly Problem[]): string {
+function describeAll(problems: readonly Problem[]): string {
   const lines = problems.slice(0, mostShown).map(describeProblem);
   const more = problems.length - lines.length;
   return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n');
 }
 
-/** Errors of the language itself, as TypeError, are nobody's mistake but ours. */
+/** Errors of the language, such as TypeError, are bugs of this program. */
 function isUnexpected(error: Error): boolean {
   return error.name in globalThis;
 }

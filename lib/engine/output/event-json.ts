@@ -2,24 +2,24 @@ import type { RunEvent } from '../run/events.ts';
 import { redact } from '../secret/secret.ts';
 import { describeError } from './describe-error.ts';
 
-/** Raised when a field changes its meaning or goes; a new field does not raise it. */
+/** Goes up when a field changes its meaning or is removed. A new field does not change it. */
 export const eventFormat = 1;
 
 /**
- * One event as one line of JSON (see docs/events.md): flat, with the time at which it was told, in no field a secret.
+ * An event as one line of JSON (docs/events.md): flat, with its time, secrets redacted.
  *
  * @param at milliseconds since 1970
  */
 export function eventLine(event: RunEvent, at: number): string {
-  const { type, ...told } = event;
-  const fields = { format: eventFormat, time: new Date(at).toISOString(), type, ...flat(told) };
+  const { type, ...rest } = event;
+  const fields = { format: eventFormat, time: new Date(at).toISOString(), type, ...flat(rest) };
   return JSON.stringify(fields, (_, value) => (typeof value === 'string' ? redact(value) : value));
 }
 
-/** The parts of an event beside its type; a step and progress are no parts of their own, and an error is what it says. */
-function flat(told: object): object {
+/** The fields of an event except its type. The fields of `step` and `progress` are merged in; an error becomes its text. */
+function flat(event: object): object {
   const fields: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(told)) {
+  for (const [name, value] of Object.entries(event)) {
     if (value === undefined) continue;
     if (name === 'step' || name === 'progress') Object.assign(fields, value);
     else if (name === 'error') fields.error = describeError(value);

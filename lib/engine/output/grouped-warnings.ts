@@ -3,16 +3,16 @@ import { linesOf, resourceLines, type Style } from './lines.ts';
 
 type Warning = Extract<RunEvent, { type: 'resource-done' }>;
 
-/** Beside these a line still has room for what is warned of. */
+/** The most hosts that a line names. */
 const mostNamed = 8;
 
 /**
- * Says what events say, but a warning that several hosts have in common once, with their names: servers that were bought together
- * lack the same things. Warnings are held back until the next play, change or end, and no longer; with `--verbose` not at all.
+ * Turns events into lines, and groups equal warnings of several hosts into one: servers that were bought together lack the same
+ * things. Warnings are held back until the next play, change or end. With `--verbose` they are not grouped.
  */
 export class GroupedWarnings {
   readonly #style: Style;
-  /** By all that they say but the host's name. */
+  /** By their lines without the host's name. */
   readonly #held = new Map<string, Warning[]>();
   #hosts: readonly string[] = [];
 
@@ -27,12 +27,12 @@ export class GroupedWarnings {
       this.#held.set(words, [...(this.#held.get(words) ?? []), event]);
       return [];
     }
-    // Between tasks that are done moments apart, on all hosts at once, the same warnings still come.
+    // Other hosts reach the same task moments later.
     const before = event.type === 'resource-done' && event.outcome !== 'failed' ? [] : this.release();
     return [...before, ...linesOf(event, this.#style)];
   }
 
-  /** What is held back. */
+  /** The lines of the warnings that were held back. */
   release(): string[] {
     const groups = [...this.#held.values()];
     this.#held.clear();
@@ -44,7 +44,7 @@ export class GroupedWarnings {
     });
   }
 
-  /** In the order of the inventory. */
+  /** The hosts' names in the order of the inventory. */
   #named(warnings: readonly Warning[]): string {
     const place = (name: string) => this.#hosts.indexOf(name);
     const names = warnings.map(({ step }) => step.host).sort((a, b) => place(a) - place(b));

@@ -4,21 +4,21 @@ import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
 import { printable, readable } from '../text/printable.ts';
 import type { Paint } from './colour.ts';
 import { describeError } from './describe-error.ts';
-import type { Busy } from './live/busy.ts';
+import type { RunningTask } from './live/running-tasks.ts';
 import { seconds } from './units.ts';
 
-/** How much of what differs is shown: not at all, long new texts in short, or all. */
+/** How much of a diff is shown: nothing, long new texts shortened, or all. */
 export type DiffShown = 'none' | 'short' | 'whole';
 
-/** How lines are made. */
+/** The options of the output. */
 export interface Style {
   readonly paint: Paint;
-  /** Show what is ok as well, and the stack of unexpected errors. */
+  /** Show tasks that are ok, and the stack of unexpected errors. */
   readonly verbose: boolean;
   /** Show problems and the summary only. */
   readonly quiet: boolean;
   readonly diff: DiffShown;
-  /** Check mode: what a run would change is pending. */
+  /** Check mode: a change is `pending`, not `changed`. */
   readonly check: boolean;
   /** Width of the column of host names. */
   readonly hostWidth: number;
@@ -33,7 +33,7 @@ const colours: Record<Outcome, Parameters<Paint>[0]> = {
   failed: 'red',
 };
 
-/** What an event says, line by line; every line of a host starts with its name. Events that say nothing give none. */
+/** An event as lines of text. Every line about a host starts with its name. Some events have no lines. */
 export function linesOf(event: RunEvent, style: Style): string[] {
   const { paint } = style;
   switch (event.type) {
@@ -45,16 +45,16 @@ export function linesOf(event: RunEvent, style: Style): string[] {
     case 'host-connected':
       return style.verbose ? onHost(event.host, style, [`connected in ${seconds(event.seconds)}`]) : [];
     case 'host-unreachable':
-      return onHost(event.host, style, lead(paint('red', 'unreachable'), errorOn(event.host, event.error, style)));
+      return onHost(event.host, style, labelled(paint('red', 'unreachable'), errorOn(event.host, event.error, style)));
     case 'play-started':
       if (style.quiet) return [];
       return ['', paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)];
     case 'play-skipped':
       return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${readable(event.why)}`)];
     case 'host-stopped':
-      return onHost(event.host, style, [paint('red', `stopped: ${readable(event.why)}${whatIsLeft(event)}`)]);
+      return onHost(event.host, style, [paint('red', `stopped: ${readable(event.why)}${remaining(event)}`)]);
     case 'stopping':
-      return ['stopping after the changes under way; press Ctrl-C again to stop at once'];
+      return ['stopping after the running changes; press Ctrl-C again to stop at once'];
     case 'resource-done':
       return resourceLines(event, style);
     case 'host-looked':
@@ -66,7 +66,7 @@ export function linesOf(event: RunEvent, style: Style): string[] {
   }
 }
 
-/** @param label whose lines they are */
+/** A finished task as lines of text. @param label what starts each line */
 export function resourceLines(
   event: Extract<RunEvent, { type: 'resource-done' }>,
   style: Style,
@@ -95,7 +95,7 @@ function differencesOf(differences: readonly Difference[], { diff }: Style): str
   return diffLines(diff === 'whole' ? differences : differences.map(shortened));
 }
 
-/** Of a command of several lines the first says enough, unless all is asked for. */
+/** A command of several lines is shortened to its first one, unless --diff is given. */
 function commandLines(commands: readonly string[], { diff }: Style): string[] {
   if (diff === 'none') return [];
   return commands.flatMap((command) => {
@@ -109,10 +109,10 @@ function commandLines(commands: readonly string[], { diff }: Style): string[] {
   });
 }
 
-/** Lines of a new text that are still worth reading among other changes. */
+/** A longer new text is shortened. Lines. */
 const newLinesShown = 12;
 
-/** A long text that is all new says only how long it is. */
+/** Replaces a long new text by its number of lines. */
 function shortened(difference: Difference): Difference {
   const { what, was, wanted } = difference;
   const lines = wanted.split('\n').length;
@@ -120,7 +120,7 @@ function shortened(difference: Difference): Difference {
   return { what, was: '', wanted: `${lines} new lines (--diff shows them)` };
 }
 
-/** An error may name its host, which every line does here. */
+/** Drops the host's name from an error: the line starts with it. */
 function errorOn(host: string, error: unknown, style: Style): string {
   const text = describeError(error, style.verbose);
   return text.startsWith(`${host}: `) ? text.slice(host.length + 2) : text;
@@ -133,7 +133,7 @@ export function paintDiff(line: string, paint: Paint): string {
   return line;
 }
 
-function lead(word: string, text: string): string[] {
+function labelled(word: string, text: string): string[] {
   const [first = '', ...rest] = text.split('\n');
   return [`${word}: ${first}`, ...rest.map((line) => `  ${line}`)];
 }
@@ -142,13 +142,13 @@ function onHost(host: string, style: Style, lines: readonly string[]): string[] 
   return lines.map((line) => `${style.paint('dim', host.padEnd(style.hostWidth))}  ${line}`.trimEnd());
 }
 
-/** What is said when the process ends in mid-run, as on a second Ctrl-C: what was cut off, and that nothing is lost by it. */
-export function cutOffLines(busy: readonly Busy[], style: Style): string[] {
+/** The lines at a sudden end of the process, as on a second Ctrl-C: the tasks that were cut off, and how to go on. */
+export function cutOffLines(busy: readonly RunningTask[], style: Style): string[] {
   const cutOff = busy.flatMap(({ host, task }) => onHost(host, style, [style.paint('red', `cut off: ${task}`)]));
-  return cutOff.length > 0 ? [...cutOff, 'stopped at once: the next run goes on from there'] : [];
+  return cutOff.length > 0 ? [...cutOff, 'stopped at once: the next run continues from here'] : [];
 }
 
-/** One row for each host, and under it why a host stopped; nothing without hosts. */
+/** The summary: one row for each host, then why hosts stopped. Empty without hosts. */
 export function summaryLines(hosts: readonly HostSummary[], total: number, style: Style): string[] {
   if (hosts.length === 0) return [];
   const columns: readonly (readonly [string, (host: HostSummary) => string])[] = [
@@ -184,15 +184,15 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
     style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
     ...hosts
       .filter((h) => h.stopped && !h.unreachable)
-      .map((h) => style.paint('red', `${h.host}: ${readable(h.stopped ?? '')}${whatIsLeft(h)}`)),
+      .map((h) => style.paint('red', `${h.host}: ${readable(h.stopped ?? '')}${remaining(h)}`)),
     ...(hosts.some((h) => h.stopped?.startsWith('interrupted'))
-      ? ['interrupted: the next run goes on from there']
+      ? ['interrupted: the next run continues from here']
       : []),
   ];
 }
 
 /** ` (12 tasks not done, next: time zone is Etc/UTC)`, or nothing. */
-function whatIsLeft({ left = 0, next = '' }: Pick<HostSummary, 'left' | 'next'>): string {
+function remaining({ left = 0, next = '' }: Pick<HostSummary, 'left' | 'next'>): string {
   if (left === 0) return '';
   return ` (${left} ${left === 1 ? 'task not done:' : 'tasks not done, next:'} ${printable(next)})`;
 }

@@ -5,7 +5,7 @@ import { exitCodeOf } from '../run/exit-code.ts';
 import { Secret } from '../secret/secret.ts';
 import { describeError } from './describe-error.ts';
 import { linesOf, summaryLines } from './lines.ts';
-import { BusyHosts, busyText } from './live/busy.ts';
+import { RunningTasks, runningTaskText } from './live/running-tasks.ts';
 import { plainOutput } from './plain.ts';
 
 const style = {
@@ -66,7 +66,7 @@ test('an error that names its host does not say it twice', () => {
 
 test('nothing that a host says steers the terminal', () => {
   const evil = '\u001b]0;title\u0007\u001b[2J\r\u009b5m\u202e';
-  const busy = new BusyHosts();
+  const busy = new RunningTasks();
   const started: RunEvent = { type: 'resource-started', step: { ...step, resource: evil } };
   const progress: RunEvent = { type: 'progress', step, progress: { what: `${evil}\n` } };
   for (const event of [started, progress]) busy.follow(event);
@@ -85,7 +85,7 @@ test('nothing that a host says steers the terminal', () => {
     ...linesOf({ type: 'host-unreachable', host: 'h', error: new Problem(evil) }, style),
     ...linesOf({ type: 'host-stopped', host: 'h', play: 'p', why: evil }, style),
     ...linesOf({ type: 'play-skipped', play: 'p', why: evil }, style),
-    ...busy.list().map(busyText),
+    ...busy.list().map(runningTaskText),
   ];
   for (const line of said) expect(line).not.toMatch(/\p{Cc}|\u202e/u);
   expect(said.join('\n')).toContain('\\x1b]0;title\\x07');
@@ -100,7 +100,7 @@ test('of very many problems the first are told, and how many more there are', ()
 
 test('busy hosts show elapsed time, progress and rate', () => {
   let now = 0;
-  const busy = new BusyHosts(() => now);
+  const busy = new RunningTasks(() => now);
   busy.follow({ type: 'resource-started', step });
   const progress = (value: number): RunEvent => ({
     type: 'progress',
@@ -110,7 +110,7 @@ test('busy hosts show elapsed time, progress and rate', () => {
   busy.follow(progress(100));
   now = 2;
   busy.follow(progress(200));
-  expect(busy.list().map(busyText)).toEqual([
+  expect(busy.list().map(runningTaskText)).toEqual([
     'docker: file /etc/docker/daemon.json (2.0 s) downloaded 200 B of 400 B (50%), 50 B/s, 4 s left',
   ]);
   busy.follow(done({}));

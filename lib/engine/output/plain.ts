@@ -2,23 +2,23 @@ import type { Listener } from '../run/events.ts';
 import { redact } from '../secret/secret.ts';
 import { GroupedWarnings } from './grouped-warnings.ts';
 import { cutOffLines, linesOf, type Style, summaryLines } from './lines.ts';
-import { BusyHosts, busyText } from './live/busy.ts';
+import { RunningTasks, runningTaskText } from './live/running-tasks.ts';
 
-/** How often long work says that it still goes on, so that CI does not think it hung. Seconds. */
+/** Long work prints a line this often, so that CI does not take it for hung. Seconds. */
 const heartbeat = 30;
 
 /**
- * Plain lines, for a pipe or a file.
+ * Prints a run as plain lines, for a pipe or a file.
  *
- * @param asks whether questions come in between: then everything is said before them
+ * @param asks whether the run asks questions: then warnings are not held back for grouping
  */
 export function plainOutput(write: (text: string) => void, style: Style, asks = false): Listener {
   const print = (lines: readonly string[]) => {
     for (const line of lines) write(`${redact(line)}\n`);
   };
-  const busy = new BusyHosts();
+  const busy = new RunningTasks();
   const timer = setInterval(() => {
-    print(busy.list().map((each) => `${each.host.padEnd(style.hostWidth)}  … ${busyText(each)}`));
+    print(busy.list().map((each) => `${each.host.padEnd(style.hostWidth)}  … ${runningTaskText(each)}`));
   }, heartbeat * 1000);
   timer.unref();
   const warnings = new GroupedWarnings(style);

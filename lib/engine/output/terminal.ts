@@ -3,14 +3,14 @@ import { Writable } from 'node:stream';
 import { exitCode, Problem } from '../problem/problem.ts';
 import type { Ask } from '../secret/ask.ts';
 
-/** Questions to the operator, on standard error. Both end with a Problem, code 130, on Ctrl-C and where the terminal closes. */
+/** Asks the operator on standard error. Ctrl-C and a closed terminal reject with a Problem of exit code 130. */
 export interface Terminal {
-  /** Does not show what is typed. */
+  /** Does not echo the answer. */
   readonly hidden: Ask;
   readonly shown: Ask;
 }
 
-/** The terminal that the process was started on, or undefined where there is none to ask on. */
+/** The terminal of the process, or undefined where standard input is not a terminal. */
 export function terminal(): Terminal | undefined {
   if (!process.stdin.isTTY) return undefined;
   return {
@@ -35,9 +35,9 @@ function ask(question: string, echo: Writable): Promise<string> {
 }
 
 /**
- * Asks for a password without showing what is typed.
+ * Asks for a password without echo.
  *
- * @throws Problem where there is no terminal to ask on, and with the code of an interrupted run on Ctrl-C
+ * @throws Problem where there is no terminal, and on Ctrl-C with exit code 130
  */
 export async function askPassword(question: string): Promise<string> {
   const asks = terminal();

@@ -9,7 +9,7 @@ export function seconds(value: number): string {
   return `${Math.floor(whole / 3600)} h ${String(Math.floor((whole % 3600) / 60)).padStart(2, '0')} min`;
 }
 
-/** `0:07`, `3:20`, `12:05:00`: for a place where every column counts. */
+/** `0:07`, `3:20`, `12:05:00`, for narrow columns. */
 export function clock(value: number): string {
   const whole = Math.max(0, Math.floor(value));
   const two = (number: number) => String(number).padStart(2, '0');
@@ -18,14 +18,14 @@ export function clock(value: number): string {
   return hours > 0 ? `${hours}:${two(minutes % 60)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
 }
 
-/** `[######......]`, so many columns wide, brackets and all. @param share from 0 to 1 */
+/** `[######......]`. @param share from 0 to 1 @param width in columns, with the brackets */
 export function bar(share: number, width: number): string {
   const inside = width - 2;
   const full = Math.floor(Math.min(1, Math.max(0, share)) * inside);
   return `[${'#'.repeat(full)}${'.'.repeat(inside - full)}]`;
 }
 
-/** As `seconds`, without the tenths, which mean nothing where the future is told. */
+/** As `seconds`, without tenths, for an estimate. */
 function wholeSeconds(value: number): string {
   return value < 10 ? `${Math.ceil(value)} s` : seconds(value);
 }
@@ -42,7 +42,7 @@ export function bytes(value: number): string {
   return `${at === 0 ? size : size.toFixed(1)} ${units[at]}`;
 }
 
-/** What is known of work that can be measured, in words. */
+/** The progress of measurable work, as text. */
 export interface Measures {
   /** `1.2 GiB of 6.0 GiB`. */
   readonly amount: string;
@@ -54,7 +54,7 @@ export interface Measures {
   readonly left: string | undefined;
 }
 
-/** How fast work goes, and how long it still takes, as far as that can be told. */
+/** The rate of work and the time left, where known. */
 export interface Pace {
   readonly perSecond: number | undefined;
   readonly secondsLeft: number | undefined;
@@ -62,13 +62,13 @@ export interface Pace {
 
 const noPace: Pace = { perSecond: undefined, secondsLeft: undefined };
 
-/** @returns undefined for work that cannot be measured */
+/** @returns undefined for work that has no measure */
 export function measures({ done, total, unit }: Progress, { perSecond, secondsLeft }: Pace): Measures | undefined {
   if (done === undefined) return undefined;
   const amount =
     unit === 'bytes' ? bytes : unit === 'seconds' ? seconds : (n: number) => `${n}${unit ? ` ${unit}` : ''}`;
   const whole = `${amount(done)}${total ? ` of ${amount(total)}` : ''}`;
-  // Of time only so much may pass: that is no work that goes on.
+  // A time limit is not work that progresses.
   if (unit === 'seconds') return { amount: whole, share: undefined, rate: undefined, left: undefined };
   return {
     amount: whole,
@@ -78,7 +78,7 @@ export function measures({ done, total, unit }: Progress, { perSecond, secondsLe
   };
 }
 
-/** `restoring 1.2 GiB of 6.0 GiB (20%)`, and where the pace is known, `12.0 MiB/s, 6 min 50 s left`. */
+/** `restoring 1.2 GiB of 6.0 GiB (20%), 12.0 MiB/s, 6 min 50 s left`, as far as it is known. */
 export function progressText(progress: Progress, pace: Pace = noPace): string {
   const known = measures(progress, pace);
   if (!known) return progress.what;

@@ -19,10 +19,10 @@ export const exitCode = {
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
 /**
- * Something that the operator can mend: it is shown as what, where and what to do, never as a stack trace.
+ * A mistake that the operator can fix. It is shown as cause, place and what to do, never as a stack trace.
  *
  * @param what one sentence, the cause first
- * @param options `where` the place in a file, `hint` what to do about it, `code` the exit code it leads to
+ * @param options `where` the place in a file, `hint` what to do, `code` the exit code
  */
 export class Problem extends Error {
   readonly where: Place | undefined;
@@ -41,7 +41,7 @@ export class Problem extends Error {
   }
 }
 
-/** Several problems found in one go, so that an operator mends a file once and not once for each line. */
+/** All problems of one file, so that an operator fixes it in one go. */
 export class Problems extends Error {
   readonly problems: readonly Problem[];
 
@@ -52,18 +52,18 @@ export class Problems extends Error {
   }
 }
 
-/** The exit code that an error leads to: what is no operator's mistake is a failure. */
+/** The exit code of an error. An error that is not a Problem is a failure. */
 export function exitCodeOfError(error: unknown): ExitCode {
   if (error instanceof Problem) return error.code;
   return error instanceof Problems ? exitCode.badInput : exitCode.failed;
 }
 
-/** `file:line:column` as editors and terminals turn into a link. */
+/** `file:line:column`, which editors and terminals turn into a link. */
 export function describePlace(place: Place): string {
   return [place.file, place.line, place.column].filter((part) => part !== undefined).join(':');
 }
 
-/** One problem as shown: place, cause, then what to do on a line of its own. */
+/** A problem as the operator reads it: place and cause, then the hint on its own line. */
 export function describeProblem(problem: Problem): string {
   const where = problem.where ? `${describePlace(problem.where)}: ` : '';
   const hint = problem.hint ? `\n  ${problem.hint}` : '';

@@ -2,36 +2,29 @@ import { basename } from 'node:path';
 
 /** What the name of a run record says. */
 export interface RecordName {
-  /** When the run began, as 20241121T164235Z: sorts as text. */
+  /** When the run started, as 20241121T164235Z: sorts as text. */
   readonly time: string;
   /** The inventory's name, made safe for a file name. */
   readonly inventory: string;
 }
-
-const pattern = /^(\d{8}T\d{6}Z)-([A-Za-z0-9_-]+)\.ndjson$/;
 
 /** The file name of a run record, without its folder. */
 export function recordName({ time, inventory }: RecordName): string {
   return `${time}-${inventory}.ndjson`;
 }
 
-/** @returns undefined where the file is not called as run records are */
+/** @returns undefined where the file is not named as run records are */
 export function parseRecordName(path: string): RecordName | undefined {
-  const [, time, inventory] = pattern.exec(basename(path)) ?? [];
+  const [, time, inventory] = /^(\d{8}T\d{6}Z)-([A-Za-z0-9_-]+)\.ndjson$/.exec(basename(path)) ?? [];
   return time === undefined || inventory === undefined ? undefined : { time, inventory };
 }
 
-/** The report that stands beside a record. */
+/** The report beside a record. */
 export function reportBeside(record: string): string {
   return `${record.replace(/\.ndjson$/, '')}.html`;
 }
 
-/** Milliseconds since 1970 as 20241121T164235Z. */
-export function sortableTime(at: number): string {
-  return new Date(at).toISOString().replace(/[-:]|\.\d+/g, '');
-}
-
-/** An inventory's name as it stands in a file name: letters, digits, - and _, of bounded length. */
+/** An inventory's name as part of a file name: letters, digits, - and _, of bounded length. */
 export function safeName(inventory: string): string {
   return inventory.replace(/[^A-Za-z0-9_-]+/g, '-').slice(0, 100) || 'unnamed';
 }

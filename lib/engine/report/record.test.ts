@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../host/testing/local-connection.ts';
@@ -6,7 +6,7 @@ import { eventFormat } from '../output/event-json.ts';
 import { readRecord, recordsIn } from './record.ts';
 import { parseRecordName, safeName } from './record-name.ts';
 import { failedRun, killedRun } from './testdata/runs.ts';
-import { recorded, recordText } from './testdata/told.ts';
+import { recorded, recordText } from './testdata/scripted-run.ts';
 
 function fileOf(text: string): string {
   const path = join(temporaryDirectory(), 'record.ndjson');
@@ -24,11 +24,11 @@ const started = JSON.stringify({
   hosts: [],
 });
 
-test('every event that a run tells is read back', () => {
-  const told = failedRun();
-  const events = readRecord(fileOf(recordText(told)));
-  expect(events).toEqual(recorded(told));
-  expect(events).toHaveLength(told.length);
+test('every event of a run is read back', () => {
+  const all = failedRun();
+  const events = readRecord(fileOf(recordText(all)));
+  expect(events).toEqual(recorded(all));
+  expect(events).toHaveLength(all.length);
 });
 
 test('half a last line is left out, and a whole one without its line break is not', () => {
@@ -39,39 +39,45 @@ test('half a last line is left out, and a whole one without its line break is no
   expect(readRecord(fileOf(`${started}\n\u0000\u0000\u0000`))).toHaveLength(1);
 });
 
-test('what a later version tells beside is left out', () => {
+test('fields and events of a later version are left out', () => {
   const later = '{"format":1,"time":"2024-11-21T16:42:36.000Z","type":"lock-taken","by":"somebody"}';
   const wider = started.replace('"hosts"', '"forks":25,"hosts"');
   expect(readRecord(fileOf(`${wider}\n${later}\n`))).toHaveLength(1);
 });
 
 test.each([
-  ['no JSON', 'Killed', 2, 'this line is not JSON'],
+  ['not JSON', 'Killed', 2, 'this line is not JSON'],
   [
     'another format',
     started.replace('"format":1', '"format":2'),
     2,
-    'this event is of format 2, and only format 1 is known',
+    'this event has format 2; only format 1 is supported',
   ],
   [
     'a field that is missing',
     started.replace('"check":false,', ''),
     2,
-    'this line is no event: check: Invalid input: expected boolean, received undefined',
+    'this line is not an event: check: Invalid input: expected boolean, received undefined',
   ],
-  ['no event', '[1]', 2, /^this line is no event: /],
-])('a bad line is told with its place: %s', (_, line, number, message) => {
+  [
+    'a duration that no run has',
+    started.replace('"run-started"', '"host-connected","host":"a","seconds":-1'),
+    2,
+    'this line is not an event: seconds: Too small: expected number to be >=0',
+  ],
+  ['not an event', '[1]', 2, /^this line is not an event: /],
+])('a bad line is refused with its place: %s', (_, line, number, message) => {
   const file = fileOf(`${started}\n${line}\n${started}\n`);
   expect(() => readRecord(file)).toThrow(
     expect.objectContaining({
       message: typeof message === 'string' ? message : expect.stringMatching(message),
       where: { file, line: number },
-      hint: 'take this line out, or choose another record: --list shows them',
+      hint: 'remove this line, or choose another record: --list shows them',
     }),
   );
 });
 
-test('a file with no run in it is told', () => {
+test('a file without a run is refused', () => {
   expect(() => readRecord(fileOf(''))).toThrow('it holds no event');
   expect(() => readRecord(fileOf('{"format":1,"time":"2024-11-21T16:42:36Z","type":"stopping"}\n'))).toThrow(
     'it holds no start of a run',
@@ -79,7 +85,7 @@ test('a file with no run in it is told', () => {
   expect(() => readRecord('/nowhere.ndjson')).toThrow('there is no record /nowhere.ndjson');
 });
 
-test('records are found newest first, and only those called as ours are', () => {
+test('records are found newest first, and only regular files with our names', () => {
   const folder = temporaryDirectory();
   for (const name of [
     '20240101T000000Z-lab.ndjson',
@@ -94,6 +100,9 @@ test('records are found newest first, and only those called as ours are', () => 
     ['20240102T000000Z', 'a-b'],
     ['20240101T000000Z', 'lab'],
   ]);
+  mkdirSync(join(folder, '20240105T000000Z-lab.ndjson'));
+  symlinkSync('/etc/hostname', join(folder, '20240106T000000Z-lab.ndjson'));
+  expect(recordsIn(folder)).toHaveLength(2);
   expect(recordsIn(join(folder, 'none'))).toEqual([]);
   expect(parseRecordName(`20240101T000000Z-${safeName('a/../b c')}.ndjson`)?.inventory).toBe('a-b-c');
   expect(safeName('')).toBe('unnamed');

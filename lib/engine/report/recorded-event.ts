@@ -1,10 +1,10 @@
 import * as z from 'zod';
-
-/** Events as a record has them (docs/events.md), as far as a report reads them. Fields it does not know may be there. */
+import { eventFormat } from '../output/event-json.ts';
 
 const step = { host: z.string(), play: z.string(), role: z.string(), resource: z.string() };
 
-const difference = z.looseObject({ what: z.string(), was: z.string(), wanted: z.string() });
+/** Seconds. No run takes longer, and dates can be computed with it. */
+const duration = z.number().min(0).max(1e10);
 
 /** Of a host that stopped: how many tasks are not done, and the first of them. */
 const left = { left: z.number().optional(), next: z.string().optional() };
@@ -12,16 +12,17 @@ const left = { left: z.number().optional(), next: z.string().optional() };
 const hostSummary = z.looseObject({
   host: z.string(),
   counts: z.record(z.string(), z.number()),
-  seconds: z.number(),
+  seconds: duration,
   unreachable: z.boolean(),
   roundTrips: z.number(),
   stopped: z.string().optional(),
   ...left,
 });
 
-const told = {
+/** The fields of each event (docs/events.md) that a report reads. An event may have others. */
+const fields = {
   'run-started': { playbook: z.string(), inventory: z.string(), check: z.boolean(), hosts: z.array(z.string()) },
-  'host-connected': { host: z.string(), seconds: z.number() },
+  'host-connected': { host: z.string(), seconds: duration },
   'host-looked': { host: z.string(), tasks: z.number() },
   'host-unreachable': { host: z.string(), error: z.string() },
   'play-started': { play: z.string(), hosts: z.array(z.string()) },
@@ -37,8 +38,8 @@ const told = {
   'resource-done': {
     ...step,
     outcome: z.string(),
-    differences: z.array(difference),
-    seconds: z.number(),
+    differences: z.array(z.looseObject({ what: z.string(), was: z.string(), wanted: z.string() })),
+    seconds: duration,
     note: z.string().optional(),
     error: z.string().optional(),
     commands: z.array(z.string()).default([]),
@@ -46,35 +47,27 @@ const told = {
   'host-stopped': { host: z.string(), play: z.string(), why: z.string(), ...left },
   stopping: {},
   'run-failed': { error: z.string() },
-  'run-finished': { hosts: z.array(hostSummary), seconds: z.number(), interrupted: z.boolean() },
+  'run-finished': { hosts: z.array(hostSummary), seconds: duration, interrupted: z.boolean() },
 } as const;
 
-type Told = typeof told;
+type Fields = typeof fields;
 
 /** One line of a record. `time` is milliseconds since 1970. */
 export type RecordedEvent = {
-  [T in keyof Told]: { readonly type: T; readonly time: number } & Readonly<z.output<z.ZodObject<Told[T]>>>;
-}[keyof Told];
+  [T in keyof Fields]: { readonly type: T; readonly time: number } & Readonly<z.output<z.ZodObject<Fields[T]>>>;
+}[keyof Fields];
 
 /** The event of one type. */
 export type Recorded<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T }>;
 
 const head = z.looseObject({ format: z.number(), time: z.iso.datetime(), type: z.string() });
 
-const schemas = new Map<string, z.ZodType>(
-  Object.entries(told).map(([type, fields]) => [
-    type,
-    z.looseObject({ time: z.string(), type: z.string(), ...fields }),
-  ]),
-);
-
-/** The format that is read: `eventFormat` of what writes it. */
-const readFormat = 1;
+const schemas = new Map(Object.entries(fields).map(([type, shape]) => [type, z.looseObject(shape)]));
 
 /**
  * One line of a record as an event.
  *
- * @returns undefined for a type of event that is not known: a later version may tell more
+ * @returns undefined for an unknown type of event, as a later version may write
  * @throws Error that says in one sentence what is wrong with the line
  */
 export function parseEvent(line: string): RecordedEvent | undefined {
@@ -85,19 +78,26 @@ export function parseEvent(line: string): RecordedEvent | undefined {
     throw new Error('this line is not JSON');
   }
   const { format, time, type } = checked(head, value);
-  if (format !== readFormat)
-    throw new Error(`this event is of format ${format}, and only format ${readFormat} is known`);
+  if (format !== eventFormat)
+    throw new Error(`this event has format ${format}; only format ${eventFormat} is supported`);
   const schema = schemas.get(type);
-  if (!schema) return undefined;
-  return { ...(checked(schema, value) as object), time: Date.parse(time) } as RecordedEvent;
+  return schema && ({ ...checked(schema, value), time: Date.parse(time) } as unknown as RecordedEvent);
 }
 
 function checked<T>(schema: z.ZodType<T>, value: unknown): T {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const [issue] = error.issues;
   const where = issue?.path.join('.');
   throw new Error(
-    `this line is no event: ${where ? `${where}: ` : ''}${issue?.message ?? 'it is not as it should be'}`,
+    `this line is not an event: ${where ? `${where}: ` : ''}${issue?.message ?? 'it is not as it should be'}`,
+  );
+}
+
+/** The first event of a type, on one host where that is given. */
+export function eventOf<T extends RecordedEvent['type']>(events: readonly RecordedEvent[], type: T, host?: string) {
+  return events.find(
+    (event): event is Recorded<T> =>
+      event.type === type && (host === undefined || ('host' in event && event.host === host)),
   );
 }

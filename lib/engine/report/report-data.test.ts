@@ -1,96 +1,116 @@
 import { expect, test } from 'vitest';
 import { endingOf } from './ending.ts';
+import { type Cell, matrixOf } from './matrix.ts';
 import { type ReportData, reportData } from './report-data.ts';
-import { checkRun, failedRun, hostileRun, killedRun, largeRun } from './testdata/runs.ts';
-import { recorded, Telling } from './testdata/told.ts';
+import { checkRun, failedRun, killedRun } from './testdata/runs.ts';
+import { recorded, ScriptedRun, type TimedEvent } from './testdata/scripted-run.ts';
 
-const data = (told: Parameters<typeof recorded>[0]) => reportData(recorded(told));
+const data = (events: readonly TimedEvent[]) => reportData(recorded(events));
 
-/** The letters of a row, by a part of its name. */
-function row({ rows, texts, outcomes }: ReportData, resource: string): string | undefined {
-  return outcomes[rows.findIndex(([, , name]) => texts[name]?.includes(resource))];
+/** The cells of a row, by a part of its name. */
+function row({ rows, hosts }: ReportData, resource: string): (Cell | undefined)[] {
+  const cells = rows.find((each) => each.resource.includes(resource))?.cells;
+  return [...hosts.keys()].map((host) => cells?.get(host));
+}
+
+function outcomes(report: ReportData, resource: string) {
+  return row(report, resource).map((cell) => cell?.outcome);
 }
 
 function waits({ hosts }: ReportData, name: string): string[] {
-  const host = hosts.find((each) => each.name === name);
-  return (host?.timeline ?? []).filter(({ kind }) => kind === 'wait').map(({ label }) => label);
+  const timeline = hosts.get(name)?.timeline ?? [];
+  return timeline.filter(({ kind }) => kind === 'wait').map(({ label }) => label);
 }
 
-test('cells have the outcome that was told, what came after a failure was not reached, and what is another host’s is empty', () => {
+test('cells have the recorded outcome; after a failure tasks are not reached, and tasks of other hosts have no cell', () => {
   const report = data(failedRun());
-  expect(report.hosts.map(({ name }) => name)).toEqual(['db-1', 'rpc-1', 'rpc-2']);
-  expect(row(report, 'memory')).toBe('www');
-  expect(row(report, 'packages docker-ce')).toBe('ccf');
-  expect(row(report, 'docker root')).toBe('cc-');
-  expect(row(report, 'restored')).toBe('c  ');
-  expect(row(report, 'json-rpc is running')).toBe(' c ');
+  expect([...report.hosts.keys()]).toEqual(['db-1', 'rpc-1', 'rpc-2']);
+  expect(outcomes(report, 'memory')).toEqual(['warning', 'warning', 'warning']);
+  expect(outcomes(report, 'packages docker-ce')).toEqual(['changed', 'changed', 'failed']);
+  expect(outcomes(report, 'docker root')).toEqual(['changed', 'changed', 'unreached']);
+  expect(outcomes(report, 'restored')).toEqual(['changed', undefined, undefined]);
+  expect(outcomes(report, 'json-rpc is running')).toEqual([undefined, 'changed', undefined]);
 });
 
-test('the gap before a play says who was waited for, and in which play', () => {
+test('the same result on several hosts is one entry, and a plain ok has none', () => {
   const report = data(failedRun());
+  const entry = (resource: string) => row(report, resource).map((cell) => cell && report.entries.get(cell)?.id);
+  const [first, second, failed] = entry('packages docker-ce');
+  expect(first).toBe(second);
+  expect(failed).not.toBe(first);
+  expect(entry('CPU has AVX2')).toEqual([undefined, undefined, undefined]);
+  expect(entry('newest block')[1]).toBeDefined();
+});
+
+test('the gap before a play names the host that was waited for, and its play', () => {
+  const report = data(failedRun());
+  const { hosts } = report;
   expect(waits(report, 'rpc-1')).toEqual(['waits for db-1 (Database+Sync server)']);
   expect(waits(report, 'db-1')).toContain('waits for rpc-1 (prepare servers)');
   expect(waits(report, 'rpc-2')).toEqual([]);
-  expect(report.hosts[2]).toMatchObject({ left: 11, next: 'packages docker-ce, docker-ce-cli, containerd.io' });
-  expect(report.hosts[0]?.timeline[1]).toMatchObject({ kind: 'look', from: 400, to: 2000 });
-  const stopped = report.hosts[2]?.timeline.at(-1);
-  expect(stopped).toMatchObject({ kind: 'stopped', label: expect.stringContaining('docker-ce') });
+  const next = 'packages docker-ce, docker-ce-cli, containerd.io';
+  expect(hosts.get('rpc-2')?.stopped).toMatchObject({ left: 11, next });
+  const look = { kind: 'look', from: report.started.time + 400, to: report.started.time + 2000 };
+  expect(hosts.get('db-1')?.timeline[1]).toMatchObject(look);
+  const stopped = { kind: 'stopped', label: expect.stringContaining('docker-ce') };
+  expect(hosts.get('rpc-2')?.timeline.at(-1)).toMatchObject(stopped);
 });
 
-test('a host that waited for a play that was skipped then waited for it all the same', () => {
-  const run = new Telling(0);
+test('a host that waited for a play that was then skipped still shows the wait', () => {
+  const run = new ScriptedRun(0);
   run.started('deploy', 'lab', ['db-1', 'rpc-1']);
   run.connected('db-1', 0.1, 1);
   run.connected('rpc-1', 0.1, 1);
   run.play('database', ['db-1']);
   run.done('db-1', 'database', 'snapshot', 'restored', { outcome: 'failed', seconds: 60 });
   run.stopped('db-1', 'database', 'restored failed');
-  run.tell({ type: 'play-skipped', play: 'rpc', why: 'it needs "database"' }, 62);
-  run.tell({ type: 'host-stopped', host: 'rpc-1', play: 'rpc', why: 'play "rpc" was skipped' }, 62);
+  run.emit({ type: 'play-skipped', play: 'rpc', why: 'it needs "database"' }, 62);
+  run.emit({ type: 'host-stopped', host: 'rpc-1', play: 'rpc', why: 'play "rpc" was skipped' }, 62);
   run.finished(['db-1', 'rpc-1']);
-  expect(waits(data(run.told()), 'rpc-1')).toEqual(['waits for db-1 (database)']);
+  const report = data(run.events());
+  expect(waits(report, 'rpc-1')).toEqual(['waits for db-1 (database)']);
+  expect(report.skipped).toMatchObject([{ play: 'rpc', why: 'it needs "database"' }]);
 });
 
-test('a run that was killed says what was under way and how far it was', () => {
+test('a run that was killed shows its unfinished task and the last progress of it', () => {
   const report = data(killedRun());
-  expect(report.run.ending.kind).toBe('open');
-  expect(row(report, 'restored')).toBe('~  ');
-  const [, at, seconds, note] =
-    report.details.find(([cell]) => report.outcomes[Math.floor(cell / 3)]?.[cell % 3] === '~') ?? [];
-  expect(at).toBe(report.run.length);
-  expect(seconds).toBeCloseTo(890, 0);
-  expect(report.texts[note ?? -1]).toBe('last told at 16:58:42 UTC: restoring 1.7 GiB of 6.0 GiB (27%)');
+  expect(report.ending.kind).toBe('open');
+  expect(outcomes(report, 'restored')).toEqual(['unfinished', undefined, undefined]);
+  const [cell] = row(report, 'restored');
+  expect(cell?.at).toBe(report.end);
+  expect(cell?.seconds).toBeCloseTo(890, 0);
+  expect(cell?.note).toBe('last reported at 16:58:42 UTC: restoring 1.7 GiB of 6.0 GiB (27%)');
 });
 
-test('how it ended follows the exit code', () => {
-  const ending = (told: Parameters<typeof recorded>[0]) => endingOf(recorded(told));
+test('the ending follows the exit code', () => {
+  const ending = (events: readonly TimedEvent[]) => endingOf(recorded(events));
   expect(ending(failedRun())).toEqual({ kind: 'failed', text: 'failed: rpc-2' });
   expect(ending(checkRun())).toEqual({ kind: 'unreachable', text: 'unreachable: rpc-3; 4 pending, 2 unknown' });
   expect(ending(killedRun()).kind).toBe('open');
   const quiet = (outcome: 'ok' | 'changed' | 'pending', check: boolean, interrupted = false) => {
-    const run = new Telling(0);
+    const run = new ScriptedRun(0);
     run.started('deploy', 'lab', ['a'], check);
     run.connected('a', 0.1, 0.1);
     run.done('a', 'p', 'r', 'x', { outcome });
     run.finished(['a'], interrupted);
-    return ending(run.told());
+    return ending(run.events());
   };
   expect(quiet('ok', false)).toEqual({ kind: 'converged', text: 'nothing changed' });
   expect(quiet('ok', true)).toEqual({ kind: 'converged', text: 'nothing to change' });
   expect(quiet('changed', false)).toEqual({ kind: 'converged', text: 'converged, 1 changed' });
   expect(quiet('pending', true)).toEqual({ kind: 'pending', text: '1 pending' });
-  const broken = new Telling(0);
+  const broken = new ScriptedRun(0);
   broken.started('deploy', 'lab', ['a']);
-  broken.tell({ type: 'run-failed', error: new Error('the plan no longer holds\n  make a new one') }, 1);
-  expect(ending(broken.told())).toEqual({ kind: 'failed', text: 'failed: the plan no longer holds' });
+  broken.emit({ type: 'run-failed', error: new Error('the plan no longer holds\n  make a new one') }, 1);
+  expect(ending(broken.events())).toEqual({ kind: 'failed', text: 'failed: the plan no longer holds' });
   expect(quiet('ok', false, true)).toEqual({ kind: 'interrupted', text: 'interrupted' });
 });
 
-test('rows stand in the order of plays and roles, also where hosts tell theirs side by side and have not all of them', () => {
-  const run = new Telling(0);
+test('rows are in the order of plays and roles, also where hosts work in parallel and do not have the same tasks', () => {
+  const run = new ScriptedRun(0);
   run.started('deploy', 'lab', ['a', 'b']);
   const done = (host: string, play: string, role: string, resource: string, at: number) =>
-    run.tell(
+    run.emit(
       {
         type: 'resource-done',
         step: { host, play, role, resource },
@@ -110,8 +130,8 @@ test('rows stand in the order of plays and roles, also where hosts tell theirs s
   done('b', 'p', 'two', '1', 5);
   done('a', 'q', 'one', '1', 6);
   done('b', 'p', 'two', '2', 7);
-  const { rows, texts } = data(run.told());
-  expect(rows.map((row) => row.map((place) => texts[place]).join(' '))).toEqual([
+  const rows = matrixOf(recorded(run.events()));
+  expect(rows.map(({ play, role, resource }) => `${play} ${role} ${resource}`)).toEqual([
     'p one 1',
     'p one 2',
     'p one 3',
@@ -121,26 +141,18 @@ test('rows stand in the order of plays and roles, also where hosts tell theirs s
   ]);
 });
 
-test('an outcome of a later version, differences, errors without their host’s name, and commands are kept', () => {
+test('errors are without the name of their host and task, and an outcome of a later version is kept', () => {
   const report = data(checkRun());
-  const has = (text: string) => report.texts.includes(text);
-  expect(has('docker compose --project-directory /opt/rpc-node up --detach --wait json-rpc')).toBe(true);
-  expect(has('-MaxRequestsPerIPAndSecond = 7')).toBe(true);
-  expect(report.hosts[3]?.unreachable).toMatch(/^connect ECONNREFUSED/);
+  expect(row(report, 'reachable')[3]?.error).toMatch(/^connect ECONNREFUSED/);
+  const run = new ScriptedRun(0);
+  run.started('deploy', 'lab', ['a']);
+  run.done('a', 'p', 'r', 'memory', { outcome: 'failed', error: new Error('a: memory: it has 2 GiB') });
+  run.finished(['a']);
+  expect(row(data(run.events()), 'memory')[0]?.error).toBe('it has 2 GiB');
   const later = recorded(checkRun()).map((event) =>
     event.type === 'resource-done' ? { ...event, outcome: 'skipped' } : event,
   );
-  expect(reportData(later).outcomes[0]).toBe('*** ');
-});
-
-test('nothing that steers a terminal or turns text around is left', () => {
-  const all = JSON.stringify(data(hostileRun()).texts);
-  expect(all).toContain('\\\\u202e');
-  for (const steering of ['\u202e', '\\u001b']) expect(all).not.toContain(steering);
-});
-
-test('ten thousand cells stay small, for what is said twice stands once', () => {
-  const report = data(largeRun(100, 100));
-  expect(report.rows).toHaveLength(100);
-  expect(JSON.stringify(report).length).toBeLessThan(400_000);
+  const skipped = row(reportData(later), 'memory');
+  expect(skipped.map((cell) => cell?.outcome)).toEqual(['other', 'other', 'other', undefined]);
+  expect(skipped[0]?.note).toBe('outcome skipped: it has 24 GiB');
 });

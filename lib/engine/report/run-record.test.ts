@@ -32,21 +32,21 @@ function record(options: { folder?: string; inventory?: string; keep?: number } 
     now: () => clock.at,
     complain: (line) => complaints.push(line),
   });
-  return { ...made, tell: made.listener, made, folder, complaints, clock };
+  return { ...made, emit: made.listener, made, folder, complaints, clock };
 }
 
 test('events are on disk line by line, in a file for this user alone that is made with the first of them', () => {
-  const { tell, made, folder, clock, complaints } = record();
+  const { emit, made, folder, clock, complaints } = record();
   expect(made.path).toBeUndefined();
   expect(existsSync(folder)).toBe(false);
-  tell(started);
+  emit(started);
   const path = join(folder, '20241121T164235Z-lab.ndjson');
   expect(made.path).toBe(path);
   expect(readFileSync(path, 'utf8')).toMatch(
     /^\{"format":1,"time":"2024-11-21T16:42:35.120Z","type":"run-started".*\}\n$/,
   );
   clock.at += 5000;
-  tell(stopping);
+  emit(stopping);
   expect(
     readFileSync(path, 'utf8')
       .trimEnd()
@@ -61,47 +61,47 @@ test('events are on disk line by line, in a file for this user alone that is mad
 test('two runs in one second have a file each, and the name of an inventory is made safe', () => {
   const first = record();
   const second = record({ folder: first.folder });
-  first.tell(started);
-  second.tell(started);
-  first.tell(stopping);
+  first.emit(started);
+  second.emit(started);
+  first.emit(stopping);
   expect(readdirSync(first.folder)).toEqual(['20241121T164235Z-lab.ndjson', '20241121T164236Z-lab.ndjson']);
   expect(readFileSync(first.made.path ?? '', 'utf8').split('\n')).toHaveLength(3);
 
   const odd = record({ inventory: '../my inventory\u0000é' });
-  odd.tell(started);
+  odd.emit(started);
   expect(readdirSync(odd.folder)).toEqual(['20241121T164235Z--my-inventory-.ndjson']);
 });
 
-test('a folder that cannot be written is told once, and the run goes on', () => {
+test('a folder that cannot be written is reported once, and the run goes on', () => {
   const blocked = join(temporaryDirectory(), 'file');
   writeFileSync(blocked, '');
-  const { tell, made, complaints } = record({ folder: blocked });
-  tell(started);
-  tell(stopping);
+  const { emit, made, complaints } = record({ folder: blocked });
+  emit(started);
+  emit(stopping);
   expect(complaints).toEqual([expect.stringMatching(/^this run is not recorded: EEXIST|ENOTDIR/)]);
   expect(made.path).toBeUndefined();
 });
 
-test('a full disk is told once, the record ends there, and the run goes on', () => {
-  const { tell, made, complaints } = record();
-  tell(started);
+test('a full disk is reported once, the record ends there, and the run goes on', () => {
+  const { emit, made, complaints } = record();
+  emit(started);
   rmSync(made.path ?? '');
   symlinkSync('/dev/full', made.path ?? '');
-  tell(stopping);
-  tell(stopping);
+  emit(stopping);
+  emit(stopping);
   expect(complaints).toEqual([expect.stringMatching(/^this run is not recorded any further: ENOSPC/)]);
   expect(made.path).toBeUndefined();
 });
 
-test('of long work so much is kept that the file stays small, for each host by itself', () => {
-  const { tell, made, clock } = record();
-  tell({ type: 'resource-started', step });
+test('progress of long work is thinned for each host, so that the file stays small', () => {
+  const { emit, made, clock } = record();
+  emit({ type: 'resource-started', step });
   const from = clock.at;
   const hours = 10;
   for (let passed = 0; passed < hours * 3600; passed += 0.5) {
     clock.at = from + passed * 1000;
-    tell({ type: 'progress', step, progress: { what: 'restoring', done: passed } });
-    if (passed < 10) tell({ type: 'progress', step: { ...step, host: 'db-2' }, progress: { what: 'copying' } });
+    emit({ type: 'progress', step, progress: { what: 'restoring', done: passed } });
+    if (passed < 10) emit({ type: 'progress', step: { ...step, host: 'db-2' }, progress: { what: 'copying' } });
   }
   const lines = readFileSync(made.path ?? '', 'utf8')
     .trimEnd()
@@ -117,7 +117,7 @@ test('of long work so much is kept that the file stays small, for each host by i
   expect(times('db-2')).toEqual([0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000]);
 });
 
-test('old records go with their reports, and nothing that is called otherwise', () => {
+test('old records are removed with their reports, and files with other names stay', () => {
   const folder = join(temporaryDirectory(), '.runs');
   mkdirSync(folder);
   const old = ['20240101T000000Z-lab.ndjson', '20240102T000000Z-mainnet.ndjson', '20240103T000000Z-lab.ndjson'];
@@ -132,8 +132,8 @@ test('old records go with their reports, and nothing that is called otherwise', 
   symlinkSync('/etc/hostname', join(folder, '20220101T000000Z-lab.ndjson'));
   mkdirSync(join(folder, '20220102T000000Z-lab.ndjson'));
   chmodSync(folder, 0o755);
-  const { tell, complaints } = record({ folder, keep: 2 });
-  tell(started);
+  const { emit, complaints } = record({ folder, keep: 2 });
+  emit(started);
   expect(complaints).toEqual([]);
   expect(readdirSync(folder).sort()).toEqual(
     [

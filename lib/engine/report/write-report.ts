@@ -6,7 +6,7 @@ import { readRecord } from './record.ts';
 import { reportHtml } from './report-html.ts';
 
 /**
- * Writes the report of a record, mode 0600: it names hosts and shows their files. An older one is replaced as a whole.
+ * Writes the report of a record, mode 0600, as it names hosts and shows their files. An older report is replaced.
  *
  * @param record path of a run record, or of what `--json` printed
  * @param out path of the page
@@ -15,7 +15,7 @@ import { reportHtml } from './report-html.ts';
 export function writeReport(record: string, out: string): void {
   const html = reportHtml(readRecord(record));
   if (resolve(record) === resolve(out))
-    throw new Problem(`${out} is the record itself`, { hint: 'name another: --out FILE' });
+    throw new Problem(`${out} is the record itself`, { hint: 'choose another file: --out FILE' });
   if (!/^\/(proc|sys|dev)\//.test(resolve(out))) mkdirSync(dirname(resolve(out)), { recursive: true });
   writePrivateFile(out, html);
 }

@@ -1,6 +1,6 @@
 import type { Difference, Resource } from './resource.ts';
 
-// Names of what resources change, as `changes` and `follows` of others have them.
+// What resources change, in the words of `changes` and `follows`.
 
 export const fileChange = (path: string): string => `file ${path}`;
 export const unitChange = (unit: string): string => `unit ${unit}`;
@@ -8,12 +8,12 @@ export const containerChange = (container: string): string => `container ${conta
 
 const attributes = ['mode', 'owner', 'group'];
 
-/** What reads a file need not read it again when only its attributes change. */
+/** A change of the attributes alone is no change for the readers of a file. */
 export function changesOfFile(path: string): (differences: readonly Difference[]) => readonly string[] {
   return (differences) => (differences.every(({ what }) => attributes.includes(what)) ? [] : [fileChange(path)]);
 }
 
-/** What a look at a container's program shows is not the same after the container has changed. */
+/** A check of the program in a container is not valid any more after a change of the container. */
 export function checkedAgainAfter(resource: Resource, container: string): Resource {
-  return { ...resource, follows: [{ what: containerChange(container), effect: 'is looked at again', certain: true }] };
+  return { ...resource, follows: [{ what: containerChange(container), effect: 'is checked again', certain: true }] };
 }

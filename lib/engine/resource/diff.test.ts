@@ -31,7 +31,7 @@ test('a new text is all additions, an emptied one all deletions', () => {
   expect(content('a\nb\n', '')).toEqual(['content:', '@@ -1,2 +0,0 @@', '-a', '-b']);
 });
 
-test('a last line without its end is told', () => {
+test('a last line without its end is shown', () => {
   expect(content('a\nb', 'a\nb\n')).toContain('\\ No newline at end of file');
 });
 

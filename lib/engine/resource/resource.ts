@@ -1,29 +1,34 @@
 import type { Reader, Writer } from '../host/host.ts';
 
-/** One thing that differs. Text is shown line by line; a secret never gets into it. */
+/** One thing that differs. Text is shown line by line. It never contains a secret. */
 export interface Difference {
   readonly what: string;
   readonly was: string;
   readonly wanted: string;
 }
 
-/** What looking at a host showed. */
+/** The result of a check. */
 export type Verdict =
   | { readonly is: 'ok' }
   | { readonly is: 'drift'; readonly differences: readonly Difference[]; readonly note?: string }
-  /** It cannot be told before the named thing is there: the honest answer on a bare host. */
+  /** It cannot be known before something else is true: the honest answer on a bare host. */
   | { readonly is: 'unknown'; readonly until: string };
 
 export const ok: Verdict = { is: 'ok' };
 
-/** Drift told in a sentence, as in `drift('not accepting connections')`, or as what differs. */
+/** Drift as a sentence (`not accepting connections`) or as differences. */
 export function drift(difference: string | readonly Difference[]): Verdict {
   return typeof difference === 'string'
     ? { is: 'drift', differences: [], note: difference }
     : { is: 'drift', differences: difference };
 }
 
-/** @param until what has to be there first, as an operator would say it: `docker is installed` */
+/** Drift where anything differs. */
+export function driftOf(differences: readonly Difference[]): Verdict {
+  return differences.length === 0 ? ok : drift(differences);
+}
+
+/** @param until what has to be true first, in the words of an operator: `docker is installed` */
 export function unknownUntil(until: string): Verdict {
   return { is: 'unknown', until };
 }
@@ -31,45 +36,62 @@ export function unknownUntil(until: string): Verdict {
 /**
  * One thing that a host should have or be. A value: making one touches nothing.
  *
- * `check` looks and never writes. `apply` is called only after `check` said drift, must converge in one go or throw, and is
- * followed by another `check` that has to say ok.
+ * `check` only reads. `apply` is called only after drift, must converge in one go or throw, and is followed by another `check` that
+ * has to be ok.
  */
 export interface Resource {
-  /** A title that an operator would say: `docker root is /data/docker`. One of its kind on a host. */
+  /** A title in the words of an operator: `docker root is /data/docker`. Unique on a host. */
   readonly name: string;
   check(host: Reader): Promise<Verdict>;
   apply(host: Writer): Promise<void>;
-  /** Set on an expectation: the tool cannot mend it. Drift of `must` fails the host, drift of `should` is a warning. */
+  /** Set on an expectation: the tool cannot fix it. Drift of `must` fails the host, drift of `should` is a warning. */
   readonly expects?: 'must' | 'should';
   /** Set where `apply` waits for an expectation to come about by itself. It is then applied while it is unknown, too. */
   readonly waits?: true;
   /** What the operator can do about an unmet expectation. */
   readonly hint?: string;
-  /** What becomes different on the host when these differences are mended, in words that `follows` of others name. */
+  /** What changes on the host when these differences are fixed, in the words that `follows` of others use. */
   changes?(differences: readonly Difference[]): readonly string[];
-  /** Changes of others after which this has to be done or looked at again: check mode tells it beforehand. */
+  /** Changes of others after which this is done or checked again: check mode shows it beforehand. */
   readonly follows?: readonly Following[];
+  /** Looked at before it is changed. The tool does not change it where this is not so. */
+  readonly everyHost?: EveryHost;
+}
+
+/** What has to be so on every host of the inventory before a resource is changed, whichever of them the run is limited to. */
+export interface EveryHost {
+  /** A title: `no other synchronizer runs`. */
+  readonly name: string;
+  /**
+   * Looks at one host of the inventory, `host.name`.
+   *
+   * @param unseen hosts that could not be looked at, and of which the operator says that they are stopped
+   */
+  check(host: Reader, unseen: readonly string[]): Promise<Verdict>;
+  /** What the operator can do where it is not so. */
+  readonly hint: string;
 }
 
 /** How a resource follows a change of another. */
 export interface Following {
   /** As in `changes`. */
   readonly what: string;
-  /** What happens then, going on from the resource: `is restarted`. */
+  /** What happens then, with the resource as the subject: `is restarted`. */
   readonly effect: string;
-  /** Whether that is certain, or may be. */
   readonly certain: boolean;
 }
 
-/** A resource of one's own, where no kind fits. */
+/** Applies a part of a larger resource where it needs it. */
+export async function applyDrift(host: Writer, part: Resource): Promise<void> {
+  if ((await part.check(host)).is !== 'ok') await part.apply(host);
+}
+
+/** A resource where no kind fits. */
 export function task(name: string, parts: Pick<Resource, 'check' | 'apply'>): Resource {
   return { name, ...parts };
 }
 
-/**
- * Something that is looked at and cannot be mended by the tool. Where it is unmet, a `must` fails the host with `hint` as what
- * to do, and a `should` is a warning.
- */
+/** A requirement that the tool can check and cannot fix. @param options `severity` as in `expects`, default `must` */
 export function expectation(
   name: string,
   check: (host: Reader) => Promise<Verdict>,
@@ -113,7 +135,7 @@ export function describeVerdict(verdict: Verdict): string {
   }
 }
 
-/** Why an expectation is unmet, and on a line of its own what to do about it. */
+/** Why an expectation is not met, and on a line of its own what to do. */
 export function describeUnmet({ hint }: Resource, verdict: Verdict): string {
   return [describeVerdict(verdict), ...(hint === undefined ? [] : [hint])].join('\n');
 }

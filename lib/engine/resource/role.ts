@@ -2,7 +2,7 @@ import type { Facts } from '../host/facts/facts.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import type { Resource } from './resource.ts';
 
-/** What a role is told: the host, its variables and facts, and every host of the inventory. */
+/** The input of a role: the host, its variables and facts, and every host of the inventory. */
 export interface Context<V> {
   readonly host: InventoryHost<V>;
   readonly vars: V;

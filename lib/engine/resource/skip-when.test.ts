@@ -1,20 +1,35 @@
 import { expect, test } from 'vitest';
 import type { Reader } from '../host/host.ts';
 import { drift, ok, task, unknownUntil, type Verdict } from './resource.ts';
-import { skipWhen } from './skip-when.ts';
+import { okWhen, skipWhen } from './skip-when.ts';
 
 const host = {} as Reader;
 const needed = task('archive is there', { check: async () => drift('absent'), apply: async () => {} });
 const goal = (verdict: Verdict) => ({ check: async () => verdict });
 
-test('once the goal is reached, what it took is no longer needed', async () => {
-  expect(await skipWhen(goal(ok), needed).check(host)).toEqual(ok);
+test('once the goal is reached, what it took is no longer needed, and not checked', async () => {
+  const check = async () => Promise.reject(new Error('checked'));
+  expect(await skipWhen(goal(ok), { ...needed, check }).check(host)).toEqual(ok);
 });
 
 test.each([drift('not restored'), unknownUntil('state-db is running')])(
-  'until then it is looked at for itself',
+  'until then it is checked for itself',
   async (verdict) => {
     expect(await skipWhen(goal(verdict), needed).check(host)).toEqual(drift('absent'));
     expect(skipWhen(goal(verdict), needed).name).toBe('archive is there');
   },
 );
+
+test('what something else serves is ok, and both are checked at the same time', async () => {
+  const order: string[] = [];
+  const noting = (name: string, verdict: Verdict) => async () => {
+    order.push(`${name} asked`);
+    await Promise.resolve();
+    order.push(`${name} answered`);
+    return verdict;
+  };
+  const resource = { ...needed, check: noting('chrony', drift('absent')) };
+  expect(await okWhen({ check: noting('timesyncd', ok) }, resource).check(host)).toEqual(ok);
+  expect(order.slice(0, 2)).toEqual(['chrony asked', 'timesyncd asked']);
+  expect(await okWhen(goal(drift('off')), needed).check(host)).toEqual(drift('absent'));
+});

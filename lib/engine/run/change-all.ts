@@ -1,5 +1,5 @@
 import type { Inventory } from '../inventory/inventory.ts';
-import { type Asking, converge } from './converge.ts';
+import { type ChangeOptions, converge } from './converge.ts';
 import type { Listener } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
@@ -7,25 +7,20 @@ import type { Play, Playbook } from './playbook.ts';
 import { playHosts } from './prepare.ts';
 import type { RunOptions } from './run-options.ts';
 
-/** Changes in order, play by play; the hosts of a play at the same time. */
+/** Makes the changes in order, play by play. The hosts of a play work in parallel. */
 export async function changeAll<V>(
   playbook: Playbook<V>,
   inventory: Inventory<V>,
   hosts: readonly HostRun[],
   unreachable: readonly string[],
-  options: RunOptions & Pick<Asking, 'interrupted'>,
-  tell: Listener,
+  options: ChangeOptions & Pick<RunOptions, 'forks'>,
+  emit: Listener,
 ): Promise<void> {
-  const ask: Asking = {
-    interrupted: options.interrupted,
-    confirmEach: options.confirmEach,
-    allows: options.allows,
-  };
-  /** Plays that did not come to a good end on some host, and why. */
+  /** Plays that failed on a host, with the reason. */
   const broken = new Map<string, string>();
 
   for (const play of playbook.plays) {
-    if (ask.interrupted()) {
+    if (options.interrupted()) {
       const unfinished = hosts.filter((host) => !host.stopped && host.left().left > 0);
       for (const host of unfinished) host.stop(play.name, 'interrupted');
       return;
@@ -43,18 +38,18 @@ export async function changeAll<V>(
     if (need) {
       const why = `it needs "${need}" (${broken.get(need)})`;
       broken.set(play.name, `skipped because ${why}`);
-      tell({ type: 'play-skipped', play: play.name, why });
+      emit({ type: 'play-skipped', play: play.name, why });
       for (const host of ready) host.stop(play.name, `play "${play.name}" was skipped: ${why}`);
       continue;
     }
 
-    tell({ type: 'play-started', play: play.name, hosts: ready.map((host) => host.name) });
-    // What an earlier play changed, on any host, may show here.
+    emit({ type: 'play-started', play: play.name, hosts: ready.map((host) => host.name) });
+    // A change of an earlier play, on any host, may show here.
     const moved = hosts.some((host) => host.changed > 0);
     await mapWithForks(ready, options.forks, (host) =>
       host.timed(async () => {
         if (moved) host.state += 1;
-        const why = await converge(host, itemsOf(host, play), ask);
+        const why = await converge(host, itemsOf(host, play), options);
         if (why) host.stop(play.name, why);
       }),
     );
@@ -63,7 +58,7 @@ export async function changeAll<V>(
     const why = stopped.map((host) => `${host.name}: ${host.stopped}`).join('; ');
     broken.set(play.name, why);
     if (!play.anyErrorsFatal) continue;
-    for (const host of hosts) if (!host.stopped) host.stop(play.name, `nothing is done anywhere: ${why}`);
+    for (const host of hosts) if (!host.stopped) host.stop(play.name, `stopped on all hosts: ${why}`);
     return;
   }
 }

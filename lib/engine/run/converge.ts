@@ -1,10 +1,10 @@
 import { exitCode, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
-import { describeUnmet, describeVerdict, type Verdict } from '../resource/resource.ts';
+import { describeUnmet, describeVerdict, type EveryHost, type Verdict } from '../resource/resource.ts';
 import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 
-/** What was applied, yet a second look still shows drift. */
+/** The check after a change still shows drift. */
 export class DidNotConverge extends Error {
   constructor(before: Verdict, after: Verdict) {
     super(`applied but did not converge\n  before: ${describeVerdict(before)}\n  after:  ${describeVerdict(after)}`);
@@ -12,7 +12,7 @@ export class DidNotConverge extends Error {
   }
 }
 
-/** A change that nobody planned: it shows only after another was made. */
+/** A change that is not in the plan: it showed only after another change. */
 export class NotInPlan extends Error {
   readonly hint = 'make a new plan: --check --out FILE';
 
@@ -22,41 +22,47 @@ export class NotInPlan extends Error {
   }
 }
 
-/** Why a host stopped whose change was not confirmed. */
+/** The reason of a host that stopped because its change was not confirmed. */
 export const notConfirmed = 'not confirmed';
 
-/** Asked before a change. */
+/** Asks before a change. */
 export type ConfirmEach = (step: Step, seen: Verdict & { is: 'drift' }) => Promise<boolean>;
 
-export interface Asking {
+export interface ChangeOptions {
   interrupted(): boolean;
-  readonly confirmEach: ConfirmEach | undefined;
-  /** Whether a plan that is followed lets it be changed. */
-  readonly allows: ((step: Step) => boolean) | undefined;
+  readonly confirmEach?: ConfirmEach | undefined;
+  /** Whether the plan that this run follows includes the change. */
+  readonly allows?: ((step: Step) => boolean) | undefined;
+  /** Makes a change while a condition holds on every host. @returns a note about unchecked hosts @throws Problem where it does not hold */
+  whileEveryHost(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined>;
 }
 
 /**
- * How many later changes are looked at together with the one before. More than one, so that a change that another has made
- * unnecessary costs no look of its own; not all of them, or a first run would look at everything for each of its changes.
+ * The number of later changes that are checked together with the current one. More than one, so that a change that has become
+ * unnecessary costs no request. Not all, or a first run would check every task after each change.
  */
 const changesAhead = 3;
 
 /**
- * Brings a host's items to what they should be, in order. The first failure ends it: what comes later builds on what comes before.
+ * Converges a host's items in order. The first failure ends it, because later items depend on earlier ones.
  * No item is judged by a look from before the last change, and none fails as unknown by a look that was made for an earlier item.
  * The trip that proves a change also looks at what comes next.
  *
- * @param items already looked at, if not since the host's last change
- * @param ask says whether to stop before the next change, and whether it may be made
- * @returns why it stopped, or undefined when all is as it should be
+ * @param items checked already, maybe before the host's last change
+ * @param options whether to stop before the next change, and whether it may be made
+ * @returns why it stopped, or undefined when all items are ok
  */
-export async function converge(host: HostRun, items: readonly Item[], ask: Asking): Promise<string | undefined> {
+export async function converge(
+  host: HostRun,
+  items: readonly Item[],
+  options: ChangeOptions,
+): Promise<string | undefined> {
   for (const [at, item] of items.entries()) {
-    if (ask.interrupted()) return 'interrupted';
+    if (options.interrupted()) return 'interrupted';
     // An unknown was read beside what it waits for, which may have come about since: it is a failure only if it stays.
     const isOutdated = item.seenIn !== host.state || item.seen?.is === 'unknown';
-    if (isOutdated) await host.look(next(items.slice(at)));
-    const failed = await convergeItem(host, item, items.slice(at), ask);
+    if (isOutdated) await host.check(next(items.slice(at)));
+    const failed = await convergeItem(host, item, items.slice(at), options);
     if (failed) return failed;
   }
   return undefined;
@@ -67,7 +73,7 @@ async function convergeItem(
   host: HostRun,
   item: Item,
   rest: readonly Item[],
-  ask: Asking,
+  options: ChangeOptions,
 ): Promise<string | undefined> {
   const { seen, step, resource } = item;
   const failure = `${step.resource} failed`;
@@ -80,9 +86,9 @@ async function convergeItem(
       host.done(step, 'ok');
       return undefined;
     case 'unknown':
-      if (resource.waits) return change(host, item, seen, rest);
+      if (resource.waits) return change(host, item, seen, rest, options);
       host.done(step, 'failed', {
-        error: new Problem(`it cannot be told until ${seen.until}, and that has not come about`, {
+        error: new Problem(`unknown until ${seen.until}, which did not happen`, {
           hint: resource.hint,
           code: exitCode.failed,
         }),
@@ -93,12 +99,12 @@ async function convergeItem(
         host.done(step, 'warning', { note: describeUnmet(resource, seen) });
         return undefined;
       }
-      if (!resource.expects && ask.allows && !ask.allows(step)) {
+      if (!resource.expects && options.allows && !options.allows(step)) {
         host.done(step, 'failed', { differences: seen.differences, note: seen.note, error: new NotInPlan() });
         return failure;
       }
-      if (!resource.expects && ask.confirmEach && !(await ask.confirmEach(step, seen))) return notConfirmed;
-      return change(host, item, seen, rest);
+      if (!resource.expects && options.confirmEach && !(await options.confirmEach(step, seen))) return notConfirmed;
+      return change(host, item, seen, rest, options);
   }
 }
 
@@ -108,25 +114,37 @@ async function change(
   item: Item,
   before: Verdict & { is: 'drift' | 'unknown' },
   rest: readonly Item[],
+  options: ChangeOptions,
 ): Promise<string | undefined> {
   const { step, resource } = item;
   const start = performance.now();
+  let note = before.is === 'drift' ? before.note : undefined;
   const details = (error?: unknown) => ({
-    ...(before.is === 'drift' && { differences: before.differences, note: before.note }),
+    ...(before.is === 'drift' && { differences: before.differences }),
+    note,
     error,
     seconds: (performance.now() - start) / 1000,
   });
-  try {
-    host.started(step);
+  const apply = async () => {
     host.state += 1;
     await resource.apply(host.writerFor(step));
-    await host.look(next(rest));
+    await host.check(next(rest));
     const after = item.seen;
     if (!after || after.is === 'error') throw after?.error;
     if (after.is !== 'ok') throw new DidNotConverge(before, after);
+  };
+  try {
+    host.started(step);
+    if (!resource.everyHost) await apply();
+    else {
+      const unseen = await options.whileEveryHost(resource.everyHost, apply);
+      note = [note, unseen].filter((part) => part !== undefined).join('; ') || undefined;
+    }
   } catch (error) {
-    // A wait that was cut short is neither done nor failed: the next run takes it up again.
+    // An interrupted wait is neither done nor failed: the next run continues it.
     if (error instanceof Interrupted) return error.message;
+    // The run reports the holder of the lock.
+    if (error instanceof Problem && error.code === exitCode.locked) return 'locked by another run';
     host.done(step, 'failed', details(error));
     return `${step.resource} failed`;
   }
@@ -134,7 +152,7 @@ async function change(
   return undefined;
 }
 
-/** The first item, and what follows it up to some changes ahead, by what was seen last. */
+/** The first item and the following ones, up to some changes ahead by the last check. */
 function next(items: readonly Item[]): readonly Item[] {
   const drifting = items.flatMap(({ seen, resource }, at) =>
     at > 0 && seen?.is === 'drift' && resource.expects !== 'should' ? [at] : [],

@@ -1,7 +1,7 @@
 import { type ExitCode, exitCode } from '../problem/problem.ts';
 import type { RunResult } from './run-options.ts';
 
-/** The exit code of a run. What failed outweighs what could not be reached, and both outweigh pending changes. */
+/** The exit code of a run. A failure outweighs an unreachable host, and both outweigh pending changes. */
 export function exitCodeOf({
   hosts,
   interrupted,

@@ -1,17 +1,16 @@
 import type { Writer } from '../host/host.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
-import type { LockedHost } from './lock/locks.ts';
 import { previewOf } from './preview.ts';
 import type { Session } from './session.ts';
 
-/** One resource of one host, where it comes in the playbook, and what looking at it last showed. */
+/** One resource of one host, its place in the playbook, and the result of its last check. */
 export interface Item {
   readonly step: Step;
   readonly resource: Resource;
-  /** undefined before the first look. An error thrown by the check stands in for a verdict. */
+  /** undefined before the first check. */
   seen: Verdict | CheckError | undefined;
-  /** Of which state of the host that was, by `HostRun.state`. */
+  /** The `HostRun.state` at that check. */
   seenIn: number;
 }
 
@@ -23,55 +22,54 @@ export interface CheckError {
 
 type ResourceDone = Extract<RunEvent, { type: 'resource-done' }>;
 
-/** One host in one run: what is to be looked at there, and what came of it. */
+/** One host in one run: its items and their results. */
 export class HostRun {
   readonly name: string;
   readonly #session: Session;
-  readonly #tell: Listener;
+  readonly #emit: Listener;
   readonly #counts: Record<Outcome, number> = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
   items: readonly Item[] = [];
   stopped: string | undefined;
-  /** Goes up with each change that may show here: what was seen before it may not be true any more. */
+  /** Goes up with each change that may affect this host. Earlier checks are outdated then. */
   state = 0;
   readonly #done = new Set<Step>();
   #seconds = 0;
 
-  constructor(name: string, session: Session, tell: Listener) {
+  constructor(name: string, session: Session, emit: Listener) {
     this.name = name;
     this.#session = session;
-    this.#tell = tell;
+    this.#emit = emit;
   }
 
-  /** A Writer whose progress is told as this step's. */
+  /** A Writer that reports its progress for this step. */
   writerFor(step: Step): Writer {
-    return this.#session.writerFor((progress) => this.#tell({ type: 'progress', step, progress }));
+    return this.#session.writerFor((progress) => this.#emit({ type: 'progress', step, progress }));
   }
 
-  /** Whether anything here is to be changed, or may be. */
+  /** Whether something has to be changed, or may have to. */
   get isDue(): boolean {
     return this.items.some(
       ({ seen, resource }) => seen?.is === 'unknown' || (seen?.is === 'drift' && resource.expects === undefined),
     );
   }
 
-  /** This host as its lock is taken. */
-  forLock(): LockedHost {
-    return { name: this.name, writer: this.#session.writerFor(() => {}), clockOffset: this.#session.facts.clockOffset };
+  get session(): Session {
+    return this.#session;
   }
 
-  /** What applying a resource would run; nothing is changed. */
+  /** The commands that applying a resource would run. Nothing is changed. */
   preview(resource: Resource): Promise<string[]> {
     return previewOf(resource, this.#session.reader);
   }
 
-  /** Looks at all items for the first time. */
-  async lookFirst(): Promise<void> {
-    await this.look(this.items);
-    this.#tell({ type: 'host-looked', host: this.name, tasks: this.items.length });
+  /** Checks all items for the first time. */
+  async checkAll(): Promise<void> {
+    await this.check(this.items);
+    this.#emit({ type: 'host-looked', host: this.name, tasks: this.items.length });
   }
 
-  /** Looks at the items, all in one tick so that their reads travel together. */
-  async look(items: readonly Item[]): Promise<void> {
+  /** Checks the items, all in one tick, so that their reads travel together. */
+  async check(items: readonly Item[]): Promise<void> {
     const { state } = this;
     await Promise.all(
       items.map(async (item) => {
@@ -86,10 +84,10 @@ export class HostRun {
   }
 
   started(step: Step): void {
-    this.#tell({ type: 'resource-started', step });
+    this.#emit({ type: 'resource-started', step });
   }
 
-  /** Counts and tells how a resource ended. */
+  /** Counts and reports the outcome of a resource. */
   done(
     step: Step,
     outcome: Outcome,
@@ -98,23 +96,23 @@ export class HostRun {
     this.#counts[outcome] += 1;
     this.#done.add(step);
     const { differences = [], note, error, seconds = 0, commands = [] } = details;
-    this.#tell({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands });
+    this.#emit({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands });
   }
 
-  /** No more is done on this host, and why. */
+  /** Stops the work on this host. */
   stop(play: string, why: string): void {
     this.stopped = why;
-    this.#tell({ type: 'host-stopped', host: this.name, play, why, ...this.left() });
+    this.#emit({ type: 'host-stopped', host: this.name, play, why, ...this.left() });
   }
 
-  /** How many tasks are not done, and the first of them. */
+  /** The number of tasks that are not done, and the first of them. */
   left(): { readonly left: number; readonly next?: string } {
     const rest = this.items.filter(({ step }) => !this.#done.has(step));
     const [next] = rest;
     return { left: rest.length, ...(next && { next: next.step.resource }) };
   }
 
-  /** Measures time spent on this host, in seconds. */
+  /** Adds the time of the work to the host's time. */
   async timed<T>(work: () => Promise<T>): Promise<T> {
     const start = performance.now();
     try {

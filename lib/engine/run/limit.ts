@@ -2,8 +2,7 @@
  * Runs a function on each item, at most `forks` at a time.
  *
  * @returns the results in the order of the items
- * @throws what the first one throws that fails, when those under way have ended: what they have opened can be closed then. No other
- *   begins after it.
+ * @throws the first error, after the running calls have ended, so that the caller can close what they opened. No call starts after it
  */
 export async function mapWithForks<T, R>(
   items: readonly T[],

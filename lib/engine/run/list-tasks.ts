@@ -6,15 +6,15 @@ import { itemsFor } from './prepare.ts';
 import type { RunOptions } from './run-options.ts';
 import type { Session } from './session.ts';
 
-/** The tasks of one host in order, or why it could not be asked for its facts, on which they depend. */
+/** The tasks of one host in order, or the error of its connection. */
 export type HostTasks =
   | { readonly host: string; readonly steps: readonly Step[] }
   | { readonly host: string; readonly error: unknown };
 
 /**
- * All tasks that a playbook has for each host. Facts are gathered, for the tasks depend on them; nothing else is looked at.
+ * The tasks of a playbook for each host. It gathers facts, because tasks depend on them, and checks nothing.
  *
- * @throws Problem where a role cannot make its tasks out of the variables
+ * @throws Problem where a role cannot make its tasks from the variables
  */
 export async function listTasks<V>(
   playbook: Playbook<V>,

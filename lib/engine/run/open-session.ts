@@ -7,9 +7,9 @@ import type { Secret } from '../secret/secret.ts';
 import type { Session } from './session.ts';
 
 export interface OpenSessionOptions {
-  /** Asked of the operator; outranks the inventory's. */
+  /** From the operator. It overrides the inventory's. */
   readonly becomePassword: Secret | undefined;
-  /** Ends waiting, for the host to answer and for long work on it. */
+  /** Ends a wait for the host or for long work on it. */
   readonly interrupt: AbortSignal;
   /** How long the host may take to answer. Seconds. */
   readonly timeout?: number | undefined;
@@ -24,8 +24,8 @@ export async function openSession<V>(
   host: InventoryHost<V>,
   { becomePassword, interrupt, timeout }: OpenSessionOptions,
 ): Promise<Session> {
-  const reach = becomePassword ? { ...host.connection, becomePassword } : host.connection;
-  const connection = await connect(host.name, reach, { signal: interrupt, timeout });
+  const settings = becomePassword ? { ...host.connection, becomePassword } : host.connection;
+  const connection = await connect(host.name, settings, { signal: interrupt, timeout });
   try {
     const reader = createReader(connection, host.name);
     const facts = await gatherFacts(reader);

@@ -32,8 +32,8 @@ async function planned(resources: readonly Resource[]) {
     seen: undefined,
     seenIn: -1,
   }));
-  await host.look(host.items);
-  return planOf(host);
+  await host.check(host.items);
+  return planOf(host, async () => ({ refused: undefined, until: undefined, note: undefined }));
 }
 
 const outcomes = async (...resources: Resource[]) =>
@@ -62,7 +62,7 @@ test('a change is followed to what depends on it, and to what depends on that', 
   expect(await outcomes(file(content), container, listens)).toEqual([
     'file /c: pending',
     'container: pending (is restarted after file /c)',
-    'node listens: unknown (is looked at again after container node)',
+    'node listens: unknown (is checked again after container node)',
   ]);
 });
 

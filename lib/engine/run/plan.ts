@@ -1,18 +1,18 @@
-import type { Difference } from '../resource/resource.ts';
-import { describeUnmet } from '../resource/resource.ts';
+import { type Difference, describeUnmet, type EveryHost } from '../resource/resource.ts';
 import type { Outcome, Step } from './events.ts';
+import type { FleetVerdict } from './fleet.ts';
 import type { HostRun, Item } from './host-run.ts';
 
-/** What a run would do about one resource. */
+/** What a run would do for one resource. */
 export interface Planned {
   readonly step: Step;
   readonly outcome: Exclude<Outcome, 'changed'>;
   readonly differences: readonly Difference[];
   readonly note: string | undefined;
   readonly error: unknown;
-  /** What would be run on the host for it, as far as can be told. */
+  /** The commands that it would run, as far as they are known. */
   readonly commands: readonly string[];
-  /** Whether this is not seen yet, but follows from changes that are planned before it. */
+  /** Whether it follows from earlier changes and does not show yet. */
   readonly predicted: boolean;
 }
 
@@ -22,17 +22,22 @@ export interface HostPlan {
   readonly tasks: readonly Planned[];
 }
 
-/** Whether anything would be changed. What cannot be told yet would be, for it waits for a change. */
+/** Whether anything would be changed. An unknown counts, because it waits for a change. */
 export function changesSomething({ tasks }: HostPlan): boolean {
   return tasks.some(({ outcome }) => outcome === 'pending' || outcome === 'unknown');
 }
 
 /**
- * What a run would do on a host, out of what looking at it showed, in order. A change is followed to what depends on it: what has to
- * be done again for certain is pending, what may be is unknown.
+ * The plan of a host, from its last checks. A change is followed to the resources that depend on it: a certain effect is pending, a
+ * possible one is unknown. A change with a condition for every host is judged by that condition, too.
+ *
+ * @param everyHost checks a condition on all hosts of the inventory
  */
-export async function planOf(host: HostRun): Promise<Planned[]> {
-  /** What becomes different, and whether for certain. */
+export async function planOf(
+  host: HostRun,
+  everyHost: (condition: EveryHost) => Promise<FleetVerdict>,
+): Promise<Planned[]> {
+  /** What changes, and whether it is certain. */
   const moved = new Map<string, boolean>();
   const planned = host.items.map((item) => {
     const seen = plannedOf(item);
@@ -46,10 +51,20 @@ export async function planOf(host: HostRun): Promise<Planned[]> {
   return Promise.all(
     planned.map(async (each, at) => {
       const item = host.items[at];
-      if (!item || each.outcome !== 'pending' || each.predicted) return each;
-      return { ...each, commands: await host.preview(item.resource) };
+      if (!item || (each.outcome !== 'pending' && each.outcome !== 'unknown')) return each;
+      const condition = item.resource.everyHost;
+      const judged = condition ? judgedBy(await everyHost(condition), each) : each;
+      if (judged.outcome !== 'pending' || judged.predicted) return judged;
+      return { ...judged, commands: await host.preview(item.resource) };
     }),
   );
+}
+
+function judgedBy({ refused, until, note }: FleetVerdict, planned: Planned): Planned {
+  if (refused) return { ...planned, outcome: 'failed', note: undefined, error: refused };
+  if (until !== undefined && planned.outcome === 'pending')
+    return { ...planned, outcome: 'unknown', note: `until ${until}` };
+  return { ...planned, note: [planned.note, note].filter((part) => part !== undefined).join('; ') || undefined };
 }
 
 function plannedOf({ step, resource, seen }: Item): Planned {
@@ -62,13 +77,13 @@ function plannedOf({ step, resource, seen }: Item): Planned {
   return { ...nothing, outcome: 'pending', differences: seen.differences, note: seen.note };
 }
 
-/** The first certain change that it follows, or else the first one. */
+/** The first certain effect of an earlier change, or else the first possible one. */
 function following({ step, resource }: Item, moved: ReadonlyMap<string, boolean>): Planned | undefined {
   const met = (resource.follows ?? []).filter(({ what }) => moved.has(what));
   const certain = met.find((each) => each.certain && moved.get(each.what));
   const first = certain ?? met[0];
   if (!first) return undefined;
-  // What is only looked at is no change, however certain the look is.
+  // An expectation is only checked, never changed.
   const outcome = certain && !resource.expects ? 'pending' : 'unknown';
   const because = `${first.effect} after ${first.what}${certain ? '' : ', maybe'}`;
   return { step, outcome, differences: [], note: because, error: undefined, commands: [], predicted: true };

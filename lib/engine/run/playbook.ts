@@ -1,8 +1,8 @@
 import type { Role } from '../resource/role.ts';
 
 /**
- * Binds hosts to roles. `hosts` is a host pattern; `needs` names earlier plays without whose success this one is pointless;
- * `anyErrorsFatal` says that what fails on one host ends the run for all of them.
+ * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed. `anyErrorsFatal` ends the run on all
+ * hosts when one fails.
  */
 export interface Play<V> {
   readonly name: string;
@@ -27,12 +27,12 @@ export interface Playbook<V> {
   readonly plays: readonly Play<V>[];
 }
 
-/** @param options `needs`: names of earlier plays that have to succeed on all their hosts first */
+/** @param options `needs`: names of earlier plays that must succeed on all their hosts */
 export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
   return { name, needs: [], anyErrorsFatal: false, ...options };
 }
 
-/** @throws TypeError when a play needs one that does not come before it */
+/** @throws TypeError when a play needs one that is not earlier */
 export function playbook<V>(name: string, purpose: string, plays: readonly Play<V>[]): Playbook<V> {
   for (const [at, { name: playName, needs }] of plays.entries()) {
     const earlier = plays.slice(0, at).map((p) => p.name);

@@ -9,10 +9,10 @@ import type { Item } from './host-run.ts';
 import type { Play, Playbook } from './playbook.ts';
 
 /**
- * Turns roles into resources: all that a playbook has for one host, in order.
+ * Turns the roles of a playbook into the resources of one host, in order.
  *
- * @param selects whether a role is to be run
- * @throws Problem where a role cannot make its resources out of the variables
+ * @param selects whether a role is part of the run
+ * @throws Problem where a role cannot make its resources from the variables
  */
 export async function itemsFor<V>(
   playbook: Playbook<V>,
@@ -35,7 +35,7 @@ export async function itemsFor<V>(
   return items;
 }
 
-/** A host that a role cannot be made to fit fails when that role's turn comes; other hosts go on. */
+/** A role that does not fit a host fails on that host, in its turn. Other hosts continue. */
 async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<readonly Resource[]> {
   try {
     return await role.resources(context);
@@ -51,7 +51,7 @@ export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string
 }
 
 /**
- * Leaves out all that comes before a resource. A host that has no such resource begins at the role that has it elsewhere.
+ * Leaves out everything before a resource. A host without it starts at the role that has it elsewhere.
  *
  * @param title of a resource, as `--list-tasks` shows it
  * @param byHost the items of each host
@@ -78,7 +78,7 @@ export function startingAt<V>(
   };
 }
 
-/** All titles would be too many to list. */
+/** A near title. The list of all titles would be too long. */
 function suggestion(title: string, titles: readonly string[]): string | undefined {
   const hint = didYouMean(title, titles);
   return hint?.startsWith('did you mean') ? hint : undefined;

@@ -5,31 +5,31 @@ import { sha256Of } from '../resource/file/content.ts';
 import type { Resource } from '../resource/resource.ts';
 import { redact, Secret } from '../secret/secret.ts';
 
-/** Ends a preview: what comes next depends on what was not done. */
+/** Ends a preview: the rest depends on a change that was not made. */
 class NoFurther extends Error {}
 
-/** Commands of one change that are worth telling. */
+/** The most commands that are shown for one change. */
 const mostCommands = 20;
-/** A preview that takes longer is left as far as it got. Milliseconds. */
+/** The time limit of a preview, which is shown as far as it is then. Milliseconds. */
 const patience = 10_000;
 
 /**
- * What applying a resource would run on the host, in order, without running any of it. `apply` itself is followed, with real looks
- * at the host, up to where it depends on what was not done.
+ * The commands that applying a resource would run, in order. `apply` runs with a writer that only records, and with real reads, up to
+ * the point where it depends on a change that was not made.
  *
- * @returns commands as they would be run, secrets blanked, and the files that would be written
+ * @returns the commands and the files that would be written, secrets redacted
  */
 export async function previewOf(resource: Resource, reader: Reader): Promise<string[]> {
   const commands: string[] = [];
   let over = false;
-  const tell = (text: string): void => {
+  const record = (text: string): void => {
     if (over || commands.length >= mostCommands) throw new NoFurther();
     commands.push(redact(text));
   };
   const writer: Writer = {
     ...reader,
     run: shell(async (command, { stdin }) => {
-      tell(`${trimmed(command)}${stdin === undefined ? '' : ` < ${inWords(stdin)}`}`);
+      record(`${trimmed(command)}${stdin === undefined ? '' : ` < ${describeContent(stdin)}`}`);
       return new Output(0, Buffer.alloc(0), '');
     }),
     write: async (path, content, { mode, owner, group }) => {
@@ -37,10 +37,10 @@ export async function previewOf(resource: Resource, reader: Reader): Promise<str
       if (stat?.type === 'directory' || stat?.type === 'other') throw new NoFurther();
       const attributes = `mode 0${mode.toString(8)}, ${owner}:${group}`;
       const isThere = stat?.type === 'file' && sha256 === hashOf(content);
-      tell(isThere ? `set ${attributes} of ${path}` : `write ${path} (${inWords(content)}, ${attributes})`);
+      record(isThere ? `set ${attributes} of ${path}` : `write ${path} (${describeContent(content)}, ${attributes})`);
     },
     rewrite: async (path, _was, content) => {
-      tell(`rewrite ${path} (${inWords(content)})`);
+      record(`rewrite ${path} (${describeContent(content)})`);
       return true;
     },
     progress: () => {},
@@ -51,14 +51,14 @@ export async function previewOf(resource: Resource, reader: Reader): Promise<str
   const limit = new Promise<void>((resolve) => {
     setTimeout(resolve, patience).unref();
   });
-  // Whatever it throws: without its own changes it cannot come to its end.
+  // It cannot finish without its own changes, so any error is expected.
   const applied = resource.apply(writer).catch(() => {});
   await Promise.race([applied, limit]);
   over = true;
   return commands;
 }
 
-/** Without the indentation that a command has in the source. */
+/** Removes the indentation of the source. */
 function trimmed(command: string): string {
   const lines = command.replace(/^\n+|\s+$/g, '').split('\n');
   const indent = Math.min(...lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)));
@@ -69,6 +69,6 @@ function hashOf(content: string | Buffer | Secret): string {
   return sha256Of(Buffer.from(content instanceof Secret ? content.reveal() : content));
 }
 
-function inWords(content: string | Buffer | Secret): string {
+function describeContent(content: string | Buffer | Secret): string {
   return content instanceof Secret ? '[secret]' : `${Buffer.byteLength(content)} bytes`;
 }

@@ -4,26 +4,28 @@ import type { LockHolder } from './lock/lock-holder.ts';
 import type { HostPlan } from './plan.ts';
 
 export interface RunOptions {
-  /** Look and tell, change nothing. */
+  /** Check mode: change nothing. */
   readonly check: boolean;
-  /** Hosts worked on at once. */
+  /** The number of hosts in parallel. */
   readonly forks: number;
-  /** Names of the hosts to work on; a role still sees all hosts of the inventory. */
+  /** The hosts of the run. A role sees all hosts of the inventory. */
   readonly hosts: ReadonlySet<string>;
-  /** Whether a role is to be run. */
+  /** Whether a role is part of the run. */
   selects(role: string): boolean;
-  /** Title of the resource to begin at; all before it is left out. */
+  /** The title of the first resource. Earlier ones are left out. */
   readonly startAt?: string | undefined;
-  /** Aborted on the first Ctrl-C: running changes are finished, no new ones begun. */
+  /** Aborted on the first Ctrl-C: running changes finish, no new ones start. */
   readonly interrupt: AbortSignal;
-  /** Asked before the first change, where anything would change, with what would be done on each host. Default: yes. */
+  /** Asked before the first change with the plan of each host. Default: yes. */
   readonly confirm?: ((plans: readonly HostPlan[]) => Promise<boolean>) | undefined;
   /** Asked before each change. Default: yes. */
   readonly confirmEach?: ConfirmEach | undefined;
-  /** Given a plan that is followed: told what would be done now, it throws where that is not what was planned. */
+  /** With a saved plan: gets the plan as it is now, and throws where it differs. */
   readonly refuseStale?: ((plans: readonly HostPlan[]) => void) | undefined;
-  /** Keeps other runs out while anything is changed: who this run is, and whether it takes locks away from others. */
+  /** Keeps other runs out during changes: the holder, and whether to take locks from others. */
   readonly lock?: { readonly holder: LockHolder; readonly breaks: boolean } | undefined;
+  /** Hosts that may be unreachable when every host has to be checked: the operator declares them stopped. Default: none. */
+  readonly assumedStopped?: ReadonlySet<string> | undefined;
   /** Whether a task may be changed. Default: yes. */
   readonly allows?: ((step: Step) => boolean) | undefined;
 }
@@ -31,8 +33,8 @@ export interface RunOptions {
 export interface RunResult {
   readonly hosts: readonly HostSummary[];
   readonly interrupted: boolean;
-  /** What would be done, in check mode and where it was not confirmed. */
+  /** The plans, in check mode and where they were not confirmed. */
   readonly plans: readonly HostPlan[];
-  /** Whether the operator said no, to the plan or to a change. */
+  /** Whether the operator declined the plan or a change. */
   readonly declined: boolean;
 }

@@ -9,8 +9,9 @@ import { pause } from '../resource/job/pause.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
+import { lockLost } from './fleet.ts';
 import { play, playbook } from './playbook.ts';
-import { lockLost, run } from './run.ts';
+import { run } from './run.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** These resources look at a set in memory, so the connection is never used. */
@@ -185,7 +186,7 @@ test('what does not come about during the run is a failure that says what was mi
   );
   expect(events.find((e) => e.type === 'resource-done')).toMatchObject({
     outcome: 'failed',
-    error: { message: 'it cannot be told until the moon is full, and that has not come about', hint: 'wait for it' },
+    error: { message: 'unknown until the moon is full, which did not happen', hint: 'wait for it' },
   });
 });
 
@@ -285,15 +286,15 @@ test('a failure in a play whose errors are fatal ends the run for all hosts, bef
   expect(outcomes.toSorted()).toEqual(['h1 it is alone ok', 'h2 it is alone failed', 'h3 it is alone ok']);
   expect(made.size).toBe(0);
   expect(result.hosts.map(({ stopped }) => stopped)).toEqual([
-    'nothing is done anywhere: h2: it is alone failed',
+    'stopped on all hosts: h2: it is alone failed',
     'it is alone failed',
-    'nothing is done anywhere: h2: it is alone failed',
+    'stopped on all hosts: h2: it is alone failed',
   ]);
 });
 
 test('a lock that another run has taken is told, and that this one stopped', () => {
   expect(describeProblem(lockLost(['db-1', 'rpc-1']))).toBe(
-    'another run has taken the lock of db-1, rpc-1 away (--break-lock)\n  this run stopped after the changes under way; see what the other does, then run again',
+    'another run has taken the lock of db-1, rpc-1 away (--break-lock)\n  this run stopped after the running changes; check what the other run does, then run again',
   );
 });
 
@@ -469,7 +470,7 @@ test('interrupted while it looks, a run asks nothing and changes nothing', async
   expect(result.hosts.map(({ stopped }) => stopped)).toEqual([
     'interrupted',
     'interrupted',
-    'interrupted before it was looked at',
+    'interrupted before it was checked',
   ]);
   expect(made.size).toBe(0);
 });

@@ -1,9 +1,11 @@
 import { ConnectionLost } from '../host/connection.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { exitCode, Problem } from '../problem/problem.ts';
+import type { EveryHost } from '../resource/resource.ts';
 import { changeAll } from './change-all.ts';
 import { notConfirmed } from './converge.ts';
 import type { HostSummary, Listener } from './events.ts';
+import { Fleet, lockedHost, lockLost } from './fleet.ts';
 import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { type Locks, lockHosts } from './lock/locks.ts';
@@ -13,161 +15,215 @@ import { itemsFor, startingAt } from './prepare.ts';
 import type { RunOptions, RunResult } from './run-options.ts';
 import type { Session } from './session.ts';
 
+/** Connects to a host and gathers its facts. Its error makes the host unreachable. */
+type Open<V> = (host: InventoryHost<V>) => Promise<Session>;
+
 /**
- * Runs a playbook: connect, facts, look at everything, then, unless in check mode, change in order, play by play.
+ * Runs a playbook: connects, gathers facts, checks all tasks, and then, unless in check mode, makes the changes play by play.
  *
- * @param open connects to a host and gathers its facts; its error makes the host unreachable
- * @returns what became of each host, in the order of the inventory. Errors of hosts are told as events.
- * @throws Problem where a role cannot make its resources out of the variables; nothing has been changed then
+ * @returns the result of each host, in the order of the inventory. Errors of hosts are reported as events.
+ * @throws Problem where a role cannot make its resources from the variables; nothing has been changed then
  */
 export async function run<V>(
   playbook: Playbook<V>,
   inventory: Inventory<V>,
-  open: (host: InventoryHost<V>) => Promise<Session>,
+  open: Open<V>,
   options: RunOptions,
-  tell: Listener,
+  emit: Listener,
 ): Promise<RunResult> {
+  const { interrupt, assumedStopped } = options;
   const start = performance.now();
-  const startedAt = Date.now() / 1000;
-  const targets = inventory.hosts.filter((host) => options.hosts.has(host.name));
-  tell({
+  const current = new Run(playbook, inventory, open, options, emit);
+  emit({
     type: 'run-started',
     playbook: playbook.name,
     inventory: inventory.name,
     check: options.check,
-    hosts: targets.map((host) => host.name),
+    hosts: current.targets.map((host) => host.name),
+    ...(assumedStopped && assumedStopped.size > 0 && { assumedStopped: [...assumedStopped] }),
   });
-
-  const stopping = () => tell({ type: 'stopping' });
-  options.interrupt.addEventListener('abort', stopping, { once: true });
-  const sessions: Session[] = [];
-  const unreachable = new Map<string, number>();
-  const hosts = new Map<string, HostRun>();
-  let plans: readonly HostPlan[] = [];
-  let locks: Locks | undefined;
-  /** Hosts whose lock another run has taken from this one. */
-  const lost = new Set<string>();
-  let declined = false;
+  const stopping = () => emit({ type: 'stopping' });
+  interrupt.addEventListener('abort', stopping, { once: true });
+  let plans: readonly HostPlan[];
+  let declined: boolean;
   try {
-    await mapWithForks(targets, options.forks, async (target) => {
-      if (options.interrupt.aborted) return;
-      const began = performance.now();
-      const seconds = () => (performance.now() - began) / 1000;
-      let session: Session;
-      try {
-        session = await open(target);
-      } catch (error) {
-        // What was cut short says nothing of the host.
-        if (options.interrupt.aborted) return;
-        unreachable.set(target.name, seconds());
-        tell({ type: 'host-unreachable', host: target.name, error });
-        return;
-      }
-      sessions.push(session);
-      tell({ type: 'host-connected', host: target.name, seconds: seconds() });
-      const host = new HostRun(target.name, session, tell);
-      hosts.set(target.name, host);
-      await host.timed(async () => {
-        host.items = await itemsFor(playbook, inventory, target, session.facts, options.selects);
-        // Where it begins can be told only when all hosts' tasks are known.
-        if (options.startAt === undefined) await host.lookFirst();
-      });
-    });
-    if (options.startAt !== undefined) await beginAt(options.startAt, playbook, [...hosts.values()]);
-
-    const reachable = targets.flatMap((target) => hosts.get(target.name) ?? []);
-    const begins = !options.check && !options.interrupt.aborted;
-    if (begins && options.lock && reachable.some((host) => host.isDue)) {
-      locks = await lockHosts(
-        reachable.map((host) => host.forLock()),
-        options.lock.holder,
-        {
-          breaks: options.lock.breaks,
-          lost: (host) => lost.add(host),
-          without: (name, why) => {
-            const host = hosts.get(name);
-            host?.stop(host.items[0]?.step.play ?? '', why);
-          },
-        },
-      );
-      if (locks.endedSince(startedAt)) await Promise.all(reachable.map((host) => host.look(host.items)));
-    }
-    const needsPlan = options.check || options.confirm !== undefined || options.refuseStale !== undefined;
-    if (needsPlan) {
-      plans = await Promise.all(reachable.map(async (host) => ({ host: host.name, tasks: await planOf(host) })));
-    }
-    if (begins) options.refuseStale?.(plans);
-    if (options.check) for (const [at, host] of reachable.entries()) report(host, plans[at]?.tasks ?? []);
-    else {
-      const asks = begins && options.confirm !== undefined && plans.some(changesSomething);
-      declined = asks && !(await options.confirm?.(plans));
-      const interrupted = () => options.interrupt.aborted || lost.size > 0;
-      if (!declined)
-        await changeAll(playbook, inventory, reachable, [...unreachable.keys()], { ...options, interrupted }, tell);
-    }
+    ({ plans, declined } = await current.perform());
   } catch (error) {
-    tell({ type: 'run-failed', error });
+    emit({ type: 'run-failed', error });
     throw error;
   } finally {
-    options.interrupt.removeEventListener('abort', stopping);
-    await locks?.release();
-    await Promise.allSettled(sessions.map((session) => session.close()));
+    interrupt.removeEventListener('abort', stopping);
+    await current.close();
   }
-
-  const summaries = targets.flatMap((target): HostSummary[] => {
-    const host = hosts.get(target.name);
-    const seconds = unreachable.get(target.name);
-    if (seconds !== undefined) return [summaryOfUnreachable(target.name, seconds)];
-    return [host?.summary() ?? summaryOfInterrupted(target.name)];
-  });
-  if (lost.size > 0) {
-    const error = lockLost([...lost]);
-    tell({ type: 'run-failed', error });
+  const error = current.lockProblem();
+  if (error) {
+    emit({ type: 'run-failed', error });
     throw error;
   }
-  const interrupted = options.interrupt.aborted;
-  tell({ type: 'run-finished', hosts: summaries, seconds: (performance.now() - start) / 1000, interrupted });
-  declined ||= summaries.some(({ stopped }) => stopped === notConfirmed);
-  return { hosts: summaries, interrupted, plans, declined };
+  const hosts = current.summaries();
+  const interrupted = interrupt.aborted;
+  emit({ type: 'run-finished', hosts, seconds: (performance.now() - start) / 1000, interrupted });
+  return { hosts, interrupted, plans, declined: declined || hosts.some(({ stopped }) => stopped === notConfirmed) };
 }
 
-/** Check mode: tells what would be done, in order. An unmet `must` is a failure now as it would be then. */
-function report(host: HostRun, tasks: readonly Planned[]): void {
+/** The state of one run. */
+class Run<V> {
+  readonly targets: readonly InventoryHost<V>[];
+  readonly #startedAt = Date.now() / 1000;
+  readonly #playbook: Playbook<V>;
+  readonly #inventory: Inventory<V>;
+  readonly #open: Open<V>;
+  readonly #options: RunOptions;
+  readonly #emit: Listener;
+  readonly #hosts = new Map<string, HostRun>();
+  readonly #unreachable = new Map<string, { readonly seconds: number; readonly error: unknown }>();
+  readonly #fleet: Fleet<V>;
+  #locks: Locks | undefined;
+  /** Hosts whose lock another run has taken from this one. */
+  readonly #lost = new Set<string>();
+  /** Why a change was not made that needs the lock of every host. */
+  #locked: Problem | undefined;
+
+  constructor(playbook: Playbook<V>, inventory: Inventory<V>, open: Open<V>, options: RunOptions, emit: Listener) {
+    this.#playbook = playbook;
+    this.#inventory = inventory;
+    this.#open = open;
+    this.#options = options;
+    this.#emit = emit;
+    this.targets = inventory.hosts.filter((host) => options.hosts.has(host.name));
+    this.#fleet = new Fleet<V>({
+      inventory: inventory.hosts,
+      open,
+      options,
+      hosts: this.#hosts,
+      whyUnreachable: (host) => this.#unreachable.get(host)?.error,
+      locks: () => this.#locks,
+      lost: (host) => this.#lost.add(host),
+    });
+  }
+
+  /** Connects, checks, plans and, unless in check mode, changes. */
+  async perform(): Promise<Pick<RunResult, 'plans' | 'declined'>> {
+    const { check, confirm, interrupt, refuseStale } = this.#options;
+    await mapWithForks(this.targets, this.#options.forks, (target) => this.#connect(target));
+    await this.#leaveOutEarlierTasks();
+    const reachable = this.targets.flatMap((target) => this.#hosts.get(target.name) ?? []);
+    const mayChange = !check && !interrupt.aborted;
+    if (mayChange) await this.#lock(reachable);
+    const plans = check || confirm || refuseStale ? await this.#plan(reachable) : [];
+    if (mayChange) refuseStale?.(plans);
+    if (check) {
+      for (const [at, host] of reachable.entries()) reportPlan(host, plans[at]?.tasks ?? []);
+      return { plans, declined: false };
+    }
+    const declined = mayChange && confirm !== undefined && plans.some(changesSomething) && !(await confirm(plans));
+    if (!declined) await this.#change(reachable);
+    return { plans, declined };
+  }
+
+  async close(): Promise<void> {
+    await this.#locks?.release();
+    await this.#fleet.close();
+    await Promise.allSettled([...this.#hosts.values()].map(({ session }) => session.close()));
+  }
+
+  /** Why a run has to end with the exit code of a lock. */
+  lockProblem(): Problem | undefined {
+    return this.#locked ?? (this.#lost.size > 0 ? lockLost([...this.#lost]) : undefined);
+  }
+
+  summaries(): HostSummary[] {
+    return this.targets.map(({ name }) => {
+      const away = this.#unreachable.get(name);
+      const counts = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
+      const none = { host: name, counts, seconds: away?.seconds ?? 0, unreachable: away !== undefined, roundTrips: 0 };
+      if (away) return { ...none, stopped: 'unreachable' };
+      return this.#hosts.get(name)?.summary() ?? { ...none, stopped: 'interrupted before it was checked' };
+    });
+  }
+
+  async #connect(target: InventoryHost<V>): Promise<void> {
+    const { interrupt, selects, startAt } = this.#options;
+    if (interrupt.aborted) return;
+    const start = performance.now();
+    const seconds = () => (performance.now() - start) / 1000;
+    let session: Session;
+    try {
+      session = await this.#open(target);
+    } catch (error) {
+      // An interrupted connection says nothing about the host.
+      if (interrupt.aborted) return;
+      this.#unreachable.set(target.name, { seconds: seconds(), error });
+      this.#emit({ type: 'host-unreachable', host: target.name, error });
+      return;
+    }
+    this.#emit({ type: 'host-connected', host: target.name, seconds: seconds() });
+    const host = new HostRun(target.name, session, this.#emit);
+    this.#hosts.set(target.name, host);
+    await host.timed(async () => {
+      host.items = await itemsFor(this.#playbook, this.#inventory, target, session.facts, selects);
+      // --start-at needs the tasks of all hosts.
+      if (startAt === undefined) await host.checkAll();
+    });
+  }
+
+  /** With --start-at: leaves out the earlier tasks and checks the rest. */
+  async #leaveOutEarlierTasks(): Promise<void> {
+    const { startAt } = this.#options;
+    const hosts = [...this.#hosts.values()];
+    if (startAt === undefined || hosts.length === 0) return;
+    const items = hosts.map((host) => host.items);
+    const rest = startingAt(startAt, items, this.#playbook);
+    for (const host of hosts) host.items = rest(host.items);
+    await Promise.all(hosts.map((host) => host.timed(() => host.checkAll())));
+  }
+
+  /** Takes the locks where there is something to change, and checks again where another run has just ended. */
+  async #lock(reachable: readonly HostRun[]): Promise<void> {
+    const { lock } = this.#options;
+    if (!lock || !reachable.some((host) => host.isDue)) return;
+    this.#locks = await lockHosts(
+      reachable.map((host) => lockedHost(host.name, host.session)),
+      lock.holder,
+      {
+        breaks: lock.breaks,
+        lost: (host) => this.#lost.add(host),
+        without: (name, why) => {
+          const host = this.#hosts.get(name);
+          host?.stop(host.items[0]?.step.play ?? '', why);
+        },
+      },
+    );
+    if (this.#locks.endedSince(this.#startedAt)) await Promise.all(reachable.map((host) => host.check(host.items)));
+  }
+
+  #plan(reachable: readonly HostRun[]): Promise<HostPlan[]> {
+    const everyHost = (condition: EveryHost) => this.#fleet.check(condition);
+    return Promise.all(reachable.map(async (host) => ({ host: host.name, tasks: await planOf(host, everyHost) })));
+  }
+
+  #change(reachable: readonly HostRun[]): Promise<void> {
+    const whileEveryHost = async (condition: EveryHost, change: () => Promise<void>) => {
+      try {
+        return await this.#fleet.change(condition, change);
+      } catch (error) {
+        if (error instanceof Problem && error.code === exitCode.locked) this.#locked ??= error;
+        throw error;
+      }
+    };
+    const interrupted = () => this.#options.interrupt.aborted || this.#lost.size > 0;
+    const options = { ...this.#options, interrupted, whileEveryHost };
+    return changeAll(this.#playbook, this.#inventory, reachable, [...this.#unreachable.keys()], options, this.#emit);
+  }
+}
+
+/** Check mode: reports the plan, in order. An unmet `must` is a failure in both modes. */
+function reportPlan(host: HostRun, tasks: readonly Planned[]): void {
   for (const { step, outcome, differences, note, error, commands } of tasks) {
     host.done(step, outcome, { differences, note, error, commands });
     if (!(error instanceof ConnectionLost)) continue;
-    // All that follows was lost with it and would only say so again.
+    // All later tasks would report the same.
     host.stop(step.play, 'the connection was lost');
     return;
   }
-}
-
-/** Why a run ended whose locks are gone. */
-export function lockLost(hosts: readonly string[]): Problem {
-  return new Problem(`another run has taken the lock of ${hosts.join(', ')} away (--break-lock)`, {
-    code: exitCode.locked,
-    hint: 'this run stopped after the changes under way; see what the other does, then run again',
-  });
-}
-
-async function beginAt<V>(title: string, playbook: Playbook<V>, hosts: readonly HostRun[]): Promise<void> {
-  if (hosts.length === 0) return;
-  const rest = startingAt(
-    title,
-    hosts.map(({ items }) => items),
-    playbook,
-  );
-  for (const host of hosts) host.items = rest(host.items);
-  await Promise.all(hosts.map((host) => host.timed(() => host.lookFirst())));
-}
-
-const nothing = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
-
-function summaryOfUnreachable(host: string, seconds: number): HostSummary {
-  return { host, counts: nothing, seconds, unreachable: true, stopped: 'unreachable', roundTrips: 0 };
-}
-
-function summaryOfInterrupted(host: string): HostSummary {
-  const stopped = 'interrupted before it was looked at';
-  return { host, counts: nothing, seconds: 0, unreachable: false, stopped, roundTrips: 0 };
 }

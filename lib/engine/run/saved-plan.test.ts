@@ -25,7 +25,11 @@ const task = (resource: string, more: Partial<Planned> = {}): Planned => ({
   ...more,
 });
 const plansOf = (...tasks: Planned[]): HostPlan[] => [{ host: 'h', tasks }];
-const origin = { playbook: 'deploy', inventory: inventoryOf(), chosen: { roles: [], skippedRoles: [], set: [] } };
+const origin = {
+  playbook: 'deploy',
+  inventory: inventoryOf(),
+  chosen: { roles: [], skippedRoles: [], set: [], assumedStopped: [] },
+};
 const saved = (...tasks: Planned[]) => makePlan(plansOf(...tasks), origin, Date.UTC(2024, 0, 1));
 const refusal = (plan: ReturnType<typeof saved>, now: HostPlan[], inventory = inventoryOf()): string => {
   try {
@@ -35,6 +39,18 @@ const refusal = (plan: ReturnType<typeof saved>, now: HostPlan[], inventory = in
     return (error as Error).message;
   }
 };
+
+test('a plan keeps which hosts are assumed to be stopped, and one of before says of none', async () => {
+  const file = join(temporaryDirectory(), 'plan.json');
+  const chosen = { ...origin.chosen, assumedStopped: ['h2'] };
+  const plan = makePlan([], { ...origin, chosen }, 0);
+  const hosts = [{ host: 'h1', tasks: [] }];
+  savePlan({ ...plan, hosts }, file);
+  expect((await loadPlan(file)).chosen).toEqual(chosen);
+  const { assumedStopped: _, ...before } = chosen;
+  await writeFile(file, JSON.stringify({ ...plan, hosts, chosen: before }));
+  expect((await loadPlan(file)).chosen.assumedStopped).toEqual([]);
+});
 
 test('a plan is saved for its owner only, with no secret in it, and read back as it was', async () => {
   const file = join(temporaryDirectory(), 'plan.json');
@@ -56,7 +72,7 @@ test('a file that is no plan is told', async () => {
   await expect(loadPlan(file)).rejects.toThrow(`the plan "${file}" does not exist`);
   for (const text of ['', '{}', '[1', '{"format":2}']) {
     await writeFile(file, text);
-    await expect(loadPlan(file)).rejects.toThrow(`${file} is no plan of this version`);
+    await expect(loadPlan(file)).rejects.toThrow(`${file} is not a plan of this version`);
   }
 });
 
@@ -67,20 +83,20 @@ test('a plan fits as long as nothing has moved', () => {
 });
 
 test.each<[string, Planned[], string]>([
-  ['mended meanwhile', [task('a', { outcome: 'ok' })], 'h: r: a: as it should be, or failing, since the plan was made'],
+  ['mended meanwhile', [task('a', { outcome: 'ok' })], 'h: r: a: ok or failing since the plan was made'],
   ['drifted meanwhile', [task('a'), task('b')], 'h: r: b: drifted since the plan was made'],
   [
     'other drift',
     [task('a', { differences: [{ what: 'mode', was: '0666', wanted: '0600' }] })],
-    'h: r: a: differs in another way since the plan was made',
+    'h: r: a: its differences changed since the plan was made',
   ],
   ['a failure meanwhile', [task('a'), task('m', { outcome: 'failed' })], 'h: r: m: it fails now'],
   [
     'other commands',
     [task('a', { commands: ['chmod 666 f'] })],
-    'h: r: a: differs in another way since the plan was made',
+    'h: r: a: its differences changed since the plan was made',
   ],
-  ['known meanwhile', [task('a', { outcome: 'unknown' })], 'h: r: a: differs in another way since the plan was made'],
+  ['known meanwhile', [task('a', { outcome: 'unknown' })], 'h: r: a: its differences changed since the plan was made'],
 ])('%s: refused, by name', (_, now, expected) => {
   expect(refusal(saved(task('a')), plansOf(...now))).toBe(
     `${expected}\nnothing was changed\n  make a new plan: --check --out FILE`,
@@ -88,7 +104,7 @@ test.each<[string, Planned[], string]>([
 });
 
 test('a host of the plan that cannot be reached is no reason to do the rest', () => {
-  expect(refusal(saved(task('a')), [])).toContain('h: it is in the plan, and cannot be reached now');
+  expect(refusal(saved(task('a')), [])).toContain('h: it is in the plan, and is unreachable now');
 });
 
 test('an inventory that has changed is refused, a password that has changed too', () => {
@@ -110,9 +126,9 @@ test('a file that is no plan, or has no host in it, is refused with how to make 
       () => 'accepted',
       (error: Problem) => describeProblem(error),
     );
-  const anew = 'make it anew: --check --out FILE';
+  const anew = 'make a new one: --check --out FILE';
   await writeFile(file, '{"format":0}');
-  expect(await refused()).toBe(`${file} is no plan of this version\n  ${anew}`);
+  expect(await refused()).toBe(`${file} is not a plan of this version\n  ${anew}`);
   savePlan(makePlan([], origin, 0), file);
-  expect(await refused()).toBe(`${file} is a plan of no host\n  ${anew}`);
+  expect(await refused()).toBe(`${file} is a plan without hosts\n  ${anew}`);
 });

@@ -9,7 +9,7 @@ import { redact, Secret } from '../secret/secret.ts';
 import type { Step } from './events.ts';
 import type { HostPlan, Planned } from './plan.ts';
 
-/** A plan of a thousand hosts has half of this. Bytes. */
+/** The plan of a thousand hosts has half of this. Bytes. */
 const largest = 64 * 1024 * 1024;
 
 const task = z.strictObject({
@@ -17,7 +17,7 @@ const task = z.strictObject({
   role: z.string(),
   resource: z.string(),
   outcome: z.enum(['pending', 'unknown']),
-  /** Not seen, but following from other changes. */
+  /** It follows from other changes and does not show yet. */
   predicted: z.boolean(),
   differences: z.array(z.strictObject({ what: z.string(), was: z.string(), wanted: z.string() })),
   note: z.string().optional(),
@@ -29,21 +29,22 @@ const schema = z.strictObject({
   made: z.iso.datetime(),
   playbook: z.string(),
   inventory: z.strictObject({ name: z.string(), file: z.string(), salt: z.string(), hash: z.string() }),
-  /** What narrowed the plan down; the run that follows it is narrowed down alike. */
+  /** The options that narrowed the plan. The run that follows it uses the same. */
   chosen: z.strictObject({
     roles: z.array(z.string()),
     skippedRoles: z.array(z.string()),
     startAt: z.string().optional(),
     set: z.array(z.string()),
+    assumedStopped: z.array(z.string()).default([]),
   }),
   hosts: z.array(z.strictObject({ host: z.string(), tasks: z.array(task) })),
 });
 
-/** What would be done, saved: `--check --out FILE` makes it, `--plan FILE` follows it. */
+/** A saved plan: `--check --out FILE` writes it, `--plan FILE` follows it. */
 export type SavedPlan = z.output<typeof schema>;
 type SavedTask = z.output<typeof task>;
 
-/** Where a plan was made and what narrowed it down. */
+/** The origin of a plan. */
 export type PlanOrigin = Pick<SavedPlan, 'playbook' | 'chosen'> & { readonly inventory: Inventory<unknown> };
 
 /** @param now milliseconds since 1970 */
@@ -70,7 +71,7 @@ function savedTask({ step, outcome, predicted, differences, note, commands }: Pl
   return [note === undefined ? saved : { ...saved, note }];
 }
 
-/** Everything that an inventory says, passwords too, as a hash that is slow to guess from. */
+/** A slow hash of the whole inventory, with its passwords. */
 function fingerprint(inventory: Inventory<unknown>, salt: string): string {
   const all = JSON.stringify(inventory.hosts, function (this: Record<string, unknown>, key, value) {
     const given = this[key];
@@ -79,19 +80,19 @@ function fingerprint(inventory: Inventory<unknown>, salt: string): string {
   return scryptSync(all, salt, 32).toString('hex');
 }
 
-/** Writes a plan, mode 0600, secrets blanked. @throws Problem where the file cannot be written */
+/** Writes a plan with mode 0600, secrets redacted. @throws Problem where the file cannot be written */
 export function savePlan(plan: SavedPlan, file: string): void {
   const text = JSON.stringify(plan, (_, value) => (typeof value === 'string' ? redact(value) : value), 2);
   writePrivateFile(file, `${text}\n`);
 }
 
-/** Reads a plan. @throws Problem where it is missing or is no plan */
+/** Reads a plan. @throws Problem where the file is missing or is not a plan */
 export async function loadPlan(file: string): Promise<SavedPlan> {
   const parsed = schema.safeParse(parseJson(textOf(file)));
-  const hint = 'make it anew: --check --out FILE';
-  if (parsed.success && parsed.data.hosts.length === 0) throw new Problem(`${file} is a plan of no host`, { hint });
+  const hint = 'make a new one: --check --out FILE';
+  if (parsed.success && parsed.data.hosts.length === 0) throw new Problem(`${file} is a plan without hosts`, { hint });
   if (parsed.success) return parsed.data;
-  throw new Problem(`${file} is no plan of this version`, { hint });
+  throw new Problem(`${file} is not a plan of this version`, { hint });
 }
 
 function textOf(file: string): string {
@@ -116,17 +117,17 @@ function parseJson(text: string): unknown {
 const sameTask = (a: Pick<Step, 'play' | 'role' | 'resource'>, b: Pick<Step, 'play' | 'role' | 'resource'>): boolean =>
   a.play === b.play && a.role === b.role && a.resource === b.resource;
 
-/** Whether a plan lets a task be changed. What could not be told yet may turn out to need it. */
+/** Whether a task may be changed by a plan: it was pending, or unknown. */
 export function allowedBy(plan: SavedPlan): (step: Step) => boolean {
   return (step) =>
     plan.hosts.some(({ host, tasks }) => host === step.host && tasks.some((each) => sameTask(each, step)));
 }
 
 /**
- * Refuses a plan that does not fit any more.
+ * Refuses a stale plan.
  *
- * @param now what would be done now
- * @throws Problem where the inventory has changed, Problems with each task on which the world has moved since
+ * @param now the plan as it is now
+ * @throws Problem where the inventory has changed, Problems with each task that differs
  */
 export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now: readonly HostPlan[]): void {
   if (fingerprint(inventory, plan.inventory.salt) !== plan.inventory.hash) {
@@ -136,31 +137,31 @@ export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now:
   }
   const missing = plan.hosts
     .filter(({ host }) => !now.some((each) => each.host === host))
-    .map(({ host }) => new Problem(`${host}: it is in the plan, and cannot be reached now`));
+    .map(({ host }) => new Problem(`${host}: it is in the plan, and is unreachable now`));
   const failing = now.flatMap(({ tasks }) =>
     tasks
       .filter(({ outcome }) => outcome === 'failed')
       .map(({ step }) => new Problem(`${step.host}: ${step.role}: ${step.resource}: it fails now`)),
   );
   const problems = now.flatMap(({ host, tasks }) => {
-    const before = seenTasks(plan.hosts.find((each) => each.host === host)?.tasks ?? []);
-    return moves(host, before, seenTasks(tasks.flatMap(savedTask)));
+    const before = checkedTasks(plan.hosts.find((each) => each.host === host)?.tasks ?? []);
+    return differencesSince(host, before, checkedTasks(tasks.flatMap(savedTask)));
   });
   const all = [...missing, ...failing, ...problems];
   if (all.length === 0) return;
   throw new Problems([...all, new Problem('nothing was changed', { hint: 'make a new plan: --check --out FILE' })]);
 }
 
-/** Predictions are no sight. */
-function seenTasks(tasks: readonly SavedTask[]): SavedTask[] {
+/** A predicted task does not show yet, so it cannot be compared. */
+function checkedTasks(tasks: readonly SavedTask[]): SavedTask[] {
   return tasks.filter(({ predicted }) => !predicted);
 }
 
-function moves(host: string, before: readonly SavedTask[], after: readonly SavedTask[]): Problem[] {
+function differencesSince(host: string, before: readonly SavedTask[], after: readonly SavedTask[]): Problem[] {
   const since = 'since the plan was made';
   const gone = before
     .filter((task) => !after.some((each) => sameTask(each, task)))
-    .map(({ role, resource }) => new Problem(`${host}: ${role}: ${resource}: as it should be, or failing, ${since}`));
+    .map(({ role, resource }) => new Problem(`${host}: ${role}: ${resource}: ok or failing ${since}`));
   const others = after.flatMap((task) => {
     const was = before.find((each) => sameTask(each, task));
     const name = `${host}: ${task.role}: ${task.resource}`;
@@ -170,7 +171,7 @@ function moves(host: string, before: readonly SavedTask[], after: readonly Saved
       [was.outcome, was.differences, was.note, was.commands],
       [outcome, differences, note, task.commands],
     );
-    return same ? [] : [new Problem(`${name}: differs in another way ${since}`)];
+    return same ? [] : [new Problem(`${name}: its differences changed ${since}`)];
   });
   return [...gone, ...others];
 }

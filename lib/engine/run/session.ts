@@ -1,7 +1,7 @@
 import type { Facts } from '../host/facts/facts.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 
-/** An open connection to a host, with what is known of it. */
+/** An open connection to a host, with its facts. */
 export interface Session {
   readonly reader: Reader;
   readonly facts: Facts;

@@ -1,6 +1,6 @@
 import { type Document, isMap, isScalar, LineCounter, type Pair, type YAMLMap } from 'yaml';
 import { NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
-import { telling, yamlFault } from '../file/yaml-fault.ts';
+import { worthShowing, yamlFault } from '../file/yaml-fault.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 
 /** What may be the name of a secret. */
@@ -123,7 +123,7 @@ function parsed(
       uniqueKeys: false,
     });
     // The parser's own words quote the text.
-    const problems = telling(document.errors, document.warnings).map(({ code, pos }) => {
+    const problems = worthShowing(document.errors, document.warnings).map(({ code, pos }) => {
       const { message, hint } = yamlFault(code, 'this is not YAML');
       return new Problem(message, { where: place(pos[0]), hint });
     });

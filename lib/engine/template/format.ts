@@ -2,59 +2,25 @@ import toml from '@iarna/toml';
 import { parse as parseYaml } from 'yaml';
 import { tokenizeSql } from './sql.ts';
 
-/** How values get into one kind of file, and how that file is read back. */
-export interface Format {
-  /** A text value as it stands between the quotes of this format. */
-  escape(value: string): string;
-  /** A text value as the parser gives it back. */
-  readBack(value: string): string;
-  /** @throws whatever the parser throws */
-  parse(text: string): unknown;
-  /** Lines that can hold a secret, in any version of such a file. */
-  readonly secretLines: RegExp;
-}
-
 export type FormatName = 'toml' | 'json' | 'compose' | 'sql';
 
-const same = (value: string): string => value;
-const unicode = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
-/** Inside double quotes JSON, TOML and YAML share these escapes. What some parser may not take raw is written as \uXXXX. */
-function quoted(value: string): string {
-  return JSON.stringify(value)
-    .slice(1, -1)
-    .replace(/[\u007F-\u009F\u2028\u2029\uFEFF\uFFFE\uFFFF]/g, unicode);
-}
-
-export const formats: Readonly<Record<FormatName, Format>> = {
-  toml: { escape: quoted, readBack: same, parse: (text) => toml.parse(text), secretLines: /passw|:\/\/[^\s/]*@/i },
-  json: {
-    escape: quoted,
-    readBack: same,
-    parse: (text) => JSON.parse(text),
-    secretLines: /passw|databaseurl|:\/\/[^\s/]*@/i,
-  },
-  compose: {
-    // Compose replaces $NAME by an environment variable, after parsing; $$ is a dollar sign.
-    escape: (value) => quoted(value.replaceAll('$', '$$$$')),
-    readBack: (value) => value.replaceAll('$', '$$$$'),
-    parse: (text) => parseYaml(text, { version: '1.1', uniqueKeys: true }),
-    secretLines: /passw|:\/\/[^\s/]*@/i,
-  },
-  sql: {
-    // One rule for literals and quoted identifiers: the quotes of both are doubled by what surrounds the value.
-    escape: same,
-    readBack: same,
-    parse: tokenizeSql,
-    secretLines: /passw|'/i,
-  },
+/** Each throws an error of its own for text that is not of its format. */
+export const parsers: Readonly<Record<FormatName, (text: string) => unknown>> = {
+  toml: (text) => toml.parse(text),
+  json: (text) => JSON.parse(text),
+  compose: (text) => parseYaml(text, { version: '1.1', uniqueKeys: true }),
+  sql: tokenizeSql,
 };
 
-/** The format of a template, by its name. @throws TypeError for a name that no format knows */
+/** A text between double quotes. JSON, TOML and YAML share these escapes; what some parser refuses raw becomes \uXXXX. */
+export function quoted(text: string): string {
+  const unicode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(text).replace(/[\u007F-\u009F\u2028\u2029\uFEFF\uFFFE\uFFFF]/g, unicode);
+}
+
+/** The format of a template, by its name. @throws TypeError for a name without a known ending */
 export function formatOf(file: string): FormatName {
-  if (file.endsWith('.toml')) return 'toml';
-  if (file.endsWith('.json')) return 'json';
-  if (file.endsWith('.sql')) return 'sql';
-  if (/\.ya?ml$/.test(file)) return 'compose';
-  throw new TypeError(`no format is known for ${file}`);
+  const ending = /\.(toml|json|sql|ya?ml)$/.exec(file)?.[1];
+  if (ending === undefined) throw new TypeError(`no format is known for ${file}`);
+  return ending === 'yml' || ending === 'yaml' ? 'compose' : (ending as FormatName);
 }

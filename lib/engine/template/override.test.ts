@@ -2,9 +2,10 @@ import toml from '@iarna/toml';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../secret/secret.ts';
-import { outlineOf } from './leaves.ts';
-import { type Override, renderWithOverrides } from './override.ts';
-import { textFault } from './template.ts';
+import { isSection, outlineOf, type Section } from './outline.ts';
+import { type Override, withOverrides } from './override.ts';
+import type { Source } from './source.ts';
+import { renderTemplate, textFault } from './template.ts';
 
 const tomlSource = { file: 'node.toml', format: 'toml' } as const;
 const tomlTemplate = `# All of it.
@@ -35,13 +36,19 @@ const jsonTemplate = `{
 `;
 const values = { password: new Secret('hunter2'), threads: 5 };
 
-const inToml = (overrides: readonly Override[]) => renderWithOverrides(tomlTemplate, values, tomlSource, overrides);
-const inJson = (overrides: readonly Override[]) => renderWithOverrides(jsonTemplate, values, jsonSource, overrides);
+const rendered = (template: string, source: Source, overrides: readonly Override[]) =>
+  withOverrides(renderTemplate(template, values, source).text, source, overrides);
+const inToml = (overrides: readonly Override[]) => rendered(tomlTemplate, tomlSource, overrides);
+const inJson = (overrides: readonly Override[]) => rendered(jsonTemplate, jsonSource, overrides);
 
-test('the values of a template are found with their kinds, and what comes from elsewhere', () => {
-  expect(
-    outlineOf(tomlTemplate, tomlSource).leaves.map(({ path, kind, slots }) => [path.join('.'), kind, ...slots]),
-  ).toEqual([
+/** `[path, kind, ...slots]` of each value. */
+const leavesOf = ({ keys }: Section, above: readonly string[] = []): string[][] =>
+  [...keys].flatMap(([key, entry]) =>
+    isSection(entry) ? leavesOf(entry, [...above, key]) : [[[...above, key].join('.'), entry.kind, ...entry.slots]],
+  );
+
+test('the values of a template are found with their kinds and the variables that they come from', () => {
+  expect(leavesOf(outlineOf(tomlTemplate, tomlSource))).toEqual([
     ['Top', 'boolean'],
     ['Log.Level', 'text'],
     ['Log.Outputs', 'list'],
@@ -51,9 +58,7 @@ test('the values of a template are found with their kinds, and what comes from e
     ['Gas.Factor', 'number'],
     ['Gas.Password', 'text', 'password'],
   ]);
-  expect(
-    outlineOf(jsonTemplate, jsonSource).leaves.map(({ path, kind, slots }) => [path.join('.'), kind, ...slots]),
-  ).toEqual([
+  expect(leavesOf(outlineOf(jsonTemplate, jsonSource))).toEqual([
     ['run', 'boolean'],
     ['url', 'text', 'password'],
     ['threads', 'whole number', 'threads'],
@@ -61,13 +66,13 @@ test('the values of a template are found with their kinds, and what comes from e
   ]);
 });
 
-test('a template with more than one value a line is told with its place', () => {
+test('a value over several lines is reported with its place', () => {
   expect(() => outlineOf('a = 1\nlist = [\n  1,\n]\n', tomlSource)).toThrow(
     expect.objectContaining({ where: { file: 'node.toml', line: 2, column: 1 } }),
   );
 });
 
-test('values are replaced where they stand and new ones added to their section; comments stay', () => {
+test('values are replaced in their place and new ones added to their section; comments stay', () => {
   const overrides = [
     { path: ['Log', 'Level'], value: 'debug' },
     { path: ['Log', 'Outputs'], value: ['stderr', 'a#b'] },
@@ -79,8 +84,7 @@ test('values are replaced where they stand and new ones added to their section; 
     { path: ['NewPart', 'Deep', 'Key'], value: 'x' },
     { path: ['NewPart', 'Deep', 'List'], value: [] },
   ];
-  const content = inToml(overrides);
-  expect(content.text).toBe(`# All of it.
+  expect(inToml(overrides)).toBe(`# All of it.
 Top = true # at the top
 Also = 1.5
 
@@ -104,18 +108,16 @@ Password = "hunter2"
 Key = "x"
 List = []
 `);
-  expect(content.holdsSecrets).toBe(true);
-  expect(content.mask(content.text)).not.toContain('hunter2');
 });
 
 test('a JSON file gets its new keys at its end', () => {
-  const content = inJson([
+  const text = inJson([
     { path: ['path'], value: 'c "d"' },
     { path: ['run'], value: false },
     { path: ['fresh'], value: 0.25 },
     { path: ['list'], value: ['a'] },
   ]);
-  expect(JSON.parse(content.text)).toEqual({
+  expect(JSON.parse(text)).toEqual({
     run: false,
     url: 'hunter2',
     threads: 5,
@@ -125,57 +127,65 @@ test('a JSON file gets its new keys at its end', () => {
   });
 });
 
-describe('whatever text an override holds', () => {
-  const text = fc.oneof(
-    fc.string({ unit: 'binary' }),
-    fc.string({ unit: fc.constantFrom('"', "'", '\\', '$', '{', '}', '#', '\n', '\r', '=', '[', ']', '%', '😀', 'a') }),
-    fc.constantFrom('{{ password }}', '{{', '"""', '$&', "$'", '\u2028'),
-  );
-  test('it comes through TOML and JSON as it is, or is refused', () => {
+describe('the result is the same tree with the values of the overrides', () => {
+  const text = fc
+    .oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({
+        unit: fc.constantFrom('"', "'", '\\', '$', '{', '}', '#', '\n', '\r', '=', '[', ']', '%', '😀', 'a'),
+      }),
+      fc.constantFrom('{{ password }}', '{{', '"""', '$&', "$'", '\u2028'),
+    )
+    .filter((each) => textFault(each) === undefined);
+  const number = fc
+    .double({ noNaN: true, noDefaultInfinity: true })
+    .filter((each) => Number.isSafeInteger(each) || !Number.isInteger(each))
+    .map((each) => (each === 0 ? 0 : each));
+  const scalar = fc.oneof(text, number, fc.boolean());
+  const value = fc.oneof(scalar, fc.array(text), fc.array(number));
+  const tree = (all: unknown) => JSON.parse(JSON.stringify(all));
+
+  test('in TOML', () => {
     fc.assert(
-      fc.property(text, text, (one, two) => {
-        const overrides = [
-          { path: ['Log', 'Level'], value: one },
-          { path: ['Fresh', 'Key'], value: [two, one] },
-        ];
-        if ([one, two].some((each) => textFault(each) !== undefined)) {
-          expect(() => inToml(overrides)).toThrow();
-          return;
-        }
-        const tree = toml.parse(inToml(overrides).text);
-        expect(tree).toMatchObject({ Log: { Level: one }, Fresh: { Key: [two, one] }, Gas: { Password: 'hunter2' } });
-        expect(JSON.parse(inJson([{ path: ['path'], value: one }]).text)).toMatchObject({ path: one, url: 'hunter2' });
+      fc.property(value, value, value, value, (level, fresh, deep, top) => {
+        const expected = tree(toml.parse(inToml([])));
+        expected.Log.Level = level;
+        expected.RPC.Fresh = fresh;
+        expected.Part = { Deep: { Key: deep } };
+        expected.Last = top;
+        const result = inToml([
+          { path: ['Log', 'Level'], value: level },
+          { path: ['RPC', 'Fresh'], value: fresh },
+          { path: ['Part', 'Deep', 'Key'], value: deep },
+          { path: ['Last'], value: top },
+        ]);
+        expect(tree(toml.parse(result))).toEqual(expected);
       }),
       { numRuns: 300 },
     );
   });
-  test('and so does every number', () => {
+
+  test('in JSON', () => {
     fc.assert(
-      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
-        const value = Object.is(number, -0) ? 0 : number;
-        const tree = toml.parse(inToml([{ path: ['Gas', 'Factor'], value }]).text) as { Gas: { Factor: number } };
-        expect(tree.Gas.Factor).toBe(value);
+      fc.property(value, value, (path, fresh) => {
+        const result = inJson([
+          { path: ['path'], value: path },
+          { path: ['fresh'], value: fresh },
+        ]);
+        expect(JSON.parse(result)).toEqual({ ...JSON.parse(inJson([])), path, fresh });
       }),
+      { numRuns: 300 },
     );
   });
-});
 
-test('what does not come through is refused, by its own name', () => {
-  const refused = (path: string, overrides: readonly Override[]) =>
-    expect(() => inToml([{ path: ['Log', 'Outputs'], value: [] }, ...overrides])).toThrow(
-      expect.objectContaining({
-        name: 'Problem',
-        message: `what the inventory says of ${path} does not come through unharmed here`,
-        where: { file: 'node.toml' },
-      }),
-    );
-  // A key of the template may not become a section as well.
-  refused('Log.Level.Deep', [{ path: ['Log', 'Level', 'Deep'], value: 1 }]);
-  refused('Log.Level', [{ path: ['Log', 'Level'], value: '\0' }]);
-  refused('Log.Outputs, A, A.B', [
-    { path: ['A'], value: 1 },
-    { path: ['A', 'B'], value: 2 },
-  ]);
+  test('in a JSON file without keys', () => {
+    expect(
+      withOverrides('{\n}', jsonSource, [
+        { path: ['a'], value: 1 },
+        { path: ['b'], value: 'x' },
+      ]),
+    ).toBe('{\n  "a": 1,\n  "b": "x"\n}\n');
+  });
 });
 
 test.each([
@@ -191,14 +201,14 @@ test.each([
   ['Level = [ "a", ]', 'list', 'Level = "x"'],
 ])('a TOML line may be written as %s', (line, kind, expected) => {
   const template = ` [ Log ] # c\n${line}\n[Gas]`;
-  expect(outlineOf(template, tomlSource).leaves).toMatchObject([{ path: ['Log', 'Level'], kind }]);
-  const { text } = renderWithOverrides(template, {}, tomlSource, [{ path: ['Log', 'Level'], value: 'x' }]);
+  expect(leavesOf(outlineOf(template, tomlSource))).toEqual([['Log.Level', kind]]);
+  const text = rendered(template, tomlSource, [{ path: ['Log', 'Level'], value: 'x' }]);
   expect(text).toBe(` [ Log ] # c\n${expected}\n[Gas]\n`);
 });
 
 test('so may a JSON line', () => {
   const template = '{\n"a" : 1 ,\n  "b":[1, 2]\n}';
-  const { text } = renderWithOverrides(template, {}, jsonSource, [{ path: ['a'], value: 7 }]);
+  const text = rendered(template, jsonSource, [{ path: ['a'], value: 7 }]);
   expect(JSON.parse(text)).toEqual({ a: 7, b: [1, 2] });
 });
 
@@ -221,13 +231,13 @@ test.each([
   );
 });
 
-test('new keys find their place in an empty section, before all sections, and behind a last line without an end', () => {
+test('new keys go into an empty section, before all sections, and after a last line without a line end', () => {
   const overrides = [
     { path: ['Top'], value: 1 },
     { path: ['Empty', 'A'], value: 2 },
     { path: ['Fresh', 'B'], value: 3 },
     { path: ['Log', 'C'], value: 4 },
   ];
-  const { text } = renderWithOverrides('# All.\n[Empty] # yet\n\n[Log]\nLevel = "info"', {}, tomlSource, overrides);
+  const text = rendered('# All.\n[Empty] # yet\n\n[Log]\nLevel = "info"', tomlSource, overrides);
   expect(text).toBe('Top = 1\n\n# All.\n[Empty] # yet\nA = 2\n\n[Log]\nLevel = "info"\nC = 4\n\n[Fresh]\nB = 3\n');
 });

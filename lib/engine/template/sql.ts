@@ -1,52 +1,30 @@
-/** One piece of an SQL script: a literal or quoted identifier with its value, or anything else as it stands. */
+/** One piece of an SQL script. The value of a literal or quoted identifier is without its quotes, of anything else as written. */
 export interface SqlToken {
   readonly kind: 'literal' | 'identifier' | 'comment' | 'text';
   readonly value: string;
 }
 
+const token =
+  /'(?<literal>(?:[^']|'')*)'|"(?<identifier>(?:[^"]|"")*)"|(?<comment>--[^\n]*)|(?<text>(?:(?!--|\/\*|\$\w*\$)[^'"])+)/gy;
+
 /**
- * Cuts an SQL script for psql into literals, quoted identifiers, comments and the rest, as psql does with
- * standard_conforming_strings on. That is what tells whether a value stays inside its quotes.
+ * Cuts an SQL script for psql into tokens, as psql does with standard_conforming_strings on. They show whether a value stays inside
+ * its quotes.
  *
- * @throws SyntaxError with the offset, for quotes and comments that do not end
+ * @throws SyntaxError with `pos`, the offset, for a quote that does not end and for syntax that these scripts do without
  */
 export function tokenizeSql(sql: string): SqlToken[] {
-  const tokens: SqlToken[] = [];
-  let text = '';
-  let i = 0;
-  const push = (kind: SqlToken['kind'], value: string): void => {
-    if (text !== '') tokens.push({ kind: 'text', value: text });
-    text = '';
-    tokens.push({ kind, value });
-  };
-  while (i < sql.length) {
-    const rest = sql.slice(i);
-    const character = sql[i] ?? '';
-    if (character === "'" || character === '"') {
-      const end = closingQuote(sql, i, character);
-      push(
-        character === "'" ? 'literal' : 'identifier',
-        sql.slice(i + 1, end).replaceAll(character.repeat(2), character),
-      );
-      i = end + 1;
-    } else if (rest.startsWith('--')) {
-      const comment = /^[^\n]*/.exec(rest)?.[0] ?? '';
-      push('comment', comment);
-      i += comment.length;
-    } else if (rest.startsWith('/*') || /^\$\w*\$/.test(rest)) {
-      throw new SyntaxError(`offset ${i}: block comments and dollar quotes are not used in these scripts`);
-    } else {
-      text += character;
-      i += 1;
-    }
+  const tokens = [...sql.matchAll(token)];
+  const end = tokens.reduce((sum, [text]) => sum + text.length, 0);
+  if (end < sql.length) {
+    const isOpen = /['"]/.test(sql.charAt(end));
+    const reason = isOpen ? 'a quote does not end' : 'block comments and dollar quotes are not supported';
+    throw Object.assign(new SyntaxError(reason), { pos: [end] });
   }
-  if (text !== '') tokens.push({ kind: 'text', value: text });
-  return tokens;
-}
-
-function closingQuote(sql: string, start: number, quote: string): number {
-  let end = sql.indexOf(quote, start + 1);
-  while (end !== -1 && sql[end + 1] === quote) end = sql.indexOf(quote, end + 2);
-  if (end === -1) throw new SyntaxError(`offset ${start}: a quote that does not end`);
-  return end;
+  return tokens.map(({ groups }) => {
+    const { literal, identifier, comment, text = '' }: Partial<Record<string, string>> = groups ?? {};
+    if (literal !== undefined) return { kind: 'literal', value: literal.replaceAll("''", "'") };
+    if (identifier !== undefined) return { kind: 'identifier', value: identifier.replaceAll('""', '"') };
+    return comment === undefined ? { kind: 'text', value: text } : { kind: 'comment', value: comment };
+  });
 }

@@ -1,15 +1,15 @@
 import { parseDocument } from 'yaml';
-import { Problem } from '../problem/problem.ts';
-import { type FormatName, formats } from './format.ts';
-import { placeOf } from './place.ts';
-import type { Source } from './source.ts';
+import { type Place, Problem } from '../problem/problem.ts';
+import { parsers } from './format.ts';
+import { placeOf, type Source } from './source.ts';
 
 /**
- * What is wrong with a template as a file of its format, whatever its names stand for; undefined where nothing is. No value is put
- * in, so what the parser says quotes no secret.
+ * Checks that a template is a valid file of its format. It is parsed without any value, so that no message quotes a secret.
+ *
+ * @returns the first thing that is wrong, or undefined
  */
-export function syntaxProblem(template: string, { file, format }: Source): Problem | undefined {
-  const at = (offset: number) => placeOf(template, offset, file);
+export function syntaxProblem(template: string, source: Source): Problem | undefined {
+  const at = (offset: number) => placeOf(template, offset, source.file);
   if (template.startsWith('\uFEFF')) {
     return new Problem('this file begins with a byte order mark', {
       where: at(0),
@@ -20,54 +20,43 @@ export function syntaxProblem(template: string, { file, format }: Source): Probl
   if (windows !== -1) {
     return new Problem('lines end with CR LF here', { where: at(windows), hint: 'save the file with LF alone' });
   }
-  const fault = faultOf(filled(template), format);
-  if (!fault) return undefined;
-  const { words, offset, line, column } = fault;
-  const where = line !== undefined && column !== undefined ? { file, line, column } : at(offset ?? 0);
-  return new Problem(`this is not a valid ${format} file`, { where, hint: words });
+  const fault = faultIn(filled(template), source);
+  return fault && new Problem(`this is not a valid ${source.format} file`, fault);
 }
 
-/** Digits where braces stand: a value with quotes and without. All are as long as what they replace, so every place stays. */
+/** Digits for braces: valid with quotes and without, and of the same length, so that places do not move. */
 function filled(template: string): string {
   let count = 0;
   return template.replaceAll(/\{\{[^{}\n]*\}\}/g, (braces) => `1${String(count++).padStart(braces.length - 1, '0')}`);
 }
 
-interface Fault {
-  readonly words: string;
-  readonly offset?: number | undefined;
-  /** From 1. */
-  readonly line?: number;
-  readonly column?: number;
-}
-
-function faultOf(text: string, format: FormatName): Fault | undefined {
-  try {
-    formats[format].parse(text);
-  } catch (error) {
-    return inWords(error as ParserError, text, format);
-  }
-  // JSON.parse takes the last of several without a word.
-  const twice = format === 'json' ? parseDocument(text).errors.find(({ code }) => code === 'DUPLICATE_KEY') : undefined;
-  return twice && { words: 'this key stands here a second time', offset: twice.pos[0] };
-}
-
-/** What the parsers add to an error: @iarna/toml line and column from 0, yaml offsets. */
+/** What parsers add to an error: @iarna/toml line and column from 0, the others an offset. */
 interface ParserError extends Error {
   readonly line?: number;
   readonly col?: number;
-  readonly pos?: number | readonly [number, number];
+  readonly pos?: readonly [number, ...number[]];
 }
 
-function inWords({ message, line, col, pos }: ParserError, text: string, format: FormatName): Fault {
-  const [first = ''] = message.replace(/^offset \d+: /, '').split(/ at (?:row|line) | in JSON at |, (?:\.\.\.)?"|\n/);
-  const words = first.charAt(0).toLowerCase() + first.slice(1);
-  // Its columns count from 0, and from 1 on the first line.
-  if (line !== undefined && col !== undefined) return { words, line: line + 1, column: line === 0 ? col : col + 1 };
-  if (typeof pos === 'object') return { words, offset: pos[0] };
-  const said = /(?:^offset|at position) (\d+)/.exec(message)?.[1];
-  if (said !== undefined) return { words, offset: Number(said) };
-  // Of an unexpected token JSON.parse says no place; JSON is YAML, too.
-  const { errors } = parseDocument(text, { schema: 'json' });
-  return { words, offset: format === 'json' ? (errors[0]?.pos[0] ?? text.length) : undefined };
+function faultIn(text: string, { file, format }: Source): { readonly hint: string; readonly where: Place } | undefined {
+  try {
+    parsers[format](text);
+  } catch (error) {
+    const { message, line, col, pos } = error as ParserError;
+    const [reason = ''] = message.split(/ at (?:row|line) | in JSON at |, (?:\.\.\.)?"|\n/);
+    const hint = reason.charAt(0).toLowerCase() + reason.slice(1);
+    // Its columns count from 0, and from 1 on the first line.
+    if (line !== undefined && col !== undefined) {
+      return { hint, where: { file, line: line + 1, column: line === 0 ? col : col + 1 } };
+    }
+    return { hint, where: placeOf(text, typeof pos === 'object' ? pos[0] : jsonOffset(message, text), file) };
+  }
+  // JSON.parse accepts a key twice and takes the last value.
+  const twice = format === 'json' ? parseDocument(text).errors.find(({ code }) => code === 'DUPLICATE_KEY') : undefined;
+  return twice && { hint: 'the file has this key twice', where: placeOf(text, twice.pos[0], file) };
+}
+
+/** JSON.parse gives no place for an unexpected token. JSON is YAML too. */
+function jsonOffset(message: string, text: string): number {
+  const position = /at position (\d+)/.exec(message)?.[1];
+  return position ? Number(position) : (parseDocument(text, { schema: 'json' }).errors[0]?.pos[0] ?? text.length);
 }

@@ -1,93 +1,97 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 import type { Content } from '../resource/file/content.ts';
 import { Secret } from '../secret/secret.ts';
 import { didYouMean } from '../text/suggest.ts';
-import { type FormatName, formats } from './format.ts';
+import { type FormatName, parsers, quoted } from './format.ts';
 import { maskedContent } from './mask.ts';
-import { placeOf } from './place.ts';
-import type { Source } from './source.ts';
-import { syntaxProblem } from './syntax.ts';
+import { placeOf, type Source } from './source.ts';
 
-/** Text stands between quotes, a whole number may also stand bare. */
+/** Text goes between quotes, a whole number may also stand without. */
 export type Value = string | number | Secret;
 export type Values = Readonly<Record<string, Value>>;
 
-/**
- * Puts values where `{{ name }}` stands. Each value is escaped for the template's format; then the whole is parsed by the format's
- * real parser and compared with the template's own parsed tree with the values put in. So no value can leave its place.
- *
- * @throws Problems for names that are not known and braces that are no name, Problem for a value that does not come through; each
- *   with the place in the template. No value appears in it.
- */
-export function renderTemplate(template: string, values: Values, source: Source): Content {
-  const slots = slotsOf(template, values, source.file);
-  const text = fill(template, slots, (slot) => escaped(template, slot, source.format));
-  if (!comesThrough(template, slots, source)) {
-    // Before any value is blamed.
-    const broken = syntaxProblem(template, source);
-    if (broken) throw broken;
-    const culprit = slots.find(
-      (slot) =>
-        !comesThrough(
-          template,
-          slots.map((other) => (other === slot ? slot : harmless(other))),
-          source,
-        ),
-    );
-    const where = culprit?.where ?? { file: source.file };
-    throw new Problem(
-      culprit
-        ? `the value of ${culprit.name} does not come through unharmed here`
-        : `this is not a valid ${source.format} file`,
-      { where },
-    );
-  }
-  const holdsSecrets = slots.some((slot) => slot.given instanceof Secret);
-  return maskedContent(text, formats[source.format].secretLines, holdsSecrets);
+/** A part of a text, and what replaces it. */
+export interface Piece {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
 }
 
 /** One `{{ name }}` of a template. */
-interface Slot {
+interface Slot extends Piece {
   readonly name: string;
-  readonly start: number;
-  readonly end: number;
   readonly where: Place;
-  readonly given: Value;
-  readonly value: string;
+  /** As the format's parser reads it back. */
+  readonly parsed: string;
+  readonly isNumber: boolean;
 }
 
-function slotsOf(template: string, values: Values, file: string): Slot[] {
+/**
+ * Puts values into a valid template where `{{ name }}` is. Each is escaped for the template's format. A template may have been edited, so the result is
+ * parsed: it must be the template's tree with the values in it, which proves that no value breaks out of its place.
+ *
+ * @throws Problems for unknown names, braces without a name and values that the format cannot hold, Problem for a value that does
+ *   not fit its place; each with the place in the template, and no value in the message
+ */
+export function renderTemplate(template: string, values: Values, source: Source): Content {
   const problems: Problem[] = [];
   const slots: Slot[] = [];
   for (const match of template.matchAll(/\{\{([^{}\n]*)\}\}|\{\{/g)) {
-    const where = placeOf(template, match.index, file);
-    const name = match[1]?.trim() ?? '';
-    if (!/^[a-z][a-z0-9_]*$/.test(name)) {
-      problems.push(new Problem('{{ }} must hold one name', { where, hint: 'a name is small letters, digits and _' }));
-      continue;
-    }
-    const given = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (given === undefined) {
-      const known = Object.keys(values).filter((key) => values[key] !== undefined);
-      problems.push(new Problem(`there is no value called ${name}`, { where, hint: didYouMean(name, known) }));
-      continue;
-    }
-    const value = given instanceof Secret ? given.reveal() : String(given);
-    const fault = faultOf(given, value);
-    if (fault) problems.push(new Problem(`the value of ${name} ${fault}`, { where }));
-    slots.push({ name, start: match.index, end: match.index + match[0].length, where, given, value });
+    const found = slotAt(template, match, values, source);
+    if (found instanceof Problem) problems.push(found);
+    else slots.push(found);
   }
   if (problems.length > 0) throw new Problems(problems);
-  return slots;
+  if (!fits(template, slots, source.format)) throw misfit(template, slots, source);
+  const holdsSecrets = slots.some(({ name }) => values[name] instanceof Secret);
+  return maskedContent(replaced(template, slots), source.format, holdsSecrets);
 }
 
-function faultOf(given: Value, value: string): string | undefined {
-  if (typeof given === 'number') return Number.isSafeInteger(given) ? undefined : 'must be a whole number';
-  return textFault(value);
+/** A text with some pieces replaced. @param pieces in the order of the text */
+export function replaced(text: string, pieces: readonly Piece[]): string {
+  const parts = pieces.map(({ start, text: wanted }, i) => text.slice(pieces[i - 1]?.end ?? 0, start) + wanted);
+  return parts.join('') + text.slice(pieces.at(-1)?.end ?? 0);
 }
 
-/** Why a text can stand in no file, or undefined. */
+function slotAt(template: string, match: RegExpExecArray, values: Values, { file, format }: Source): Slot | Problem {
+  const where = placeOf(template, match.index, file);
+  const name = match[1]?.trim() ?? '';
+  if (!/^[A-Za-z][\w.-]*$/.test(name)) {
+    return new Problem('{{ }} must hold one name', { where, hint: 'a name is letters, digits, . _ and -' });
+  }
+  const given = Object.hasOwn(values, name) ? values[name] : undefined;
+  if (given === undefined) {
+    return new Problem(`there is no value called ${name}`, { where, hint: didYouMean(name, Object.keys(values)) });
+  }
+  const slot = { name, where, start: match.index, end: match.index + match[0].length };
+  if (typeof given === 'number') {
+    if (!Number.isSafeInteger(given)) return new Problem(`the value of ${name} must be a whole number`, { where });
+    return { ...slot, text: String(given), parsed: String(given), isNumber: true };
+  }
+  const value = given instanceof Secret ? given.reveal() : given;
+  const fault = textFault(value);
+  if (fault) return new Problem(`the value of ${name} ${fault}`, { where });
+  if (format === 'sql') return slotInSql(template, { ...slot, text: value, parsed: value, isNumber: false });
+  // Compose replaces $NAME by an environment variable, after parsing; $$ is a dollar sign.
+  const parsed = format === 'compose' ? value.replaceAll('$', '$$$$') : value;
+  return { ...slot, text: quoted(parsed).slice(1, -1), parsed, isNumber: false };
+}
+
+/** Within a literal or a quoted identifier the quote itself is doubled. Text is allowed nowhere else. */
+function slotInSql(template: string, slot: Slot): Slot | Problem {
+  const { name, where, start, end, text } = slot;
+  const quote = template[start - 1];
+  if ((quote !== "'" && quote !== '"') || template[end] !== quote) {
+    return new Problem(`${name} must be alone between quotes`, { where });
+  }
+  const isCommand = template.startsWith('\\', template.lastIndexOf('\n', start) + 1);
+  if (isCommand && !/^[A-Za-z0-9_.~-]+$/.test(text)) {
+    return new Problem(`the value of ${name} does not fit in a psql command: only A-Z a-z 0-9 _ . ~ - do`, { where });
+  }
+  return { ...slot, text: text.replaceAll(quote, quote.repeat(2)) };
+}
+
+/** Why no file can hold a text, or undefined. */
 export function textFault(value: string): string | undefined {
   if (value.includes('\0')) return 'has a NUL character, which no program takes';
   if (/\p{Surrogate}/u.test(value)) return 'is not well-formed text';
@@ -95,102 +99,37 @@ export function textFault(value: string): string | undefined {
   return undefined;
 }
 
-function escaped(template: string, slot: Slot, format: FormatName): string {
-  if (typeof slot.given === 'number') return slot.value;
-  return format === 'sql' ? escapedForSql(template, slot) : formats[format].escape(slot.value);
-}
-
-/** Within a literal or a quoted identifier the quote itself is doubled. Nowhere else may text stand. */
-function escapedForSql(template: string, slot: Slot): string {
-  const quote = template[slot.start - 1];
-  if ((quote !== "'" && quote !== '"') || template[slot.end] !== quote) {
-    throw new Problem(`${slot.name} must stand between quotes, alone`, { where: slot.where });
-  }
-  const line = template.slice(template.lastIndexOf('\n', slot.start) + 1, slot.start);
-  if (line.startsWith('\\') && !/^[A-Za-z0-9_.~-]+$/.test(slot.value)) {
-    throw new Problem(`the value of ${slot.name} cannot stand in a psql command: only A-Z a-z 0-9 _ . ~ - can`, {
-      where: slot.where,
-    });
-  }
-  return slot.value.replaceAll(quote, quote.repeat(2));
-}
-
 /** Whether the rendered text, parsed, is the parsed template with these values in it. */
-function comesThrough(template: string, slots: readonly Slot[], { format }: Source): boolean {
-  const { parse, readBack } = formats[format];
-  const text = fill(template, slots, (slot) => escaped(template, slot, format));
-  const marks = marksFor(slots, `${template}${text}`);
+function fits(template: string, slots: readonly Slot[], format: FormatName): boolean {
+  // @iarna/toml has large integers as BigInt.
+  const plain = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+  const tree = (pieces: readonly Piece[]) => JSON.stringify(parsers[format](replaced(template, pieces)), plain);
+  // A mark for each slot. A number may be without quotes, so its mark is a number as well: one that no template has.
+  const marked = slots.map((slot, i) => ({ ...slot, text: slot.isNumber ? String(7e15 + i) : `\uE000${i}\uE001` }));
   try {
-    const expected = putIn(parse(fill(template, slots, (_, i) => marks[i] ?? '')), slots, marks, readBack);
-    return isDeepStrictEqual(plainTree(parse(text)), expected);
+    const expected = tree(marked).replaceAll(/7(\d{15})|\uE000(\d+)\uE001/g, (mark, number, text) => {
+      const slot = slots[Number(number ?? text)];
+      return slot ? JSON.stringify(slot.parsed).slice(1, -1) : mark;
+    });
+    return tree(slots) === expected;
   } catch {
-    // What a parser says quotes the text, which may hold a secret.
+    // The parser's message quotes the text, which may hold a secret.
     return false;
   }
 }
 
-/** A number stands with quotes and without, so that only the slot that is tried can fail. */
-function harmless(slot: Slot): Slot {
-  return { ...slot, given: slot.start, value: String(slot.start) };
-}
-
-function fill(template: string, slots: readonly Slot[], textOf: (slot: Slot, i: number) => string): string {
-  let text = '';
-  let from = 0;
-  for (const [i, slot] of slots.entries()) {
-    text += template.slice(from, slot.start) + textOf(slot, i);
-    from = slot.end;
-  }
-  return text + template.slice(from);
-}
-
-/** For each slot something that stands nowhere else; for a number a number, all of one length so that none is part of another. */
-function marksFor(slots: readonly Slot[], taken: string): string[] {
-  let number = 700_000_000;
-  const fresh = (): string => {
-    do number += 1;
-    while (taken.includes(String(number)));
-    return String(number);
+/** The first slot whose value fails with plain numbers for all others. */
+function misfit(template: string, slots: readonly Slot[], source: Source): Problem {
+  const fitsAlone = (slot: Slot) => {
+    const others = slots.map((other) => {
+      const number = String(5e9 + other.start);
+      return other === slot ? slot : { ...other, text: number, parsed: number, isNumber: true };
+    });
+    return fits(template, others, source.format);
   };
-  return slots.map(({ given }, i) => (typeof given === 'number' ? fresh() : `\uE000${i}\uE001`));
-}
-
-/** The template's tree with every mark replaced by what its slot holds. */
-function putIn(
-  tree: unknown,
-  slots: readonly Slot[],
-  marks: readonly string[],
-  readBack: (value: string) => string,
-): unknown {
-  const byMark = new Map(slots.map((slot, i) => [marks[i] ?? '', slot]));
-  const numbers = marks.filter((mark) => /^\d/.test(mark));
-  const anyMark = new RegExp(['\uE000\\d+\uE001', ...numbers].join('|'), 'g');
-  const shown = (mark: string): string => {
-    const slot = byMark.get(mark);
-    if (!slot) return mark;
-    return typeof slot.given === 'number' ? slot.value : readBack(slot.value);
-  };
-  const inText = (text: string): string => text.replaceAll(anyMark, shown);
-  const walk = (node: unknown): unknown => {
-    if (typeof node === 'string') return inText(node);
-    if (typeof node === 'number') {
-      const slot = byMark.get(String(node));
-      return slot ? slot.given : node;
-    }
-    if (Array.isArray(node)) return node.map(walk);
-    if (typeof node === 'object' && node !== null) {
-      return Object.fromEntries(Object.entries(node).map(([key, value]) => [inText(key), walk(value)]));
-    }
-    return node;
-  };
-  return walk(tree);
-}
-
-/** The parser's own classes become plain objects, so that two trees can be compared. */
-export function plainTree(tree: unknown): unknown {
-  if (Array.isArray(tree)) return tree.map(plainTree);
-  if (typeof tree === 'object' && tree !== null) {
-    return Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, plainTree(value)]));
-  }
-  return tree;
+  const { name, where } = slots.find((slot) => !fitsAlone(slot)) ?? (slots[0] as Slot);
+  return new Problem(`the value of ${name} does not fit here`, {
+    where,
+    hint: `put quotes around it: "{{ ${name} }}"`,
+  });
 }

@@ -1,8 +1,8 @@
 /**
- * Whether a text is what a pattern with `*` (any text) and `?` (one character) means; all else stands for itself. Each piece between
- * two `*` is taken at the first place where it fits, which is as good as any later one: the time is bounded, however many there are.
+ * Whether a text matches a glob. Each piece between two `*` matches at the first possible place, which is as good as any later one:
+ * the time is bounded, however many `*` there are.
  *
- * @param pieces the pattern, cut at each `*`, every piece as a regular expression of fixed width without `^` and `$`
+ * @param pieces the glob, split at each `*`, every piece as a regular expression of fixed width without `^` and `$`
  */
 export function fitsInOrder(text: string, pieces: readonly string[]): boolean {
   const [first = '', ...rest] = pieces;

@@ -1,9 +1,9 @@
-/** Needs no quoting anywhere in a command. `~` and `=` are not among them: at a word's start they mean something. */
+/** Characters that need no quotes. `~` and `=` do: they are special at the start of a word. */
 const plain = /^[A-Za-z0-9_/.,:@%+-]+$/;
 
-/** A text as one word for a POSIX shell: in commands that are run, and in those that an operator is told to run. */
+/** A text as one word for a POSIX shell, in commands that run and in commands that a hint shows. */
 export function shellWord(text: string): string {
   if (plain.test(text)) return text;
-  // Inside single quotes nothing is special but their end.
+  // Inside single quotes only the closing quote is special.
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,6 +1,6 @@
-/** How many single-character edits (insert, delete, replace, swap of neighbours) lie between two words. */
+/** The number of single-character edits (insert, delete, replace, swap of neighbours) between two words. */
 export function editDistance(a: string, b: string): number {
-  // The last two rows are all that a row is made of.
+  // A row depends on the two rows before it.
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
@@ -17,7 +17,7 @@ export function editDistance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** The known word that was most likely meant, or undefined where none is near: a third of the letters may differ. */
+/** The known word that was most likely meant: a third of its letters may differ. Undefined where no word is near. */
 export function suggest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > 100) return undefined;
   const ranked = [...known]
@@ -29,7 +29,7 @@ export function suggest(word: string, known: Iterable<string>): string | undefin
   return ranked[0]?.candidate;
 }
 
-/** What to do about an unknown word: `did you mean x?`, or else what is known. */
+/** The hint for an unknown word: `did you mean x?`, or the known words. */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   const words = [...known];
   const meant = suggest(word, words);

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { blockAt, blockNumber } from './chain.ts';
 
-const hostWith = (result: unknown) => fakeHost([[/curl/, JSON.stringify({ jsonrpc: '2.0', id: 1, result })]]);
+const hostWith = (result: unknown) =>
+  fakeHost([[/probe/, `HTTP/1.1 200 OK\r\n\r\n${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}`]]);
 
 test.each([
   ['0x0', 0],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { changesOfFile } from '../../engine/resource/change.ts';
-import { withoutQuery } from '../../engine/resource/network/web-address.ts';
+import { withoutQuery } from '../../engine/resource/network/http.ts';
 import { type Difference, drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import { genesisPath } from '../render/render.ts';
 import { generationOf } from '../variables/generation.ts';

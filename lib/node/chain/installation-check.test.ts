@@ -10,7 +10,7 @@ const twice = { attempts: 2, pause_seconds: 0 };
 const answering = (result: unknown) =>
   fakeHost(
     [
-      [/curl/, JSON.stringify({ jsonrpc: '2.0', id: 1, result })],
+      [/probe/, `HTTP/1.1 200 OK\n\n${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}`],
       [/^date/, '1000\n'],
     ],
     { container: async () => runningContainer },

@@ -15,7 +15,7 @@ export interface Attempts {
   readonly pause_seconds: number;
 }
 
-const follows = [{ what: containerChange('json-rpc'), effect: 'is looked at again', certain: true }];
+const follows = [{ what: containerChange('json-rpc'), effect: 'is checked again', certain: true }];
 
 /** `eth_blockNumber` has to give a JSON-RPC result with a valid block number. */
 export function givesBlockNumber(url: string, attempts: Attempts): Resource {

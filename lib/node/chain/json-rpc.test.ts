@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { readAnswer } from './json-rpc.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { jsonRpc, readAnswer } from './json-rpc.ts';
 
 const url = 'http://localhost:8123';
-const said = (stdout: string) => ({ ok: true, stdout, stderr: '' });
 
 test.each([
   ['{"jsonrpc":"2.0","id":1,"result":"0x10"}', { ok: true, result: '0x10' }],
@@ -15,12 +15,12 @@ test.each([
   ['', { ok: false, error: `${url} answers no JSON: (nothing)` }],
   ['[]', { ok: false, error: `${url} answers no JSON-RPC: []` }],
 ])('only the body tells a result from an error: %#', (stdout, answer) => {
-  expect(readAnswer(said(stdout), url)).toEqual(answer);
+  expect(readAnswer(stdout, url)).toEqual(answer);
 });
 
-test('no answer at all is told as curl tells it', () => {
-  const output = { ok: false, stdout: '', stderr: 'curl: (7) Failed to connect to localhost port 8123\n' };
-  expect(readAnswer(output, url)).toEqual({
+test('no answer at all is reported with the reason that curl gives', async () => {
+  const host = fakeHost([[/probe/, { exitCode: 0, stderr: 'curl: (7) Failed to connect to localhost port 8123\n' }]]);
+  expect(await jsonRpc(host, url, 'eth_blockNumber')).toEqual({
     ok: false,
     error: `${url} does not answer: Failed to connect to localhost port 8123`,
   });
@@ -28,5 +28,5 @@ test('no answer at all is told as curl tells it', () => {
 
 test('an error made of anything but words is still an answer', () => {
   const stdout = JSON.stringify({ error: { code: { toString: 1 }, message: [] } });
-  expect(readAnswer(said(stdout), url)).toEqual({ ok: false, error: `${url} answers an error: ` });
+  expect(readAnswer(stdout, url)).toEqual({ ok: false, error: `${url} answers an error: ` });
 });

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
+import type { Writer } from '../../engine/host/host.ts';
+import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
-import { isInNetworkOf, noForeignSynchronizer } from './single-sync.ts';
+import { contextOf } from '../testing/role-context.ts';
+import { isInNetworkOf, noForeignSynchronizer, noOtherSynchronizer } from './single-sync.ts';
 
 const container = {
   raw: { NetworkSettings: { Networks: { rpc_node: { IPAddress: '172.18.0.2', IPPrefixLen: 16 } } } },
@@ -20,19 +23,82 @@ test('without a container nothing is in its network', () => {
   expect(isInNetworkOf(undefined, '172.18.0.2')).toBe(false);
 });
 
+/** A host whose state database has these clients: address, whether it writes, whether it was seen to read only. */
+function databaseWith(clients: readonly (readonly [string, 't' | 'f', 't' | 'f'])[], found = ''): Writer {
+  return fakeHost(
+    [
+      [/^getent ahosts rpc.example/, '203.0.113.77 STREAM rpc.example\n203.0.113.77 DGRAM'],
+      [/synchronizers/, found],
+    ],
+    {
+      name: 'db-1',
+      container: async () => ({ ...runningContainer, ...container }),
+      sql: async () => ({ ok: true, rows: clients }),
+    },
+  );
+}
+
 test('a stranger at the state database is named, with what to do', async () => {
-  const host = fakeHost([[/^getent/, '']], {
-    container: async () => ({ ...runningContainer, ...container }),
-    sql: async () => ({ ok: true, rows: [['203.0.113.4'], ['10.0.0.1'], ['172.18.0.5']] }),
-  });
-  const alone = noForeignSynchronizer({ container: 'state-db', user: 'u', database: 'd' }, ['10.0.0.1']);
+  const alone = noForeignSynchronizer(await contextOf({}));
+  const host = databaseWith([
+    ['203.0.113.4', 'f', 't'],
+    ['172.30.77.12', 'f', 't'],
+    ['172.18.0.5', 't', 'f'],
+  ]);
   await expect(alone.apply(host)).rejects.toMatchObject({
     message:
       'no other synchronizer uses the state database: a node on 203.0.113.4 is connected to it, and that is no host of this inventory',
     hint: expect.stringMatching(
-      /^stop the node there, .* docker exec state-db psql -U u -d d -c "select pg_terminate_backend\(pid\) from pg_stat_activity where client_addr = 'ADDRESS'"$/,
+      /^stop the node there, .* docker exec state-db psql -U state_user -d state_db -c "select pg_terminate_backend\(pid\) from pg_stat_activity where client_addr = 'ADDRESS'"$/,
     ),
   });
+});
+
+test('what writes to the state database from another host of the inventory is a synchronizer', async () => {
+  const host = databaseWith([['172.30.77.12', 't', 'f']]);
+  const words = 'a node on 172.30.77.12 writes to it, which only a synchronizer does';
+  expect(await noForeignSynchronizer(await contextOf({})).check(host)).toEqual(drift(words));
+  expect(await noOtherSynchronizer(await contextOf({})).check(host, [])).toEqual(drift(words));
+});
+
+test('the sessions of a host that could not be checked have to be seen to read only', async () => {
+  const { check } = noOtherSynchronizer(await contextOf({}));
+  const idle = databaseWith([['172.30.77.12', 'f', 'f']]);
+  expect(await check(idle, [])).toEqual(ok);
+  expect(await check(idle, ['rpc-2'])).toEqual(ok);
+  expect(await check(idle, ['rpc-1'])).toEqual(
+    drift('a node on 172.30.77.12, which could not be checked, is connected to it and was not seen to read only'),
+  );
+  expect(await check(databaseWith([['172.30.77.12', 'f', 't']]), ['rpc-1'])).toEqual(ok);
+});
+
+test('a host that the inventory names is known by the addresses of its name', async () => {
+  const context = await contextOf({
+    hosts: (all) =>
+      all.map((host) =>
+        host.name === 'rpc-1' ? { ...host, connection: { ...host.connection, address: 'rpc.example' } } : host,
+      ),
+  });
+  const { check } = noOtherSynchronizer(context);
+  const host = databaseWith([['203.0.113.77', 'f', 'f']]);
+  expect(await check(host, [])).toEqual(ok);
+  expect(await check(host, ['rpc-1'])).toMatchObject({ is: 'drift' });
+});
+
+test('before a synchronizer is started each host shows what runs there', async () => {
+  const { check, hint } = noOtherSynchronizer(await contextOf({}));
+  const other = (found: string) => fakeHost([[/synchronizers sync ''/, found]], { name: 'rpc-1' });
+  expect(await check(other(''), [])).toEqual(ok);
+  expect(await check(other('container sync paused\nprocess 77 zkevm-node\nstart 78'), [])).toEqual(
+    drift(
+      'the container sync is paused, the process 77 (zkevm-node) is a synchronizer, the process 78 is about to start the container sync',
+    ),
+  );
+  expect(await check(other('engine'), [])).toEqual(unknownUntil('docker is running'));
+  const mute = fakeHost([[/synchronizers/, { exitCode: 2, stderr: 'sh: out of memory' }]], { name: 'rpc-1' });
+  expect(await check(mute, [])).toEqual(drift('what runs there cannot be seen: sh: out of memory'));
+  expect(await check(databaseWith([], 'container twin running'), [])).toEqual(drift('the container twin is running'));
+  expect(hint).toMatch(/^stop it there for good, .*: two synchronizers on one state database corrupt it\. /);
 });
 
 test.each([

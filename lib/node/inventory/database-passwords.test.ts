@@ -45,7 +45,7 @@ vars:
     prover: { user: prover_user, database: prover_db, password: 'env:PROVER' }
 `;
 
-test('a name that the file could not have is no reference to it', async () => {
+test('an invalid name is not a reference to the file of secrets', async () => {
   const file = join(temporaryDirectory(), 'own.yaml');
   for (const name of ['a/b', 'previous', '']) {
     writeFileSync(file, `vars: { credentials: { pool: { password: 'secret:${name}' } } }`);
@@ -54,7 +54,7 @@ test('a name that the file could not have is no reference to it', async () => {
   }
 });
 
-test('what refers to the file is told by name, with the roles that have it', async () => {
+test('passwords in the file of secrets have a name and the roles that use them', async () => {
   const file = join(temporaryDirectory(), 'own.yaml');
   writeFileSync(file, inventory);
   const { passwords, others } = await inventorySecrets(file);

@@ -1,5 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { describeProblem, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
@@ -22,7 +23,7 @@ async function said(file: string): Promise<string[]> {
   }
 }
 
-test('the lab inventory is sound, and its passwords are read', async () => {
+test('the lab inventory is valid, and its passwords are read', async () => {
   const { hosts, name } = await loadDeployment(await labDeployment());
   expect(name).toBe('lab');
   expect(hosts.map(({ name, groups }) => [name, ...groups])).toEqual([
@@ -35,24 +36,21 @@ test('the lab inventory is sound, and its passwords are read', async () => {
   expect(JSON.stringify(hosts)).not.toContain('Pw~');
 });
 
-test.each(['testnet', 'mainnet'])(
-  '%s ships with every open value as a placeholder, and nothing else is wrong with it',
-  async (name) => {
-    const problems = await loadDeployment(name).then(
-      () => [],
-      (error: Problems) => error.problems,
-    );
-    expect(problems.length).toBeGreaterThan(10);
-    for (const { message, where } of problems) {
-      expect(message).toMatch(/ is not filled in$/);
-      expect(where).toMatchObject({
-        file: expect.stringContaining(`inventory/${name}.yaml`),
-        line: expect.any(Number),
-        column: expect.any(Number),
-      });
-    }
-  },
-);
+test.each(['testnet', 'mainnet'])('%s has placeholders and no other problem', async (name) => {
+  const problems = await loadDeployment(name).then(
+    () => [],
+    (error: Problems) => error.problems,
+  );
+  expect(problems.length).toBeGreaterThan(10);
+  for (const { message, where } of problems) {
+    expect(message).toMatch(/ is not filled in$/);
+    expect(where).toMatchObject({
+      file: expect.stringContaining(`inventory/${name}.yaml`),
+      line: expect.any(Number),
+      column: expect.any(Number),
+    });
+  }
+});
 
 test.each<[string, Changes, string | RegExp]>([
   [
@@ -63,12 +61,12 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'no database group',
     [[['groups', 'database'], undefined]],
-    /^lab\.yaml:\d+:1: group database has no host\n {2}name the one server that holds the state/,
+    /^lab\.yaml:\d+:1: group database has no host\n {2}name the one server with the state/,
   ],
   [
     'an empty rpc group',
     [[['groups', 'rpc'], {}]],
-    /^lab\.yaml:\d+:3: group rpc has no host\n {2}name one or more servers that serve JSON-RPC/,
+    /^lab\.yaml:\d+:3: group rpc has no host\n {2}name one or more servers for JSON-RPC/,
   ],
   [
     'a misspelt group',
@@ -91,13 +89,13 @@ test.each<[string, Changes, string | RegExp]>([
     /prover\.pool_connections is 40, but the prover needs executor_threads \+ hash_db_threads \+ 1 = 41/,
   ],
   [
-    'too small a server',
+    'too small a limit of connections',
     [[['vars', 'state_db', 'max_connections'], 180]],
     /state_db\.max_connections is 180, but the provers of 3 hosts open 180 at start\n {2}raise it, or lower prover\.pool_connections/,
   ],
   ['a port twice', [[['vars', 'ports'], { pool_db: 5432 }]], /ports\.pool_db is 5432, as ports\.state_db is/],
   [
-    'one database for two',
+    'one database for state and prover',
     [[['vars', 'credentials', 'prover', 'database'], 'state_db']],
     /credentials\.prover\.database is the state database: the prover needs one of its own/,
   ],
@@ -114,27 +112,27 @@ test.each<[string, Changes, string | RegExp]>([
     /groups\.rpc\.rpc-1\.host_key must have at least 1 in it/,
   ],
   [
-    'one user for two',
+    'one user for state and prover',
     [[['vars', 'credentials', 'prover', 'user'], 'state_user']],
     /credentials\.prover\.user is the state database's user: the init script creates another/,
   ],
   [
-    'an alert that would never end',
+    'an alert that would never be cleared',
     [[['vars', 'disk_alert'], { warn_percent: 80, clear_percent: 80 }]],
     /disk_alert\.clear_percent must be below disk_alert\.warn_percent/,
   ],
   [
-    'formatting what is not named',
+    'formatting without a named disk',
     [[['vars', 'docker_root'], { format: true }]],
     /docker_root\.format needs docker_root\.disk/,
   ],
   [
     'a plain password',
     [[['vars', 'credentials', 'pool', 'password'], 'hunter2']],
-    /credentials\.pool\.password must be a reference.*never stands in an inventory/,
+    /credentials\.pool\.password must be a reference.*is never in an inventory/,
   ],
   [
-    'a password file that is not there',
+    'a password file that does not exist',
     [[['vars', 'credentials', 'pool', 'password'], 'file:none']],
     /credentials\.pool\.password: .*inventory\/none does not exist|credentials\.pool\.password: none does not exist/,
   ],
@@ -149,12 +147,12 @@ test.each<[string, Changes, string | RegExp]>([
     /snapshot\.source is missing: restore_with is source/,
   ],
   [
-    'jobs for a tool that restores by one',
+    'jobs for a tool that restores by one job',
     [[['vars', 'snapshot', 'restore_jobs'], 4]],
-    /:\d+:\d+: snapshot\.restore_jobs needs restore_with: pg_restore, and restore_with is source/,
+    /:\d+:\d+: snapshot\.restore_jobs needs restore_with: pg_restore\n {2}leave it out, or say restore_with: pg_restore; the node's own tool restores by one job/,
   ],
   [
-    'more jobs than may be',
+    'too many jobs',
     [
       [['vars', 'snapshot', 'restore_with'], 'pg_restore'],
       [['vars', 'snapshot', 'restore_jobs'], 65],
@@ -177,7 +175,7 @@ test.each<[string, Changes, string | RegExp]>([
     /webhook must be a web address/,
   ],
   [
-    'an address that curl counts through',
+    'an address that curl expands',
     [[['vars', 'network', 'genesis', 'url'], 'http://a/[1-9]']],
     /genesis\.url must be a web address/,
   ],
@@ -230,7 +228,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     "a tag of another generation's source",
     [[['vars', 'snapshot', 'source', 'ref'], 'v1.2.3']],
-    /snapshot\.source\.ref is the older generation's, and generation is current\n/,
+    /snapshot\.source\.ref is of the older generation, and generation is current\n {2}leave out the key: the default is that of the current generation/,
   ],
   [
     "another generation's binary",
@@ -238,15 +236,15 @@ test.each<[string, Changes, string | RegExp]>([
       [['vars', 'generation'], 'older'],
       [['vars', 'node_binary'], '/app/zkevm-node'],
     ],
-    /node_binary is the current generation's, and generation is older\n/,
+    /node_binary is of the current generation, and generation is older\n/,
   ],
   [
     'another PostgreSQL',
     [[['vars', 'images', 'database'], 'a.b:5000/postgres:16-alpine']],
-    /images\.database has the tag 16-alpine, and PostgreSQL has to be of major version 15\n {2}without a tag \S+ is taken; a tag of your own/,
+    /images\.database has the tag 16-alpine, and PostgreSQL has to be of major version 15\n {2}without a tag \S+ is used; a digest, or a tag that is not a version/,
   ],
   [
-    'a PostgreSQL that is another every year',
+    'a PostgreSQL tag without a fixed version',
     [[['vars', 'images', 'database'], 'postgres:latest']],
     /images\.database has the tag latest/,
   ],
@@ -265,10 +263,10 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'sizes of the state database on another host',
     [[['groups', 'rpc', 'rpc-1', 'vars'], { state_db: { work_mem: '4MB' } }]],
-    /state_db of rpc-1 has no use: only the Database\+Sync server's counts\n {2}say it for db-1, or in the vars of all hosts/,
+    /state_db of rpc-1 has no use: only that of the Database\+Sync server is used\n {2}move it to db-1, or to the vars of all hosts/,
   ],
   [
-    "another host's idea of the state database's port",
+    'a port of the state database on another host',
     [[['groups', 'rpc', 'rpc-1', 'vars'], { ports: { state_db: 6000 } }]],
     /ports\.state_db of rpc-1 has no use/,
   ],
@@ -285,12 +283,12 @@ test.each<[string, Changes, string | RegExp]>([
     /pool\.database must be at most 63 characters long/,
   ],
   [
-    'a name that PostgreSQL keeps',
+    'a name that PostgreSQL reserves',
     [[['vars', 'credentials', 'prover', 'user'], 'pg_prover']],
-    /prover\.user is a name that PostgreSQL keeps to itself/,
+    /prover\.user is a reserved name of PostgreSQL/,
   ],
   [
-    'a database that is there already',
+    'a database that PostgreSQL has already',
     [[['vars', 'credentials', 'prover', 'database'], 'postgres']],
     /prover\.database is one of PostgreSQL's own databases/,
   ],
@@ -300,7 +298,7 @@ test.each<[string, Changes, string | RegExp]>([
     /pool\.user must start with a letter, a digit or _/,
   ],
   [
-    'more connections than PostgreSQL takes',
+    'more connections than PostgreSQL allows',
     [[['vars', 'pool_db', 'max_connections'], 300000]],
     /pool_db\.max_connections must be at most 262143/,
   ],
@@ -308,6 +306,26 @@ test.each<[string, Changes, string | RegExp]>([
     'a pause without end',
     [[['vars', 'verify'], { pause_seconds: 1e300 }]],
     /verify\.pause_seconds must be at most 3600/,
+  ],
+  [
+    'a checksum in capitals',
+    [[['vars', 'snapshot', 'state', 'sha256'], 'A'.repeat(64)]],
+    /snapshot\.state\.sha256 must be 64 hex digits in small letters/,
+  ],
+  [
+    'a version of Go with a patch level',
+    [[['vars', 'snapshot', 'source', 'go_version'], '1.21.3']],
+    /source\.go_version must be a version such as 1\.21$/m,
+  ],
+  [
+    'a size without its unit',
+    [[['vars', 'state_db', 'work_mem'], '32']],
+    /state_db\.work_mem must be a PostgreSQL size such as 128MB or 16GB/,
+  ],
+  [
+    'a size with a unit of PostgreSQL for Docker',
+    [[['vars', 'state_db', 'shm_size'], '1GB']],
+    /state_db\.shm_size must be a Docker size such as 1gb/,
   ],
   ['an open path', [[['vars', 'paths'], { data: '/data/$(id)' }]], /paths\.data must be an absolute path of letters/],
 ])('%s', async (_, changes, expected) => {
@@ -319,7 +337,7 @@ test.each<[string, Changes, string | RegExp]>([
 
 test.each<[string, Changes]>([
   [
-    'the state database may be told of on its own host',
+    'the state database may have variables on its own host',
     [[['groups', 'database', 'db-1', 'vars'], { state_db: { work_mem: '64MB' }, ports: { state_db: 6000 } }]],
   ],
   [
@@ -328,7 +346,7 @@ test.each<[string, Changes]>([
   ],
   ...['https://a.example/b@c', 'https://a.example?user=b@c', 'https://a.example:8443/#@'].map(
     (address): [string, Changes] => [
-      `an @ behind the host is no user: ${address}`,
+      `an @ after the host is not a user: ${address}`,
       [
         [['vars', 'network', 'genesis', 'url'], address],
         [['vars', 'snapshot', 'source', 'repository'], address],
@@ -336,7 +354,7 @@ test.each<[string, Changes]>([
     ],
   ),
   ...['git@git.example:node.git', 'ssh://git@git.example/node.git'].map((address): [string, Changes] => [
-    `a user by SSH is no secret: ${address}`,
+    `a user for SSH is not a secret: ${address}`,
     [[['vars', 'snapshot', 'source', 'repository'], address]],
   ]),
   ...[
@@ -354,7 +372,7 @@ test('components of different hosts may publish the same port', async () => {
   expect(await complaints([[['vars', 'ports'], { rpc_metrics: 9091 }]])).toEqual([]);
 });
 
-test('an unsafe password is refused once for all hosts, with reason and place, and not told', async () => {
+test('an unsafe password is refused once for all hosts, with reason and place, and not shown', async () => {
   const file = await labDeployment();
   const secret = join(dirname(file), '../.lab/secrets/state_db_password');
   for (const password of ['hunter2/x', 'hunter2#', 'hunter 2', 'hunter2%41', 'hünter2']) {
@@ -380,7 +398,7 @@ describe('secrets of the encrypted file', () => {
     ['state', 'pool', 'prover'].map((store) => [`${store}_db_password`, new Secret(`${store}.Sealed~1`)]),
   );
 
-  test('are asked for once a run, beside the inventory, and not at all where nothing refers to them', async () => {
+  test('are read beside the inventory, and not at all where nothing refers to them', async () => {
     const opened: string[] = [];
     const unlock = async (file: string) => {
       opened.push(file);
@@ -405,7 +423,7 @@ describe('secrets of the encrypted file', () => {
     ]);
   });
 
-  test('that nobody gives the passphrase of, on Ctrl-C, interrupt the run', async () => {
+  test('interrupt the run on Ctrl-C at the passphrase', async () => {
     const interrupted = new Problem('interrupted', { code: exitCode.interrupted });
     const unlock = () => Promise.reject(interrupted);
     await expect(loadDeployment(await labDeployment([refer('pool')]), { unlock })).rejects.toBe(interrupted);
@@ -414,7 +432,23 @@ describe('secrets of the encrypted file', () => {
   });
 });
 
-test.each(['constructor', 'toString'])('a group that JavaScript knows is unknown all the same: %s', async (name) => {
-  const file = await labDeployment([[['groups', name, 'h-1'], { address: 'h.example' }]]);
-  await expect(loadDeployment(file)).rejects.toThrow(`unknown group ${name}`);
+test('the hint about a missing file of the lab is how to start the lab', async () => {
+  const lab = fileURLToPath(new URL('../../../.lab/never-made', import.meta.url));
+  const hint = 'the lab makes this file: npm run lab:up';
+  const file = await labDeployment([[['vars_files'], [lab]]]);
+  expect(await said(file)).toEqual([
+    expect.stringMatching(new RegExp(`^lab\\.yaml:\\d+:\\d+: \\.lab/never-made does not exist\n  ${hint}$`)),
+  ]);
+  const keys = await labDeployment([[['ssh', 'known_hosts'], lab]]);
+  await expect(loadDeployment(keys, { connects: true })).rejects.toMatchObject({
+    problems: [{ message: 'known_hosts: .lab/never-made does not exist', hint }],
+  });
 });
+
+test.each(['constructor', 'toString'])(
+  'a group with the name of a JavaScript property is unknown: %s',
+  async (name) => {
+    const file = await labDeployment([[['groups', name, 'h-1'], { address: 'h.example' }]]);
+    await expect(loadDeployment(file)).rejects.toThrow(`unknown group ${name}`);
+  },
+);

@@ -1,9 +1,9 @@
 import type { DatabasePassword, DatabaseRole } from './database-passwords.ts';
 
 /**
- * What an operator has to do after passwords were rotated: nothing in a deploy changes the password of a role that there is.
+ * The steps for an operator after passwords were rotated: a deploy does not change the password of an existing role.
  *
- * @param secretsCommand the command about this inventory's secrets, for the given words
+ * @param secretsCommand makes the secrets command line of this inventory from its arguments
  * @returns lines to print
  */
 export function howToChange(
@@ -13,26 +13,26 @@ export function howToChange(
 ): readonly string[] {
   const unsure = passwords.some(({ roles }) => roles.some(({ sudo }) => sudo === undefined));
   return [
-    'The databases still have the former passwords, and a deploy does not change them: PostgreSQL takes POSTGRES_PASSWORD only',
-    'when it makes its data directory. From step 1 until step 2 has ended, nothing new can connect to them.',
+    'The databases still have the former passwords, and a deploy does not change them: PostgreSQL reads POSTGRES_PASSWORD only',
+    'when it creates its data directory. From step 1 to the end of step 2, no new connection to them is possible.',
     '',
-    `1. Change them. Show a password, and give it to each command below it, twice${
-      unsure ? '. Where you do not log in as root, docker needs sudo before it' : ''
+    `1. Change them. Show a password, and type it twice into each command below it${
+      unsure ? '. Where you do not log in as root, docker needs sudo' : ''
     }:`,
     ...passwords.flatMap(({ name, roles }) => [
       `     ${secretsCommand(`show ${name} --reveal`)}`,
       ...roles.map((role) => `       ${changeCommand(role)}`),
     ]),
-    '2. Deploy, which puts them into the configuration and restarts what reads it:',
+    '2. Deploy, which writes them into the configuration and restarts the containers that read it:',
     `     npx zx playbooks/deploy.mjs --inventory ${inventory}`,
-    '3. When that has converged, forget the former ones:',
+    '3. When that has converged, remove the former ones:',
     `     ${secretsCommand('rotate --done')}`,
   ];
 }
 
-/** psql's own \password asks without echo and sends a hash: the password stands in no command line, history or log. */
+/** \password of psql asks without echo and sends a hash: the password is in no command line, history or log. */
 function changeCommand({ connection, sudo, container, superuser, database, user }: DatabaseRole): string {
-  // Without quotes psql takes a name for lower case.
+  // Without quotes psql reads a name in lower case.
   const name = /^[a-z_][a-z0-9_]*$/.test(user) ? user : `"${user}"`;
   const command = `${sudo ? 'sudo ' : ''}docker exec -it ${container} psql -U ${superuser} -d ${database} -c '\\password ${name}'`;
   return connection === '' ? command : `${connection} "${command.replaceAll('"', '\\"')}"`;

@@ -1,32 +1,24 @@
 import { composeService } from '../../engine/resource/docker/compose-service.ts';
 import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
-import type { Context } from '../../engine/resource/role.ts';
-import type { Variables } from '../variables/variables.ts';
-import { renderHost } from './render.ts';
+import type { ServiceName } from '../variables/services.ts';
+import { type RenderContext, renderHost } from './render.ts';
 
-export type ComponentName = 'state-db' | 'pool-db' | 'prover' | 'sync' | 'json-rpc';
-
-/** What it takes to run one component of the node as its host's compose file has it. The container has the component's name. */
+/** The image and the running container of one service, as the host's Compose file defines it. The container has the service's name. */
 export interface Component {
   readonly image: Resource;
   readonly service: Resource;
 }
 
-/** @throws TypeError when the component does not belong on that host */
-export async function component(context: Context<Variables>, name: ComponentName): Promise<Component> {
-  const { services } = await renderHost(context);
-  const service = services[name];
-  if (!service) throw new TypeError(`${context.host.name} (${context.host.groups.join(', ')}) runs no ${name}`);
-  const directory = context.vars.paths.deployment;
+/** @throws TypeError for a service that the host does not run */
+export async function component(context: RenderContext, name: ServiceName): Promise<Component> {
+  const { host, vars } = context;
+  const rendered = (await renderHost(context)).services[name];
+  if (!rendered) throw new TypeError(`${host.name} (${host.groups.join(', ')}) runs no ${name}`);
+  const { image, configHash, readsAtStart } = rendered;
+  const directory = vars.paths.deployment;
   return {
-    image: dockerImage(service.image),
-    service: composeService({
-      directory,
-      service: name,
-      container: name,
-      configHash: service.configHash,
-      readsAtStart: service.readsAtStart,
-    }),
+    image: dockerImage(image),
+    service: composeService({ directory, service: name, container: name, configHash, readsAtStart }),
   };
 }

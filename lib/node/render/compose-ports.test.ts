@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { composePorts } from './compose-ports.ts';
+import { parse as parseYaml } from 'yaml';
+import { publishedPort } from './compose-ports.ts';
 
-const compose = (...ports: string[]) =>
-  `services:\n  one:\n    ports:\n${ports.map((port) => `      - ${port}\n`).join('')}`;
+const portOf = (yaml: string) => publishedPort('one', parseYaml(yaml, { version: '1.1' }));
 
 test.each([
   ['"8123:8123"', 'tcp', '8123', '8123'],
@@ -14,18 +14,25 @@ test.each([
   ['{ target: 80, published: 8080 }', 'tcp', '8080', '80'],
   ['{ target: 80, published: "8080", protocol: udp, mode: host }', 'udp', '8080', '80'],
 ])('%s', (port, protocol, published, target) => {
-  expect(composePorts(compose(port))).toEqual([{ protocol, published, target }]);
+  expect(portOf(port)).toEqual({ service: 'one', protocol, published, target });
 });
 
-test('services without ports, and several', () => {
-  expect(
-    composePorts('services: { one: { image: x }, two: { ports: ["1:2", "3:4"] }, three: { ports: ["5:6"] } }'),
-  ).toHaveLength(3);
+test.each([
+  '"5432"',
+  '5432',
+  '"127.0.0.1::5432"',
+  '{ target: 80 }',
+  '"8123:8123/sctp"',
+  '"$PORT:8123"',
+  '"8123:0"',
+  '"65536:8123"',
+])('%s names no port of the host that is known beforehand', (port) => {
+  expect(() => portOf(port)).toThrow(
+    expect.objectContaining({
+      message: expect.stringMatching(
+        /^docker-compose\.yml: service one publishes ".*", which does not name a port of the host and one of the container$/,
+      ),
+      hint: 'write it as "8123:8123", host first, each a port from 1 to 65535',
+    }),
+  );
 });
-
-test.each(['"5432"', '5432', '"127.0.0.1::5432"', '{ target: 80 }', '"8123:8123/sctp"', '"$PORT:8123"'])(
-  '%s names no port of the host that is known beforehand',
-  (port) => {
-    expect(() => composePorts(compose(port))).toThrow('docker-compose.yml: service one publishes');
-  },
-);

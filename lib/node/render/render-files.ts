@@ -6,32 +6,29 @@ import { Problem } from '../../engine/problem/problem.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type RenderedFile, renderHost } from './render.ts';
 
+type Hosts = readonly InventoryHost<Variables>[];
+
 /**
- * Renders every file of some hosts to OUT/HOST/FILENAME, mode 0600, with no connection to any host. Secrets stand in them as given.
- * Nothing is written before everything has been rendered.
+ * Renders every file of some hosts to OUT/HOST/FILENAME, mode 0600, secrets included, with no connection to any host. Nothing is
+ * written before everything has been rendered.
  *
  * @param chosen the hosts to render
  * @param hosts all of the inventory: an RPC host's files name the database host
  * @returns the paths written
- * @throws Problem or Problems from a template, Problem where OUT cannot be written to
+ * @throws Problem or Problems from a template, Problem if OUT cannot be written to
  */
-export async function renderFiles(
-  chosen: readonly InventoryHost<Variables>[],
-  hosts: readonly InventoryHost<Variables>[],
-  out: string,
-): Promise<string[]> {
+export async function renderFiles(chosen: Hosts, hosts: Hosts, out: string): Promise<string[]> {
   // Node's recursive mkdir never ends in /proc.
   if (/^\/(proc|sys|dev(?!\/shm\/))(\/|$)/.test(resolve(out))) {
-    throw new Problem(`${out} is no folder for files: /proc, /sys and /dev are the system's own`);
+    throw new Problem(`${out} is not a folder for files: /proc, /sys and /dev belong to the system`);
   }
   const rendered = await Promise.all(chosen.map(async (host) => ({ host, files: await filesOf(host, hosts) })));
   const written: string[] = [];
   for (const { host, files } of rendered) {
-    const folder = join(out, host.name);
     for (const { name, content } of files) {
-      const path = join(folder, name);
+      const path = join(out, host.name, name);
       try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await mkdir(join(out, host.name), { recursive: true, mode: 0o700 });
         writePrivateFile(path, content.text);
       } catch (error) {
         if (error instanceof Problem) throw error;
@@ -44,9 +41,6 @@ export async function renderFiles(
 }
 
 /** All files of one host. @throws Problem or Problems from a template */
-export async function filesOf(
-  host: InventoryHost<Variables>,
-  hosts: readonly InventoryHost<Variables>[],
-): Promise<readonly RenderedFile[]> {
+export async function filesOf(host: InventoryHost<Variables>, hosts: Hosts): Promise<readonly RenderedFile[]> {
   return (await renderHost({ host, vars: host.vars, hosts })).files;
 }

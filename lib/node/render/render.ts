@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
+import toml from '@iarna/toml';
 import { parse as parseYaml } from 'yaml';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import type { Content } from '../../engine/resource/file/content.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { renderWithOverrides } from '../../engine/template/override.ts';
+import { withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
 import type { FileName } from '../variables/generation.ts';
+import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
-import { nodePortsIn, proverPortsIn } from './configured-ports.ts';
+import { type ComposePort, type PublishedPort, publishedPort } from './compose-ports.ts';
 import { overridesFor } from './overrides/overrides.ts';
+import { isPort } from './overrides/values.ts';
 import { templateOf } from './templates.ts';
-import { type InsidePorts, valuesFor } from './values.ts';
+import { valuesByPath, valuesFor } from './values.ts';
 
 /** What a host's files are rendered from. */
 export type RenderContext = Pick<Context<Variables>, 'host' | 'vars' | 'hosts'>;
-
-/** The components, each one container and one Compose service of that name. */
-export type ServiceName = 'state-db' | 'pool-db' | 'prover' | 'sync' | 'json-rpc';
 
 export interface RenderedFile {
   readonly name: FileName;
@@ -25,106 +25,98 @@ export interface RenderedFile {
   readonly content: Content;
   /** Permission bits. */
   readonly mode: number;
-  /** Name or number; root unless the container reads it as somebody else. */
+  /** Name or number. */
   readonly group: string;
 }
 
 export interface RenderedService {
-  /** Changes when the service's definition or any file mounted into it does. It is also the container's label. */
+  /** Changes with the service's definition and with any file mounted into it. It is also the container's label. */
   readonly configHash: string;
   readonly image: string;
-  /** Files of ours that are mounted into it and that it reads whenever it starts. */
+  /** The rendered files that the container mounts and reads at each start. */
   readonly readsAtStart: readonly string[];
 }
 
 export interface RenderedHost {
   readonly files: readonly RenderedFile[];
-  /** undefined where the host does not run it. */
+  /** undefined for a service that the host does not run. */
   readonly services: Readonly<Record<ServiceName, RenderedService | undefined>>;
-  /** TCP ports on which the programs listen inside their containers, as their configuration says. */
+  /** Every port that the host's Compose file publishes. */
+  readonly ports: readonly PublishedPort[];
+  /** TCP ports on which the programs listen inside their containers, from their configuration. */
   readonly listens: Readonly<Record<'prover' | 'json-rpc', readonly number[]>>;
 }
 
-/** Where the checked genesis file is, from which the node's containers mount it. */
+/** Path of the checked genesis file, which the node's containers mount. */
 export function genesisPath(vars: Pick<Variables, 'paths'>): string {
   return `${vars.paths.deployment}/genesis.json`;
 }
 
+/** Several roles need the files of the same host. */
+const rendered = new WeakMap<Variables, Omit<RenderContext, 'vars'> & { readonly result: Promise<RenderedHost> }>();
+
 /**
- * Renders all files of one host: its Compose file and what its containers mount (spec part 2), and on the Database+Sync server the
- * prover database's init script and the restore tool's configuration. Nothing is read from any host.
+ * Renders all files of one host: its Compose file and the files that its containers mount (spec part 2), and on the Database+Sync
+ * server the prover database's init script and the restore tool's configuration. Nothing is read from any host.
  *
- * @throws Problem or Problems from a template, Problem where the deployment has no database host, or a template lacks a port that
- *   others are told
+ * @throws Problem or Problems from a template, Problem for a port that Compose leaves open
  */
 export function renderHost(context: RenderContext): Promise<RenderedHost> {
   const known = rendered.get(context.vars);
   if (known && known.host === context.host && known.hosts === context.hosts) return known.result;
-  const result = renderAnew(context);
+  const result = renderAll(context);
   rendered.set(context.vars, { host: context.host, hosts: context.hosts, result });
   return result;
 }
 
-/** Half a dozen roles ask for the same host's files, and preflight on every host for all hosts'. */
-const rendered = new WeakMap<Variables, Omit<RenderContext, 'vars'> & { readonly result: Promise<RenderedHost> }>();
+async function renderAll(context: RenderContext): Promise<RenderedHost> {
+  const { host, vars } = context;
+  const isDatabase = host.groups.includes('database');
+  const values = valuesFor(context);
+  const file = (name: FileName, ports: Values) => renderedFile(name, render(vars, name, { ...values, ...ports }), vars);
 
-async function renderAnew(context: RenderContext): Promise<RenderedHost> {
-  const { vars } = context;
-  const isDatabase = context.host.groups.includes('database');
-  const templateFile = (name: FileName) => templateOf(vars.generation, name).source.file;
-  const render = (name: FileName, inside: InsidePorts) => renderedFile(name, renderOne(context, name, inside), vars);
-
-  // The node is told where the prover listens, and Compose where both do: as their own configuration has it.
-  const prover = render('prover.config.json', {});
-  const proverPorts = proverPortsIn(prover.content.text, templateFile('prover.config.json'));
-  const node = render('node.config.toml', proverPorts);
-  const nodePorts = nodePortsIn(node.content.text, templateFile('node.config.toml'));
-  const inside = { ...proverPorts, ...nodePorts };
+  // The node's file has the prover's ports and the Compose file has both programs' ports, as their own configuration has them.
+  const prover = file('prover.config.json', {});
+  const proverPorts = portsIn(JSON.parse(prover.content.text), 'prover_config');
+  const node = file('node.config.toml', proverPorts);
+  const inside = { ...proverPorts, ...portsIn(toml.parse(node.content.text), 'node_config') };
   const mounted = isDatabase
-    ? [render('init_prover_db.sql', inside), node, prover, render('snapshot_restore.toml', inside)]
+    ? [file('init_prover_db.sql', inside), node, prover, file('snapshot_restore.toml', inside)]
     : [node, prover];
 
   const template = isDatabase ? 'docker-compose.database.yml' : 'docker-compose.rpc.yml';
-  const unlabelled = renderCompose(context, template, inside, () => '');
-  const services = hashedServices(unlabelled.text, mounted, vars);
-  const compose = renderCompose(context, template, inside, (name) => services[name]?.configHash ?? '');
+  const composeWith = (services?: RenderedHost['services']) => {
+    const hashes = serviceNames.map((name) => [`config_hash.${name}`, services?.[name]?.configHash ?? '']);
+    return render(vars, template, { ...values, ...inside, ...Object.fromEntries(hashes) });
+  };
+  const composed = (parseYaml(composeWith().text, { version: '1.1' }) as Compose).services;
+  const services = hashedServices(composed, mounted, vars);
+  const port = (name: string) => Number(inside[name]);
   return {
-    files: [renderedFile('docker-compose.yml', compose, vars), ...mounted],
+    files: [renderedFile('docker-compose.yml', composeWith(services), vars), ...mounted],
     services,
+    ports: Object.entries(composed).flatMap(([name, { ports = [] }]) => ports.map((port) => publishedPort(name, port))),
     listens: {
-      prover: [proverPorts.hashDb, proverPorts.executor],
-      'json-rpc': [nodePorts.rpc],
+      prover: [port('prover_config.hashDBServerPort'), port('prover_config.executorServerPort')],
+      'json-rpc': [port('node_config.RPC.Port')],
     },
   };
 }
 
-function renderOne(context: RenderContext, name: FileName, inside: InsidePorts): Content {
-  const { text, source } = templateOf(context.vars.generation, name);
-  return renderWithOverrides(text, valuesFor(context, inside), source, overridesFor(context.vars, name));
+function portsIn(configuration: unknown, name: string): Values {
+  return Object.fromEntries(Object.entries(valuesByPath(configuration, [name])).filter(([key]) => isPort(key)));
 }
 
-function renderCompose(
-  context: RenderContext,
-  name: string,
-  inside: InsidePorts,
-  hashOf: (name: ServiceName) => string,
-): Content {
-  const { text, source } = templateOf(context.vars.generation, name);
-  return renderTemplate(text, { ...valuesFor(context, inside), ...hashValues(hashOf) }, source);
-}
-
-/** Where the database image looks for scripts of its first start. */
-const initScripts = '/docker-entrypoint-initdb.d/';
-
-const serviceNames: readonly ServiceName[] = ['state-db', 'pool-db', 'prover', 'sync', 'json-rpc'];
-
-function hashValues(hashOf: (name: ServiceName) => string): Values {
-  return Object.fromEntries(serviceNames.map((name) => [`${name.replaceAll('-', '_')}_config_hash`, hashOf(name)]));
+function render(vars: Variables, name: string, values: Values): Content {
+  const { text, source } = templateOf(vars.generation, name);
+  const content = renderTemplate(text, values, source);
+  const overrides = overridesFor(vars, name);
+  return overrides.length === 0 ? content : { ...content, text: withOverrides(content.text, source, overrides) };
 }
 
 function renderedFile(name: FileName, content: Content, vars: Variables): RenderedFile {
   const path = `${vars.paths.deployment}/${name}`;
-  // The image runs init scripts as postgres, not as root. The folder itself is closed to everybody else on the host.
+  // The image runs init scripts as postgres, not as root. Only root may enter the folder itself.
   if (name === 'init_prover_db.sql') return { name, path, content, mode: 0o640, group: String(vars.state_db.group_id) };
   return { name, path, content, mode: 0o600, group: 'root' };
 }
@@ -133,33 +125,36 @@ interface ComposeService {
   readonly image: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
+  readonly ports?: readonly ComposePort[];
 }
 
-/** Each service's definition without its label, with the content of every file of ours that is mounted into it. */
-function hashedServices(compose: string, files: readonly RenderedFile[], vars: Variables): RenderedHost['services'] {
-  const { services } = parseYaml(compose, { version: '1.1' }) as { services: Record<string, ComposeService> };
+interface Compose {
+  readonly services: Readonly<Record<string, ComposeService>>;
+}
+
+/** The database image runs these on its first start only. */
+const initScripts = '/docker-entrypoint-initdb.d/';
+
+/** The hash is over the service's definition without its label, and over the rendered files and the genesis file that it mounts. */
+function hashedServices(
+  composed: Compose['services'],
+  files: readonly RenderedFile[],
+  vars: Variables,
+): RenderedHost['services'] {
   const contents = new Map(files.map(({ path, content }) => [path, content.text]));
   contents.set(genesisPath(vars), vars.network.genesis.sha256);
-  const hashed = (name: ServiceName): RenderedService | undefined => {
-    const service = services[name];
-    if (!service) return undefined;
+  const hashed = (service: ComposeService): RenderedService => {
     const { [configHashLabel]: _, ...labels } = service.labels ?? {};
     const mounts = (service.volumes ?? [])
       .map((volume) => volume.split(':'))
       .filter(([path = '']) => contents.has(path));
-    const mounted = mounts.map(([path = '']) => contents.get(path));
-    const configHash = createHash('sha256')
-      .update(JSON.stringify([{ ...service, labels }, mounted]))
-      .digest('hex');
-    // Init scripts are read on the first start alone.
-    const readsAtStart = mounts.flatMap(([path = '', target = '']) => (target.startsWith(initScripts) ? [] : path));
-    return { configHash, image: service.image, readsAtStart };
+    const definition = JSON.stringify([{ ...service, labels }, mounts.map(([path = '']) => contents.get(path))]);
+    return {
+      configHash: createHash('sha256').update(definition).digest('hex'),
+      image: service.image,
+      readsAtStart: mounts.flatMap(([path = '', target = '']) => (target.startsWith(initScripts) ? [] : path)),
+    };
   };
-  return {
-    'state-db': hashed('state-db'),
-    'pool-db': hashed('pool-db'),
-    prover: hashed('prover'),
-    sync: hashed('sync'),
-    'json-rpc': hashed('json-rpc'),
-  };
+  const found = serviceNames.map((name) => [name, composed[name] && hashed(composed[name])]);
+  return Object.fromEntries(found) as RenderedHost['services'];
 }

@@ -8,37 +8,31 @@ import { syntaxProblem } from '../../engine/template/syntax.ts';
 import { generations } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 
-/** A template as it stands under `templates/`. */
-export interface Template {
-  readonly text: string;
-  readonly source: Source;
-}
-
 const folder = fileURLToPath(new URL('../../../templates', import.meta.url));
-const read = new Map<string, Template>();
+const read = new Map<string, ReturnType<typeof readTemplate>>();
 
 /**
- * The template of a generation; what a generation does not have of its own, it shares with the current one.
+ * The text of a generation's template, its own or else the one that it shares with the current generation.
  *
- * @throws Problem where it is not there, or no valid file of its format
+ * @throws Problem for a file that does not exist, or is not valid in its format
  */
-export function templateOf(generation: Variables['generation'], name: string): Template {
+export function templateOf(generation: Variables['generation'], name: string) {
   const key = join(generation, name);
-  const known = read.get(key) ?? readTemplate(generation, name);
+  const known = read.get(key) ?? readTemplate(generations[generation].templates, name);
   read.set(key, known);
   return known;
 }
 
-function readTemplate(generation: Variables['generation'], name: string): Template {
-  const candidates = generations[generation].templates.map((each) => join(folder, each, name));
+function readTemplate(folders: readonly string[], name: string) {
+  const candidates = folders.map((each) => join(folder, each, name));
   const file = candidates.find((candidate) => existsSync(candidate));
   if (file === undefined) {
-    const missing = join('templates', generations[generation].templates[0] ?? '', name);
+    const missing = join('templates', folders[0] ?? '', name);
     throw new Problem(`the template ${missing} does not exist`, { hint: 'put it back: git checkout templates/' });
   }
-  const shown = join('templates', relative(folder, file));
-  const template = { text: readFileSync(file, 'utf8'), source: { file: shown, format: formatOf(file) } };
-  const broken = syntaxProblem(template.text, template.source);
+  const source: Source = { file: join('templates', relative(folder, file)), format: formatOf(file) };
+  const text = readFileSync(file, 'utf8');
+  const broken = syntaxProblem(text, source);
   if (broken) throw broken;
-  return template;
+  return { text, source };
 }

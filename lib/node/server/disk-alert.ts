@@ -1,6 +1,7 @@
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
 import type { Variables } from '../variables/variables.ts';
+import { product } from './product.ts';
 
 /**
  * The settings file of templates/host/disk-alert.sh.
@@ -12,7 +13,7 @@ export function diskAlertSettings(paths: readonly string[], wanted: Variables['d
     PATHS: [...new Set(paths)].join(' '),
     WARN: wanted.warn_percent,
     CLEAR: wanted.clear_percent,
-    STATE: '/var/lib/rpc-node/disk-alert',
+    STATE: `/var/lib/${product}/disk-alert`,
     // Chat services put a token into the address.
     WEBHOOK: wanted.webhook ?? '',
   });

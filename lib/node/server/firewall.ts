@@ -1,8 +1,7 @@
-import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Access } from '../../engine/resource/network/packet-filter.ts';
-import type { GuardedPort } from '../../engine/resource/network/packet-filter-rules.ts';
-import { composePorts } from '../render/compose-ports.ts';
+import type { PublishedPort } from '../render/compose-ports.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
+import { addressesOf } from '../variables/addresses.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /**
@@ -13,15 +12,12 @@ import type { Variables } from '../variables/variables.ts';
  */
 export async function accesses(context: RenderContext): Promise<Access[]> {
   const { host, vars, hosts } = context;
-  const { files } = await renderHost(context);
-  const compose = files.find(({ name }) => name === 'docker-compose.yml');
-  const ports = composePorts(compose?.content.text ?? '');
+  const { ports } = await renderHost(context);
   const own = hosts.filter(({ name }) => name !== host.name).flatMap(addressesOf);
   const { json_rpc, metrics, internal } = vars.firewall;
-  const nameOf = purposes({ groups: host.groups, vars });
   const access = (name: Purpose, others: readonly string[]): Access => ({
     name,
-    ports: ports.filter((port) => nameOf(port) === name),
+    ports: ports.filter((port) => purposeOf(port, vars) === name),
     sources: [...own, ...others],
   });
   return [access('INTERNAL', internal), access('METRICS', metrics), access('JSON-RPC', json_rpc)];
@@ -29,18 +25,11 @@ export async function accesses(context: RenderContext): Promise<Access[]> {
 
 type Purpose = 'INTERNAL' | 'METRICS' | 'JSON-RPC';
 
-function purposes({ groups, vars: { ports } }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>) {
-  const known = new Map<string, Purpose>();
-  if (groups.includes('database')) known.set(String(ports.sync_metrics), 'METRICS');
-  if (groups.includes('rpc')) {
-    known.set(String(ports.rpc_metrics), 'METRICS');
-    known.set(String(ports.rpc_http), 'JSON-RPC');
-    known.set(String(ports.rpc_websocket), 'JSON-RPC');
-  }
-  return ({ protocol, published }: GuardedPort): Purpose => (protocol === 'tcp' && known.get(published)) || 'INTERNAL';
-}
-
-/** The source addresses of a host's connections to the others. */
-function addressesOf({ connection, vars }: InventoryHost<Variables>): readonly string[] {
-  return vars.firewall.connects_from ?? [connection.address];
+/** By the service, too: another service may publish a port that an RPC server uses for JSON-RPC. */
+function purposeOf({ service, protocol, published }: PublishedPort, { ports }: Variables): Purpose {
+  const isOneOf = (...numbers: readonly number[]) => protocol === 'tcp' && numbers.map(String).includes(published);
+  if (service === 'sync' && isOneOf(ports.sync_metrics)) return 'METRICS';
+  if (service !== 'json-rpc') return 'INTERNAL';
+  if (isOneOf(ports.rpc_metrics)) return 'METRICS';
+  return isOneOf(ports.rpc_http, ports.rpc_websocket) ? 'JSON-RPC' : 'INTERNAL';
 }

@@ -7,26 +7,7 @@ import { createReader } from '../../engine/host/reader.ts';
 import { connectLocally } from '../../engine/host/testing/local-connection.ts';
 import { drift, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
-import type { Variables } from '../variables/variables.ts';
-import { portIsFree, publishedPorts } from './published-ports.ts';
-
-const ports: Variables['ports'] = {
-  state_db: 5432,
-  pool_db: 5433,
-  prover_hash_db: 50061,
-  prover_executor: 50071,
-  sync_metrics: 9091,
-  rpc_http: 8123,
-  rpc_websocket: 8133,
-  rpc_metrics: 9092,
-};
-const numbers = (group: string) =>
-  publishedPorts({ groups: [group], vars: { ports } as Variables }).map(({ port }) => port);
-
-test('each kind of server publishes its part of the mapping table', () => {
-  expect(numbers('database').toSorted()).toEqual([50061, 50071, 5432, 5433, 9091]);
-  expect(numbers('rpc').toSorted()).toEqual([50061, 50071, 5433, 8123, 8133, 9092]);
-});
+import { portIsFree } from './published-ports.ts';
 
 const nginx = 'LISTEN 0 511 0.0.0.0:5432 0.0.0.0:* users:(("nginx",pid=813,fd=6),("nginx",pid=812,fd=6))\n';
 const proxy = 'LISTEN 0 4096 *:5432 *:* users:(("docker-proxy",pid=99,fd=4))\n';

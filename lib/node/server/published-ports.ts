@@ -1,36 +1,11 @@
 import type { Reader } from '../../engine/host/host.ts';
-import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { listeningPorts } from '../../engine/resource/network/listening.ts';
 import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
-import type { Variables } from '../variables/variables.ts';
 
-/** A port of the mapping table (spec part 2, container definitions), and the container that it is published for. */
+/** A TCP port of the host, and the container that it is published for. */
 export interface PublishedPort {
   readonly port: number;
   readonly container: string;
-}
-
-/** The ports that a host publishes, by what runs on it (spec part 1, server roles). */
-export function publishedPorts({
-  groups,
-  vars: { ports },
-}: Pick<InventoryHost<Variables>, 'groups' | 'vars'>): PublishedPort[] {
-  const database = [
-    { port: ports.state_db, container: 'state-db' },
-    { port: ports.sync_metrics, container: 'sync' },
-  ];
-  const rpc = [
-    { port: ports.rpc_http, container: 'json-rpc' },
-    { port: ports.rpc_websocket, container: 'json-rpc' },
-    { port: ports.rpc_metrics, container: 'json-rpc' },
-  ];
-  return [
-    ...(groups.includes('database') ? database : []),
-    { port: ports.pool_db, container: 'pool-db' },
-    { port: ports.prover_hash_db, container: 'prover' },
-    { port: ports.prover_executor, container: 'prover' },
-    ...(groups.includes('rpc') ? rpc : []),
-  ];
 }
 
 /** Whether only the container that a port is for listens on it. The commands name no port, so all ports share one of each. */

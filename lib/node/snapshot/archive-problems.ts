@@ -1,9 +1,7 @@
-import { withoutQuery } from '../../engine/resource/network/web-address.ts';
+import { withoutQuery } from '../../engine/resource/network/http.ts';
+import { postgresVersion } from '../variables/generation.ts';
 import type { DumpHeader, NotADump } from './dump-header.ts';
 import type { Archive } from './snapshot.ts';
-
-/** Major version of PostgreSQL of the node's databases (spec: Components). */
-export const postgresMajor = 15;
 
 /** An archive and what its beginning holds. */
 interface Opened {
@@ -40,9 +38,9 @@ function tableProblems(archive: Archive, header: DumpHeader): string[] {
 }
 
 function versionProblems({ url }: Archive, { serverMajor, dumpMajor }: DumpHeader): string[] {
-  if (serverMajor === postgresMajor && dumpMajor === postgresMajor) return [];
+  if (serverMajor === postgresVersion && dumpMajor === postgresVersion) return [];
   return [
-    `${withoutQuery(url)} was made from PostgreSQL ${serverMajor} by pg_dump ${dumpMajor}, and both versions have to be ${postgresMajor}`,
+    `${withoutQuery(url)} was made from PostgreSQL ${serverMajor} by pg_dump ${dumpMajor}, and both versions have to be ${postgresVersion}`,
   ];
 }
 

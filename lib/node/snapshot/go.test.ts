@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
-import { fakeHost, type Told } from '../../engine/resource/testing/fake-host.ts';
+import { type Answer, fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { sound } from '../testing/role-context.ts';
 import { goWillBeNewEnough, installedGo, judgeGo } from './go.ts';
 
@@ -33,7 +33,7 @@ const policy = (candidate: string) => `golang-go:
 const debian12 = sound.distribution;
 const distribution = (id: string, version: string) => ({ id, version, codename: '', title: `${id} ${version}` });
 
-test.each<[what: string, found: { go?: Told; apt?: Told }, on: typeof debian12, Verdict]>([
+test.each<[what: string, found: { go?: Answer; apt?: Answer }, on: typeof debian12, Verdict]>([
   ['an installed Go', { go: 'go version go1.21.13 linux/amd64\n', apt: policy('2:1.19~1') }, debian12, ok],
   [
     'an old installed Go, whatever could be installed: it would stay',

@@ -6,6 +6,7 @@ import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { job } from '../../engine/resource/job/job.ts';
 import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
+import { databaseClients } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { assessDatabases, type SnapshotDatabases } from './database-contents.ts';
 import { restoreProgress } from './restore-progress.ts';
@@ -16,9 +17,6 @@ const script = readFileSync(new URL('../../../templates/host/restore-snapshot.sh
 
 /** Name of the unit that restores, without `.service`. */
 const restoreUnit = 'rpc-node-restore';
-
-/** Containers of the node: none may run on a database that is being restored. */
-const nodeContainers = ['sync', 'json-rpc', 'prover'];
 
 const howToReplace =
   'to drop what is there and restore the snapshot, set snapshot: { replace_existing: true } in the inventory';
@@ -63,7 +61,7 @@ export function databasesAreUnused(
       // A restore of ours uses them itself.
       if (decision !== 'restore' || interrupted || unit.active === 'active') return ok;
       if (!clients.ok) return unknownWithoutAnswer(container, state, clients.error);
-      const running = containers.lines().filter((name) => nodeContainers.includes(name));
+      const running = containers.lines().filter((name) => databaseClients.includes(name));
       const others = clients.rows.flatMap(([address]) => {
         const known = hosts.find(({ connection }) => connection.type === 'ssh' && connection.address === address);
         if (known) return [`${known.name} (${address})`];
@@ -73,7 +71,7 @@ export function databasesAreUnused(
       const users = [...(running.length > 0 ? [`${running.join(', ')} on ${host.name}`] : []), ...others];
       return users.length === 0 ? ok : drift(`they are used by ${users.join(', ')}`);
     },
-    { hint: `stop ${nodeContainers.join(', ')} on all hosts first: docker stop ${nodeContainers.join(' ')}` },
+    { hint: `stop ${databaseClients.join(', ')} on all hosts first: docker stop ${databaseClients.join(' ')}` },
   );
 }
 
@@ -96,7 +94,7 @@ export function snapshotIsRestored(databases: SnapshotDatabases, tool: RestoreTo
     PROVER_TABLE: prover.archive.table,
     PROVER_USER: credentials.prover.user,
     SNAPSHOT: snapshot.date,
-    NODE_CONTAINERS: nodeContainers.join(' '),
+    NODE_CONTAINERS: databaseClients.join(' '),
     LOG: `${snapshotDirectory(vars)}/restore.log`,
   });
   const restore = job(`snapshot of ${snapshot.date} is restored`, {

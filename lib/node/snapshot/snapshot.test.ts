@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { drift, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
-import { archivesHoldTheirTables, archivesOf, contentLength, roomForSnapshot } from './snapshot.ts';
+import { archivesHoldTheirTables, archivesOf, roomForSnapshot } from './snapshot.ts';
 
 const archive = (name: string) => ({ url: `http://snapshots/${name}`, sha256: 'a'.repeat(64) });
 const snapshot = { state: archive('state'), prover: archive('prover'), date: '2024-05-01' };
@@ -16,17 +16,11 @@ test('the archives have the names of the spec on each network', () => {
   expect(archives.prover.path).toBe('/data/snapshot/testnet_prover_db.sql.tar.gz');
 });
 
-test('the size is that of the last answer, after redirects', () => {
-  const headers = 'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\ncontent-length: 160000000000\r\n\r\n';
-  expect(contentLength(headers)).toBe(160_000_000_000);
-  expect(contentLength('HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\n\r\n')).toBeUndefined();
-});
-
 test('too little room is reported in numbers, and an archive of unknown size with its address', async () => {
   const room = roomForSnapshot(archives, '/data');
   const small = fakeHost([
     [/^df/, '  1000000000\n'],
-    [/curl/, 'HTTP/1.1 200\r\ncontent-length: 1000000000\r\n'],
+    [/probe/, 'HTTP/1.1 206\r\ncontent-range: bytes 0-0/1000000000\r\n\r\n'],
   ]);
   await expect(room.apply(small)).rejects.toMatchObject({
     message: 'there is room for the snapshot: 8.0 GB needed in /data, 1.0 GB free',
@@ -36,7 +30,7 @@ test('too little room is reported in numbers, and an archive of unknown size wit
   const partial = fakeHost(
     [
       [/^df/, '  1000000000\n'],
-      [/curl/, 'HTTP/1.1 200\r\ncontent-length: 1000000000\r\n'],
+      [/probe/, 'HTTP/1.1 206\r\ncontent-range: bytes 0-0/1000000000\r\n\r\n'],
       [/^stat .*\.part/, '1000000 512\n'],
     ],
     { stat: async () => undefined },
@@ -46,19 +40,19 @@ test('too little room is reported in numbers, and an archive of unknown size wit
   const downloaded = fakeHost(
     [
       [/^df/, '1000000000\n'],
-      [/curl/, 'HTTP/1.1 200\r\ncontent-length: 1000000000\r\n'],
+      [/probe/, 'HTTP/1.1 206\r\ncontent-range: bytes 0-0/1000000000\r\n\r\n'],
     ],
     { stat: async () => ({ ...rootsFile, size: 1e9 }) },
   );
   expect(await room.check(downloaded)).toEqual(drift('6.0 GB needed in /data, 1.0 GB free'));
   const silent = fakeHost([
     [/^df/, '1\n'],
-    [/snapshots\/state.*curl/s, { exitCode: 22, stderr: 'curl: (22) The requested URL returned error: 404' }],
-    [/curl/, 'HTTP/1.1 200\r\n'],
+    [/snapshots\/state.*probe/s, 'HTTP/1.1 404 Not Found\r\n\r\n'],
+    [/probe/, 'HTTP/1.1 200\r\n\r\n'],
   ]);
   expect(await room.check(silent)).toEqual(
     unknownUntil(
-      'the sizes of both archives are known (http://snapshots/state: The requested URL returned error: 404; http://snapshots/prover does not report its size)',
+      'the sizes of both archives are known (http://snapshots/state answers HTTP 404; http://snapshots/prover does not report its size)',
     ),
   );
 });

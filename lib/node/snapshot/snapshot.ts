@@ -1,9 +1,9 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { curlError } from '../../engine/resource/network/http.ts';
-import { curlAddress, withoutQuery } from '../../engine/resource/network/web-address.ts';
+import { askHttp, withoutQuery } from '../../engine/resource/network/http.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import { postgresVersion } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
-import { archiveProblems, postgresMajor } from './archive-problems.ts';
+import { archiveProblems } from './archive-problems.ts';
 import { readDumpHeader } from './dump-header.ts';
 
 /** How much of an archive is read before its download: the header, and usually all of the table of contents. Bytes. */
@@ -50,10 +50,10 @@ export function archivesOf(vars: Pick<Variables, 'paths' | 'network' | 'snapshot
  */
 export function archivesFit({ state, prover }: Archives, date: string): Resource {
   return expectation(
-    `snapshot archives are of ${date} and of PostgreSQL ${postgresMajor}`,
+    `snapshot archives are of ${date} and of PostgreSQL ${postgresVersion}`,
     async (host) => {
       const [first, second] = await Promise.all([readBeginning(host, state.url), readBeginning(host, prover.url)]);
-      if (first === 'no curl' || second === 'no curl') return unknownUntil('curl is installed');
+      if (first === noCurl || second === noCurl) return unknownUntil('curl is installed');
       const unreadable = [first, second].filter((answer) => typeof answer === 'string');
       if (unreadable.length > 0) return drift(unreadable.join('; '));
       const header = (answer: Buffer | string) => readDumpHeader(Buffer.from(answer));
@@ -65,21 +65,31 @@ export function archivesFit({ state, prover }: Archives, date: string): Resource
   );
 }
 
+const noCurl = 'no curl';
 const whichArchives = 'correct snapshot.state, snapshot.prover and snapshot.date in the inventory';
 
 function judge(problems: readonly string[]): Verdict {
   return problems.length === 0 ? ok : drift(problems.join('; '));
 }
 
+/**
+ * Requests the beginning of an archive.
+ *
+ * @param length bytes
+ * @returns the answer, or why there is none
+ */
+async function askArchive(host: Reader, url: string, length: number) {
+  const answer = await askHttp(host, url, { length, seconds: 30 });
+  if (!answer.answered) return `${withoutQuery(url)}: ${answer.why}`;
+  if (answer.status === undefined) return noCurl;
+  return answer.status < 400 ? answer : `${withoutQuery(url)} answers HTTP ${answer.status}`;
+}
+
 /** @returns the first bytes, or why there are none */
 async function readBeginning(host: Reader, url: string): Promise<Buffer | string> {
-  // A server without range requests sends the whole file: head ends that.
-  const output = await host.$`command -v curl >/dev/null || exit 127
-    printf '%s\\n' ${curlAddress(url)} |
-    curl --silent --show-error --fail --location --globoff --connect-timeout 10 --max-time 30 --range ${`0-${beginning - 1}`} --config - | head -c ${beginning}`;
-  if (output.exitCode === 127) return 'no curl';
-  if (output.bytes.length > 0) return output.bytes;
-  return `${withoutQuery(url)}: ${output.stderr.trim() === '' ? 'it is empty' : curlError(output.stderr)}`;
+  const answer = await askArchive(host, url, beginning);
+  if (typeof answer === 'string') return answer;
+  return answer.body.length > 0 ? answer.body : `${withoutQuery(url)}: it is empty`;
 }
 
 /** The downloaded archives hold their main tables, by pg_restore's own list. */
@@ -119,7 +129,7 @@ export function roomForSnapshot(archives: Archives, directory: string): Resource
         readSizes(host, archives.prover),
       ]);
       if (free.text() === '') return unknownUntil(`${directory} is there`);
-      if (state === 'no curl' || prover === 'no curl') return unknownUntil('curl is installed');
+      if (state === noCurl || prover === noCurl) return unknownUntil('curl is installed');
       const unknown = [state, prover].filter((size) => typeof size === 'string');
       // That an archive cannot be downloaded is reported by its own check.
       if (unknown.length > 0) return unknownUntil(`the sizes of both archives are known (${unknown.join('; ')})`);
@@ -145,27 +155,17 @@ function bytesNeeded({ total, here }: Sizes): number {
 }
 
 async function readSizes(host: Reader, { url, path }: Archive): Promise<Sizes | string> {
-  const [head, whole, part] = await Promise.all([
-    host.$`command -v curl >/dev/null || exit 127
-      printf '%s\\n' ${curlAddress(url)} |
-      curl --silent --show-error --fail --location --globoff --head --connect-timeout 10 --max-time 30 --config -`,
+  const [answer, whole, part] = await Promise.all([
+    askArchive(host, url, 1),
     host.stat(path),
     // Its blocks: with several connections the partial file has the length of the whole, with holes in it.
     host.$`stat -c '%b %B' ${`${path}.part`} 2>/dev/null`,
   ]);
-  if (head.exitCode === 127) return 'no curl';
-  if (!head.ok) return `${withoutQuery(url)}: ${curlError(head.stderr)}`;
-  const total = contentLength(head.stdout);
+  if (typeof answer === 'string') return answer;
+  const { size: total } = answer;
   if (total === undefined) return `${withoutQuery(url)} does not report its size`;
   const [blocks = 0, size = 0] = part.text().split(' ').map(Number);
   return { total, here: whole?.size ?? Math.min(blocks * size, total) };
-}
-
-/** Of the last answer, where redirects came before it. */
-export function contentLength(headers: string): number | undefined {
-  const last = headers.split(/^HTTP\//im).at(-1) ?? '';
-  const length = /^content-length:\s*(\d+)/im.exec(last)?.[1];
-  return length === undefined ? undefined : Number(length);
 }
 
 function gigabytes(bytes: number): string {

@@ -69,9 +69,11 @@ test('a host that lacks the block itself says so', async () => {
 
 test('a chain that cannot be asked, or has nothing, says why', async () => {
   const url = 'http://localhost:8123';
-  const bare = fakeHost([[/curl/, { exitCode: 127, stderr: 'sh: 1: curl: not found' }]]);
-  expect(await jsonRpcChain(bare, url).head()).toEqual({ ok: false, error: 'cannot be asked without curl' });
-  const empty = fakeHost([[/curl/, '{"jsonrpc":"2.0","id":1,"result":null}']], {
+  expect(await jsonRpcChain(fakeHost([]), url).head()).toEqual({
+    ok: false,
+    error: 'http://localhost:8123 does not answer: not found',
+  });
+  const empty = fakeHost([[/probe/, 'HTTP/1.1 200 OK\n\n{"jsonrpc":"2.0","id":1,"result":null}']], {
     sql: async () => ({ ok: true, rows: [] }),
   });
   expect(await jsonRpcChain(empty, url).head()).toEqual({ ok: false, error: `${url} has no block` });

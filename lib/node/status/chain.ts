@@ -14,7 +14,6 @@ export interface ChainSource {
 export function jsonRpcChain(host: Reader, url: string): ChainSource {
   const discreet = <T>(answer: Answer<T>): Answer<T> => {
     if (answer.ok) return answer;
-    if (/curl: (command )?not found/.test(answer.error)) return { ok: false, error: 'cannot be asked without curl' };
     // Providers put a key into the path, which must not get into what is shown.
     return { ok: false, error: answer.error.replaceAll(url, shownAddress(url)) };
   };

@@ -1,4 +1,4 @@
-import type { ServiceName } from '../render/render.ts';
+import type { ServiceName } from '../variables/services.ts';
 import type { ChainSeen, ContainerSeen, Expected, Finding, Head, Limits, RunState, Seen } from './status.ts';
 
 /** A container that Docker started so often, and that has run for no longer, is in a loop. Seconds. */

@@ -3,15 +3,13 @@ import type { ContainerState, Reader } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { stateDatabase } from '../databases/databases.ts';
-import type { ServiceName } from '../render/render.ts';
 import { trackingVerdict } from '../server/chrony.ts';
+import { serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type ChainSource, compare, jsonRpcChain, stateChain } from './chain.ts';
 import { readDisks } from './disks.ts';
 import { logSeen, readLog } from './log.ts';
 import type { ChainSeen, ClockSeen, ContainerSeen, Head, Seen } from './status.ts';
-
-const names: readonly ServiceName[] = ['state-db', 'pool-db', 'prover', 'sync', 'json-rpc'];
 
 /**
  * Looks at a host in two trips, or three: what can be asked at once, then Docker where its engine runs, for asking a stopped one
@@ -36,11 +34,11 @@ export async function lookAt(
   ]);
   const engineRuns = docker.active === 'active';
   const [containers, lines, chain] = await Promise.all([
-    Promise.all(names.map((name) => (engineRuns ? host.container(name) : undefined))),
+    Promise.all(serviceNames.map((name) => (engineRuns ? host.container(name) : undefined))),
     isDatabase && engineRuns ? readLog(host, 'sync') : undefined,
     readChain(here, early ?? (engineRuns ? here.head() : stopped), there, trusted),
   ]);
-  const seen = Object.fromEntries(names.map((name, at) => [name, containerSeen(containers[at])]));
+  const seen = Object.fromEntries(serviceNames.map((name, at) => [name, containerSeen(containers[at])]));
   const sync = (seen as Seen['containers']).sync;
   return {
     at: clock.at,

@@ -1,5 +1,5 @@
 import type { Answer } from '../chain/chain.ts';
-import type { ServiceName } from '../render/render.ts';
+import type { ServiceName } from '../variables/services.ts';
 
 /** A block. */
 export interface Block {

@@ -1,6 +1,6 @@
 import type { RawVariables, Variables } from './variables.ts';
 
-/** The files that are rendered for a deployment, by the names that an operator knows them by. */
+/** The rendered files of a deployment. */
 export const fileNames = [
   'docker-compose.yml',
   'init_prover_db.sql',
@@ -11,26 +11,30 @@ export const fileNames = [
 
 export type FileName = (typeof fileNames)[number];
 
-/** What one generation of the node and the prover has of its own, besides the constants in its templates. */
+export const generationNames = ['current', 'older'] as const;
+
+export type GenerationName = (typeof generationNames)[number];
+
+/** The facts of one generation of the node and the prover, besides the constants in its templates. */
 export interface Generation {
   /** Path of the node binary in its image. */
   readonly nodeBinary: string;
-  /** Tags of the images that go with its configuration (spec part 2); the node's is also the tag of its source. */
+  /** Tags of the images for its configuration (spec part 2). The node's is also the tag of its source. */
   readonly versions: { readonly node: string; readonly prover: string };
   /** Path, in the prover's image, of the file that `zkProver -c` reads. */
   readonly proverConfig: string;
-  /** Keys under which the genesis file names the block of creation; all are integers. */
+  /** Keys of the genesis file with the block of creation, all integers. */
   readonly genesisBlocks: readonly string[];
   /** Keys of the genesis file's `l1Config` that are addresses. */
   readonly genesisContracts: readonly string[];
-  /** Sizes of the prover where the inventory names none (spec part 2). */
-  readonly prover: Variables['prover'];
-  /** Folders of templates, first match first. */
+  /** Default sizes of the prover (spec part 2). */
+  readonly prover: Readonly<Record<'pool_connections' | 'executor_threads' | 'hash_db_threads', number>>;
+  /** Folders of templates in the order of the search. */
   readonly templates: readonly string[];
 }
 
 /** Paths and keys as the programs themselves have them. */
-export const generations: Readonly<Record<Variables['generation'], Generation>> = {
+export const generations: Readonly<Record<GenerationName, Generation>> = {
   current: {
     nodeBinary: '/app/zkevm-node',
     versions: { node: 'v3.1.0', prover: 'v6.0.2' },
@@ -56,12 +60,12 @@ export const generations: Readonly<Record<Variables['generation'], Generation>> 
   },
 };
 
-/** The generation that a host's variables name. */
+/** The generation of a host. */
 export function generationOf(vars: Pick<Variables, 'generation'>): Generation {
   return generations[vars.generation];
 }
 
-/** What a generation fills in where the inventory names nothing: sizes of the prover, versions, the path of the binary. */
+/** The variables with a default of the generation: sizes of the prover, versions, the path of the binary. */
 export function generationDefaults(
   vars: RawVariables,
 ): Pick<Variables, 'prover' | 'images' | 'node_binary' | 'snapshot'> {
@@ -77,31 +81,22 @@ export function generationDefaults(
       ...vars.images,
       node: versioned(vars.images.node, versions.node),
       prover: versioned(vars.images.prover, versions.prover),
-      database: versioned(vars.images.database, postgresVersion),
+      database: versioned(vars.images.database, String(postgresVersion)),
     },
     node_binary: vars.node_binary ?? nodeBinary,
     snapshot: source ? { ...snapshot, source: { ...source, ref: source.ref ?? versions.node } } : snapshot,
   };
 }
 
-/** The other generation that something is of, if any: it goes with that one's configuration only. */
-export function otherGeneration(
-  own: Variables['generation'],
-  isOf: (generation: Generation) => boolean,
-): Variables['generation'] | undefined {
-  const names = Object.keys(generations) as Variables['generation'][];
-  return isOf(generations[own]) ? undefined : names.find((name) => isOf(generations[name]));
-}
+/** Major version of PostgreSQL (spec part 1), which is that of the archives. No other version can use its data directory. */
+export const postgresVersion = 15;
 
-/** Major version of PostgreSQL (spec part 1): the archives are of this one, and no other takes its data directory. */
-export const postgresVersion = '15';
-
-/** The image with a version: its own tag or digest, or else the one given. */
+/** The image with its own tag or digest, or else with the given version. */
 function versioned(image: string, version: string): string {
   return tagOf(image) === undefined && !image.includes('@') ? `${image}:${version}` : image;
 }
 
-/** What stands behind the last `:` that is neither a registry's port nor in a digest. */
+/** The tag of an image: the part after the last `:` that is neither a registry's port nor in a digest. */
 export function tagOf(image: string): string | undefined {
   return /^[^@]*:([^/:@]+)(?:@|$)/.exec(image)?.[1];
 }

@@ -22,7 +22,7 @@ export default role('workload', ({ facts }) => [
     file(path).content(content).mode(bits(mode)).owner(owner).group(group),
   ),
   ...workload.sysctl.map(kernelSetting),
-  ...workload.units.map((unit) => service(unit).enabled().running()),
+  ...workload.units.map((unit) => service(unit)),
   timezone(workload.timezone),
   ...workload.hostsLines.map((text) => line('/etc/hosts', text)),
 ]);

@@ -23,7 +23,7 @@ interface Fault {
 const faults: readonly Fault[] = [
   { name: 'refuses-the-connection', inventory: { port: 23 }, cause: /refused the connection/ },
   { name: 'accepts-and-says-nothing', inventory: { address: '127.0.0.1' }, cause: /no answer from .* within 5 s/ },
-  { name: 'has-another-host-key', inventory: {}, cause: /HOST KEY .* IS NOT THE ONE THAT IS KNOWN/ },
+  { name: 'has-another-host-key', inventory: {}, cause: /HOST KEY .* HAS CHANGED/ },
   {
     name: 'has-no-login-shell',
     options: { setUp: 'usermod -s /usr/sbin/nologin root' },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { $ } from 'zx';
 import { imageOf } from '../../../lab/images.mjs';
 import { network, stateDirectory } from '../../../lab/layout.mjs';
@@ -20,7 +20,129 @@ beforeAll(async () => {
   expect(first.exitCode, first.output).toBe(0);
 });
 
+/** Words of the node with its synchronizer, for a program that does nothing. */
+const twin = `-c 'trap "kill \\$!" TERM; sleep 600 & wait' /app/zkevm-node run --components synchronizer`;
+const twinContainer = (name: string) =>
+  `docker run --detach --name ${name} --entrypoint sh $(docker inspect --format {{.Image}} pool-db) ${twin}`;
+const onRpc1 = (script: string) => onHost('rpc-1', script);
+/** For a server that does not answer: with the lab by its name, the lab would be brought up first. */
+const lab = () => labInventoryWith({});
+/** rpc-1 is the Database+Sync server of this one. */
+const swapped = () =>
+  labInventoryWith({
+    'groups.database': { 'rpc-1': { address: '172.30.77.12', region: 'lab-1' } },
+    'groups.rpc': { 'db-1': { address: '172.30.77.11' }, 'rpc-2': { address: '172.30.77.13', user: 'operator' } },
+  });
+
+async function refusedBy(why: RegExp, ...args: readonly string[]): Promise<void> {
+  const refused = await runPlaybook('deploy', '--timeout', '2', ...args);
+  expect(refused.exitCode, refused.output).toBe(1);
+  expect(refused.output).toMatch(why);
+  expect(named(refused.output, 'changed')).toEqual([]);
+  expect(await containers()).not.toMatch(/^sync$/m);
+}
+
+afterEach(async () => {
+  await onRpc1(
+    'systemctl start ssh; docker rm -f sync twin 2>/dev/null; [ ! -f /run/twin ] || { kill $(cat /run/twin); rm /run/twin; }',
+  );
+});
+
+/** What leaves the other servers, or the look at them, out. */
+const narrow = [
+  ['--limit', 'db-1'],
+  ['--role', 'sync'],
+  ['--limit', 'database', '--role', 'sync'],
+  ['--skip-role', 'one-synchronizer'],
+  ['--start-at', 'sync is running with its configuration'],
+];
+
 describe('there is one synchronizer', () => {
+  test.each(narrow.map((options) => [options.join(' '), options] as const))(
+    'one runs on an RPC server, and the run is narrowed by %s: refused',
+    async (_, options) => {
+      await withoutSync();
+      await onRpc1(twinContainer('sync'));
+      await refusedBy(/no other synchronizer runs: rpc-1: the container sync is running/, '-i', 'lab', ...options);
+    },
+  );
+
+  test('one in a container of another name, and one outside of containers: refused', async () => {
+    await withoutSync();
+    await onRpc1(twinContainer('twin'));
+    await refusedBy(/rpc-1: the container twin is running/, '-i', 'lab', '--limit', 'db-1');
+    await refusedBy(/no synchronizer runs on an RPC server/, '-i', 'lab');
+    await onRpc1('docker pause twin');
+    await refusedBy(/rpc-1: the container twin is paused/, '-i', 'lab', '--role', 'sync');
+    await onRpc1('docker rm -f twin');
+    await onRpc1(`sh ${twin} >/dev/null 2>&1 </dev/null & echo $! >/run/twin`);
+    await refusedBy(/rpc-1: the process \d+ \(sh\) is a synchronizer/, '-i', 'lab', '--role', 'sync');
+  });
+
+  test('a server that does not answer: refused, and started only where the operator names it', async () => {
+    await withoutSync();
+    const inventory = await lab();
+    await onRpc1('systemctl stop ssh');
+    await refusedBy(/rpc-1 could not be checked: .*\n.*--assume-stopped rpc-1/, '-i', inventory, '--limit', 'db-1');
+    await refusedBy(/rpc-1 could not be checked/, '-i', inventory, '--role', 'sync', '--assume-stopped', 'rpc-2');
+    const started = await runPlaybook(
+      ...(['deploy', '--timeout', '2', '-i', inventory, '--limit', 'db-1', '--assume-stopped', 'rpc-1'] as const),
+    );
+    expect(started.exitCode, started.output).toBe(0);
+    expect(started.output).toContain('rpc-1 not checked: assumed to be stopped');
+    expect(await containers()).toMatch(/^sync$/m);
+  });
+
+  test('a server that answers again and has one is not started beside, whatever is assumed', async () => {
+    await withoutSync();
+    await onRpc1(twinContainer('twin'));
+    await refusedBy(/rpc-1: the container twin/, '-i', 'lab', '--limit', 'db-1', '--assume-stopped', 'rpc-1');
+  });
+
+  test('a new Database+Sync server, with --limit database, while the old one synchronizes: refused', async () => {
+    const back = await deploy();
+    expect(back.exitCode, back.output).toBe(0);
+    const refused = await runPlaybook('deploy', '-i', await swapped(), '--limit', 'database', '--check');
+    expect(refused.exitCode, refused.output).toBe(1);
+    expect(refused.output).toMatch(/no other synchronizer runs: db-1: the container sync is running/);
+  });
+
+  test('a synchronizer on an RPC server that is seen in the database alone: refused', async () => {
+    await withoutSync();
+    const password = readFileSync(join(stateDirectory, 'secrets/state_db_password'), 'utf8').trim();
+    // As one writes: now and then, in a session that shows its newest query.
+    const writer = run({
+      input: `docker run --rm --interactive --name writer --env PGPASSWORD='${password}' --entrypoint psql $(docker inspect --format {{.Image}} pool-db) \\
+        --host 172.30.77.11 --username state_user state_db <<'SQL'
+set application_name = '';
+update state.batch set state_root = state_root where false \\watch 1
+SQL`,
+    })`docker exec -i rpc-lab-rpc-1 sh`.nothrow();
+    onTestFinished(async () => {
+      await onRpc1('docker rm -f writer 2>/dev/null || :');
+      await writer;
+    });
+    await expect.poll(() => onRpc1('docker ps'), { timeout: 30_000 }).toContain('writer');
+    await refusedBy(
+      /a node on 172\.30\.77\.12 writes to it, which only a synchronizer does/,
+      '-i',
+      'lab',
+      '--role',
+      'sync',
+    );
+  });
+
+  test('two controllers with different inventories: at most one starts what it has', async () => {
+    await withoutSync();
+    const [one, other] = await Promise.all([
+      deploy('--limit', 'db-1', '--role', 'sync'),
+      runPlaybook('deploy', '-i', await swapped(), '--limit', 'database', '--role', 'sync'),
+    ]);
+    expect([0, 5], one.output).toContain(one.exitCode);
+    expect([1, 5], other.output).toContain(other.exitCode);
+    expect(/^sync$/m.test(await containers())).toBe(one.exitCode === 0);
+  });
+
   test('three runs that begin in the same moment: one deploys, the others say who is at work', async () => {
     for (let round = 0; round < 3; round += 1) {
       await withoutSync();

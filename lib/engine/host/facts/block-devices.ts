@@ -1,32 +1,15 @@
 import * as z from 'zod';
+import { readScript } from '../script.ts';
 import type { BlockDevice } from './facts.ts';
 
-/**
- * What lsblk says, and after it what blkid finds on each device. lsblk has its signatures from udev and shows none where that
- * does not run, which must not pass for a blank disk; so the devices themselves are looked at. Exit code 2 says that nothing
- * was found, and with an error before it, that nothing could be read.
- */
-export const blockDevicesCommand = `lsblk -J -b -o KNAME,PATH,SIZE,TYPE,ROTA,TRAN,FSTYPE,MOUNTPOINT,PKNAME 2>/dev/null||echo '{"blockdevices":[]}'
-echo
-for __x in /sys/class/block/*;do
-read -r __y <"$__x/size"||continue
-[ "$__y" -gt 0 ]||continue
-__x=\${__x##*/}
-case "$__x" in ram*|zram*|fd*|sr*)continue;;esac
-__f=/dev/$__x
-case "$__x" in *!*)__f=/dev/$(printf %s "$__x"|tr '!' /);;esac
-[ -b "$__f" ]||continue
-blkid -p -s TYPE -s PTTYPE -o export "$__f" 2>&1
-echo "probed $? $__x"
-done
-exit 0`;
+export const blockDevicesCommand = readScript(new URL('block-devices.sh', import.meta.url));
 
-/** What is told of a device that could not be looked at: never blank. */
-const notLookedAt = 'unknown';
+/** The signature of a device that could not be read: it must not pass for blank. */
+const unreadable = 'unknown';
 
 const text = z.string().nullish().catch(undefined);
 
-/** lsblk's own form; older ones give numbers and truth values as text. What is of another form counts as not said. */
+/** A device of lsblk; older versions print numbers and booleans as text. A value of another type counts as missing. */
 const listed = z.object({
   kname: text,
   path: text,
@@ -41,10 +24,10 @@ const listed = z.object({
 });
 type Listed = z.output<typeof listed>;
 
-/** Partitions on volumes on arrays on partitions: no device has so many below one another. */
+/** Partitions on volumes on arrays on partitions: no host has so many levels. */
 const deepest = 16;
 
-/** @param text what the command printed. A device with several parents (RAID) is listed once. */
+/** @param text output of the command. A device with several parents (RAID) is listed once. */
 export function parseBlockDevices(text: string): BlockDevice[] {
   const gap = text.indexOf('\n\n');
   const probed = parseProbed(gap < 0 ? '' : text.slice(gap));
@@ -62,7 +45,7 @@ export function parseBlockDevices(text: string): BlockDevice[] {
       type: device.type ?? '',
       rotational: device.rota === true || device.rota === '1',
       transport: device.tran ?? '',
-      signature: device.fstype || (probed.get(device.kname ?? '') ?? notLookedAt),
+      signature: device.fstype || (probed.get(device.kname ?? '') ?? unreadable),
       mountpoints: device.mountpoint ? [device.mountpoint] : [],
       parent: device.pkname ? (paths.get(device.pkname) ?? `/dev/${device.pkname}`) : undefined,
     });
@@ -96,10 +79,10 @@ function parseProbed(text: string): Map<string, string> {
   for (const line of text.split('\n')) {
     const [, value] = /^(?:PT)?TYPE=(.*)$/.exec(line) ?? [];
     if (value !== undefined) found ||= value;
-    if (line.startsWith('blkid: ')) found ||= notLookedAt;
+    if (line.startsWith('blkid: ')) found ||= unreadable;
     const [, code, name] = /^probed (\d+) (.*)$/.exec(line) ?? [];
     if (name === undefined) continue;
-    signatures.set(name, found || (code === '2' ? '' : notLookedAt));
+    signatures.set(name, found || (code === '2' ? '' : unreadable));
     found = '';
   }
   return signatures;

@@ -1,15 +1,7 @@
+import { readScript } from '../script.ts';
 import type { Facts } from './facts.ts';
 
-/** The first processor in full, number and clock of each other one, and the highest clock in kHz where the kernel says it. */
-export const cpuCommand = `sed -n '1,/^$/{
-p
-d
-}
-/^processor/p
-/^cpu MHz/p' /proc/cpuinfo
-echo max
-{ read -r __x </sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq;} 2>/dev/null&&echo "$__x"
-exit 0`;
+export const cpuCommand = readScript(new URL('cpu.sh', import.meta.url));
 
 /**
  * The clock is the highest one known: what a processor can do, not how it saves power at the moment. Its name may say it, too

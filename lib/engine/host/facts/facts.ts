@@ -16,13 +16,13 @@ export interface BlockDevice {
   readonly rotational: boolean;
   /** `nvme`, `sata`, … or empty. */
   readonly transport: string;
-  /** File system or any other signature on it; empty where there is none, `unknown` where the device could not be looked at. */
+  /** File system or any other signature on it; empty where there is none, `unknown` where the device could not be read. */
   readonly signature: string;
   readonly mountpoints: readonly string[];
   readonly parent: string | undefined;
 }
 
-/** What is known of a host before any role looks at it. One trip gathers all of it. */
+/** Facts of a host, gathered in one request before any role reads them. */
 export interface Facts {
   readonly distribution: {
     readonly id: string;
@@ -30,7 +30,7 @@ export interface Facts {
     readonly codename: string;
     readonly title: string;
   };
-  /** As `uname -m` says: `x86_64`. */
+  /** As `uname -m` prints it: `x86_64`. */
   readonly architecture: string;
   readonly kernel: string;
   readonly cpu: {
@@ -45,9 +45,9 @@ export interface Facts {
   readonly blockDevices: readonly BlockDevice[];
   /** Whether systemd is the first process. */
   readonly systemd: boolean;
-  /** Whether the host is a container (systemd-detect-virt --container), and its word for it. */
+  /** The kind of container that the host is, in the words of systemd-detect-virt. */
   readonly container: string | undefined;
-  /** The host's clock less the controller's, seconds; 0 where the difference is no more than the trip could have caused. */
+  /** The host's clock minus the controller's, seconds; 0 where the difference is no more than the request could have caused. */
   readonly clockOffset: number;
   readonly hostname: string;
 }

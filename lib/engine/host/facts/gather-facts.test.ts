@@ -4,8 +4,9 @@ import { createReader } from '../reader.ts';
 import { connectLocally, standInFor } from '../testing/local-connection.ts';
 import { parseBlockDevices } from './block-devices.ts';
 import { parseCpu } from './cpu.ts';
-import { gatherFacts, leastOffset, parseRelease } from './gather-facts.ts';
+import { gatherFacts, leastOffset } from './gather-facts.ts';
 import { parseMounts } from './mounts.ts';
+import { parseOsRelease } from './os-release.ts';
 
 test('the facts of this machine, in one trip', async () => {
   const connection = await connectLocally();
@@ -32,11 +33,11 @@ test('a host that does not say what it is cannot be worked on', async () => {
 
 test('os-release with and without quotes', () => {
   expect(
-    parseRelease(
+    parseOsRelease(
       'PRETTY_NAME="Ubuntu 22.04.3 LTS"\nNAME=Ubuntu\nVERSION_ID="22.04"\nID=ubuntu\nVERSION_CODENAME=jammy\n',
     ),
   ).toEqual({ id: 'ubuntu', version: '22.04', codename: 'jammy', title: 'Ubuntu 22.04.3 LTS' });
-  expect(parseRelease('ID=debian\n')).toEqual({ id: 'debian', version: '', codename: '', title: '' });
+  expect(parseOsRelease('ID=debian\n')).toEqual({ id: 'debian', version: '', codename: '', title: '' });
 });
 
 test('the clock of a processor is the highest one known', () => {

@@ -1,22 +1,21 @@
 import type { Reader } from '../host.ts';
+import { readScript } from '../script.ts';
 import { blockDevicesCommand, parseBlockDevices } from './block-devices.ts';
 import { cpuCommand, parseCpu } from './cpu.ts';
 import type { Facts } from './facts.ts';
 import { localMountsCommand, networkMountsCommand, parseMounts } from './mounts.ts';
+import { parseOsRelease } from './os-release.ts';
 
-/** Below the usual limit: a dead network mount or disk must not hold up everything. Seconds. */
-const slowest = 20;
-const networkMounts = 5;
+/** Seconds, below the usual limit: a dead network mount or disk must not hold up everything. */
+const factTimeout = 20;
+const networkMountsTimeout = 5;
 
-const containerCommand = `command -v systemd-detect-virt >/dev/null&&{ systemd-detect-virt --container;exit 0;}
-[ -e /.dockerenv ]&&echo docker&&exit
-[ -e /run/.containerenv ]&&echo podman&&exit
-tr '\\0' '\\n' </proc/1/environ 2>/dev/null|sed -n 's/^container=//p'`;
+const containerCommand = readScript(new URL('container.sh', import.meta.url));
 
 /**
- * What is known of a host, in one trip. What a program that is missing there would tell stays empty.
+ * The facts of a host, in one request. A fact of a program that is missing there stays empty.
  *
- * @throws Error where the host is no Linux that says of itself what it is
+ * @throws Error where uname does not work
  */
 export async function gatherFacts(host: Reader): Promise<Facts> {
   const asked = Date.now();
@@ -27,7 +26,7 @@ export async function gatherFacts(host: Reader): Promise<Facts> {
     run(host, cpuCommand),
     host.$`sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo`,
     run(host, localMountsCommand),
-    run(host, networkMountsCommand, networkMounts),
+    run(host, networkMountsCommand, networkMountsTimeout),
     run(host, blockDevicesCommand),
     host.$`test -d /run/systemd/system`,
     run(host, containerCommand),
@@ -38,7 +37,7 @@ export async function gatherFacts(host: Reader): Promise<Facts> {
     throw new Error(`${host.name}: uname gave no answer: ${machine.stderr.trim()}`);
   }
   return {
-    distribution: parseRelease(release.stdout),
+    distribution: parseOsRelease(release.stdout),
     architecture,
     kernel,
     cpu: parseCpu(cpu.stdout),
@@ -53,10 +52,10 @@ export async function gatherFacts(host: Reader): Promise<Facts> {
 }
 
 /**
- * The host looked at its clock at some moment between question and answer. Of the offsets that this leaves possible, the one
- * nearest to none: a slow trip is no wrong clock.
+ * The host read its clock at some moment between request and answer. Of the offsets that are possible then, the smallest: a slow
+ * request does not mean a wrong clock.
  *
- * @param clock seconds since 1970 as the host says them; busybox knows no fractions
+ * @param clock seconds since 1970 as the host prints them; busybox has no fractions
  */
 export function leastOffset(clock: string, asked: number, answered: number): number {
   const host = Number.parseFloat(clock);
@@ -64,24 +63,7 @@ export function leastOffset(clock: string, asked: number, answered: number): num
   return Math.max(host - answered, 0) + Math.min((exact ? host : host + 1) - asked, 0);
 }
 
-/** Lines for the shell that runs the batch, in a process of their own: another shell would take longer than most of them. */
-function run(host: Reader, lines: string, timeoutSeconds = slowest) {
+/** A script for the shell that runs the batch: another shell would take longer than most of them. */
+function run(host: Reader, lines: string, timeoutSeconds = factTimeout) {
   return host.$({ timeoutSeconds })`eval ${lines}`;
-}
-
-/** os-release(5): lines of NAME=value, quoted as for a shell. */
-export function parseRelease(text: string): Facts['distribution'] {
-  const values = new Map(
-    text.split('\n').flatMap((line): [string, string][] => {
-      const [, name, value = ''] = /^([A-Z_]+)=(.*)$/.exec(line.trim()) ?? [];
-      return name === undefined ? [] : [[name, value.replace(/^(["'])(.*)\1$/, '$2').replace(/\\(.)/g, '$1')]];
-    }),
-  );
-  const of = (name: string) => values.get(name) ?? '';
-  return {
-    id: of('ID'),
-    version: of('VERSION_ID'),
-    codename: of('VERSION_CODENAME'),
-    title: of('PRETTY_NAME') || of('NAME'),
-  };
 }

@@ -1,72 +1,23 @@
+import { readScript, withArguments } from '../script.ts';
 import type { Mount } from './facts.ts';
 
-/** File systems that live on other machines. A dead one hangs whoever looks at it. */
-const network = [
-  'nfs',
-  'nfs4',
-  'cifs',
-  'smb3',
-  'ceph',
-  'lustre',
-  'afs',
-  '9p',
-  'virtiofs',
-  'fuse.sshfs',
-  'fuse.glusterfs',
-];
+const script = readScript(new URL('mounts.sh', import.meta.url));
 
-/** Local ones whose source is no device under /dev. */
-const pools = ['zfs', 'bcachefs'];
+/** A dead file system of another machine hangs whatever touches it, so they have a command of their own. */
+export const localMountsCommand = withArguments(script, ['local']);
+export const networkMountsCommand = withArguments(script, ['network']);
 
-/** Images that are never written: not what anybody means by the host's file systems. */
-const images = ['squashfs', 'iso9660', 'erofs', 'udf'];
-
-/**
- * Lines of /proc/self/mountinfo that are taken, then an empty line, then for each of them block size, blocks, blocks available
- * and the directory. A file that is mounted over another one (as containers do with /etc/hosts) is no file system. A space in
- * a name is written \\040 in mountinfo.
- */
-function mountsCommand(taken: string, isDirectory: string): string {
-  return `while IFS= read -r __x;do
-__y=\${__x##* - }
-case "$__y" in ${taken}) ;;*)continue;;esac
-__y=\${__x#* * * * };__y=\${__y%% *}
-case "$__y" in *\\\\*)__y=$(printf '%b.' "$(printf '%s' "$__y"|sed 's/\\\\/\\\\0/g')");__y=\${__y%.};;esac
-${isDirectory}
-printf '%s\\n' "$__x"
-set -- "$@" "$__y"
-done </proc/self/mountinfo
-echo
-[ $# = 0 ]||stat -f -c '%S %b %a %n' -- "$@"
-exit 0`;
-}
-
-const starts = (types: readonly string[]) => types.map((type) => `"${type} "*`).join('|');
-
-export const localMountsCommand = mountsCommand(
-  `${starts([...images, ...network])})continue;;*" /dev/"*|${starts(pools)}`,
-  '[ -d "$__y" ]||continue',
-);
-export const networkMountsCommand = mountsCommand(starts(network), '');
-
-/** @param text what one of the commands printed. Where a directory is mounted over, the upper one counts. */
+/** @param text output of one of the commands. Where a directory is mounted over, the upper one counts. */
 export function parseMounts(text: string): Mount[] {
   const gap = /^$/m.exec(text)?.index ?? text.length;
-  const sizes = new Map(
-    text
-      .slice(gap)
-      .split('\n')
-      .flatMap((line): [string, { size: number; available: number }][] => {
-        const [, unit, blocks, available, target] = /^(\d+) (\d+) (\d+) (.*)$/.exec(line) ?? [];
-        if (target === undefined) return [];
-        return [[target, { size: Number(unit) * Number(blocks), available: Number(unit) * Number(available) }]];
-      }),
-  );
+  const sizes = new Map<string, { size: number; available: number }>();
+  for (const [, unit, blocks, available, target = ''] of text.slice(gap).matchAll(/^(\d+) (\d+) (\d+) (.*)$/gm)) {
+    sizes.set(target, { size: Number(unit) * Number(blocks), available: Number(unit) * Number(available) });
+  }
   const mounts = new Map<string, Mount>();
   for (const line of text.slice(0, gap).split('\n').filter(Boolean)) {
     const mount = parseLine(line);
-    const { size, available } = sizes.get(mount.target) ?? { size: 0, available: 0 };
-    mounts.set(mount.target, { ...mount, size, available });
+    mounts.set(mount.target, { ...mount, ...(sizes.get(mount.target) ?? { size: 0, available: 0 }) });
   }
   return [...mounts.values()];
 }

@@ -1,179 +1,145 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import type { Connection } from '../connection.ts';
 import type { Output } from '../output.ts';
+import { parseBatchReply, ReplySizeMismatch } from './batch-reply.ts';
 import { type BatchCommand, batchScript, noRoom } from './batch-script.ts';
-import { FramesDoNotFit, readFrames } from './frame.ts';
 
 /**
  * Reads of one kind that become one command on the host.
  *
- * `K` is what is asked about, `V` the answer. Keys that give the same `id` are asked about once.
+ * `K` is a key, such as a path, `V` the answer. Keys with the same `id` are read once.
  */
-export interface Kind<K, V> {
+export interface VectorRead<K, V> {
   readonly name: string;
+  /** @throws TypeError for an invalid key */
   id(key: K): string;
-  /** Keys that cannot share a command go apart: one for each different group. */
+  /** Keys of different groups do not share a command. */
   group?(key: K): string;
   /** The command for sh, about at least one key. */
   command(keys: readonly K[]): string;
-  /** The answers, by `id`; a key without one gets `absent`. @throws when the command itself failed */
+  /** The answers, by `id`; a key without one gets `absent`. @throws Error when the command itself failed */
   answers(output: Output, keys: readonly K[]): Map<string, V | Error>;
   absent(key: K): V;
 }
 
 /** Commands and vectorised reads of one tick, over one exec. */
 export interface Batch {
-  /** Runs a command that only looks; asked for twice in one tick, it runs once. */
+  /** Runs a command that only reads. The same command twice in one tick runs once. */
   run(text: string, timeoutSeconds: number): Promise<Output>;
-  ask<K, V>(kind: Kind<K, V>, key: K): Promise<V>;
-}
-
-interface Waiting extends BatchCommand {
-  readonly output: Promise<Output>;
-  readonly settle: (output: Output) => void;
-  readonly fail: (error: unknown) => void;
-}
-
-/** One for each connection, so that reads of everybody who uses it travel together. */
-const batches = new WeakMap<Connection, Batch>();
-
-export function batchOf(connection: Connection): Batch {
-  const known = batches.get(connection);
-  if (known) return known;
-  const batch = createBatch(connection);
-  batches.set(connection, batch);
-  return batch;
+  ask<K, V>(read: VectorRead<K, V>, key: K): Promise<V>;
 }
 
 /** Seconds that a vectorised read may take: as any read. */
 export const readTimeout = 60;
 
-function createBatch(connection: Connection): Batch {
-  let commands = new Map<string, Waiting>();
-  let asked = new Map<string, Asked>();
+/** Reads and commands of everybody who uses a connection travel together. */
+export function batchOf(connection: Connection): Batch {
+  return {
+    run: (text, timeoutSeconds) => currentTick(connection).run({ text, timeoutSeconds }),
+    async ask(read, key) {
+      // First, as it throws for an invalid key.
+      const id = read.id(key);
+      return currentTick(connection).ask(read, id, key);
+    },
+  };
+}
 
-  const soon = () => {
-    if (commands.size + asked.size === 0) setImmediate(flush);
+const ticks = new WeakMap<Connection, ReturnType<typeof startTick>>();
+
+function currentTick(connection: Connection) {
+  const tick = ticks.get(connection) ?? startTick(connection);
+  ticks.set(connection, tick);
+  return tick;
+}
+
+/** Keys that one command answers. */
+interface Group<K, V> {
+  readonly keys: Map<string, K>;
+  readonly answers: Promise<Map<string, V | Error>>;
+}
+
+/** Gathers what is asked for in one tick, and sends it at the end. */
+function startTick(connection: Connection) {
+  const commands = new Map<string, BatchCommand>();
+  const prepared: (() => BatchCommand)[] = [];
+  const groups = new Map<string, unknown>();
+  const outputs = nextTurn().then(async () => {
+    ticks.delete(connection);
+    // Vectorised reads go first: they carry most of the answers, and each of them waits for something else.
+    const all = new Map([...prepared.map((command) => command()), ...commands.values()].map((one) => [idOf(one), one]));
+    const replies = await send(connection, [...all.values()], 'quick');
+    return new Map([...all.keys()].map((id, index) => [id, replies[index]]));
+  });
+
+  const outputOf = async (command: BatchCommand) => {
+    const output = (await outputs).get(idOf(command));
+    if (output) return output;
+    throw new Error(`${connection.name}: the host did not report how a command ended: ${command.text}`);
   };
 
-  const add = (text: string, timeoutSeconds: number) => {
-    const id = `${timeoutSeconds} ${text}`;
-    const waiting = commands.get(id) ?? wait({ text, timeoutSeconds });
-    commands.set(id, waiting);
-    return waiting.output;
-  };
-
-  const flush = () => {
-    const reads = asked;
-    const plain = commands;
-    asked = new Map();
-    commands = new Map();
-    // The kinds' commands go first: they carry most of the answers, and each of them waits for something else.
-    for (const read of reads.values()) read.send(add);
-    for (const [id, waiting] of plain) if (!commands.has(id)) commands.set(id, waiting);
-    const all = [...commands.values()];
-    commands = new Map();
-    send(connection, all, 'quick').catch((error: unknown) => {
-      for (const waiting of all) waiting.fail(error);
+  function openGroup<K, V>(read: VectorRead<K, V>): Group<K, V> {
+    const keys = new Map<string, K>();
+    let command: BatchCommand = { text: '', timeoutSeconds: readTimeout };
+    prepared.push(() => {
+      command = { text: read.command([...keys.values()]), timeoutSeconds: readTimeout };
+      return command;
     });
-  };
+    const answers = outputs.then(async () => {
+      const output = await outputOf(command);
+      if (output.timedOut) throw new Error(`${read.name}: no answer within ${readTimeout} s`);
+      return read.answers(output, [...keys.values()]);
+    });
+    return { keys, answers };
+  }
 
   return {
-    run(text, timeoutSeconds) {
-      soon();
-      return add(text, timeoutSeconds);
+    run(command: BatchCommand): Promise<Output> {
+      commands.set(idOf(command), command);
+      return outputOf(command);
     },
-    async ask<K, V>(kind: Kind<K, V>, key: K) {
-      // First, as it throws for a key that cannot be asked about.
-      const id = kind.id(key);
-      soon();
-      const groupId = `${kind.name} ${kind.group?.(key) ?? ''}`;
-      const group = (asked.get(groupId) as AskedOf<K, V> | undefined) ?? gather(kind);
-      asked.set(groupId, group);
-      return group.ask(id, key);
-    },
-  };
-}
-
-/** Keys of one kind and group, gathered in one tick. */
-interface Asked {
-  send(run: (text: string, timeoutSeconds: number) => Promise<Output>): void;
-}
-
-interface AskedOf<K, V> extends Asked {
-  ask(id: string, key: K): Promise<V>;
-}
-
-function gather<K, V>(kind: Kind<K, V>): AskedOf<K, V> {
-  const keys = new Map<string, K>();
-  const { promise, resolve, reject } = withResolvers<Map<string, V | Error>>();
-  return {
-    async ask(id, key) {
-      keys.set(id, key);
-      const answers = await promise;
-      if (!answers.has(id)) return kind.absent(key);
+    async ask<K, V>(read: VectorRead<K, V>, id: string, key: K): Promise<V> {
+      const groupId = `${read.name} ${read.group?.(key) ?? ''}`;
+      const group = (groups.get(groupId) as Group<K, V> | undefined) ?? openGroup(read);
+      groups.set(groupId, group);
+      group.keys.set(id, key);
+      const answers = await group.answers;
+      if (!answers.has(id)) return read.absent(key);
       const answer = answers.get(id) as V | Error;
       if (answer instanceof Error) throw answer;
       return answer;
     },
-    send(run) {
-      const all = [...keys.values()];
-      run(kind.command(all), readTimeout)
-        .then((output) => {
-          if (output.timedOut) throw new Error(`${kind.name}: no answer within ${readTimeout} s`);
-          return kind.answers(output, all);
-        })
-        .then(resolve, reject);
-    },
   };
 }
 
-/** Looking once more changes nothing on the host, so what went wrong for an outer reason is done again with care. */
-async function send(connection: Connection, commands: readonly Waiting[], way: 'quick' | 'careful'): Promise<void> {
+function idOf({ text, timeoutSeconds }: BatchCommand): string {
+  return `${timeoutSeconds} ${text}`;
+}
+
+/** Reads change nothing on the host, so a batch that failed for an outer reason is sent again, with care. */
+async function send(
+  connection: Connection,
+  commands: readonly BatchCommand[],
+  way: 'quick' | 'careful',
+): Promise<(Output | undefined)[]> {
   const { code, stdout, stderr } = await connection.exec(batchScript(commands, way), {
     answerSeconds: commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0),
   });
+  const printed = stderr.toString().trim();
   if (code === noRoom && way === 'quick') return send(connection, commands, 'careful');
   if (code === noRoom) {
-    throw new Problem(`${connection.name}: ${stderr.toString().trim() || 'no room for temporary files'}`, {
-      hint: 'make room on one of these file systems, in memory or on disk: what commands print is kept there for a moment',
+    throw new Problem(`${connection.name}: ${printed || 'no room for temporary files'}`, {
+      hint: 'free some space on one of these file systems, in memory or on disk: output of commands is kept there for a moment',
       code: exitCode.failed,
     });
   }
-  if (code !== 0) {
-    throw new Error(
-      `${connection.name}: the host could not run a batch of reads (${code}): ${stderr.toString().trim()}`,
-    );
-  }
-  let outputs: (Output | undefined)[];
+  if (code !== 0) throw new Error(`${connection.name}: the host could not run a batch of reads (${code}): ${printed}`);
   try {
-    outputs = readFrames(stdout, commands.length);
+    return parseBatchReply(stdout, commands.length);
   } catch (error) {
-    // Some command left something running that writes on.
-    if (error instanceof FramesDoNotFit && way === 'quick') return send(connection, commands, 'careful');
+    // A command left a process running that still writes.
+    if (error instanceof ReplySizeMismatch && way === 'quick') return send(connection, commands, 'careful');
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`${connection.name}: the reply to a batch of reads cannot be taken apart: ${why}`, {
-      cause: error,
-    });
+    throw new Error(`${connection.name}: the reply to a batch of reads is damaged: ${why}`, { cause: error });
   }
-  for (const [index, waiting] of commands.entries()) {
-    const output = outputs[index];
-    if (output) waiting.settle(output);
-    else waiting.fail(new Error(`${connection.name}: the host did not say how a command ended: ${waiting.text}`));
-  }
-}
-
-function wait(command: BatchCommand): Waiting {
-  const { promise, resolve, reject } = withResolvers<Output>();
-  return { ...command, output: promise, settle: resolve, fail: reject };
-}
-
-function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
-  let resolve!: (value: T) => void;
-  let reject!: (error: unknown) => void;
-  const promise = new Promise<T>((settle, fail) => {
-    resolve = settle;
-    reject = fail;
-  });
-  return { promise, resolve, reject };
 }

@@ -1,26 +1,25 @@
 import * as z from 'zod';
 import type { ContainerState } from '../host.ts';
 import { quote } from '../quote.ts';
-import type { Kind } from './batch.ts';
+import type { VectorRead } from './batch.ts';
 
 /** One `docker inspect` over all containers. Without Docker, or with its engine down, there are none. */
-export const containerKind: Kind<string, ContainerState | undefined> = {
+export const containerRead: VectorRead<string, ContainerState | undefined> = {
   name: 'container',
   id(name) {
-    if (!/^[a-zA-Z0-9][\w.-]*$/.test(name)) throw new TypeError(`no name of a container: ${name}`);
+    if (!/^[a-zA-Z0-9][\w.-]*$/.test(name)) throw new TypeError(`not a name of a container: ${name}`);
     return name;
   },
   command: (names) => `docker container inspect -f '{{json .}}' ${quote(names)}`,
   answers(output, names) {
     const states = new Map<string, ContainerState>();
     for (const line of output.lines()) {
-      const parsed = parse(line);
-      if (!parsed) continue;
-      const { raw, document } = parsed;
-      const name = document.Name.replace(/^\//, '');
-      const id = document.Id;
-      for (const asked of names.filter((other) => other === name || id.startsWith(other))) {
-        states.set(asked, stateOf(document, raw));
+      const raw = parseJson(line);
+      const { data } = document.safeParse(raw);
+      if (!data) continue;
+      const name = data.Name.replace(/^\//, '');
+      for (const asked of names.filter((other) => other === name || data.Id.startsWith(other))) {
+        states.set(asked, stateOf(data, raw));
       }
     }
     return states;
@@ -31,7 +30,7 @@ export const containerKind: Kind<string, ContainerState | undefined> = {
 const text = z.string().catch('');
 const number = z.number().catch(0);
 
-/** What is used of the engine's document. What is of another form counts as not said. */
+/** The parts of the engine's document that are used. A value of another type counts as missing. */
 const document = z.looseObject({
   Id: text,
   Name: text,
@@ -52,17 +51,16 @@ const document = z.looseObject({
     .catch(undefined),
   HostConfig: z.object({ CpuShares: number }).optional().catch(undefined),
 });
-type Document = z.output<typeof document>;
 
-function stateOf({ State, Config, HostConfig, ...document }: Document, raw: unknown): ContainerState {
+function stateOf({ Id, RestartCount, State, Config, HostConfig }: z.output<typeof document>, raw: unknown) {
   return {
-    id: document.Id,
+    id: Id,
     image: Config?.Image ?? '',
     running: State?.Running ?? false,
     status: State?.Status ?? '',
     health: State?.Health?.Status,
     exitCode: State?.ExitCode ?? 0,
-    restartCount: document.RestartCount,
+    restartCount: RestartCount,
     startedAt: State?.StartedAt ?? '',
     labels: Config?.Labels ?? {},
     cpuShares: HostConfig?.CpuShares ?? 0,
@@ -70,10 +68,9 @@ function stateOf({ State, Config, HostConfig, ...document }: Document, raw: unkn
   };
 }
 
-function parse(line: string): { readonly raw: unknown; readonly document: Document } | undefined {
+function parseJson(line: string): unknown {
   try {
-    const raw: unknown = JSON.parse(line);
-    return { raw, document: document.parse(raw) };
+    return JSON.parse(line);
   } catch {
     return undefined;
   }

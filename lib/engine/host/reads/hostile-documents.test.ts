@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseBlockDevices } from '../facts/block-devices.ts';
 import { parseCpu } from '../facts/cpu.ts';
 import { Output } from '../output.ts';
-import { containerKind } from './container.ts';
+import { containerRead } from './container.ts';
 
 test.each(['{"blockdevices":5}', '{"blockdevices":[null,5,"x",{"path":7,"size":{},"children":5}]}', 'null', '[]'])(
   'lsblk that says %s names no device',
@@ -15,7 +15,7 @@ test('devices below one another without end are read to a depth', () => {
   expect(parseBlockDevices(text)).toHaveLength(1);
 });
 
-test('an engine whose document has other types than its own says nothing of them', () => {
+test('an engine whose document has other types counts as if they were missing', () => {
   const document = {
     Id: 'f00d',
     Name: '/state-db',
@@ -23,7 +23,7 @@ test('an engine whose document has other types than its own says nothing of them
     Config: { Labels: 'x' },
   };
   const lines = `${JSON.stringify(document)}\n{"Name":5}\nnull\n5\n`;
-  const answers = containerKind.answers(new Output(0, Buffer.from(lines), ''), ['state-db']);
+  const answers = containerRead.answers(new Output(0, Buffer.from(lines), ''), ['state-db']);
   expect(answers.get('state-db')).toMatchObject({
     status: '',
     exitCode: 0,
@@ -33,7 +33,7 @@ test('an engine whose document has other types than its own says nothing of them
   });
 });
 
-test('a processor whose description is a very long line of spaces holds nobody up', () => {
+test('a processor whose description is a very long line of spaces is read quickly', () => {
   const started = performance.now();
   expect(parseCpu(' '.repeat(200_000)).count).toBe(0);
   expect(performance.now() - started).toBeLessThan(2000);

@@ -1,13 +1,13 @@
 import type { PackageState } from '../host.ts';
 import { quote } from '../quote.ts';
-import type { Kind } from './batch.ts';
+import type { VectorRead } from './batch.ts';
 
 /** One `dpkg-query` over all names. Where there is no dpkg, nothing is installed. */
-export const packageKind: Kind<string, PackageState> = {
+export const packageRead: VectorRead<string, PackageState> = {
   name: 'package',
   id(name) {
-    // dpkg-query takes patterns, too; a name is none. The rule is Debian policy 5.6.1, with an architecture after it.
-    if (!/^[a-z0-9][a-z0-9+.-]*(:[a-z0-9-]+)?$/.test(name)) throw new TypeError(`no name of a package: ${name}`);
+    // dpkg-query takes patterns, too. The rule is Debian policy 5.6.1, with an architecture after it.
+    if (!/^[a-z0-9][a-z0-9+.-]*(:[a-z0-9-]+)?$/.test(name)) throw new TypeError(`not a name of a package: ${name}`);
     return name;
   },
   command: (names) =>

@@ -2,32 +2,32 @@ import { randomBytes } from 'node:crypto';
 import type { SqlResult, SqlTarget } from '../host.ts';
 import type { Output } from '../output.ts';
 import { quote } from '../quote.ts';
-import type { Kind } from './batch.ts';
+import type { VectorRead } from './batch.ts';
 
-interface Question {
+interface Query {
   readonly target: SqlTarget;
   readonly query: string;
 }
 
-/** Stands around what psql says of each query; no row can know it. */
+/** Separates what psql prints of each query; no row can hold it. */
 const nonce = randomBytes(12).toString('hex');
 
-/** Below the time limit of the read as a whole, so that it is the server that says which query took too long. */
+/** Below the time limit of the whole read, so that the server reports which query took too long. */
 const statementTimeout = '50s';
 
 /**
  * One `psql` in the container for all queries to one database, in a session that may not write. Each query runs inside COPY,
- * whose text format escapes tabs, line breaks and backslashes and tells NULL from the empty text.
+ * whose text format escapes tabs, line breaks and backslashes and separates NULL from the empty text.
  */
-export const sqlKind: Kind<Question, SqlResult> = {
+export const sqlRead: VectorRead<Query, SqlResult> = {
   name: 'sql',
-  id: ({ target, query }) => `${groupOf(target)} ${query}`,
-  group: ({ target }) => groupOf(target),
-  command(questions) {
-    const { container, user, database } = targetOf(questions);
+  id: (query) => JSON.stringify(query),
+  group: ({ target }) => JSON.stringify(target),
+  command(queries) {
+    const { container = '', user = '', database = '' } = queries[0]?.target ?? {};
     const options = `PGOPTIONS=-c default_transaction_read_only=on -c statement_timeout=${statementTimeout}`;
-    const lines = questions.flatMap(({ query }) => [
-      // The bracket on a line of its own, as the query may end in a comment.
+    const lines = queries.flatMap(({ query }) => [
+      // The bracket is on a line of its own, as the query may end in a comment.
       `COPY (\n${query.trim().replace(/;$/, '')}\n) TO STDOUT;`,
       `\\echo ${nonce} :ERROR`,
       '\\if :ERROR',
@@ -38,25 +38,22 @@ export const sqlKind: Kind<Question, SqlResult> = {
     return `printf '%s\\n' ${quote(lines)}|docker exec -i -e PGCLIENTENCODING=UTF8 -e ${quote(options)} \
 ${quote(container)} psql -X -q -U ${quote(user)} -d ${quote(database)}`;
   },
-  answers(output, questions) {
-    // Rows of the first, what is said of it, rows of the second, …
+  answers(output, queries) {
+    // Rows of the first, its result, rows of the second, …
     const parts = output.stdout.split(new RegExp(`^${nonce}(?: |\\n)`, 'm'));
     return new Map(
-      questions.map((question, index) => [
-        sqlKind.id(question),
-        answer(parts[2 * index], parts[2 * index + 1], output),
-      ]),
+      queries.map((query, index) => [sqlRead.id(query), resultOf(parts[2 * index], parts[2 * index + 1], output)]),
     );
   },
   absent: () => ({ ok: false, error: 'no answer' }),
 };
 
-function answer(rows: string | undefined, said: string | undefined, output: Output): SqlResult {
-  // psql itself did not come so far: no container, no database, no server.
-  if (rows === undefined || said === undefined) {
+function resultOf(rows: string | undefined, ending: string | undefined, output: Output): SqlResult {
+  // psql did not start or did not connect.
+  if (rows === undefined || ending === undefined) {
     return { ok: false, error: output.stderr.trim() || 'psql gave no answer' };
   }
-  const [failed, ...message] = said.trimEnd().split('\n');
+  const [failed, ...message] = ending.trimEnd().split('\n');
   if (failed !== 'false') return { ok: false, error: message.join('\n') || output.stderr.trim() };
   return { ok: true, rows: rows === '' ? [] : rows.replace(/\n$/, '').split('\n').map(readRow) };
 }
@@ -70,14 +67,4 @@ function readRow(line: string): (string | null)[] {
     .map((field) =>
       field === '\\N' ? null : field.replace(/\\(.)/g, (_, letter: string) => escapes[letter] ?? letter),
     );
-}
-
-function targetOf(questions: readonly Question[]): SqlTarget {
-  const first = questions[0];
-  if (!first) throw new RangeError('no question');
-  return first.target;
-}
-
-function groupOf({ container, user, database }: SqlTarget): string {
-  return JSON.stringify([container, user, database]);
 }

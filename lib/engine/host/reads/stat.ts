@@ -1,86 +1,66 @@
 import type { Stat } from '../host.ts';
-import { quote } from '../quote.ts';
-import type { Kind } from './batch.ts';
-import { checkPath, programMissing, troubleWith } from './path.ts';
+import { readScript, withArguments } from '../script.ts';
+import type { VectorRead } from './batch.ts';
+import { checkPath, requireProgram } from './path.ts';
 
-/** Understood by GNU and busybox alike. %Y has no fraction of a second, so that comes from %y. No name of a user holds a colon. */
-const format = '%f %u %g %s %Y %y|%U:%G:%n';
-const line = /^([0-9a-f]+) (\d+) (\d+) (\d+) (-?\d+) ([^|]*)\|([^:]*):([^:]*):(.*)$/;
+const script = readScript(new URL('stat.sh', import.meta.url));
 
-/** One `stat` over all paths. What links point to follows after an empty line. */
-export const statKind: Kind<string, Stat | undefined> = {
+/** One `stat` over all paths. */
+export const statRead: VectorRead<string, Stat | undefined> = {
   name: 'stat',
   id: checkPath,
-  command: (paths) => `set -- ${quote(paths)}
-stat -c '${format}' -- "$@"
-__c=$?
-echo
-__i=0
-for __f do if [ -h "$__f" ];then echo "$__i $(readlink -- "$__f")";fi;__i=$((__i+1));done
-exit $__c`,
+  command: (paths) => withArguments(script, [paths]),
   answers(output, paths) {
-    if (programMissing(output.exitCode)) throw new Error(`stat: ${output.stderr.trim()}`);
-    const [stats = '', links = ''] = splitOnce(output.stdout, /^$/m);
+    requireProgram('stat', output);
+    const lines = output.stdout.split('\n');
+    const gap = lines.indexOf('');
     const targets = new Map(
-      links
-        .split('\n')
-        .filter(Boolean)
-        .map((text) => {
-          const [index, target = ''] = splitOnce(text, / /);
-          return [paths[Number(index)], target];
-        }),
+      lines.slice(gap + 1, -1).map((line) => {
+        const space = line.indexOf(' ');
+        return [paths[Number(line.slice(0, space))], line.slice(space + 1)];
+      }),
     );
-    const found = new Map<string, Stat | Error>();
-    for (const text of stats.split('\n')) {
-      const stat = parse(text, targets);
-      if (stat) found.set(stat.path, stat.stat);
-    }
+    const found = new Map<string, Stat | Error>(lines.slice(0, gap).flatMap((line) => parseLine(line, targets)));
     for (const path of paths) {
-      const trouble = found.has(path) ? undefined : troubleWith(path, output.stderr);
-      if (trouble) found.set(path, trouble);
+      const error = found.has(path) ? undefined : errorOf(path, output.stderr);
+      if (error) found.set(path, error);
     }
     return found;
   },
   absent: () => undefined,
 };
 
-function parse(
-  text: string,
-  targets: ReadonlyMap<string | undefined, string>,
-): { path: string; stat: Stat } | undefined {
-  const [, mode, uid, gid, size, seconds, time, owner, group, path] = line.exec(text) ?? [];
-  if (mode === undefined || path === undefined || owner === undefined || group === undefined) return undefined;
-  const bits = Number.parseInt(mode, 16);
+/** What stat reports of a path, where it is more than that nothing is there: a stale mount, a broken disk. */
+function errorOf(path: string, stderr: string): Error | undefined {
+  const line = stderr.split('\n').find((text) => text.includes(path));
+  if (line === undefined || /No such file or directory|Not a directory/.test(line)) return undefined;
+  return new Error(line.trim());
+}
+
+/** A line in the format of stat.sh. */
+function parseLine(line: string, targets: ReadonlyMap<string | undefined, string>): [string, Stat][] {
+  const [, hex = '', uid, gid, size, seconds, time = '', owner = '', group = '', path] =
+    /^([0-9a-f]+) (\d+) (\d+) (\d+) (-?\d+) ([^|]*)\|([^:]*):([^:]*):(.*)$/.exec(line) ?? [];
+  if (path === undefined) return [];
+  const mode = Number.parseInt(hex, 16);
   const target = targets.get(path);
   const stat: Stat = {
-    type: typeOf(bits),
-    mode: bits & 0o7777,
+    type: types.get(mode & 0o170000) ?? 'other',
+    mode: mode & 0o7777,
     owner,
     group,
     uid: Number(uid),
     gid: Number(gid),
     size: Number(size),
-    modified: Number(seconds) + Number(`0${/\.\d+/.exec(time ?? '')?.[0] ?? ''}`),
+    modified: Number(seconds) + Number(`0${/\.\d+/.exec(time)?.[0] ?? ''}`),
     ...(target === undefined ? {} : { target }),
   };
-  return { path, stat };
+  return [[path, stat]];
 }
 
 /** The file type bits of st_mode, as stat(2) has them. */
-function typeOf(mode: number): Stat['type'] {
-  switch (mode & 0o170000) {
-    case 0o100000:
-      return 'file';
-    case 0o040000:
-      return 'directory';
-    case 0o120000:
-      return 'link';
-    default:
-      return 'other';
-  }
-}
-
-function splitOnce(text: string, at: RegExp): string[] {
-  const match = at.exec(text);
-  return match ? [text.slice(0, match.index), text.slice(match.index + Math.max(1, match[0].length))] : [text];
-}
+const types: ReadonlyMap<number, Stat['type']> = new Map([
+  [0o100000, 'file'],
+  [0o040000, 'directory'],
+  [0o120000, 'link'],
+]);

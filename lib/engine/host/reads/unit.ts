@@ -1,31 +1,26 @@
 import type { UnitState } from '../host.ts';
 import { quote } from '../quote.ts';
-import type { Kind } from './batch.ts';
+import type { VectorRead } from './batch.ts';
 
-const properties = [
-  'Id',
-  'Names',
-  'LoadState',
-  'ActiveState',
-  'SubState',
-  'UnitFileState',
-  'ActiveEnterTimestamp',
-  'Result',
-  'ExecMainStatus',
-];
+const properties = 'Id,Names,LoadState,ActiveState,SubState,UnitFileState,ActiveEnterTimestamp,Result,ExecMainStatus';
 
-/** One `systemctl show` over all units. A name without a suffix is a service. Where systemd does not run, no unit is found. */
-export const unitKind: Kind<string, UnitState> = {
+/** One `systemctl show` over all units. A name without a suffix is a service. Without systemd no unit is found. */
+export const unitRead: VectorRead<string, UnitState> = {
   name: 'unit',
   id: unitName,
-  // Fractions of a second are shown since systemd 247; without them is better than not at all.
-  command: (names) => `set -- ${quote(names.map(unitName))}
-__s(){ TZ=UTC0 systemctl show "$@";}
-__s --timestamp=us+utc -p ${properties.join(',')} -- "$@"||__s -p ${properties.join(',')} -- "$@"`,
+  // Fractions of a second are shown since systemd 247; a time without them is better than none.
+  command: (names) => `set -- -p ${properties} -- ${quote(names.map(unitName))}
+export TZ=UTC0
+systemctl show --timestamp=us+utc "$@"||systemctl show "$@"`,
   answers(output) {
     const states = new Map<string, UnitState>();
     for (const record of output.stdout.split(/\n\n+/)) {
-      const values = new Map(record.split('\n').map((line) => split(line)));
+      const values = new Map(
+        record.split('\n').map((line) => {
+          const at = line.indexOf('=');
+          return [line.slice(0, at), line.slice(at + 1)];
+        }),
+      );
       const names = `${values.get('Id') ?? ''} ${values.get('Names') ?? ''}`.split(' ').filter(Boolean);
       for (const name of names) states.set(name, stateOf(values));
     }
@@ -47,20 +42,15 @@ function stateOf(values: ReadonlyMap<string, string>): UnitState {
 }
 
 /** `Fri 2025-11-21 08:36:01.123456 UTC` as seconds since 1970; 0 where there is none. */
-export function parseTime(text: string): number {
+function parseTime(text: string): number {
   const [, day, time, fraction = ''] = /(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?/.exec(text) ?? [];
   return day === undefined ? 0 : Date.parse(`${day}T${time}Z`) / 1000 + Number(`0${fraction}`);
 }
 
 function unitName(name: string): string {
-  // A template has no state, and asking for one would end the answer for all units after it.
-  if (!/^[\w:.\\@-]{1,200}$/.test(name) || /@(\.|$)/.test(name)) throw new TypeError(`no name of a unit: ${name}`);
+  // A template has no state, and a query for one would end the answer for all units after it.
+  if (!/^[\w:.\\@-]{1,200}$/.test(name) || /@(\.|$)/.test(name)) throw new TypeError(`not a name of a unit: ${name}`);
   return /\.(service|socket|device|mount|automount|swap|target|path|timer|slice|scope)$/.test(name)
     ? name
     : `${name}.service`;
-}
-
-function split(line: string): [string, string] {
-  const at = line.indexOf('=');
-  return [line.slice(0, at), line.slice(at + 1)];
 }

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { findKnownKeys, fingerprint, judge, parseHostKey } from './known-hosts.ts';
+import { findKnownKeys, fingerprint, hostKeyStatus, parseHostKey } from './known-hosts.ts';
 
 /** A blob of the right form, for a key that nobody holds. */
 function hostKey(seed: string, type = 'ssh-ed25519') {
@@ -21,7 +21,7 @@ function hashed(name: string): string {
 }
 
 const judged = (text: string, host: string, port: number, key = one) =>
-  judge(findKnownKeys(text, host, port), key.blob);
+  hostKeyStatus(findKnownKeys(text, host, port), key.blob);
 
 test.each([
   ['a name', `db-1 ${one.line}`, 'db-1', 22, 'known'],
@@ -41,8 +41,8 @@ test.each([
   ['a hashed name', `${hashed('db-1')} ${one.line}`, 'db-1', 22, 'known'],
   ['a hashed name with its port', `${hashed('[db-1]:2222')} ${one.line}`, 'db-1', 2222, 'known'],
   ['another hashed name', `${hashed('db-2')} ${one.line}`, 'db-1', 22, 'unknown'],
-  ['another key', `db-1 ${two.line}`, 'db-1', 22, 'mismatch'],
-  ['another type of key', `db-1 ${ecdsa.line}`, 'db-1', 22, 'mismatch'],
+  ['another key', `db-1 ${two.line}`, 'db-1', 22, 'changed'],
+  ['another type of key', `db-1 ${ecdsa.line}`, 'db-1', 22, 'changed'],
   ['several keys', `db-1 ${two.line}\ndb-1 ${ecdsa.line}\n\n# x\ndb-1 ${one.line}`, 'db-1', 22, 'known'],
   ['revoked', `@revoked db-1 ${one.line}`, 'db-1', 22, 'revoked'],
   ['revoked everywhere, though known', `db-1 ${one.line}\n@revoked * ${one.line}`, 'db-1', 22, 'revoked'],
@@ -54,13 +54,15 @@ test.each([
 });
 
 test('a pinned key has to be one', () => {
-  expect(parseHostKey(` ${one.line} a comment`).blob.equals(one.blob)).toBe(true);
+  expect(parseHostKey(` ${one.line} a comment`)?.blob).toEqual(one.blob);
   for (const bad of ['', 'ssh-ed25519', 'AAAA', `ssh-rsa ${one.blob.toString('base64')}`]) {
-    expect(() => parseHostKey(bad)).toThrow(TypeError);
+    expect(parseHostKey(bad)).toBeUndefined();
   }
 });
 
 test('a fingerprint is what ssh-keygen -l prints', () => {
   const line = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIjgX7ubcDDAX0e/29rwOjiMqSrtgh+xG/K5fnbLu5bT';
-  expect(fingerprint(parseHostKey(line).blob)).toBe('SHA256:Pycb5tX8GguqvND8AqvRDr6kWqdHjCJ75NpEfHMo2ow');
+  expect(fingerprint(parseHostKey(line)?.blob ?? Buffer.alloc(0))).toBe(
+    'SHA256:Pycb5tX8GguqvND8AqvRDr6kWqdHjCJ75NpEfHMo2ow',
+  );
 });

@@ -1,16 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
-import { parseSshConfig, resolveSshConfig } from './ssh-config.ts';
+import { resolveSshConfig } from './resolve-ssh-config.ts';
+import { parseSshConfig } from './ssh-config.ts';
+
+/** Of the account. */
+const { homedir } = userInfo();
 
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.useRealTimers();
 });
 
-test('what ssh -G says is taken over', () => {
+test('what ssh -G prints is used', () => {
   const config = parseSshConfig(
     `host db
 user deploy
@@ -31,17 +35,17 @@ hostkeyalias db-key
     host: 'db-1.internal',
     port: 2222,
     user: 'deploy',
-    identityFiles: [join(homedir(), '.ssh/id_special'), `${homedir()}/.ssh/deploy@db-1.internal`],
+    identityFiles: [join(homedir, '.ssh/id_special'), `${homedir}/.ssh/deploy@db-1.internal`],
     identitiesOnly: true,
     agent: '/run/agent',
     jump: ['admin@bastion:22022', 'second'],
     proxyCommand: undefined,
-    knownHostsFiles: ['/root/.ssh/known_hosts', join(homedir(), '.ssh/other')],
+    knownHostsFiles: ['/root/.ssh/known_hosts', join(homedir, '.ssh/other')],
     hostKeyAlias: 'db-key',
   });
 });
 
-test('without an ssh client the usual values stand', async () => {
+test('without an ssh client the defaults apply', async () => {
   vi.stubEnv('PATH', temporaryDirectory());
   vi.stubEnv('SSH_AUTH_SOCK', '/run/my-agent');
   const config = await resolveSshConfig('10.0.0.1', { port: 2200 });
@@ -53,15 +57,24 @@ test('without an ssh client the usual values stand', async () => {
     jump: [],
     identitiesOnly: false,
   });
-  expect(config.identityFiles).toContain(join(homedir(), '.ssh/id_ed25519'));
+  expect(config.identityFiles).toContain(join(homedir, '.ssh/id_ed25519'));
   expect(config.knownHostsFiles).toContain('/etc/ssh/ssh_known_hosts');
 });
 
-test('what the inventory says reaches ssh, for its Match blocks, and outranks it', async () => {
+test('values of the inventory reach ssh, for its Match blocks, and outrank it', async () => {
   standInFor('ssh', 'echo "user $*"; echo "port 1"');
   const config = await resolveSshConfig('db', { user: 'me', port: 7 });
   expect(config).toMatchObject({ user: 'me', port: 7 });
   expect((await resolveSshConfig('-oProxyCommand=x')).user).toBe('-G -- -oProxyCommand=x');
+});
+
+test('files are in the home of the account, as for ssh, and not in $HOME', () => {
+  vi.stubEnv('HOME', '/elsewhere');
+  const { identityFiles, knownHostsFiles } = parseSshConfig('identityfile ~/.ssh/key\nidentityfile %d/key', {
+    host: 'x',
+  });
+  expect(identityFiles).toEqual([join(homedir, '.ssh/key'), join(homedir, 'key')]);
+  expect(knownHostsFiles).toContain(join(homedir, '.ssh/known_hosts'));
 });
 
 test('agents: none, by variable, by the usual variable', () => {
@@ -92,7 +105,7 @@ test('of many hosts asked about at once, a slow one holds up no other', async ()
   expect(ended.at(-1)).toBe('slow');
 });
 
-test('ssh that does not come to an end is ended, and the usual values stand', async () => {
+test('ssh that does not end is killed, and the defaults apply', async () => {
   const pidFile = join(standInFor('ssh', 'echo $$ >"$(dirname "$0")/pid"; exec sleep 60'), 'pid');
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const config = resolveSshConfig('db', { port: 7 });

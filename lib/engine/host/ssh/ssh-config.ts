@@ -1,13 +1,12 @@
-import { homedir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { askSsh } from './ask-ssh.ts';
 
 /** Where and how to log in, as the operator's ssh_config has it. */
 export interface SshConfig {
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** Key files to try, in order; not all of them need be there. */
+  /** Key files to try, in order; some may not exist. */
   readonly identityFiles: readonly string[];
   /** Whether only these keys are tried, though an agent may hold more. */
   readonly identitiesOnly: boolean;
@@ -17,85 +16,69 @@ export interface SshConfig {
   readonly jump: readonly string[];
   readonly proxyCommand: string | undefined;
   readonly knownHostsFiles: readonly string[];
-  /** The name under which the host's key is kept, where that is not its address. */
+  /** The name of the host in known_hosts, where that is not its address. */
   readonly hostKeyAlias: string | undefined;
 }
 
-/**
- * What `ssh -G` says of a host. Where there is no ssh client, nothing is configured, and its usual values stand.
- *
- * @param address an address, or a name from ssh_config
- * @param given what the inventory says, which goes before ssh_config as options do on ssh's command line
- */
-export async function resolveSshConfig(
-  address: string,
-  given: { readonly user?: string | undefined; readonly port?: number | undefined } = {},
-): Promise<SshConfig> {
-  const options = [
-    ...(given.user === undefined ? [] : ['-l', given.user]),
-    ...(given.port === undefined ? [] : ['-p', String(given.port)]),
-  ];
-  const said = await askSsh(['-G', ...options, '--', address]);
-  return parseSshConfig(said, { host: address, user: given.user, port: given.port });
+/** What the inventory has. It outranks ssh_config, as options of ssh do. */
+export interface GivenLogin {
+  readonly user?: string | undefined;
+  readonly port?: number | undefined;
 }
 
-/** @param text what `ssh -G` printed; empty for the usual values */
-export function parseSshConfig(
-  text: string,
-  given: { readonly host: string; readonly user?: string | undefined; readonly port?: number | undefined },
-): SshConfig {
+/** @param text what `ssh -G` printed; empty for the defaults */
+export function parseSshConfig(text: string, given: GivenLogin & { readonly host: string }): SshConfig {
   const values = new Map<string, string[]>();
   for (const line of text.split('\n')) {
-    const at = line.indexOf(' ');
-    if (at < 0) continue;
-    const name = line.slice(0, at).toLowerCase();
-    values.set(name, [...(values.get(name) ?? []), line.slice(at + 1)]);
+    const [, name, value] = /^(\S+) (.*)$/.exec(line) ?? [];
+    if (name === undefined || value === undefined) continue;
+    const key = name.toLowerCase();
+    values.set(key, [...(values.get(key) ?? []), value]);
   }
-  const one = (name: string) => values.get(name)?.[0];
-  const set = (name: string) => (one(name) === 'none' ? undefined : one(name));
+  const first = (name: string) => values.get(name)?.[0];
+  const unlessNone = (name: string) => (first(name) === 'none' ? undefined : first(name));
 
-  const host = one('hostname') ?? given.host;
-  const port = given.port ?? Number(one('port') ?? 22);
-  const user = given.user ?? one('user') ?? userInfo().username;
-  const path = (text: string) => expand(text, { host, port, user });
-  const files = (name: string, usual: string) => (one(name) ?? usual).split(' ').filter((file) => file !== 'none');
+  // As ssh does, by the account and not by $HOME: `ssh -G` has expanded some paths already.
+  const { username, homedir } = userInfo();
+  const host = first('hostname') ?? given.host;
+  const port = given.port ?? Number(first('port') ?? 22);
+  const user = given.user ?? first('user') ?? username;
+  const tokens: Record<string, string> = {
+    '%%': '%',
+    '%d': homedir,
+    '%h': host,
+    '%p': String(port),
+    '%r': user,
+    '%u': username,
+  };
+  // The tokens of ssh_config(5) that a path may hold.
+  const expand = (path: string) =>
+    (/^~(\/|$)/.test(path) ? join(homedir, path.slice(1)) : path).replace(/%./g, (token) => tokens[token] ?? token);
+  const expandAll = (files: readonly string[]) => files.filter((file) => file !== 'none').map(expand);
+  const filesOf = (name: string, usual: string) => expandAll((first(name) ?? usual).split(' '));
   return {
     host,
     port,
     user,
-    identityFiles: (values.get('identityfile') ?? usualIdentities).filter((file) => file !== 'none').map(path),
-    identitiesOnly: one('identitiesonly') === 'yes',
-    agent: agentSocket(one('identityagent'), path),
-    jump: set('proxyjump')?.split(',') ?? [],
-    proxyCommand: set('proxycommand'),
+    identityFiles: expandAll(values.get('identityfile') ?? defaultIdentities),
+    identitiesOnly: first('identitiesonly') === 'yes',
+    agent: agentSocket(first('identityagent'), expand),
+    jump: unlessNone('proxyjump')?.split(',') ?? [],
+    proxyCommand: unlessNone('proxycommand'),
     knownHostsFiles: [
-      ...files('userknownhostsfile', '~/.ssh/known_hosts ~/.ssh/known_hosts2'),
-      ...files('globalknownhostsfile', '/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2'),
-    ].map(path),
-    hostKeyAlias: set('hostkeyalias'),
+      ...filesOf('userknownhostsfile', '~/.ssh/known_hosts ~/.ssh/known_hosts2'),
+      ...filesOf('globalknownhostsfile', '/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2'),
+    ],
+    hostKeyAlias: unlessNone('hostkeyalias'),
   };
 }
 
-const usualIdentities = ['~/.ssh/id_ed25519', '~/.ssh/id_ecdsa', '~/.ssh/id_rsa'];
+const defaultIdentities = ['~/.ssh/id_ed25519', '~/.ssh/id_ecdsa', '~/.ssh/id_rsa'];
 
 /** IdentityAgent: a path, `none`, the word SSH_AUTH_SOCK, or `$` and the name of a variable. */
-function agentSocket(text: string | undefined, path: (text: string) => string): string | undefined {
+function agentSocket(text: string | undefined, expand: (path: string) => string): string | undefined {
   if (text === 'none') return undefined;
   if (text === undefined || text === 'SSH_AUTH_SOCK') return process.env.SSH_AUTH_SOCK || undefined;
   if (text.startsWith('$')) return process.env[text.replace(/^\$\{?|\}$/g, '')] || undefined;
-  return path(text);
-}
-
-/** `~` and the tokens of ssh_config(5) that may stand in a path. */
-function expand(text: string, { host, port, user }: { host: string; port: number; user: string }): string {
-  const tokens: Record<string, string> = {
-    '%%': '%',
-    '%d': homedir(),
-    '%h': host,
-    '%p': String(port),
-    '%r': user,
-    '%u': userInfo().username,
-  };
-  const home = text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : text;
-  return home.replace(/%./g, (token) => tokens[token] ?? token);
+  return expand(text);
 }

@@ -1,44 +1,56 @@
 import { readFile } from 'node:fs/promises';
-import ssh2, { type AuthenticationType, type ParsedKey } from 'ssh2';
+import ssh2, { type AnyAuthMethod, type ParsedKey } from 'ssh2';
 import { shellWord } from '../../text/shell-word.ts';
-import { Unreachable } from '../failures.ts';
+import { Unreachable } from '../connection-errors.ts';
 import type { SshConfig } from './ssh-config.ts';
 
-/** A way to log in, as the SSH library takes it. */
-export type Method = Extract<
-  { [T in AuthenticationType]: { type: T } }[AuthenticationType],
-  { type: 'publickey' | 'agent' }
-> & { username: string; key?: string; agent?: ssh2.BaseAgent };
-
-/** What can be tried to log in, and why some keys cannot, for the case that none of it is taken. */
-export interface Login {
-  readonly methods: readonly Method[];
-  readonly notes: readonly string[];
+/** The keys to log in with. */
+export interface Credentials {
+  /** In the order in which they are tried. */
+  readonly methods: readonly AnyAuthMethod[];
+  /** What `methods` try, for messages: key files, and `2 keys of the agent`. */
+  readonly tried: readonly string[];
+  /** Why other keys cannot be tried. */
+  readonly unusable: readonly string[];
 }
 
 /**
- * Gathers the keys: the inventory's key file, then the agent's keys, then the usual key files.
+ * Finds keys: the inventory's key file, then the agent's keys, then the usual key files.
  *
- * @param identityFile the key file that the inventory names, which has to be there
+ * @param identityFile the key file that the inventory names
  * @throws Unreachable when that file cannot be used and no agent holds its key
  */
-export async function gatherLogin(name: string, config: SshConfig, identityFile: string | undefined): Promise<Login> {
-  const notes: string[] = [];
-  const agent = config.agent === undefined ? undefined : await openAgent(config.agent, notes);
+export async function findCredentials(
+  name: string,
+  config: SshConfig,
+  identityFile: string | undefined,
+): Promise<Credentials> {
+  const agent = config.agent === undefined ? undefined : await listAgentKeys(config.agent);
   const named = identityFile === undefined ? [] : [await readNamedKey(name, identityFile, agent)];
-  const usual: KeyFile[] = [];
-  for (const path of config.identityFiles.filter((file) => file !== identityFile)) {
-    const file = await readKeyFile(path);
-    if (file) usual.push(file);
-  }
-  for (const { path, why } of usual) if (why) notes.push(`${path} ${why}`);
+  const paths = config.identityFiles.filter((file) => file !== identityFile);
+  const usual = (await Promise.all(paths.map(readKeyFile))).filter((file) => file !== undefined);
 
-  const files = [...named, ...usual];
-  const allowed = config.identitiesOnly ? files.flatMap((file) => file.publicKey ?? []) : undefined;
-  const byAgent: Method[] = agent ? [{ type: 'agent', username: config.user, agent: limitedTo(agent, allowed) }] : [];
-  const byFile = (list: readonly KeyFile[]) =>
-    list.flatMap(({ key }): Method[] => (key === undefined ? [] : [{ type: 'publickey', username: config.user, key }]));
-  return { methods: [...byFile(named), ...byAgent, ...byFile(usual)], notes };
+  const username = config.user;
+  const ofFiles = (files: readonly KeyFile[]) =>
+    files.flatMap(({ path, key }) =>
+      key === undefined ? [] : [{ path, method: { type: 'publickey', username, key } }],
+    );
+  const all = [...named, ...usual];
+  const allowed = config.identitiesOnly ? all.flatMap((file) => file.publicKey ?? []) : undefined;
+  const held = agent?.filter((key) => allowed?.some((blob) => blob.equals(key)) ?? true) ?? [];
+  const ofAgent = {
+    path: `${held.length} ${held.length === 1 ? 'key' : 'keys'} of the agent`,
+    method: { type: 'agent', username, agent: agentWith(config.agent ?? '', allowed) },
+  };
+  const tried = [...ofFiles(named), ...(held.length > 0 ? [ofAgent] : []), ...ofFiles(usual)];
+  return {
+    methods: tried.map(({ method }) => method as AnyAuthMethod),
+    tried: tried.map(({ path }) => path),
+    unusable: [
+      ...(config.agent !== undefined && !agent ? [`no agent answers at ${config.agent}`] : []),
+      ...usual.flatMap(({ path, why }) => (why === undefined ? [] : [`${path} ${why}`])),
+    ],
+  };
 }
 
 const lockedKey = 'is locked with a passphrase';
@@ -51,26 +63,19 @@ interface KeyFile {
   readonly why: string | undefined;
 }
 
-/** An agent that answered, and the keys it holds. */
-interface Agent {
-  readonly socket: string;
-  readonly keys: readonly Buffer[];
-}
-
-async function readNamedKey(name: string, path: string, agent: Agent | undefined): Promise<KeyFile> {
+async function readNamedKey(name: string, path: string, agent: readonly Buffer[] | undefined): Promise<KeyFile> {
   const file = await readKeyFile(path);
   if (!file) throw new Unreachable(name, `the key file ${path} cannot be read`, 'see identity_file in the inventory');
-  if (file.why === undefined) return file;
-  const held = file.publicKey !== undefined && agent?.keys.some((key) => file.publicKey?.equals(key));
-  if (held) return file;
+  if (file.why === undefined || agent?.some((key) => file.publicKey?.equals(key))) return file;
+  const add = `ssh-add ${shellWord(path)}`;
   throw new Unreachable(
     name,
     `the key file ${path} ${file.why}`,
     file.why !== lockedKey
-      ? 'give another in the inventory: identity_file'
+      ? 'name another in the inventory: identity_file'
       : agent
-        ? `add it to the agent: ssh-add ${shellWord(path)}`
-        : `start an agent and add it: eval "$(ssh-agent)" && ssh-add ${shellWord(path)}`,
+        ? `add it to the agent: ${add}`
+        : `start an agent and add it: eval "$(ssh-agent)" && ${add}`,
   );
 }
 
@@ -78,51 +83,38 @@ async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   const text = await readFile(path, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   const parsed = ssh2.utils.parseKey(text);
-  if (!(parsed instanceof Error)) {
-    return { path, key: text, publicKey: Buffer.from(firstOf(parsed).getPublicSSH()), why: undefined };
-  }
+  if (!(parsed instanceof Error)) return { path, key: text, publicKey: publicBlob(parsed), why: undefined };
   const why = /passphrase/i.test(parsed.message) ? lockedKey : `cannot be used: ${parsed.message}`;
-  return { path, key: undefined, publicKey: await readPublicKey(`${path}.pub`), why };
+  const beside = ssh2.utils.parseKey(await readFile(`${path}.pub`, 'utf8').catch(() => ''));
+  return { path, key: undefined, publicKey: beside instanceof Error ? undefined : publicBlob(beside), why };
 }
 
-async function readPublicKey(path: string): Promise<Buffer | undefined> {
-  const parsed = ssh2.utils.parseKey(await readFile(path, 'utf8').catch(() => ''));
-  return parsed instanceof Error ? undefined : Buffer.from(firstOf(parsed).getPublicSSH());
+/** Listed beforehand: a dead agent would end the login with an error, though other keys could be tried. */
+async function listAgentKeys(socket: string): Promise<readonly Buffer[] | undefined> {
+  return new Promise((resolve) => {
+    const agent = new ssh2.OpenSSHAgent(socket);
+    agent.getIdentities((error, keys) => resolve(error ? undefined : keys?.map(blobOfIdentity)));
+  });
+}
+
+function blobOfIdentity(key: ssh2.KnownPublicKeys<ParsedKey>[number]): Buffer {
+  return publicBlob('getPublicSSH' in key ? key : (key.pubKey as ParsedKey));
 }
 
 /** The library's types know of one key where an older format may hold several. */
-function firstOf(parsed: ParsedKey | ParsedKey[]): ParsedKey {
-  return (Array.isArray(parsed) ? parsed[0] : parsed) as ParsedKey;
-}
-
-/** Asked once beforehand: a dead agent would end the login with an error, though other keys could be tried. */
-async function openAgent(socket: string, notes: string[]): Promise<Agent | undefined> {
-  try {
-    return await new Promise<Agent>((resolve, reject) => {
-      new ssh2.OpenSSHAgent(socket).getIdentities((error, keys) => {
-        if (error || !keys) reject(error ?? new Error('no answer'));
-        else resolve({ socket, keys: keys.map((key) => Buffer.from(publicBlob(key))) });
-      });
-    });
-  } catch {
-    notes.push(`no agent answers at ${socket}`);
-    return undefined;
-  }
-}
-
-function publicBlob(key: ssh2.KnownPublicKeys<ParsedKey>[number]): Buffer {
-  return ('getPublicSSH' in key ? key : firstOf(key.pubKey as ParsedKey)).getPublicSSH();
+function publicBlob(parsed: ParsedKey | ParsedKey[]): Buffer {
+  return Buffer.from(((Array.isArray(parsed) ? parsed[0] : parsed) as ParsedKey).getPublicSSH());
 }
 
 /** @param allowed the only keys that may be tried; undefined for all */
-function limitedTo({ socket }: Agent, allowed: readonly Buffer[] | undefined): ssh2.BaseAgent {
+function agentWith(socket: string, allowed: readonly Buffer[] | undefined): ssh2.BaseAgent {
   const agent = new ssh2.OpenSSHAgent(socket);
   if (!allowed) return agent;
   const all = agent.getIdentities.bind(agent);
-  agent.getIdentities = (tell) =>
+  agent.getIdentities = (callback) =>
     all((error, keys) => {
-      const kept = keys?.filter((key) => allowed.some((blob) => blob.equals(publicBlob(key))));
-      tell(error, kept as typeof keys);
+      const kept = keys?.filter((key) => allowed.some((blob) => blob.equals(blobOfIdentity(key))));
+      callback(error, kept as typeof keys);
     });
   return agent;
 }

@@ -3,36 +3,36 @@ import { Readable } from 'node:stream';
 import type { SSHExecCommandResponse } from 'node-ssh';
 import pLimit from 'p-limit';
 import pRetry from 'p-retry';
-import { ConnectionLost, didNotBegin, Unreachable } from '../failures.ts';
-import type { Limits, Transport } from '../transport/transport.ts';
-import { type Watch, watch } from '../transport/watch.ts';
-import type { LoggedIn } from './ssh-login.ts';
+import { ConnectionLost, shellNeverStarted, Unreachable } from '../connection-errors.ts';
+import type { RunLimits, Transport } from '../transport/transport.ts';
+import { createWatchdog, type Watchdog } from '../transport/watchdog.ts';
+import type { SshConnection } from './ssh-login.ts';
 
 /** sshd allows ten channels, frees those of ended commands late, and others may share the account. */
-const channels = 3;
+const maxChannels = 3;
 
 /**
- * On a host that has run commands before, a shell that has not begun one by then is taken for one that never will. As long as a
- * connection may be silent, and enough for a host that is busy. Seconds.
+ * Seconds after which a command that has not started never will, on a host that has run commands before. As long as a connection may
+ * be silent, and enough for a busy host.
  */
-const beginSeconds = 60;
+const laterStartLimit = 60;
 
 /**
  * Runs commands over a logged-in connection.
  *
  * @param chain jump hosts in order, the host itself last
- * @param firstAnswer how long the first command may take to begin. Seconds
+ * @param firstStartLimit seconds that the first command may take to start
  */
 export function transportOver(
   name: string,
-  chain: readonly LoggedIn[],
+  chain: readonly SshConnection[],
   close: () => Promise<void>,
-  firstAnswer: number,
+  firstStartLimit: number,
 ): Transport {
   const last = chain.at(-1);
   if (!last) throw new RangeError('an empty chain');
-  const inTurn = pLimit(channels);
-  let patience = firstAnswer;
+  const limit = pLimit(maxChannels);
+  let startLimit = firstStartLimit;
   let givenUp: string | undefined;
   const lost = (cause?: unknown) => {
     const why = givenUp ?? chain.map((one) => one.ended()).find((ended) => ended !== undefined) ?? 'the host closed it';
@@ -40,66 +40,58 @@ export function transportOver(
   };
 
   /** @returns undefined where the host allows fewer channels than are open already */
-  const tryRun = async (command: Command, limits: Limits): Promise<SSHExecCommandResponse | undefined> => {
-    const watched = watch(limits.seconds, (why) => {
+  const tryRun = async (...[line, input, limits = {}]: Parameters<Transport['run']>) => {
+    const watchdog = createWatchdog(limits.seconds, (why) => {
       givenUp ??= why;
       close().catch(() => {});
       return lost();
     });
-    const running = pRetry(() => exec(name, last, command, { ...limits, patience, watched }), {
+    const running = pRetry(() => exec(name, last, line, input, { ...limits, startLimit, watchdog }), {
       retries: 5,
       minTimeout: 100,
-      shouldRetry: ({ error }) => refusedChannel(error) && inTurn.activeCount === 1,
+      shouldRetry: ({ error }) => isChannelRefused(error) && limit.activeCount === 1,
     });
     try {
-      return await watched.over(running);
+      return await watchdog.guard(running);
     } catch (error) {
       if (error instanceof Unreachable || error instanceof ConnectionLost) throw error;
-      if (!(error instanceof Error && refusedChannel(error))) throw lost(error);
-      if (inTurn.activeCount === 1) throw noSessions(name, error);
+      if (!isChannelRefused(error)) throw lost(error);
+      if (limit.activeCount === 1) {
+        const hint = 'its sshd_config has to allow a session (MaxSessions)';
+        throw new Unreachable(name, 'the host accepts the login, and refuses to run a command', hint, error);
+      }
       // From now on one fewer than are open.
-      inTurn.concurrency = inTurn.activeCount - 1;
+      limit.concurrency = limit.activeCount - 1;
       return undefined;
     }
   };
 
   return {
     close,
-    async run(line, input, onStdout, limits = {}) {
+    async run(...command) {
       let result: SSHExecCommandResponse | undefined;
-      while (!result) result = await inTurn(() => tryRun({ line, input, onStdout }, limits));
-      const code = result.code ?? signalCode(result.signal);
-      // No code and no signal: nobody knows how the command ended.
+      while (!result) result = await limit(() => tryRun(...command));
+      const code = result.code ?? codeOfSignal(result.signal);
+      // Without a code and a signal it is not known how the command ended.
       if (code === undefined) throw lost();
-      patience = beginSeconds;
+      startLimit = laterStartLimit;
       return { code, stdout: Buffer.from(result.stdout, 'latin1'), stderr: Buffer.from(result.stderr, 'latin1') };
     },
   };
 }
 
-interface Command {
-  readonly line: string;
-  readonly input: Buffer | undefined;
-  readonly onStdout: (chunk: Buffer) => void;
-}
-
-/** Runs a command on a channel of its own. @throws Unreachable where it does not begin */
+/** Runs a command on a channel of its own. @throws Unreachable where it does not start */
 function exec(
   name: string,
-  { ssh }: LoggedIn,
-  { line, input, onStdout }: Command,
-  { mark, patience, watched }: Limits & { readonly patience: number; readonly watched: Watch },
+  { ssh }: SshConnection,
+  line: string,
+  input: Buffer | undefined,
+  { startMarker, startLimit, watchdog }: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
 ): Promise<SSHExecCommandResponse> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
-    let head = '';
-    const begins = (chunk: Buffer) => {
-      if (mark === undefined || timer === undefined) return;
-      head += chunk.toString('latin1');
-      if (!head.includes(mark)) return;
-      clearTimeout(timer);
-      timer = undefined;
-    };
+    let printed = '';
+    let started = false;
     ssh
       .execCommand(line, {
         // latin1 keeps every byte as it is; the library decodes chunk by chunk, which breaks anything else.
@@ -108,15 +100,17 @@ function exec(
         onChannel(channel) {
           timer = setTimeout(() => {
             channel.close();
-            reject(didNotBegin(name, patience));
-          }, patience * 1000);
+            reject(shellNeverStarted(name, startLimit));
+          }, startLimit * 1000);
         },
         onStdout(chunk) {
-          watched.count(chunk);
-          begins(chunk);
-          onStdout(chunk);
+          watchdog.count(chunk);
+          if (startMarker === undefined || started) return;
+          printed += chunk.toString('latin1');
+          started = printed.includes(startMarker);
+          if (started) clearTimeout(timer);
         },
-        onStderr: watched.count,
+        onStderr: watchdog.count,
         ...(input ? { stdin: Readable.from([input]) } : {}),
       })
       .then(resolve, reject)
@@ -124,23 +118,14 @@ function exec(
   });
 }
 
-/** The host said no to one more channel, which it does while ended ones are not freed yet. Nothing was run. */
-function refusedChannel(error: Error): boolean {
-  return 'reason' in error && /Channel open failure/.test(error.message);
-}
-
-function noSessions(name: string, cause: Error): Unreachable {
-  return new Unreachable(
-    name,
-    'the host lets us in, and refuses to run a command',
-    'its sshd_config has to allow a session (MaxSessions)',
-    cause,
-  );
+/** The host refused one more channel, which it does while ended ones are not freed yet. Nothing was run. */
+function isChannelRefused(error: unknown): boolean {
+  return error instanceof Error && 'reason' in error && /Channel open failure/.test(error.message);
 }
 
 /** As a shell has it: 128 and the signal's number. */
-function signalCode(signal: string | null): number | undefined {
+function codeOfSignal(signal: string | null): number | undefined {
   if (signal === null) return undefined;
-  const number = Object.entries(constants.signals).find(([name]) => name === `SIG${signal.replace(/^SIG/, '')}`)?.[1];
-  return 128 + (number ?? 127);
+  const numbers: Readonly<Record<string, number>> = constants.signals;
+  return 128 + (numbers[`SIG${signal.replace(/^SIG/, '')}`] ?? 127);
 }

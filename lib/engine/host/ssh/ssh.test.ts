@@ -7,10 +7,10 @@ import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { describeProblem } from '../../problem/problem.ts';
 import { newKeyPair } from '../../secret/testing/keys.ts';
 import { connect } from '../connection.ts';
-import { Unreachable } from '../failures.ts';
+import { Unreachable } from '../connection-errors.ts';
 import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
+import { resolveSshConfig } from './resolve-ssh-config.ts';
 import { openSsh } from './ssh.ts';
-import { resolveSshConfig } from './ssh-config.ts';
 
 const hostKey = newKeyPair('ed25519');
 
@@ -33,7 +33,7 @@ function keyFile(content = newKeyPair('ed25519').private): string {
   return path;
 }
 
-/** The key agent of whoever runs the tests is nobody's business here. */
+/** Tests do not use the agent of the developer. */
 function withoutAgent(): void {
   const before = process.env.SSH_AUTH_SOCK;
   delete process.env.SSH_AUTH_SOCK;
@@ -73,29 +73,37 @@ function sshConfig(...lines: string[]): void {
   standInFor('ssh', `printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')}`);
 }
 
-test('a login that is refused tells how it was tried, and how to try it by hand', async () => {
-  const port = await sshServer((client) => client.on('authentication', (context) => context.reject()));
+test('a refused login shows the keys that were tried, what the server offers, and what to do', async () => {
+  let offered: ssh2.AuthenticationType[] = ['publickey', 'password'];
+  const port = await sshServer((client) => client.on('authentication', (context) => context.reject(offered)));
+  const [first, second] = [keyFile(), keyFile()];
+  const there = `-p ${port} root@127.0.0.1`;
   sshConfig('hostname 127.0.0.1', 'identityfile none');
-  expect(await refusal({ port })).toBe(
-    `h: root was not let in at 127.0.0.1: the only way to log in was not accepted\n  try: ssh -v root@127.0.0.1 -p ${port}`,
+  expect(await refusal({ port, identityFile: first })).toBe(
+    `h: root could not log in at 127.0.0.1: no key was accepted (tried: ${first}); the server offers: publickey, password\n  copy a public key there: ssh-copy-id ${there}; try: ssh -v ${there}`,
   );
-  sshConfig('hostname 127.0.0.1', `identityfile ${keyFile()}`);
-  expect(await refusal({ port })).toBe(
-    `h: root was not let in at 127.0.0.1: none of the 2 ways to log in was accepted\n  try: ssh -v root@127.0.0.1 -p ${port}`,
+  sshConfig('hostname 127.0.0.1', `identityfile ${second}`);
+  offered = ['password'];
+  expect(await refusal({ port, identityFile: first })).toBe(
+    `h: root could not log in at 127.0.0.1: no key was accepted (tried: ${first}, ${second}); the server offers: password\n  allow keys in its sshd_config: PubkeyAuthentication yes; try: ssh -v ${there}`,
+  );
+  offered = ['publickey'];
+  expect(await refusal({ port, identityFile: first })).toMatch(
+    /offers: publickey\n {2}add a public key to ~\/\.ssh\/authorized_keys of root there; try: ssh -v/,
   );
 });
 
-test('keys that cannot be used are told before anything is sent', async () => {
+test('a key that cannot be used is reported before anything is sent', async () => {
   sshConfig('hostname 127.0.0.1', 'identityfile none');
   expect(await refusal({ identityFile: undefined })).toBe(
-    'h: there is no key to log in with as root\n  give identity_file in the inventory, or add a key to the SSH agent',
+    'h: there is no key to log in with as root\n  give identity_file in the inventory, or add a key to the SSH agent; without a key: ssh-keygen && ssh-copy-id root@127.0.0.1',
   );
   expect(await refusal({ identityFile: '/nowhere/key' })).toBe(
     'h: the key file /nowhere/key cannot be read\n  see identity_file in the inventory',
   );
   const damaged = keyFile('no key\n');
   expect(await refusal({ identityFile: damaged })).toBe(
-    `h: the key file ${damaged} cannot be used: Unsupported key format\n  give another in the inventory: identity_file`,
+    `h: the key file ${damaged} cannot be used: Unsupported key format\n  name another in the inventory: identity_file`,
   );
   const passphrase = { passphrase: 'x', cipher: 'aes256-ctr', rounds: 1 };
   const locked = keyFile(newKeyPair('ed25519', passphrase).private);
@@ -104,14 +112,14 @@ test('keys that cannot be used are told before anything is sent', async () => {
   );
 });
 
-test('an agent that does not answer is told where no key is left to try', async () => {
+test('an agent that does not answer is reported where no other key is left to try', async () => {
   sshConfig('hostname 127.0.0.1', 'identityfile none', 'identityagent /nowhere/agent');
   expect(await refusal({ identityFile: undefined })).toMatch(
     /there is no key .*; no agent answers at \/nowhere\/agent$/s,
   );
 });
 
-test('where nothing answers, or the name is none, the network is named', async () => {
+test('where nothing answers, or the name is unknown, the network is named', async () => {
   const free = createServer();
   const port = await new Promise<number>((resolve) =>
     free.listen(0, '127.0.0.1', () => resolve((free.address() as AddressInfo).port)),
@@ -134,7 +142,7 @@ test('an address that no route leads to', async () => {
 test('a server of SSH that is too old', async () => {
   const port = await sshServer(welcome, { kex: ['diffie-hellman-group1-sha1'] });
   expect(await refusal({ port })).toMatch(
-    /^h: no SSH connection to 127\.0\.0\.1 port \d+: .*no matching key exchange algorithm\n {2}try: ssh -v root@127\.0\.0\.1 -p \d+$/,
+    /^h: no SSH connection to 127\.0\.0\.1 port \d+: .*no matching key exchange algorithm\n {2}try: ssh -v -p \d+ root@127\.0\.0\.1$/,
   );
 });
 
@@ -153,12 +161,12 @@ test('Ctrl-C while connecting is no fault of the host', async () => {
   expect(await refusal({}, { signal: AbortSignal.abort() })).toBe('h: interrupted while connecting');
 });
 
-test('what ssh_config says and we cannot do is said with what can be done instead', async () => {
+test('an option of ssh_config that is not supported is reported, with what to use instead', async () => {
   sshConfig('hostname 127.0.0.1', 'proxycommand nc %h %p');
   expect(await refusal({})).toBe(
-    'h: ssh_config reaches 127.0.0.1 by ProxyCommand, which is not understood here\n  name the jump host instead: ProxyJump in ssh_config, or jump in the inventory',
+    'h: ssh_config reaches 127.0.0.1 by ProxyCommand, which is not supported here\n  name the jump host instead: ProxyJump in ssh_config, or jump in the inventory',
   );
-  expect(await refusal({ jump: ['a:b:c'] })).toBe('h: a:b:c is no jump host\n  it looks like: user@host:port');
+  expect(await refusal({ jump: ['a:b:c'] })).toBe('h: a:b:c is not a jump host\n  write it as: user@host:port');
 });
 
 test('a jump host that cannot go on says how far it came', async () => {
@@ -182,7 +190,7 @@ test('a host that hangs up on a command has not run it for sure', async () => {
   );
   expect(lost).toMatchObject({
     message: 'h: the connection was lost: the host closed it',
-    hint: 'run again: what was done is seen, what was not is made up for',
+    hint: 'run again: the next run checks what was done, and does the rest',
   });
 });
 
@@ -207,7 +215,7 @@ test('a host that has no room for one more channel gets its commands one after a
   );
   const config = await resolveSshConfig('127.0.0.1', { user: 'root', port });
   const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
-  const results = await Promise.all([1, 2, 3, 4, 5].map((at) => transport.run(`${at}`, undefined, () => {})));
+  const results = await Promise.all([1, 2, 3, 4, 5].map((at) => transport.run(`${at}`, undefined)));
   expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
   // Two of the first three, and one more where both are turned away at once. All others wait for their turn.
   expect(turnedAway).toBeLessThanOrEqual(3);

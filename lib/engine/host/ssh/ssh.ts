@@ -2,15 +2,16 @@ import type { Duplex } from 'node:stream';
 import pLimit, { type LimitFunction } from 'p-limit';
 import pRetry from 'p-retry';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
-import { Unreachable } from '../failures.ts';
+import { Unreachable } from '../connection-errors.ts';
 import type { ConnectOptions, Transport } from '../transport/transport.ts';
-import { resolveSshConfig, type SshConfig } from './ssh-config.ts';
-import { type LoggedIn, logIn, TryAgain, TurnedAway, trySeconds, type Waiting } from './ssh-login.ts';
+import { resolveSshConfig } from './resolve-ssh-config.ts';
+import type { SshConfig } from './ssh-config.ts';
+import { LoginThrottled, logIn, NetworkError, type SshConnection } from './ssh-login.ts';
 import { transportOver } from './ssh-transport.ts';
 
 /**
- * Connects by SSH, through jump hosts where there are some. Tries again where the network is at fault, never after a refused
- * login or a wrong host key.
+ * Connects by SSH, through jump hosts where there are some. Tries again where the network is at fault, never after a refused login or
+ * a wrong host key.
  *
  * @param config what the operator's ssh_config has for the host
  * @throws Unreachable
@@ -19,107 +20,88 @@ export async function openSsh(
   name: string,
   connection: ConnectionSettings,
   config: SshConfig,
-  { retries = 2, signal, timeout = trySeconds }: ConnectOptions,
+  { retries = 2, signal, timeout = 15 }: ConnectOptions,
 ): Promise<{ readonly transport: Transport; readonly user: string }> {
-  const hops = await resolveHops(name, connection.jump.length > 0 ? connection.jump : config.jump);
-  if (hops.length === 0 && config.proxyCommand !== undefined) {
+  const jumps = await resolveJumps(name, connection.jump.length > 0 ? connection.jump : config.jump);
+  if (jumps.length === 0 && config.proxyCommand !== undefined) {
     throw new Unreachable(
       name,
-      `ssh_config reaches ${connection.address} by ProxyCommand, which is not understood here`,
+      `ssh_config reaches ${connection.address} by ProxyCommand, which is not supported here`,
       'name the jump host instead: ProxyJump in ssh_config, or jump in the inventory',
     );
   }
-  let queues = false;
-  const chain = await pRetry(() => connectChain(name, config, hops, connection, { signal, timeout }, queues), {
+  let throttled = false;
+  const chain: SshConnection[] = [];
+  const close = async () => {
+    // The host first, then the jump hosts that carry it.
+    for (const one of chain.splice(0).reverse()) await one.close();
+  };
+
+  // From jump host to jump host, the host itself last. Each one's key is verified by us, not by the jump host before it.
+  const connectAll = async () => {
+    let via: Duplex | undefined;
+    for (const [index, { label, config: jump }] of jumps.entries()) {
+      // A pinned key is the host's own. The key file and known_hosts of the inventory are for jump hosts, too.
+      const settings = { ...connection, hostKeys: [] };
+      const login = () => logIn(`${name} (jump host ${label})`, jump, settings, via, { signal, timeout });
+      const opened = await (throttled && !via ? oneAtATime(label, login) : login());
+      chain.push(opened);
+      via = await forward(name, label, opened, jumps[index + 1]?.config ?? config);
+    }
+    chain.push(await logIn(name, config, connection, via, { signal, timeout }));
+  };
+
+  await pRetry(connectAll, {
     retries,
     minTimeout: 1000,
-    shouldRetry(failed) {
-      queues ||= turnedAway(failed);
-      return failed.error instanceof TryAgain;
+    async shouldRetry({ error }) {
+      await close();
+      throttled ||= error instanceof LoginThrottled;
+      return error instanceof NetworkError;
     },
     ...(signal ? { signal } : {}),
-  }).catch((error: unknown) => {
-    throw error instanceof Unreachable
-      ? error
-      : new Unreachable(name, 'interrupted while connecting', undefined, error);
+  }).catch(async (error: unknown) => {
+    await close();
+    if (error instanceof Unreachable) throw error;
+    throw new Unreachable(name, 'interrupted while connecting', undefined, error);
   });
-  return { transport: transportOver(name, chain, () => closeChain(chain), timeout), user: config.user };
-}
-
-interface Hop {
-  readonly label: string;
-  readonly config: SshConfig;
+  return { transport: transportOver(name, [...chain], close, timeout), user: config.user };
 }
 
 /** @param jump `user@host:port`, as ProxyJump has them */
-async function resolveHops(name: string, jump: readonly string[]): Promise<Hop[]> {
+async function resolveJumps(name: string, jump: readonly string[]) {
   return Promise.all(
-    jump.map(async (text) => {
-      const [, user, bracketed, plain, port] = /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
+    jump.map(async (label) => {
+      const [, user, bracketed, plain, port] = /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
       const host = bracketed ?? plain;
-      if (host === undefined) throw new Unreachable(name, `${text} is no jump host`, 'it looks like: user@host:port');
+      if (host === undefined) {
+        throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
+      }
       const given = { user, port: port === undefined ? undefined : Number(port) };
-      return { label: text, config: await resolveSshConfig(host, given) };
+      return { label, config: await resolveSshConfig(host, given) };
     }),
   );
 }
 
-const linesAtJumps = new Map<string, LimitFunction>();
+const queues = new Map<string, LimitFunction>();
 
 /**
- * At a jump host that turned somebody away when all hosts behind it were reached for together (MaxStartups), logins go one after
- * another. It may need a moment to see that the one before is over.
+ * Logins at a jump host that throttled a login (MaxStartups) while all hosts behind it were connected to at once. It may need a moment to
+ * see that the login before is over.
  */
-function inLine<T>(label: string, login: () => Promise<T>): Promise<T> {
-  const line = linesAtJumps.get(label) ?? pLimit(1);
-  linesAtJumps.set(label, line);
-  const again = { retries: 5, minTimeout: 200, factor: 1, shouldRetry: turnedAway };
-  return line(() => pRetry(login, again));
+function oneAtATime<T>(label: string, login: () => Promise<T>): Promise<T> {
+  const queue = queues.get(label) ?? pLimit(1);
+  queues.set(label, queue);
+  const shouldRetry = ({ error }: { readonly error: Error }) => error instanceof LoginThrottled;
+  return queue(() => pRetry(login, { retries: 5, minTimeout: 200, factor: 1, shouldRetry }));
 }
 
-function turnedAway({ error }: { readonly error: Error }): boolean {
-  return error instanceof TurnedAway;
-}
-
-/** From hop to hop, the host itself last. Each one's key is verified by us, not by the hop before it. */
-async function connectChain(
-  name: string,
-  config: SshConfig,
-  hops: readonly Hop[],
-  connection: ConnectionSettings,
-  waiting: Waiting,
-  queues: boolean,
-): Promise<LoggedIn[]> {
-  const chain: LoggedIn[] = [];
-  try {
-    let via: Duplex | undefined;
-    for (const [index, { label, config: hop }] of hops.entries()) {
-      // A pinned key is the host's own. The key file and known_hosts of the inventory are for jump hosts, too.
-      const own = { hostKeys: [], knownHostsFile: connection.knownHostsFile, identityFile: connection.identityFile };
-      const login = () => logIn(`${name} (jump host ${label})`, hop, own, via, waiting);
-      const jump = await (queues && !via ? inLine(label, login) : login());
-      chain.push(jump);
-      via = await forward(name, label, jump, hops[index + 1]?.config ?? config);
-    }
-    chain.push(await logIn(name, config, connection, via, waiting));
-    return chain;
-  } catch (error) {
-    await closeChain(chain);
-    throw error;
-  }
-}
-
-async function forward(name: string, label: string, jump: LoggedIn, { host, port }: SshConfig): Promise<Duplex> {
+async function forward(name: string, label: string, jump: SshConnection, { host, port }: SshConfig): Promise<Duplex> {
   try {
     return await jump.ssh.forwardOut('127.0.0.1', 0, host, port);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const hint = "is the host up, and does the jump host's firewall let it through?";
-    throw new TryAgain(name, `jump host ${label} could not reach ${host} port ${port}: ${why}`, hint, error);
+    throw new NetworkError(name, `jump host ${label} could not reach ${host} port ${port}: ${why}`, hint, error);
   }
-}
-
-/** The host first, then the jump hosts that carry it. */
-async function closeChain(chain: readonly LoggedIn[]): Promise<void> {
-  for (const one of [...chain].reverse()) await one.close();
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeProblem } from '../../problem/problem.ts';
 import { Secret } from '../../secret/secret.ts';
-import { Unreachable } from '../failures.ts';
+import { Unreachable } from '../connection-errors.ts';
 import { findBecome } from './become.ts';
 import type { Transport } from './transport.ts';
 
@@ -57,7 +57,7 @@ test.each([
     'a terminal is wanted',
     [{ stderr: 'sudo: sorry, you must have a tty to run sudo' }],
     undefined,
-    /sudo wants a terminal for me, and none is used here\n {2}put this into .*: Defaults:me !requiretty/,
+    /sudo wants a terminal for me, and there is none here\n {2}put this into .*: Defaults:me !requiretty/,
   ],
   [
     'the user may not',

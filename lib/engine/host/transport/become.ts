@@ -1,91 +1,71 @@
 import type { Secret } from '../../secret/secret.ts';
-import { didNotStart, Unreachable } from '../failures.ts';
+import { shellRanNothing, Unreachable } from '../connection-errors.ts';
 import type { Transport } from './transport.ts';
 
-/** How a command gets root's rights: what stands before it, and the password that sudo reads first, if it wants one. */
+/** How a command becomes root: a prefix, and the password that sudo reads first, if it asks for one. */
 export interface Become {
   readonly prefix: string;
   readonly password: Secret | undefined;
 }
 
-/** For a login shell's start-up files, and for sudo's own wait after a wrong password. Seconds. */
+/** Seconds for a login shell's start-up files, and for sudo's own wait after a wrong password. */
 const answerLimit = 30;
 
-/** The login already has root's rights. */
-export const asLogin: Become = { prefix: '', password: undefined };
-const sudo: Become = { prefix: 'sudo -n ', password: undefined };
-
-/** `-k` makes sudo ask every time: a remembered password would leave the line with ours to the script. */
-const withPassword = (password: Secret): Become => ({ prefix: `sudo -k -S -p '' `, password });
+/** The login is root's own. */
+const noBecome: Become = { prefix: '', password: undefined };
 
 /**
- * Finds how root's rights are had on a host. For anybody but root it is tried once, here, so that a later failure is the
- * command's own and a wrong password is tried no more than once.
+ * Finds how to become root on a host. For any other user it is tried once, here: a later failure is the command's own, and a wrong
+ * password is tried no more than once.
  *
- * @param user who logged in; undefined where that is not known
- * @throws Unreachable with what sudo said and what to do about it
+ * @param user who logged in
+ * @throws Unreachable with what sudo printed and what to do about it
  */
 export async function findBecome(
   name: string,
   transport: Transport,
-  user: string | undefined,
+  user: string,
   password: Secret | undefined,
 ): Promise<Become> {
-  if (user === 'root') return asLogin;
-  const run = (command: string, input?: string) =>
-    transport.run(`env LC_ALL=C sh -c '${command}'`, input === undefined ? undefined : Buffer.from(input), () => {}, {
-      seconds: answerLimit,
-    });
+  if (user === 'root') return noBecome;
+  const run = (command: string, input?: Buffer) =>
+    transport.run(`env LC_ALL=C sh -c '${command}'`, input, { seconds: answerLimit });
 
   const first = await run('echo "uid $(id -u)";[ "$(id -u)" = 0 ]||sudo -k -n sh -c "echo becomes root"');
-  const said = first.stdout.toString();
-  if (!said.includes('uid ')) throw didNotStart(name, first.code, first.stdout, first.stderr);
-  if (said.includes('uid 0\n')) return asLogin;
-  if (said.includes('becomes root')) return sudo;
+  const printed = first.stdout.toString();
+  if (!printed.includes('uid ')) throw shellRanNothing(name, first.code, first.stdout, first.stderr);
+  if (printed.includes('uid 0\n')) return noBecome;
+  if (printed.includes('becomes root')) return { prefix: 'sudo -n ', password: undefined };
   if (!password) throw refused(name, user, first.stderr.toString(), false);
 
-  const second = await run(`sudo -k -S -p "" sh -c "echo becomes root"`, `${password.reveal()}\n`);
-  if (second.stdout.toString().includes('becomes root')) return withPassword(password);
+  // -k makes sudo ask every time: with a remembered password, the line with ours would be left to the script.
+  const second = await run('sudo -k -S -p "" sh -c "echo becomes root"', Buffer.from(`${password.reveal()}\n`));
+  if (second.stdout.toString().includes('becomes root')) return { prefix: `sudo -k -S -p '' `, password };
   throw refused(name, user, second.stderr.toString(), true);
 }
 
-function refused(name: string, user: string | undefined, stderr: string, triedPassword: boolean): Unreachable {
-  const who = user ?? 'the user';
-  const said = stderr.trim().split('\n').at(-1) ?? '';
+function refused(name: string, user: string, stderr: string, triedPassword: boolean): Unreachable {
+  const fail = (what: string, hint: string) => new Unreachable(name, what, hint);
+  const last = stderr.trim().split('\n').at(-1) ?? '';
   if (/must have a tty/.test(stderr)) {
-    return new Unreachable(
-      name,
-      `sudo wants a terminal for ${who}, and none is used here`,
-      `put this into /etc/sudoers.d/ there: Defaults:${who} !requiretty`,
+    return fail(
+      `sudo wants a terminal for ${user}, and there is none here`,
+      `put this into /etc/sudoers.d/ there: Defaults:${user} !requiretty`,
     );
   }
   if (/not in the sudoers|not allowed to (execute|run)|may not run sudo/.test(stderr)) {
-    return new Unreachable(name, `${who} may not become root with sudo`, `allow it there, or log in as a user who may`);
+    return fail(`${user} may not become root with sudo`, 'allow it there, or log in as a user who may');
   }
   if (/sudo: (command )?not found|sudo: No such file/.test(stderr)) {
-    return new Unreachable(
-      name,
-      `${who} is not root, and sudo is not installed`,
-      'install sudo there, or log in as root',
-    );
+    return fail(`${user} is not root, and sudo is not installed`, 'install sudo there, or log in as root');
   }
   if (triedPassword) {
-    return new Unreachable(
-      name,
-      `sudo did not take the password of ${who}${/incorrect|try again|no password/i.test(stderr) ? '' : `: ${said}`}`,
-      'check become_password in the inventory',
-    );
+    const reason = /incorrect|try again|no password/i.test(stderr) ? '' : `: ${last}`;
+    return fail(`sudo did not take the password of ${user}${reason}`, 'check become_password in the inventory');
   }
   if (/password is required|authentication is required/.test(stderr)) {
-    return new Unreachable(
-      name,
-      `sudo wants a password of ${who}`,
-      'give become_password for this host in the inventory, or allow sudo without a password there',
-    );
+    const hint = 'give become_password for this host in the inventory, or allow sudo without a password there';
+    return fail(`sudo wants a password of ${user}`, hint);
   }
-  return new Unreachable(
-    name,
-    `${who} could not become root${said ? `: ${said}` : ''}`,
-    'try `sudo -n true` there by hand',
-  );
+  return fail(`${user} could not become root${last ? `: ${last}` : ''}`, 'try `sudo -n true` there by hand');
 }

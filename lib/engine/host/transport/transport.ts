@@ -1,21 +1,18 @@
-/** By what a command is known that does not come to its end. */
-export interface Limits {
-  /** What it prints as soon as it has started: one that does not begin is given up. Without it the command itself has to end as soon. */
-  readonly mark?: string;
+/** When a command is given up. */
+export interface RunLimits {
+  /** What the command prints as soon as it starts: a command that does not start is given up. Without it the command has to end as soon. */
+  readonly startMarker?: string | undefined;
   /** How long it may take by the host's own count. Without it there is no limit. */
   readonly seconds?: number | undefined;
 }
 
-/** What carries a command line to a login shell and its output back. */
+/** Carries a command line to a login shell and its output back. */
 export interface Transport {
-  /**
-   * @throws ConnectionLost also where the host is given up: see watch.ts
-   */
+  /** @throws ConnectionLost also where the host is given up: see watchdog.ts */
   run(
     command: string,
     input: Buffer | undefined,
-    onStdout: (chunk: Buffer) => void,
-    limits?: Limits,
+    limits?: RunLimits,
   ): Promise<{ readonly code: number; readonly stdout: Buffer; readonly stderr: Buffer }>;
   close(): Promise<void>;
 }

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
-import type { Busy } from './busy.ts';
 import { liveLines, type Picture } from './lines.ts';
+import type { RunningTask } from './running-tasks.ts';
 
 const paint = (_: unknown, text: string) => text;
 const noPace = { perSecond: undefined, secondsLeft: undefined };
-const busyOn = (host: string, more: Partial<Busy> = {}): Busy => ({
+const busyOn = (host: string, more: Partial<RunningTask> = {}): RunningTask => ({
   host,
   task: 'docker: file /etc/docker/daemon.json',
   seconds: 7,
@@ -16,13 +16,13 @@ const busyOn = (host: string, more: Partial<Busy> = {}): Busy => ({
   tasks: 61,
   ...more,
 });
-const downloading = (host: string): Busy =>
+const downloading = (host: string): RunningTask =>
   busyOn(host, {
     task: 'snapshot: /data/state.tar.gz is downloaded',
     progress: { what: 'downloading state.tar.gz', done: 3 * 2 ** 30, total: 12 * 2 ** 30, unit: 'bytes' },
     pace: { perSecond: 12 * 2 ** 20, secondsLeft: 768 },
   });
-const pictureOf = (busy: readonly Busy[], more: Partial<Picture> = {}): Picture => ({
+const pictureOf = (busy: readonly RunningTask[], more: Partial<Picture> = {}): Picture => ({
   phase: 'changing',
   stopping: false,
   counts: { hosts: 50, done: 3, failed: 2, unreachable: 1, awaited: [] },
@@ -68,7 +68,7 @@ test('of more hosts than fit those are shown whose work can be measured, then th
 test('while hosts are looked at it is said for whom is waited, and otherwise nothing stands there', () => {
   const counts = { hosts: 4, done: 0, failed: 0, unreachable: 1, awaited: ['rpc-1', 'rpc-2'] };
   expect(linesIn(80, 24, pictureOf([], { phase: 'looking', counts }))).toEqual([
-    'looked at 1 of 4 hosts, 1 unreachable  3:20  waiting for rpc-1, rpc-2',
+    'checked 1 of 4 hosts, 1 unreachable  3:20  waiting for rpc-1, rpc-2',
   ]);
   expect(linesIn(80, 24, pictureOf([], { phase: 'quiet' }))).toEqual([]);
 });
@@ -95,7 +95,11 @@ test('no line is ever wider than the terminal, and all together leave room for w
   );
   fc.assert(
     fc.property(busy, fc.integer({ min: 1, max: 200 }), fc.integer({ min: 2, max: 60 }), (hosts, columns, rows) => {
-      const lines = linesIn(columns, rows, pictureOf(hosts.map((each) => busyOn(each.host, each as Partial<Busy>))));
+      const lines = linesIn(
+        columns,
+        rows,
+        pictureOf(hosts.map((each) => busyOn(each.host, each as Partial<RunningTask>))),
+      );
       expect(lines.length).toBeLessThanOrEqual(Math.max(3, rows / 3));
       expect(lines.length).toBeLessThan(rows);
       for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(Math.max(1, columns - 1));

@@ -1,19 +1,19 @@
 import stringWidth from 'string-width';
 import type { Paint } from '../colour.ts';
 import { bar, clock, measures } from '../units.ts';
-import type { Busy } from './busy.ts';
 import type { HostCounts } from './run-state.ts';
+import type { RunningTask } from './running-tasks.ts';
 import { cut, fitted } from './text-width.ts';
 
-/** What the live lines show. */
+/** The content of the live lines. */
 export interface Picture {
   readonly phase: 'looking' | 'quiet' | 'changing';
-  /** Interrupted: what is under way is finished. */
+  /** Interrupted: running changes are finished. */
   readonly stopping: boolean;
   readonly counts: HostCounts;
   /** In the order of the inventory. */
-  readonly busy: readonly Busy[];
-  /** How long the run has been going on. Seconds. */
+  readonly busy: readonly RunningTask[];
+  /** Since the start of the run. */
   readonly seconds: number;
 }
 
@@ -24,9 +24,9 @@ export interface Room {
 }
 
 /**
- * One line for each busy host, with one below it for work that can be measured where there is room, and a total line: none wider
- * than the terminal, and all together no more than a third as high, but for three. The terminal may become half as wide and wrap
- * each into two: what no longer fits on the screen then is beyond reach.
+ * One line for each running task, a second one with its progress where there is room, and a total line. No line is wider than the
+ * terminal. Together they take at most a third of its height, and at least three lines: a terminal that becomes half as wide wraps
+ * each line into two, and lines that leave the screen cannot be cleared.
  */
 export function liveLines(picture: Picture, { columns, rows }: Room, paint: Paint): string[] {
   if (picture.phase === 'quiet') return [];
@@ -36,7 +36,7 @@ export function liveLines(picture: Picture, { columns, rows }: Room, paint: Pain
   return [...busyLines(picture.busy, width, height - 1, paint), paint('bold', totalText(picture, width))];
 }
 
-function busyLines(busy: readonly Busy[], width: number, height: number, paint: Paint): string[] {
+function busyLines(busy: readonly RunningTask[], width: number, height: number, paint: Paint): string[] {
   const withProgress = busy.filter(({ progress }) => progress);
   if (busy.length + withProgress.length <= height) return hostLines(busy, withProgress, width, paint);
   if (busy.length <= height) return hostLines(busy, [], width, paint);
@@ -48,17 +48,22 @@ function busyLines(busy: readonly Busy[], width: number, height: number, paint: 
   return [...hostLines(shown, measured, width, paint), more];
 }
 
-function isMeasured({ progress }: Busy): boolean {
+function isMeasured({ progress }: RunningTask): boolean {
   return progress?.done !== undefined;
 }
 
-/** Work that can be measured first, then what goes on the longest. */
-function byWeight(a: Busy, b: Busy): number {
+/** Measurable work first, then the longest running. */
+function byWeight(a: RunningTask, b: RunningTask): number {
   return Number(isMeasured(b)) - Number(isMeasured(a)) || b.seconds - a.seconds;
 }
 
-/** @param detailed those below which another line says how far the work is */
-function hostLines(busy: readonly Busy[], detailed: readonly Busy[], width: number, paint: Paint): string[] {
+/** @param detailed tasks that have a second line with their progress */
+function hostLines(
+  busy: readonly RunningTask[],
+  detailed: readonly RunningTask[],
+  width: number,
+  paint: Paint,
+): string[] {
   const roomy = width >= 59;
   const cells = busy.map((each) => ({
     host: each.host,
@@ -80,8 +85,8 @@ function hostLines(busy: readonly Busy[], detailed: readonly Busy[], width: numb
   });
 }
 
-/** The richest that fits of what is known of the work; empty where nothing is. */
-function progressLine({ progress, pace }: Busy, width: number): string {
+/** The most detailed progress that fits; empty without progress. */
+function progressLine({ progress, pace }: RunningTask, width: number): string {
   if (!progress) return '';
   const { what, done = 0, total } = progress;
   const indent = ' '.repeat(width >= 59 ? 4 : width >= 16 ? 2 : 0);
@@ -97,7 +102,7 @@ function progressLine({ progress, pace }: Busy, width: number): string {
   const share = known.share.padStart(3);
   const paceOnly = form(share, rate, left);
   const whole = form(share, amount, rate, left);
-  // In one of few widths, so that it does not grow and shrink with the numbers beside it.
+  // The bar has few widths, so that it does not change with the numbers beside it.
   for (const [text, widths] of [
     [form(whole, what), [30, 20]],
     [whole, [30, 20, 12]],
@@ -112,11 +117,11 @@ function progressLine({ progress, pace }: Busy, width: number): string {
 function lookingText({ counts, seconds, stopping }: Picture): string {
   const { hosts, awaited, unreachable } = counts;
   const lost = unreachable > 0 ? `, ${unreachable} unreachable` : '';
-  const looked = `looked at ${hosts - awaited.length - unreachable} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'}${lost}`;
+  const looked = `checked ${hosts - awaited.length - unreachable} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'}${lost}`;
   return `${stopping ? 'stopping: ' : ''}${looked}  ${clock(seconds)}  waiting for ${awaited.join(', ')}`;
 }
 
-/** The richest form that fits. */
+/** The most detailed form that fits. */
 function totalText({ counts, busy, seconds, stopping }: Picture, width: number): string {
   const { hosts, done, failed, unreachable } = counts;
   const waiting = Math.max(0, hosts - done - failed - unreachable - busy.length);

@@ -4,38 +4,38 @@ import { redact } from '../../secret/secret.ts';
 import { GroupedWarnings } from '../grouped-warnings.ts';
 import { cutOffLines, type Style, summaryLines } from '../lines.ts';
 import { LiveArea } from './area.ts';
-import { BusyHosts } from './busy.ts';
 import { guard } from './guard.ts';
 import { liveLines } from './lines.ts';
 import { RunState } from './run-state.ts';
+import { RunningTasks } from './running-tasks.ts';
 
 type Terminal = WriteStream & { readonly fd: number };
 
-/** Often enough to be smooth. Most redraws find nothing that differs. Milliseconds. */
+/** Often enough to be smooth. Most redraws find no difference. Milliseconds. */
 const redrawEvery = 100;
 /**
- * For so long after the terminal changed its size nothing is drawn: a window that is dragged changes it many times, and with each
- * of them terminals push what they re-wrapped upwards. Milliseconds.
+ * The pause after a resize. A window that is dragged resizes many times, and each time the terminal pushes re-wrapped lines up.
+ * Milliseconds.
  */
 const settlesWithin = 150;
 
-/** On a terminal: lines scroll above, and below them stands one live line for each busy host, and a total line. */
+/** Shows a run on a terminal: lines scroll above, and below are a live line for each running task and a total line. */
 export function liveOutput(terminal: Terminal, style: Style): Listener {
-  const busy = new BusyHosts();
-  const standing = new RunState();
+  const busy = new RunningTasks();
+  const state = new RunState();
   const warnings = new GroupedWarnings(style);
   const area = new LiveArea(terminal);
-  const began = performance.now();
+  const start = performance.now();
   let settled = 0;
 
   const live = () => {
     const now = performance.now();
     if (now < settled) return [];
-    const { phase, stopping, hosts } = standing;
+    const { phase, stopping, hosts } = state;
     const place = new Map(hosts.map((host, at) => [host, at]));
     const inOrder = busy.list().sort((a, b) => (place.get(a.host) ?? 0) - (place.get(b.host) ?? 0));
     return liveLines(
-      { phase, stopping, counts: standing.counts(), busy: inOrder, seconds: (now - began) / 1000 },
+      { phase, stopping, counts: state.counts(), busy: inOrder, seconds: (now - start) / 1000 },
       { columns: terminal.columns || 80, rows: terminal.rows || 24 },
       style.paint,
     );
@@ -52,7 +52,7 @@ export function liveOutput(terminal: Terminal, style: Style): Listener {
 
   return (event) => {
     busy.follow(event);
-    standing.follow(event);
+    state.follow(event);
     const lines = warnings.linesOf(event);
     if (event.type === 'run-started') follower.begin();
     if (event.type === 'run-finished') lines.push(...summaryLines(event.hosts, event.seconds, style));
@@ -70,7 +70,7 @@ interface Drawing {
   exit(): void;
 }
 
-/** Draws again as time passes and as the terminal changes, and leaves it usable however the process ends. */
+/** Redraws with time and on a resize, and leaves the terminal usable however the process ends. */
 function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): void } {
   let timer: NodeJS.Timeout | undefined;
   let unguard = () => {};
@@ -78,7 +78,7 @@ function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): v
     drawing.exit();
     unguard();
   };
-  // What stops or ends the process by its nature does so once nothing of ours stands below the shell's prompt.
+  // The live lines are cleared before the signal stops or ends the process.
   const onStop = () => {
     drawing.clear();
     process.kill(process.pid, 'SIGSTOP');

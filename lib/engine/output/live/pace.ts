@@ -1,6 +1,6 @@
 import type { Pace } from '../units.ts';
 
-/** How far back the pace is measured: long enough to be steady, short enough to show that work got slower. Seconds. */
+/** The window of the measurement: long enough to be steady, short enough to follow changes. Seconds. */
 const span = 30;
 
 interface Sample {
@@ -8,19 +8,19 @@ interface Sample {
   readonly done: number;
 }
 
-/** Measures how fast work goes, out of how far it was at some times. Time in seconds, from any fixed origin. */
+/** Measures the rate of work from samples of its progress. Time is in seconds from any fixed origin. */
 export class Pacer {
   #samples: readonly Sample[] = [];
 
   add(at: number, done: number): void {
-    // What is less than before was begun anew.
+    // Less than before: the work started again.
     const before = (this.#samples.at(-1)?.done ?? 0) > done ? [] : this.#samples;
-    // The last one from before the span is its beginning.
+    // The last sample before the window is its start.
     const first = before.findLastIndex((sample) => at - sample.at >= span);
     this.#samples = [...before.slice(Math.max(0, first)), { at, done }];
   }
 
-  /** @param total how much it is in the end */
+  /** @param total the amount at the end */
   pace(now: number, total: number | undefined): Pace {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     const passed = first && last ? last.at - first.at : 0;

@@ -1,20 +1,20 @@
 import type { RunEvent } from '../../run/events.ts';
 
-/** Where a run stands: how many of its hosts are where. */
+/** The number of hosts in each state. */
 export interface HostCounts {
   readonly hosts: number;
   readonly done: number;
-  /** Failed, or stopped for what another host failed at. */
+  /** Failed, or stopped because another host failed. */
   readonly failed: number;
   readonly unreachable: number;
-  /** Not looked at yet. */
+  /** Not checked yet. */
   readonly awaited: readonly string[];
 }
 
 /**
- * Follows a run's events and tells where it stands.
- * - `looking` at the hosts, before anything is decided; `changing` them
- * - `quiet` otherwise: a question may be asked then, or all is over
+ * Follows the events of a run and keeps its phase.
+ * - `looking`: hosts are checked; `changing`: hosts are changed
+ * - `quiet`: a question may be open, or the run is over
  */
 export class RunState {
   #phase: 'quiet' | 'changing' = 'quiet';

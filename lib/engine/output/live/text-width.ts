@@ -2,7 +2,7 @@ import stringWidth from 'string-width';
 
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** A text that takes no more than so many columns; where something had to go, it ends with `…`. */
+/** Cuts a text to a width in columns. A cut text ends with `…`. */
 export function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   if (width < 1) return '';
@@ -16,7 +16,7 @@ export function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** A text of exactly so many columns: cut, or filled up with spaces. */
+/** Cuts or pads a text to exactly this width in columns. */
 export function fitted(text: string, width: number): string {
   const shown = cut(text, width);
   return shown + ' '.repeat(Math.max(0, width - stringWidth(shown)));

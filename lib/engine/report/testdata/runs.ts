@@ -1,6 +1,6 @@
 import { CommandFailed, Output } from '../../host/output.ts';
 import type { Difference } from '../../resource/resource.ts';
-import { Telling, type Told } from './told.ts';
+import { ScriptedRun, type TimedEvent } from './scripted-run.ts';
 
 const start = Date.UTC(2024, 10, 21, 16, 42, 35);
 const hosts = ['db-1', 'rpc-1', 'rpc-2'] as const;
@@ -39,7 +39,7 @@ const noRoute: Error = Object.assign(
 );
 
 /** Servers of a first deploy: preflight and preparing. @returns the hosts that went through */
-function prepared(run: Telling, failing: readonly string[]): string[] {
+function prepared(run: ScriptedRun, failing: readonly string[]): string[] {
   run.play('preflight', hosts);
   for (const host of hosts) {
     run.done(host, 'preflight', 'preflight', 'operating system is Debian 12');
@@ -134,7 +134,7 @@ function prepared(run: Telling, failing: readonly string[]): string[] {
   });
 }
 
-function database(run: Telling): void {
+function database(run: ScriptedRun): void {
   const play = 'Database+Sync server';
   run.play(play, ['db-1']);
   const host = 'db-1';
@@ -172,8 +172,8 @@ function database(run: Telling): void {
 }
 
 /** A first deploy to the README's three hosts: rpc-2 cannot install Docker, rpc-1 waits for the restore and serves. */
-export function failedRun(): readonly Told[] {
-  const run = begun();
+export function failedRun(): readonly TimedEvent[] {
+  const run = startedRun();
   prepared(run, ['rpc-2']);
   database(run);
   const play = 'RPC servers';
@@ -197,12 +197,12 @@ export function failedRun(): readonly Told[] {
   run.done('rpc-1', play, 'verify', 'eth_blockNumber on http://localhost:8123 gives a block');
   run.done('rpc-1', play, 'verify', 'the newest block on http://localhost:8123 grows', { seconds: 14 });
   run.finished(hosts);
-  return run.told();
+  return run.events();
 }
 
 /** The same, killed in the middle of the restore: no end, and half a last line in `text`. */
-export function killedRun(): readonly Told[] {
-  const run = begun();
+export function killedRun(): readonly TimedEvent[] {
+  const run = startedRun();
   prepared(run, []);
   const play = 'Database+Sync server';
   run.play(play, ['db-1']);
@@ -212,20 +212,20 @@ export function killedRun(): readonly Told[] {
   });
   const step = { host: 'db-1', play, role: 'snapshot', resource: 'state and prover databases are restored' };
   const from = run.clock('db-1');
-  run.tell({ type: 'resource-started', step }, from);
+  run.emit({ type: 'resource-started', step }, from);
   for (let passed = 10; passed < 900; passed += 10) {
     const progress = { what: 'restoring', done: passed * 2_000_000, total: 6 * 1024 ** 3, unit: 'bytes' } as const;
-    run.tell({ type: 'progress', step, progress }, from + passed);
+    run.emit({ type: 'progress', step, progress }, from + passed);
   }
-  return run.told();
+  return run.events();
 }
 
 /** Check mode, with three things changed by hand and one host that does not answer. */
-export function checkRun(): readonly Told[] {
-  const run = new Telling(start);
+export function checkRun(): readonly TimedEvent[] {
+  const run = new ScriptedRun(start);
   run.started('deploy', 'lab', [...hosts, 'rpc-3'], true);
   for (const host of hosts) run.connected(host, 0.4, 1.8);
-  run.tell(
+  run.emit(
     {
       type: 'host-unreachable',
       host: 'rpc-3',
@@ -268,13 +268,13 @@ export function checkRun(): readonly Told[] {
     });
   }
   run.finished([...hosts, 'rpc-3'], false, ['rpc-3']);
-  return run.told();
+  return run.events();
 }
 
 /** Many hosts with many resources each: a tenth changed, a few failed. */
-export function largeRun(hostCount: number, resourceCount: number): readonly Told[] {
+export function largeRun(hostCount: number, resourceCount: number): readonly TimedEvent[] {
   const names = Array.from({ length: hostCount }, (_, at) => `rpc-${String(at + 1).padStart(3, '0')}`);
-  const run = new Telling(start);
+  const run = new ScriptedRun(start);
   run.started('deploy', 'mainnet', names);
   for (const [at, host] of names.entries()) run.connected(host, 0.3 + (at % 7) / 10, 1.5);
   const roles = [
@@ -312,18 +312,18 @@ export function largeRun(hostCount: number, resourceCount: number): readonly Tol
     }
   }
   run.finished(names);
-  return run.told();
+  return run.events();
 }
 
-/** Everything that a remote machine or an operator can put a word into is markup here. */
-export function hostileRun(): readonly Told[] {
+/** Every text that a remote machine or an operator can choose is markup here. */
+export function hostileRun(): readonly TimedEvent[] {
   const markup = '<img src=x onerror="window.canary=1"></script><script>window.canary=2</script><!--';
   const host = `rpc-1${markup}`;
-  const run = new Telling(start);
+  const run = new ScriptedRun(start);
   run.started(`deploy${markup}`, `lab${markup}`, [host, 'rpc-2', 'rpc-3']);
   run.connected(host, 0.4, 1);
   run.connected('rpc-2', 0.4, 1);
-  run.tell({ type: 'host-unreachable', host: 'rpc-3', error: new Error(`no route${markup}`) }, 1);
+  run.emit({ type: 'host-unreachable', host: 'rpc-3', error: new Error(`no route${markup}`) }, 1);
   run.play(`play${markup}`, [host, 'rpc-2']);
   for (const each of [host, 'rpc-2']) {
     run.done(each, `play${markup}`, `role${markup}`, `resource${markup}`, {
@@ -339,13 +339,13 @@ export function hostileRun(): readonly Told[] {
     run.done(each, `play${markup}`, 'role', 'fails', { outcome: 'failed', seconds: 2, error: new Error(markup) });
     run.stopped(each, `play${markup}`, `stopped${markup}`);
   }
-  run.tell({ type: 'play-skipped', play: `next${markup}`, why: markup }, run.clock(host));
+  run.emit({ type: 'play-skipped', play: `next${markup}`, why: markup }, run.clock(host));
   run.finished([host, 'rpc-2', 'rpc-3'], false, ['rpc-3']);
-  return run.told();
+  return run.events();
 }
 
-function begun(): Telling {
-  const run = new Telling(start);
+function startedRun(): ScriptedRun {
+  const run = new ScriptedRun(start);
   run.started('deploy', 'lab', hosts);
   run.connected('db-1', 0.4, 1.6);
   run.connected('rpc-1', 0.5, 1.7);

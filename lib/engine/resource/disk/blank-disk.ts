@@ -2,25 +2,29 @@ import type { Reader } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
 
-/** By this the file system is known as one that was made here, should a run be interrupted before it is mounted. */
-const label = 'rpc-node';
+interface Format {
+  /** Whether a blank disk may be formatted. */
+  readonly format: boolean;
+  /** By it a later run knows the file system as its own, where a run was interrupted before the disk was mounted. */
+  readonly label: string;
+}
 
 /**
- * An ext4 file system on a disk that the inventory names. Made only where that is allowed and the disk is blank: no signature of
- * any kind on it, no partition, nothing that holds it. There is no way to have anything else formatted.
+ * An ext4 file system on a disk that the inventory names. It is made only where that is allowed and the disk is blank: no signature,
+ * no partition, no holder. Nothing else is ever formatted.
  */
-export function formattedDisk(device: string, { format }: { readonly format: boolean }): Resource {
+export function formattedDisk(device: string, { format, label }: Format): Resource {
   return {
     name: `${device} has a file system`,
     async check(host) {
-      const seen = await look(host, device);
+      const seen = await readDisk(host, device, label);
       if (seen === undefined) return unknownUntil(`the block device ${device} is there`);
       if (seen.isOurs) return ok;
       const refusal = refusalOf(device, seen, format);
       return refusal ? drift(refusal.what) : drift([{ what: 'file system', was: 'blank', wanted: 'ext4' }]);
     },
     async apply(host) {
-      const seen = await look(host, device);
+      const seen = await readDisk(host, device, label);
       const refusal = refusalOf(device, seen, format);
       if (refusal) throw new Problem(refusal.what, { hint: refusal.hint, code: exitCode.failed });
       host.progress({ what: `formatting ${device}` });
@@ -29,14 +33,14 @@ export function formattedDisk(device: string, { format }: { readonly format: boo
   };
 }
 
-interface Seen {
+interface Contents {
   readonly isOurs: boolean;
-  /** What stands against formatting it; empty where it is blank. */
+  /** Reasons against formatting it; empty where it is blank. */
   readonly found: readonly string[];
 }
 
-/** Three programs have to agree that there is nothing: each knows signatures that another does not. */
-async function look(host: Reader, device: string): Promise<Seen | undefined> {
+/** Three programs have to agree that there is nothing: each knows signatures that the others do not. */
+async function readDisk(host: Reader, device: string, label: string): Promise<Contents | undefined> {
   const [isBlock, blkid, wipefs, lsblk] = await Promise.all([
     host.$`test -b ${device}`,
     host.$`blkid -p -o export ${device}`,
@@ -44,44 +48,39 @@ async function look(host: Reader, device: string): Promise<Seen | undefined> {
     host.$`lsblk --noheadings --raw --output KNAME,MOUNTPOINT ${device} && d=$(basename "$(readlink -f ${device})") && ls /sys/class/block/"$d"/holders`,
   ]);
   if (!isBlock.ok) return undefined;
-  const [itself, ...others] = lsblk.lines();
-  const mounted = itself?.trim().includes(' ') ? [`mounted at ${itself.trim().split(' ')[1]}`] : [];
+  const [itself = '', ...users] = lsblk.lines().map((line) => line.trim());
+  const mountPoint = itself.split(' ')[1];
   const probed = blkid.lines().filter((line) => /^(PT)?TYPE=/.test(line));
-  const isOurs = blkid.lines().includes('TYPE=ext4') && blkid.lines().includes(`LABEL=${label}`);
-  return {
-    isOurs,
-    found: [
-      ...mounted,
-      ...probed.map((line) => line.replace(/^.*=/, '')),
-      ...wipefs.lines().map((line) => line.trim()),
-      ...others.map((line) => `used by ${line.trim()}`),
-      // Exit code 2 with no word is blkid's way to say that nothing is there; anything else is no knowledge.
-      ...(probed.length === 0 && !(blkid.exitCode === 2 && blkid.stderr === '') ? ['what blkid cannot tell'] : []),
-      ...(wipefs.ok && lsblk.ok ? [] : ['what wipefs or lsblk cannot tell']),
-    ],
-  };
+  // Exit code 2 without a message is blkid's answer for a blank disk. Anything else proves nothing.
+  const isProbed = probed.length > 0 || (blkid.exitCode === 2 && blkid.stderr === '');
+  const found = [
+    ...(mountPoint ? [`mounted at ${mountPoint}`] : []),
+    ...probed.map((line) => line.replace(/^.*=/, '')),
+    ...wipefs.lines().map((line) => line.trim()),
+    ...users.map((user) => `used by ${user}`),
+    ...(isProbed ? [] : ['what blkid cannot identify']),
+    ...(wipefs.ok && lsblk.ok ? [] : ['what wipefs or lsblk cannot identify']),
+  ];
+  const isOurs = ['TYPE=ext4', `LABEL=${label}`].every((line) => blkid.lines().includes(line));
+  return { isOurs, found: [...new Set(found)] };
 }
 
-function refusalOf(
-  device: string,
-  seen: Seen | undefined,
-  format: boolean,
-): { what: string; hint: string } | undefined {
-  if (seen === undefined)
+function refusalOf(device: string, disk: Contents | undefined, format: boolean) {
+  if (disk === undefined) {
     return {
       what: `there is no block device ${device}`,
       hint: 'see lsblk there, and name the disk in the inventory: docker_root: { disk: … }',
     };
-  const found = [...new Set(seen.found)];
-  if (found.length > 0) {
+  }
+  if (disk.found.length > 0) {
     return {
-      what: `${device} is not blank (${found.join(', ')}), so it is not formatted`,
-      hint: `if its file system is the one to use, mount it and name the mount point; if it may go: wipefs --all ${device}`,
+      what: `${device} is not blank (${disk.found.join(', ')}), so it is not formatted`,
+      hint: `to use its file system, mount it and name the mount point; to erase it: wipefs --all ${device}`,
     };
   }
   if (format) return undefined;
   return {
-    what: `${device} is blank, and the inventory does not say that it may be formatted`,
-    hint: 'say so in the inventory: docker_root: { format: true }',
+    what: `${device} is blank, and the inventory does not allow to format it`,
+    hint: 'to allow it, set in the inventory: docker_root: { format: true }',
   };
 }

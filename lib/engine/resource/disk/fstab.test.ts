@@ -41,7 +41,7 @@ test('a new entry goes to the end, the other lines stay byte for byte', () => {
   expect(withEntry(`${table}\n`, entry)).toBe(`${table}\n${ours}\n`);
 });
 
-test('the line of the same target is replaced where it stands', () => {
+test('the line of the same target is replaced in its place', () => {
   const old = `a /a ext4 defaults 0 2\n/dev/sdb1 /data ext4 defaults 0 2\nb /b ext4 defaults 0 2\n`;
   expect(withEntry(old, entry)).toBe(`a /a ext4 defaults 0 2\n${ours}\nb /b ext4 defaults 0 2\n`);
   expect(withEntry(withEntry(table, entry), entry)).toBe(withEntry(table, entry));

@@ -14,19 +14,19 @@ export function parseFstabLine(line: string): FstabEntry | undefined {
   return { source: fromTable(source), target: fromTable(target), type, options: (options ?? 'defaults').split(',') };
 }
 
-/** The line for an entry; never dumped, checked at boot after the root file system. */
+/** The line for an entry: no dump, check at boot after the root file system. */
 export function fstabLine({ source, target, type, options }: FstabEntry): string {
   return `${forTable(source)} ${forTable(target)} ${type} ${options.join(',')} 0 2`;
 }
 
-/** Whether both mount the same thing in the same way, whatever the order of options. */
+/** Whether both are the same mount, whatever the order of options. */
 export function sameEntry(a: FstabEntry, b: FstabEntry): boolean {
   const key = ({ source, target, type, options }: FstabEntry) =>
     [source, target, type, [...options].sort().join(',')].join(' ');
   return key(a) === key(b);
 }
 
-/** The table with the entry in it: in place of the line for the same target, or as the last line. Other lines stay byte for byte. */
+/** The table with the entry: in place of the line for the same target, or as the last line. Other lines stay byte for byte. */
 export function withEntry(table: string, entry: FstabEntry): string {
   const lines = table.split('\n');
   const at = lines.findIndex((line) => parseFstabLine(line)?.target === entry.target);
@@ -34,7 +34,7 @@ export function withEntry(table: string, entry: FstabEntry): string {
   return `${table}${table === '' || table.endsWith('\n') ? '' : '\n'}${fstabLine(entry)}\n`;
 }
 
-/** fstab has white space and the backslash in octal. */
+/** fstab has white space, `#` and the backslash as octal numbers. */
 function forTable(field: string): string {
   return field.replace(/[ \t\n\\#]/g, (c) => `\\${c.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }

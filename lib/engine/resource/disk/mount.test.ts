@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { drift } from '../resource.ts';
-import { fakeHost, type Told } from '../testing/fake-host.ts';
+import { type Answer, fakeHost } from '../testing/fake-host.ts';
 import { mount } from './mount.ts';
 
-const data = mount('/data').source('/dev/sdb');
-const decide = 'nothing was changed; look at both, and decide';
+const data = mount('/data', '/dev/sdb');
+const decide = 'nothing was changed; check both, and decide';
 
-/** A host with a blank table and an ext4 file system on /dev/sdb, but for what is told otherwise. */
-function host(more: readonly (readonly [RegExp, Told])[], table = '') {
+/** A host with a blank table and an ext4 file system on /dev/sdb, apart from the answers given here. */
+function host(more: readonly (readonly [RegExp, Answer])[], table = '') {
   const usual = [
     [/^mountpoint -x/, '8:16\n'],
     [/ -s UUID /, '1-2\n'],
@@ -22,7 +22,7 @@ test.each([
   ['/dev/sdb holds swap, not ext4', host([[/ -s TYPE /, 'swap\n']])],
   ['another file system (device 8:32) is mounted at /data already', host([[/^mountpoint -d/, '8:32\n']])],
   ['/etc/fstab has /dev/sdz1 for /data already', host([], '/dev/sdz1 /data ext4 defaults 0 2\n')],
-])('%s: it is seen beforehand, and left so', async (words, reader) => {
+])('%s: it is reported beforehand, and nothing is changed', async (words, reader) => {
   expect(await data.check(reader)).toEqual(drift(words));
   await expect(data.apply(reader)).rejects.toMatchObject({ message: words, hint: decide });
 });

@@ -1,140 +1,96 @@
 import type { Reader } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
-import { type EditedText, editedText } from '../file/edited-text.ts';
-import { type Difference, drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { editedText } from '../file/edited-text.ts';
+import { drift, driftOf, type Resource, unknownUntil } from '../resource.ts';
 import { type FstabEntry, fstabLine, parseFstabLine, sameEntry, withEntry } from './fstab.ts';
 
-/** A file system that has to be mounted, now and at every boot. */
-export interface MountResource extends Resource {
-  /** @param device its block device; /etc/fstab gets the UUID of the file system on it, as device names move */
-  source(device: string): MountResource;
-  /** @param type of the file system that is on the device already. Default ext4. Nothing is ever formatted. */
-  type(type: string): MountResource;
-  /** @param options of mount(8). Default `defaults`; `nofail` is always added, so that a lost disk does not stop the boot */
-  options(options: readonly string[]): MountResource;
-}
-
-interface Wanted {
-  readonly target: string;
-  readonly device: string;
-  readonly type: string;
-  readonly options: readonly string[];
-}
-
 const table = '/etc/fstab';
+/** Nothing is ever formatted: the device has to have a file system of this type. */
+const type = 'ext4';
+/** A lost disk does not stop the boot. */
+const options = ['defaults', 'nofail'];
 
-/** Mounts `source` at a directory, which is made where it is missing. */
-export function mount(target: string): MountResource {
-  return make({ target, device: '', type: 'ext4', options: ['defaults'] });
-}
-
-function make(wanted: Wanted): MountResource {
-  const { target, device, type } = wanted;
+/**
+ * An ext4 file system that is mounted, now and at every boot.
+ *
+ * @param target the directory, made where it is missing
+ * @param device block device. /etc/fstab gets the UUID of its file system, as device names change
+ */
+export function mount(target: string, device: string): Resource {
   const file = editedText(table);
+  const read = async (host: Reader) => {
+    const [number, uuid, typeOnDevice, mounted, text = ''] = await Promise.all([
+      host.$`mountpoint -x ${device}`,
+      // -p asks the device itself; otherwise blkid keeps a cache, and a check must not write one.
+      host.$`blkid -p -o value -s UUID ${device}`,
+      host.$`blkid -p -o value -s TYPE ${device}`,
+      host.$`mountpoint -d ${target}`,
+      file.read(host),
+    ]);
+    const entry: FstabEntry = { source: `UUID=${uuid.text()}`, target, type, options };
+    const present = text
+      .split('\n')
+      .map(parseFstabLine)
+      .find((line) => line?.target === target);
+    return {
+      until: !number.ok
+        ? `the block device ${device} is there`
+        : !uuid.text()
+          ? `there is a file system on ${device}`
+          : '',
+      refusal: refusal(typeOnDevice.text(), number.text(), mounted.ok ? mounted.text() : '', entry, present),
+      entry,
+      isInTable: present !== undefined && sameEntry(present, entry),
+      isMounted: mounted.ok,
+      present,
+    };
+  };
+  /** Why nothing is changed, where a change could lose something. */
+  const refusal = (typeOnDevice: string, own: string, mounted: string, entry: FstabEntry, present?: FstabEntry) => {
+    if (typeOnDevice !== type) return `${device} holds ${typeOnDevice}, not ${type}`;
+    if (mounted !== '' && mounted !== own) {
+      return `another file system (device ${mounted}) is mounted at ${target} already`;
+    }
+    if (present === undefined || [device, entry.source].includes(present.source)) return undefined;
+    return `${table} has ${present.source} for ${target} already`;
+  };
+
   return {
     name: `${target} is mounted from ${device}`,
-    source: (source) => make({ ...wanted, device: source }),
-    type: (fileSystem) => make({ ...wanted, type: fileSystem }),
-    options: (options) => make({ ...wanted, options }),
 
     async check(host) {
-      const seen = await look(host, file, wanted);
-      if (seen.deviceNumber === '') return unknownUntil(`the block device ${device} is there`);
-      if (seen.uuid === '') return unknownUntil(`there is a file system on ${device}`);
-      const wrong = refusal(seen, wanted);
-      if (wrong) return drift(wrong);
-      const differences = differencesOf(seen, wanted);
-      return differences.length === 0 ? ok : drift(differences);
+      const { until, refusal, entry, present, isInTable, isMounted } = await read(host);
+      if (until) return unknownUntil(until);
+      if (refusal) return drift(refusal);
+      const was = present ? fstabLine(present) : '';
+      return driftOf([
+        ...(isInTable ? [] : [{ what: table, was, wanted: fstabLine(entry) }]),
+        ...(isMounted ? [] : [{ what: target, was: 'not mounted', wanted: `${device} mounted` }]),
+      ]);
     },
 
     async apply(host) {
-      const seen = await look(host, file, wanted);
-      const wrong = refusal(seen, wanted) ?? (seen.mountedNumber === '' ? await hidden(host, target) : undefined);
-      if (wrong)
-        throw new Problem(wrong, { hint: 'nothing was changed; look at both, and decide', code: exitCode.failed });
-      if (!seen.entry || !sameEntry(seen.entry, entryFor(seen, wanted))) {
-        const entry = entryFor(seen, wanted);
-        if (!(await file.change(host, (was) => withEntry(was, entry))))
+      const { refusal, entry, isInTable, isMounted } = await read(host);
+      const wrong = refusal ?? (isMounted ? undefined : await hiddenFiles(host, target));
+      if (wrong) {
+        throw new Problem(wrong, { hint: 'nothing was changed; check both, and decide', code: exitCode.failed });
+      }
+      if (!isInTable) {
+        if (!(await file.change(host, (was) => withEntry(was, entry)))) {
           await host.write(table, withEntry('', entry), { mode: 0o644, owner: 'root', group: 'root' });
+        }
         // systemd makes its mount units from the table.
         await host.run`systemctl daemon-reload`;
       }
-      if (seen.mountedNumber !== '') return;
+      if (isMounted) return;
       await host.run`mkdir -p ${target}`;
-      await host.run`mount -t ${type} -o ${optionsOf(wanted).join(',')} ${device} ${target}`;
+      await host.run`mount -t ${type} -o ${options.join(',')} ${device} ${target}`;
     },
   };
 }
 
-interface Seen {
-  /** Major and minor number; empty where there is no such block device. */
-  readonly deviceNumber: string;
-  /** Of the file system on it; empty where there is none. */
-  readonly uuid: string;
-  readonly typeOnDevice: string;
-  /** Device number of what is mounted at the target; empty where nothing is. */
-  readonly mountedNumber: string;
-  /** The table's line for the target. */
-  readonly entry: FstabEntry | undefined;
-}
-
-async function look(host: Reader, file: EditedText, { target, device }: Wanted): Promise<Seen> {
-  const [number, uuid, typeOnDevice, mounted, text = ''] = await Promise.all([
-    host.$`mountpoint -x ${device}`,
-    // -p asks the device itself; otherwise blkid keeps a cache, and a check must not write one.
-    host.$`blkid -p -o value -s UUID ${device}`,
-    host.$`blkid -p -o value -s TYPE ${device}`,
-    host.$`mountpoint -d ${target}`,
-    file.read(host),
-  ]);
-  return {
-    deviceNumber: number.ok ? number.text() : '',
-    uuid: uuid.text(),
-    typeOnDevice: typeOnDevice.text(),
-    mountedNumber: mounted.ok ? mounted.text() : '',
-    entry: text
-      .split('\n')
-      .map(parseFstabLine)
-      .find((entry) => entry?.target === target),
-  };
-}
-
-/** Why it is not touched, where touching it could lose something. */
-function refusal(seen: Seen, { target, device, type }: Wanted): string | undefined {
-  if (seen.typeOnDevice !== type) return `${device} holds ${seen.typeOnDevice}, not ${type}`;
-  if (seen.mountedNumber !== '' && seen.mountedNumber !== seen.deviceNumber) {
-    return `another file system (device ${seen.mountedNumber}) is mounted at ${target} already`;
-  }
-  const source = seen.entry?.source;
-  if (source !== undefined && source !== device && source !== `UUID=${seen.uuid}`) {
-    return `${table} has ${source} for ${target} already`;
-  }
-  return undefined;
-}
-
-/** Whether mounting would put existing files out of sight. */
-async function hidden(host: Reader, target: string): Promise<string | undefined> {
-  const inside = await host.$`find ${target} -mindepth 1 -maxdepth 1 -print -quit`;
-  return inside.text() === ''
-    ? undefined
-    : `${target} is not empty: mounting there would hide ${inside.text()} and what is with it`;
-}
-
-function differencesOf(seen: Seen, wanted: Wanted): Difference[] {
-  const { target, device } = wanted;
-  const entry = entryFor(seen, wanted);
-  const differences: Difference[] = [];
-  if (!seen.entry || !sameEntry(seen.entry, entry)) {
-    differences.push({ what: table, was: seen.entry ? fstabLine(seen.entry) : '', wanted: fstabLine(entry) });
-  }
-  if (seen.mountedNumber === '') differences.push({ what: target, was: 'not mounted', wanted: `${device} mounted` });
-  return differences;
-}
-
-function entryFor(seen: Seen, wanted: Wanted): FstabEntry {
-  return { source: `UUID=${seen.uuid}`, target: wanted.target, type: wanted.type, options: optionsOf(wanted) };
-}
-
-function optionsOf({ options }: Wanted): string[] {
-  return [...new Set([...options, 'nofail'])];
+/** Why nothing is mounted over existing files. */
+async function hiddenFiles(host: Reader, target: string): Promise<string | undefined> {
+  const inside = (await host.$`find ${target} -mindepth 1 -maxdepth 1 -print -quit`).text();
+  return inside === '' ? undefined : `${target} is not empty: mounting there would hide ${inside} and what is with it`;
 }

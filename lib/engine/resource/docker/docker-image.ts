@@ -5,10 +5,9 @@ import { untilDockerRuns } from './docker-engine.ts';
 const pullLimit = 4 * 3600;
 
 /**
- * An image that has to be on the host. It is pulled when no image of that name is there; a tag that has moved in the registry
- * since is not looked for.
+ * An image on the host, pulled where no image of that name is there. A tag that moves in the registry is not pulled again.
  *
- * @param reference as `docker pull` takes it: `registry/name:tag` or `registry/name@sha256:…`
+ * @param reference as for `docker pull`: `registry/name:tag` or `registry/name@sha256:…`
  */
 export function dockerImage(reference: string): Resource {
   return {

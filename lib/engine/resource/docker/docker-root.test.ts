@@ -27,11 +27,13 @@ test('no file and an empty file are an empty object', () => {
   expect(JSON.parse(withDataRoot(' \n', '/d'))).toEqual({ 'data-root': '/d' });
 });
 
-test.each(['{', '[]', '"x"', 'null', '7'])('what is no JSON object is refused: %s', (text) => {
+test.each(['{', '[]', '"x"', 'null', '7'])('what is not a JSON object is refused: %s', (text) => {
   expect(() => withDataRoot(text, '/d')).toThrow(
     expect.objectContaining({
-      message: '/etc/docker/daemon.json is not a JSON object; it is left as it is',
-      hint: 'mend it by hand, then run again',
+      message: expect.stringMatching(
+        /^\/etc\/docker\/daemon\.json (is not valid JSON.*|holds JSON, but not an object); it is left as it is$/,
+      ),
+      hint: 'fix it by hand, then run again',
     }),
   );
 });
@@ -39,9 +41,8 @@ test.each(['{', '[]', '"x"', 'null', '7'])('what is no JSON object is refused: %
 test('a number that would become another one is refused', () => {
   expect(() => withDataRoot('{"default-ulimits":{\n"nofile":{"Hard":9223372036854775807}}}', '/d')).toThrow(
     expect.objectContaining({
-      message:
-        '/etc/docker/daemon.json has a number in line 2 that would not be kept to its last digit; it is left as it is',
-      hint: 'write a smaller one there, or change the file by hand: what is right already is not written anew',
+      message: '/etc/docker/daemon.json has a number in line 2 that would lose digits; it is left as it is',
+      hint: 'write a smaller number there, or make the change by hand: a file that is right already is not written again',
     }),
   );
 });
@@ -62,22 +63,22 @@ test('whatever keys there are, they survive', () => {
   );
 });
 
-test('a move that was interrupted is told before all else', async () => {
+test('a move that was interrupted is reported before all else', async () => {
   const host = fakeHost([], { stat: async () => ({}) as never });
-  const told = drift("a move of docker's data was interrupted, and has to be finished");
-  expect(await unfinishedMove().check(host)).toEqual(told);
-  expect(await dockerRoot({ root: '/data/docker', mountPoint: '/data' }).check(host)).toEqual(told);
+  const unfinished = drift("a move of docker's data was interrupted, and has to be finished");
+  expect(await unfinishedMove('p').check(host)).toEqual(unfinished);
+  expect(await dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' }).check(host)).toEqual(unfinished);
 });
 
-test('the old copy is told with the command that frees its room', async () => {
+test('the old copy is reported with the command that frees its room', async () => {
   const host = fakeHost([[/old-copy/, '/var/lib/docker\n']]);
-  expect(await oldCopyIsRemoved().check(host)).toEqual(
+  expect(await oldCopyIsRemoved('p').check(host)).toEqual(
     drift('it is still at /var/lib/docker; when all is well, free its room: find /var/lib/docker -mindepth 1 -delete'),
   );
 });
 
-test('no move is begun with an engine that does not answer, or over data of somebody else', async () => {
-  const move = dockerRoot({ root: '/data/docker', mountPoint: '/data' });
+test('no move starts with an engine that does not answer, or over data of somebody else', async () => {
+  const move = dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' });
   const rsync = { package: async () => ({ installed: true, version: '3' }) };
   const tools = [/command -v/, ''] as const;
   await expect(move.apply(fakeHost([tools], rsync))).rejects.toMatchObject({
@@ -87,6 +88,6 @@ test('no move is begun with an engine that does not answer, or over data of some
   const other = [tools, [/^docker info/, '/var/lib/docker\n'], [/^find/, '/data/docker/letters\n']] as const;
   await expect(move.apply(fakeHost(other, rsync))).rejects.toMatchObject({
     message: '/data/docker, which is to hold the data of docker, holds other data: /data/docker/letters',
-    hint: 'look at what it is, and move it away: mv /data/docker /data/docker.old',
+    hint: 'check what it is for, and move it away: mv /data/docker /data/docker.old',
   });
 });

@@ -1,41 +1,43 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
+import { quote } from '../../host/quote.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
-import { shellWord } from '../../text/shell-word.ts';
 import { unitChange } from '../change.ts';
 import { editedText } from '../file/edited-text.ts';
-import { refuseInexact } from '../file/exact-json.ts';
+import { editJson } from '../file/json-file.ts';
 import { runInUnit } from '../job/job.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource.ts';
+import { applyDrift, drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource.ts';
 import { packages } from '../system/packages.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
-const script = readFileSync(new URL('../../../../templates/host/move-docker-root.sh', import.meta.url), 'utf8');
-/** What the script reads and writes; `from` is there as long as a move is unfinished. */
-const state = '/var/lib/rpc-node/docker-root';
+const program = readFileSync(new URL('../../../../templates/host/move-docker-root.sh', import.meta.url), 'utf8');
 const settings = '/etc/docker/daemon.json';
-const unit = 'rpc-node-docker-root';
 
-export interface DockerRoot {
-  /** The folder that is to hold the engine's data. */
+/** The folder that the script of a move reads and writes. It has the file `from` as long as a move is unfinished. */
+const stateOf = (product: string) => `/var/lib/${product}/docker-root`;
+
+interface DockerRoot {
+  /** Begins the names of what a move leaves on the host. */
+  readonly product: string;
+  /** The new folder of the engine's data. */
   readonly root: string;
   /** Where its disk is mounted. */
   readonly mountPoint: string;
-  /** Mount points that are as good: an engine that has its data there is left alone. */
+  /** Mount points that serve as well: an engine with its data there is left alone. */
   readonly equals?: readonly string[];
 }
 
 /**
- * The Docker engine keeps its data on a certain disk. Data that is elsewhere is copied there with the engine stopped, compared,
- * and stays where it was as well. A move that was interrupted is finished by the next run.
+ * The data of the Docker engine is on a certain disk. Data that is elsewhere is copied there while the engine is stopped, compared,
+ * and also kept where it was. The next run finishes a move that was interrupted.
  */
-export function dockerRoot({ root, mountPoint, equals = [] }: DockerRoot): Resource {
+export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoot): Resource {
   const name = `docker root is ${root}`;
   const check = async (host: Reader): Promise<Verdict> => {
     const [until, unfinished, mounted, now] = await Promise.all([
       untilDockerRuns(host),
-      isUnfinished(host),
+      isUnfinished(host, product),
       host.$`mountpoint --quiet ${mountPoint}`,
       // A stopped engine is not asked: its socket would start it.
       host.$`systemctl is-active --quiet docker.service && r=$(docker info --format ${'{{.DockerRootDir}}'}) && echo "$r" && stat --format %m -- "$r"`,
@@ -53,40 +55,39 @@ export function dockerRoot({ root, mountPoint, equals = [] }: DockerRoot): Resou
     check,
 
     async apply(host) {
-      const copier = packages('rsync');
-      if ((await copier.check(host)).is !== 'ok') await copier.apply(host);
-      // A move that was given up is at its end as well, and begun anew.
-      if (await isUnfinished(host)) {
-        await finish(host, name);
+      await applyDrift(host, packages('rsync'));
+      // An unfinished move may also end with the engine where it was: then it starts again.
+      if (await isUnfinished(host, product)) {
+        await finish(host, product, name);
         if ((await check(host)).is !== 'drift') return;
       }
-      await begin(host, root);
-      await finish(host, name);
+      await prepare(host, product, root);
+      await finish(host, product, name);
     },
   };
 }
 
-/** A move of Docker's data that was interrupted is finished before anything else is done to the engine. */
-export function unfinishedMove(): Resource {
+/** An interrupted move of Docker's data is finished before anything else changes the engine. */
+export function unfinishedMove(product: string): Resource {
   const name = "no move of docker's data is unfinished";
   return {
     name,
-    check: async (host) => ((await isUnfinished(host)) ? unfinishedVerdict : ok),
-    apply: (host) => finish(host, name),
+    check: async (host) => ((await isUnfinished(host, product)) ? unfinishedVerdict : ok),
+    apply: (host) => finish(host, product, name),
   };
 }
 
 /** A reminder of the data that a move left behind. */
-export function oldCopyIsRemoved(): Resource {
+export function oldCopyIsRemoved(product: string): Resource {
   return expectation(
     "the old copy of docker's data is removed",
     async (host) => {
       const left =
-        await host.$`p=$(cat ${`${state}/old-copy`}) && [ -n "$(find "$p" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] && echo "$p"`;
+        await host.$`p=$(cat ${`${stateOf(product)}/old-copy`}) && [ -n "$(find "$p" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] && echo "$p"`;
       if (!left.ok) return ok;
       const folder = left.text();
       return drift(
-        `it is still at ${folder}; when all is well, free its room: find ${shellWord(folder)} -mindepth 1 -delete`,
+        `it is still at ${folder}; when all is well, free its room: find ${quote(folder)} -mindepth 1 -delete`,
       );
     },
     { severity: 'should' },
@@ -95,12 +96,13 @@ export function oldCopyIsRemoved(): Resource {
 
 const unfinishedVerdict: Verdict = drift("a move of docker's data was interrupted, and has to be finished");
 
-async function isUnfinished(host: Reader): Promise<boolean> {
-  return (await host.stat(`${state}/from`)) !== undefined;
+async function isUnfinished(host: Reader, product: string): Promise<boolean> {
+  return (await host.stat(`${stateOf(product)}/from`)) !== undefined;
 }
 
-/** Puts down what the script is to do; from its last line on the move counts as begun. */
-async function begin(host: Writer, root: string): Promise<void> {
+/** Writes the input of the script. The last file marks the move as unfinished. */
+async function prepare(host: Writer, product: string, root: string): Promise<void> {
+  const state = stateOf(product);
   const [now, ours, inside, mount] = await Promise.all([
     host.$`docker info --format ${'{{.DockerRootDir}}'}`,
     host.$`[ "$(cat ${`${state}/copy`})" = "$(stat -c '%i %W' ${root})" ]`,
@@ -112,43 +114,46 @@ async function begin(host: Writer, root: string): Promise<void> {
       hint: 'see systemctl status docker and journalctl -u docker',
       code: exitCode.failed,
     });
-  // A copy that was begun and given up is gone on with.
+  // An unfinished copy of an earlier move is continued.
   if (inside.text() !== '' && !ours.ok) {
     throw new Problem(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
-      hint: `look at what it is, and move it away: mv ${shellWord(root)} ${shellWord(`${root}.old`)}`,
+      hint: `check what it is for, and move it away: mv ${quote(root)} ${quote(`${root}.old`)}`,
       code: exitCode.failed,
     });
   }
-  // Settings that nobody can read are found now and not with the move half done.
+  // Settings that cannot be read are reported now, and not in the middle of the move.
   await wantedSettings(host, root);
   await host.run`umask 077 && mkdir -p ${state}`;
-  await put(host, 'to', `${root}\n`);
-  await put(host, 'mount', `${mount.text()}\n`);
-  await put(host, 'from', `${now.text()}\n`);
+  for (const [name, text] of [
+    ['to', root],
+    ['mount', mount.text()],
+    ['from', now.text()],
+  ]) {
+    await put(host, `${state}/${name}`, `${text}\n`);
+  }
 }
 
-/** Runs the move, or watches the one that runs already. */
-async function finish(host: Writer, title: string): Promise<void> {
+/** Runs the move, or watches the one that is running. */
+async function finish(host: Writer, product: string, title: string): Promise<void> {
+  const unit = `${product}-docker-root`;
+  const state = stateOf(product);
   const { active } = await host.unit(`${unit}.service`);
-  if (active === 'inactive' || active === 'failed') await settle(host);
-  await runInUnit(host, { unit, title, script, progress });
-}
-
-/** The settings are put down anew each time: other keys may have changed since the move was begun. */
-async function settle(host: Writer): Promise<void> {
-  const root = await host.read(`${state}/to`);
-  if (root !== undefined) await put(host, 'settings.new', await wantedSettings(host, root.toString().trim()));
+  const root = active === 'inactive' || active === 'failed' ? await host.read(`${state}/to`) : undefined;
+  // Written at each start: other keys may have changed since the first one.
+  if (root) await put(host, `${state}/settings.new`, await wantedSettings(host, root.toString().trim()));
+  const script = `state=${quote(state)}\n${program}`;
+  await runInUnit(host, { unit, title, script, progress: (reader) => progress(reader, state) });
 }
 
 async function wantedSettings(host: Reader, root: string): Promise<string> {
   return withDataRoot((await editedText(settings).read(host)) ?? '', root);
 }
 
-async function put(host: Writer, name: string, text: string): Promise<void> {
-  await host.write(`${state}/${name}`, text, { mode: 0o600, owner: 'root', group: 'root' });
+async function put(host: Writer, path: string, text: string): Promise<void> {
+  await host.write(path, text, { mode: 0o600, owner: 'root', group: 'root' });
 }
 
-async function progress(host: Reader): Promise<Progress | undefined> {
+async function progress(host: Reader, state: string): Promise<Progress | undefined> {
   const [phase, needed, before, now] = await Promise.all([
     host.read(`${state}/phase`),
     host.read(`${state}/needed`),
@@ -163,27 +168,11 @@ async function progress(host: Reader): Promise<Progress | undefined> {
   return { what, done, total, unit: 'bytes' };
 }
 
-/**
- * The engine's settings with another data-root and every other key as it was.
- *
- * @param text of daemon.json; empty where there is none
- * @throws Problem where it is not a JSON object, or has a number that cannot be kept
- */
+/** The engine's settings with another data-root; every other key stays. @param text of daemon.json. @throws Problem as `editJson` */
 export function withDataRoot(text: string, root: string): string {
-  const refuse = () =>
-    new Problem(`${settings} is not a JSON object; it is left as it is`, {
-      hint: 'mend it by hand, then run again',
-      code: exitCode.failed,
-    });
-  let value: unknown;
-  try {
-    value = text.trim() === '' ? {} : JSON.parse(text);
-  } catch {
-    throw refuse();
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse();
-  refuseInexact(settings, text);
-  // `graph` is what data-root was called before: both together keep the engine from starting.
-  const kept = Object.entries(value).filter(([key]) => key !== 'graph' && key !== 'data-root');
-  return `${JSON.stringify(Object.fromEntries([...kept, ['data-root', root]]), null, 2)}\n`;
+  return editJson(settings, text, (object) => {
+    // `graph` is the older name of data-root: with both, the engine does not start.
+    const kept = Object.entries(object).filter(([key]) => key !== 'graph' && key !== 'data-root');
+    return Object.fromEntries([...kept, ['data-root', root]]);
+  });
 }

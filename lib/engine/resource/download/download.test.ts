@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { describeVerdict } from '../resource.ts';
 import { fakeHost, stoppedUnit } from '../testing/fake-host.ts';
@@ -47,20 +48,43 @@ test('a size that a server makes up is no command, whatever the shell', () => {
       encoding: 'utf8',
     });
     expect(status, shell).toBe(1);
-    expect(stderr).toContain('tells no size that could be one');
+    expect(stderr).toContain('answers a length that is not a number');
     expect(existsSync(ran), shell).toBe(false);
   }
 });
 
 test.each([0, 17, 1.5, Number.NaN])('%d is no number of connections', (count) => {
-  expect(() => download('http://x/y').to('/y').connections(count)).toThrow(
+  expect(() => download({ url: 'http://x/y', path: '/y', connections: count, sha256: hash })).toThrow(
     `${count} is no number of connections from 1 to 16`,
   );
 });
 
 test('the query of an address is shown neither where the file is absent nor in the title of its unit', async () => {
-  const file = download('https://x.example/y?X-Amz-Signature=5ec2e7').to('/data/y').sha256(hash);
+  const file = download({ url: 'https://x.example/y?X-Amz-Signature=5ec2e7', path: '/data/y', sha256: hash });
   const host = fakeHost([[/^/, '']], { unit: async () => ({ ...stoppedUnit, active: 'failed' }) });
   expect(describeVerdict(await file.check(host))).toBe('file: absent -> https://x.example/y');
   await expect(file.apply(host)).rejects.toThrow(/^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s);
+});
+
+test('progress is what is on the disk, without the holes of the part', async () => {
+  const states = ['inactive', 'active', 'active', 'inactive'];
+  const shown: unknown[] = [];
+  const statuses = ['downloading 4096000\n', 'verifying\n'];
+  const host = fakeHost(
+    [
+      [/^stat .*\.part/, '1000 512\n'],
+      [/^/, ''],
+    ],
+    {
+      unit: async () => ({ ...stoppedUnit, active: states.shift() ?? 'inactive' }),
+      read: async (path) => (path.endsWith('.status') ? Buffer.from(statuses.shift() ?? '') : undefined),
+      progress: (progress) => void shown.push(progress),
+      sleep: async (seconds) => void (await setTimeout(seconds * 1000)),
+    },
+  );
+  await download({ url: 'http://x/y', path: '/data/y', sha256: hash }).apply(host);
+  expect(shown).toEqual([
+    { what: 'downloading y', done: 512_000, total: 4_096_000, unit: 'bytes' },
+    { what: 'verifying y' },
+  ]);
 });

@@ -1,5 +1,17 @@
 import type { FileAttributes, Stat } from '../../host/host.ts';
-import type { Difference } from '../resource.ts';
+import { quote } from '../../host/quote.ts';
+import { exitCode, Problem } from '../../problem/problem.ts';
+import type { Difference, Resource } from '../resource.ts';
+
+/** A file or directory, with modifiers that return a new value. */
+export interface WithAttributes<Self> extends Resource {
+  /** @param mode permission bits. Default 0o755 of a directory, 0o644 of a file, 0o600 of a file with secrets */
+  mode(mode: number): Self;
+  /** @param owner name or number of a user. Default root */
+  owner(owner: string | number): Self;
+  /** @param group name or number of a group. Default root */
+  group(group: string | number): Self;
+}
 
 /** `0644 root:root` */
 export function describeAttributes({ mode, owner, group }: FileAttributes): string {
@@ -8,6 +20,7 @@ export function describeAttributes({ mode, owner, group }: FileAttributes): stri
 
 /** What differs in mode, owner and group. An owner or group of digits is a number. */
 export function attributeDifferences(stat: Stat, wanted: FileAttributes): Difference[] {
+  const isNumber = (name: string) => /^\d+$/.test(name);
   const owner = isNumber(wanted.owner) ? String(stat.uid) : stat.owner;
   const group = isNumber(wanted.group) ? String(stat.gid) : stat.group;
   return [
@@ -17,11 +30,16 @@ export function attributeDifferences(stat: Stat, wanted: FileAttributes): Differ
   ].filter(({ was, wanted }) => was !== wanted);
 }
 
-/** As chmod has it: `0644`. */
+/** As for chmod: `0644`. */
 export function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
 }
 
-function isNumber(name: string): boolean {
-  return /^\d+$/.test(name);
+/** Something else is at a path. It is not removed: its purpose is not known. */
+export function inTheWay(path: string, found: string, wanted: string, cause: unknown): Problem {
+  return new Problem(`${path} is ${found}, and a ${wanted} has to be there`, {
+    hint: `check what it is for, and move it away: mv ${quote(path)} ${quote(`${path}.old`)}`,
+    code: exitCode.failed,
+    cause,
+  });
 }

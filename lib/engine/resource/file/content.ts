@@ -1,26 +1,21 @@
 import { createHash } from 'node:crypto';
 import { redact } from '../../secret/secret.ts';
 
-/** What stands in a file, and how any version of it may be shown. */
+/** The content of a file, and how any version of it may be shown. */
 export interface Content {
   readonly text: string;
   readonly holdsSecrets: boolean;
-  /** Blanks secret-bearing lines in any version of the text, an older one on a host as well, so that a diff is safe. */
+  /** Blanks the secrets in any version of the text, also in an older one on a host, so that a diff is safe. */
   mask(text: string): string;
 }
 
-/** Files up to here are shown as a text diff, larger ones by size and hash. Bytes. */
+/** Larger files are shown by size and hash instead of a diff. Bytes. */
 export const largestShown = 256 * 1024;
 
-/** What stands for a secret in a masked text. */
+/** Replaces a secret in a masked text. */
 export const blanked = '[secret]';
 
-/**
- * Content that holds secrets.
- *
- * @param bearing matches every line that can hold a secret, in this version and in any other; of such a line only what stands
- *   before its first `=` or `:` is ever shown
- */
+/** Content with secrets. @param bearing matches each line that can hold one, in any version: only its key, up to `=` or `:`, is shown */
 export function secretContent(text: string, bearing: RegExp): Content {
   const bears = new RegExp(bearing.source, bearing.flags.replace(/[gy]/g, ''));
   const maskLine = (line: string) => (bears.test(line) ? `${/^[^=:]*[=:] ?/.exec(line)?.[0] ?? ''}${blanked}` : line);
@@ -31,7 +26,7 @@ export function secretContent(text: string, bearing: RegExp): Content {
   };
 }
 
-/** The bytes as text, or undefined where they are no text that can be shown: not UTF-8, or with control characters. */
+/** The bytes as text; undefined where they are not UTF-8 or have control characters. */
 export function asText(bytes: Buffer): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -2,24 +2,20 @@ import type { Reader, Writer } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { asText, sha256Of } from './content.ts';
 
-/** The text of a file that something else keeps, and of which a part is to be changed. */
+/** A text file that another program keeps, and of which a part is changed. */
 export interface EditedText {
-  /**
-   * @returns undefined where no file is
-   * @throws Problem where it is not text: to write it back could damage it
-   */
+  /** @returns undefined without a file. @throws Problem where it is not text: to write it back could damage it */
   read(host: Reader): Promise<string | undefined>;
   /**
-   * Puts new text into it: mode, owner and group stay, and of a link it is the target that changes. It is made out of the text that
-   * was read last, and made again where somebody else has written another one since.
+   * Replaces the text. Mode, owner and group stay; of a link the target changes. Where another program has changed the file since the
+   * last `read`, it is read again.
    *
-   * @param to has to be ready for another text than the one that was read
-   * @returns false where no file is
+   * @param to makes the new text, out of any text
+   * @returns false without a file
    */
   change(host: Writer, to: (was: string) => string): Promise<boolean>;
 }
 
-/** How often it is made again before it is given up. */
 const mostTries = 3;
 
 export function editedText(path: string): EditedText {
@@ -35,8 +31,8 @@ export function editedText(path: string): EditedText {
         if (was === undefined) return false;
         if (await host.rewrite(path, sha256Of(was), to(editableText(path, was)))) return true;
       }
-      throw new Problem(`${path} had another content each time that it was to be changed`, {
-        hint: 'find out what writes it all the time, and stop that',
+      throw new Problem(`${path} was changed by another program at each of ${mostTries} tries to change it`, {
+        hint: 'find the program that writes it all the time, and stop it',
         code: exitCode.failed,
       });
     },

@@ -48,7 +48,7 @@ test('other content is shown as it was and as wanted, and replaced', async () =>
   expect(readFileSync(path, 'utf8')).toBe('new\n');
 });
 
-test('mode, owner and group alone are set without writing the file anew', async () => {
+test('mode, owner and group alone are set without writing the file again', async () => {
   writeFileSync(path, 'same');
   chmodSync(path, 0o666);
   const before = statSync(path);
@@ -136,7 +136,7 @@ test('a directory in its place is refused and left alone', async () => {
   expect(describeVerdict(await wanted.check(host))).toBe('file: a directory -> file, 0644 root:root');
   await expect(wanted.apply(host)).rejects.toMatchObject({
     message: expect.stringMatching(/ is a directory, and a file has to be there$/),
-    hint: expect.stringMatching(/^look at what it is for, and move it away: mv '.+' '.+\.old'$/),
+    hint: expect.stringMatching(/^check what it is for, and move it away: mv '.+' '.+\.old'$/),
   });
   await expect(file('/dev/null').apply(host)).rejects.toThrow(
     '/dev/null is neither file, directory nor link, and a file has to be there',

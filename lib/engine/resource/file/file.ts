@@ -1,27 +1,17 @@
 import type { Compared, FileAttributes, Reader, Stat } from '../../host/host.ts';
 import { CommandFailed } from '../../host/output.ts';
-import { quote } from '../../host/quote.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
 import { changesOfFile } from '../change.ts';
-import { type Difference, drift, ok, type Resource } from '../resource.ts';
-import { attributeDifferences, describeAttributes } from './attributes.ts';
+import { type Difference, driftOf } from '../resource.ts';
+import { attributeDifferences, describeAttributes, inTheWay, type WithAttributes } from './attributes.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
 
-/** A file that has to be there, with its content, and mode, owner and group. */
-export interface FileResource extends Resource {
+export interface FileResource extends WithAttributes<FileResource> {
   content(content: string | Buffer | Content): FileResource;
-  /** @param mode permission bits. Default 0o644, and 0o600 where the content holds secrets */
-  mode(mode: number): FileResource;
-  /** @param owner a user's name or number. Default root */
-  owner(owner: string | number): FileResource;
-  /** @param group a group's name or number. Default root */
-  group(group: string | number): FileResource;
 }
 
-/** What the modifiers gather. */
 interface Wanted {
   readonly bytes: Buffer;
-  /** Which knows what in it may be shown. */
+  /** Decides what in it may be shown. */
   readonly content: Content | undefined;
   readonly mode: number | undefined;
   readonly owner: string;
@@ -29,8 +19,8 @@ interface Wanted {
 }
 
 /**
- * A file, root's and 0644 unless said otherwise, empty until `content` is called. It is replaced by rename, so a reader sees
- * the old one or the new one. A directory or a device in its place is refused; of a link only the link itself is replaced.
+ * A file, by default root's, 0644 and empty. It is replaced by rename, so that a reader sees the old one or the new one. A directory
+ * or a device in its place is refused; of a link only the link itself is replaced.
  */
 export function file(path: string): FileResource {
   return make(path, { bytes: Buffer.alloc(0), content: undefined, mode: undefined, owner: 'root', group: 'root' });
@@ -56,21 +46,17 @@ function make(path: string, wanted: Wanted): FileResource {
       const same = stat?.type === 'file' && compared.same;
       const content = same ? [] : await contentDifference(host, path, stat, wanted, compared);
       const differences = [...presence(stat, attributes), ...content];
-      return differences.length === 0 ? ok : drift(differences);
+      return driftOf(differences);
     },
 
     async apply(host) {
       try {
         await host.write(path, wanted.bytes, attributes);
       } catch (error) {
-        // Looked at only now: where all goes well, that is a trip less.
+        // Only after a failure: otherwise this is one request less.
         const stat = error instanceof CommandFailed ? await host.stat(path) : undefined;
         if (stat?.type !== 'directory' && stat?.type !== 'other') throw error;
-        throw new Problem(`${path} is ${kindOf(stat)}, and a file has to be there`, {
-          hint: `look at what it is for, and move it away: mv ${quote(path)} ${quote(`${path}.old`)}`,
-          code: exitCode.failed,
-          cause: error,
-        });
+        throw inTheWay(path, kindOf(stat), 'file', error);
       }
     },
   };
@@ -114,7 +100,7 @@ async function contentDifference(
   return [{ what: 'secret values in it', was: 'others', wanted: 'the given ones' }];
 }
 
-/** Of what is large or no text, size and the start of the hash; of what holds secrets, the size alone. */
+/** Large files and binary ones are shown by size and the start of the hash, files with secrets by the size alone. */
 async function opaqueDifference(
   host: Reader,
   path: string,

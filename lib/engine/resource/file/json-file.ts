@@ -3,56 +3,55 @@ import { exitCode, Problem } from '../../problem/problem.ts';
 import { changesOfFile } from '../change.ts';
 import { drift, ok, type Resource } from '../resource.ts';
 import { editedText } from './edited-text.ts';
-import { refuseInexact } from './exact-json.ts';
+import { lineOfInexactNumber } from './exact-json.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** Keys that have to stand in a JSON file which something else may have keys in, too. */
-export interface JsonFileResource extends Resource {
-  merge(keys: JsonObject): JsonFileResource;
-}
-
 /**
- * A JSON object in a file, made where it is missing (0644, root's). Keys that are not named here stay, in their order. A file
- * that is not a JSON object is an error and stays as it is: what its author meant is not known.
+ * Keys of a JSON object in a file, which is made where it is missing (0644, root's). Other keys stay, in their order. A file without a
+ * JSON object is an error and stays as it is.
  */
-export function jsonFile(path: string): JsonFileResource {
-  return make(path, {});
-}
-
-function make(path: string, keys: JsonObject): JsonFileResource {
+export function jsonFile(path: string, keys: JsonObject): Resource {
   const file = editedText(path);
+  const merged = (was: string) => editJson(path, was, (there) => mergeObjects(there, keys));
   return {
     name: `${path} sets ${Object.keys(keys).join(', ') || 'nothing'}`,
     changes: changesOfFile(path),
-    merge: (more) => make(path, mergeObjects(keys, more)),
 
     async check(host) {
       const text = await file.read(host);
       const was = text === undefined ? undefined : parseObject(path, text);
-      const wanted = mergeObjects(was ?? {}, keys);
-      // Compared as values: another layout of the same object is nobody's business.
-      if (was && isDeepStrictEqual(was, wanted)) return ok;
-      refuseInexact(path, text ?? '');
-      return drift([{ what: 'content', was: was ? print(was) : '', wanted: print(wanted) }]);
+      // Compared as values: the layout may be another one.
+      if (was && isDeepStrictEqual(was, mergeObjects(was, keys))) return ok;
+      return drift([{ what: 'content', was: was ? print(was) : '', wanted: merged(text ?? '') }]);
     },
 
     async apply(host) {
-      const merged = (was: string) => {
-        const there = parseObject(path, was);
-        refuseInexact(path, was);
-        return print(mergeObjects(there, keys));
-      };
       if (await file.change(host, merged)) return;
-      await host.write(path, print(mergeObjects({}, keys)), { mode: 0o644, owner: 'root', group: 'root' });
+      await host.write(path, merged(''), { mode: 0o644, owner: 'root', group: 'root' });
     },
   };
 }
 
-/** Objects are merged deeply, arrays united (what is there first, then what is missing); anything else is replaced. */
+/**
+ * The text of a JSON file with its object changed.
+ *
+ * @throws Problem where it is not a JSON object, or a number in it would become another one: its reader might not start any more
+ */
+export function editJson(path: string, text: string, change: (object: JsonObject) => JsonObject): string {
+  const object = parseObject(path, text);
+  const line = lineOfInexactNumber(text);
+  if (line === undefined) return print(change(object));
+  throw new Problem(`${path} has a number in line ${line} that would lose digits; it is left as it is`, {
+    hint: 'write a smaller number there, or make the change by hand: a file that is right already is not written again',
+    code: exitCode.failed,
+  });
+}
+
+/** Merges objects deeply; arrays get the items that they lack; anything else is replaced. */
 export function mergeJson(there: Json, wanted: Json): Json {
   if (isObject(there) && isObject(wanted)) return mergeObjects(there, wanted);
   if (Array.isArray(there) && Array.isArray(wanted)) {
@@ -71,11 +70,11 @@ function mergeObjects(there: JsonObject, wanted: JsonObject): JsonObject {
   return Object.fromEntries([...Object.entries(there), ...merged]);
 }
 
-/** An empty file is an empty object, as the Docker engine has it. */
+/** An empty file is an empty object, as for the Docker engine. */
 function parseObject(path: string, text: string): JsonObject {
   const refuse = (why: string) =>
     new Problem(`${path} ${why}; it is left as it is`, {
-      hint: 'mend it by hand, then run again',
+      hint: 'fix it by hand, then run again',
       code: exitCode.failed,
     });
   if (text.trim() === '') return {};
@@ -89,7 +88,7 @@ function parseObject(path: string, text: string): JsonObject {
   return value;
 }
 
-/** The engine's own message may quote the file, so only the position is taken from it. */
+/** Only the position: the message of JSON.parse may quote the file. */
 function placeOf(error: unknown, text: string): string {
   const position = /position (\d+)/.exec(String(error))?.[1];
   if (position === undefined) return '';

@@ -41,7 +41,7 @@ test('it takes the place of the line that matches', () => {
   expect(withLine('f', 'y=2\nx=1', 'x=3', /^x=/)).toBe('y=2\nx=3');
 });
 
-test('where it stands already, nothing changes', () => {
+test('a line that is there already changes nothing', () => {
   for (const content of ['a\nx=3\n', 'x=3', 'x=3\nx=3\n']) {
     expect(withLine('f', content, 'x=3')).toBe(content);
     expect(withLine('f', content, 'x=3', /^x=/)).toBe(content);
@@ -72,7 +72,7 @@ test('of any file the line is in it afterwards, a second time changes nothing, a
 });
 
 test('a pattern that does not match the line itself is refused: it would never converge', () => {
-  expect(() => line('/f', 'x = 1').matching(/^x=/)).toThrow('does not match the line itself');
+  expect(() => line('/f', 'x = 1', /^x=/)).toThrow('does not match the line itself');
   expect(() => line('/f', 'a\nb')).toThrow('more than one line');
 });
 
@@ -82,7 +82,7 @@ test('in a real file: mode and owner stay, and of a link the target changes', as
   chmodSync(target, 0o640);
   symlinkSync(target, path);
   // A pattern with a memory must not make every second look differ.
-  const wanted = line(path, '10.0.0.2 state-db').matching(/\sstate-db$/g);
+  const wanted = line(path, '10.0.0.2 state-db', /\sstate-db$/g);
   for (let look = 0; look < 3; look += 1) expect(await wanted.check(host)).toMatchObject({ is: 'drift' });
   await wanted.apply(host);
   expect(await wanted.check(host)).toEqual(ok);
@@ -91,7 +91,7 @@ test('in a real file: mode and owner stay, and of a link the target changes', as
   expect(lstatSync(path).isSymbolicLink()).toBe(true);
 });
 
-test('a missing file cannot be told, and is not made', async () => {
+test('a missing file is unknown, and is not made', async () => {
   const wanted = line(path, 'x');
   expect(await wanted.check(host)).toEqual({ is: 'unknown', until: `${path} is there` });
   await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
@@ -107,7 +107,7 @@ test('a change by somebody else between the look and the change is not lost', as
   expect(readFileSync(path, 'utf8')).toBe('a\nb\nx\n');
 });
 
-test('a file that went between the look and the change is told', async () => {
+test('a file that is removed between check and change is reported', async () => {
   writeFileSync(path, 'a\n');
   const wanted = line(path, 'x');
   await wanted.check(host);
@@ -115,11 +115,11 @@ test('a file that went between the look and the change is told', async () => {
   await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
 });
 
-test('a file that never stays as it was looked at is left alone', async () => {
+test('a file that another program changes all the time is left alone', async () => {
   const restless = fakeHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
   await expect(line('/etc/hosts', 'x').apply(restless)).rejects.toMatchObject({
-    message: '/etc/hosts had another content each time that it was to be changed',
-    hint: 'find out what writes it all the time, and stop that',
+    message: '/etc/hosts was changed by another program at each of 3 tries to change it',
+    hint: 'find the program that writes it all the time, and stop it',
   });
 });
 

@@ -3,29 +3,20 @@ import { changesOfFile } from '../change.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
 import { editedText } from './edited-text.ts';
 
-/** One line that has to stand in a file that something else keeps. */
-export interface LineResource extends Resource {
-  /** Which line it takes the place of. The pattern has to match the new line as well, or it would be replaced for ever. */
-  matching(pattern: RegExp): LineResource;
-}
-
-/** A line in a file: appended where no line matches, in place of the one that does. Every other line stays as it is. */
-export function line(path: string, text: string): LineResource {
+/**
+ * A line in a file that something else keeps: appended where no line matches, in place of the one that does. Other lines stay.
+ *
+ * @param matching the line that it replaces. The pattern has to match the new line as well, or every run would replace it again
+ */
+export function line(path: string, text: string, matching?: RegExp): Resource {
   if (text.includes('\n')) throw new TypeError(`line for ${path}: more than one line given`);
-  return make(path, text, undefined);
-}
-
-function make(path: string, text: string, pattern: RegExp | undefined): LineResource {
+  // A pattern with a memory (g, y) would answer differently each time.
+  const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''));
+  if (pattern?.test(text) === false) throw new TypeError(`line for ${path}: ${pattern} does not match the line itself`);
   const file = editedText(path);
   return {
     name: `line "${text}" in ${path}`,
     changes: changesOfFile(path),
-    matching(wanted) {
-      // A pattern with a memory (g, y) would answer differently each time.
-      const plain = new RegExp(wanted.source, wanted.flags.replace(/[gy]/g, ''));
-      if (!plain.test(text)) throw new TypeError(`line for ${path}: ${plain} does not match the line itself`);
-      return make(path, text, plain);
-    },
 
     async check(host) {
       const was = await file.read(host);
@@ -44,11 +35,7 @@ function make(path: string, text: string, pattern: RegExp | undefined): LineReso
   };
 }
 
-/**
- * The file with the line in it.
- *
- * @throws Problem where more than one line matches, as it is not clear then which one is meant
- */
+/** The file with the line in it. @throws Problem where more than one line matches */
 export function withLine(path: string, content: string, text: string, pattern?: RegExp): string {
   const lines = content.split('\n');
   const matching = lines.flatMap((at, index) => ((pattern ? pattern.test(at) : at === text) ? [index] : []));

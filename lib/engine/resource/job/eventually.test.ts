@@ -61,7 +61,7 @@ test('an interrupted wait says that it was interrupted, and does not look again 
   await expect(resource.apply(cut)).rejects.toThrow('interrupted while waiting');
 });
 
-test('what cannot be told yet is told so in the end', async () => {
+test('what is unknown is reported as unknown in the end', async () => {
   const resource = eventually('it is up', async () => unknownUntil('docker runs'), { seconds: 0 });
   await expect(resource.apply(host)).rejects.toThrow('it is up: not within 0 s: unknown until docker runs');
 });

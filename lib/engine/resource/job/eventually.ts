@@ -25,7 +25,7 @@ export class DidNotComeAbout extends Error {
 }
 
 /**
- * Something that comes about by itself after what was done before, as a server that gets ready. It is waited for and never mended,
+ * Something that comes about by itself after what was done before, as a server that gets ready. It is waited for and never fixed,
  * so it counts as no change.
  */
 export function eventually(name: string, check: (host: Reader) => Promise<Verdict>, patience: Patience): Resource {

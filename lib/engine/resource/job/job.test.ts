@@ -55,14 +55,14 @@ test('work that an earlier run started is found again', async () => {
   expect(started()).toBe(false);
 });
 
-test('a unit of that name with another script is left alone and told', async () => {
+test('a unit of that name with another script is left alone and reported', async () => {
   const { host, started } = hostWith([unit('active')], 'false\n');
   const applied = job('it is done', { ...work, done: async () => ok }).apply(host);
   await expect(applied).rejects.toThrow('it is done: work is still running with other settings');
   expect(started()).toBe(false);
 });
 
-test('a failure is told with its exit code and its last words', async () => {
+test('a failure is reported with its exit code and its last words', async () => {
   const { host } = hostWith([unit('inactive'), unit('failed', { result: 'exit-code', mainExitCode: 3 })]);
   const applied = job('it is done', { ...work, done: async () => ok }).apply(host);
   await expect(applied).rejects.toThrow('it is done: work failed (exit code 3)\ndisk is full');

@@ -3,21 +3,21 @@ import { exitCode, Problem } from '../../problem/problem.ts';
 import { describeVerdict, drift, ok, type Resource, type Verdict } from '../resource.ts';
 import { pause } from './pause.ts';
 
-/** Scripts of running jobs and what they say of themselves. In memory, so nothing of it outlives a reboot. */
+/** Scripts and status files of running jobs. It is in memory: nothing of it outlives a reboot. */
 export const jobDirectory = '/run/rpc-playbooks';
 
-/** Between two looks at a running job: soon at first, for short ones. Seconds. */
+/** Between two checks of a running job: short at first. Seconds. */
 const firstPause = 0.5;
 const longestPause = 5;
 
 export interface LongWork {
   /** Name of the transient systemd unit, without `.service`. The same work always has the same one. */
   readonly unit: string;
-  /** What it does, as `systemctl status` shows it. */
+  /** Its description, as `systemctl status` shows it. */
   readonly title: string;
-  /** POSIX shell. Its last words are shown when it fails. Never a secret in it. */
+  /** POSIX shell, without a secret. Its last lines are shown when it fails. */
   readonly script: string;
-  /** How far it is; asked while it runs. */
+  /** Its progress, read while it runs. */
   readonly progress?: (host: Reader) => Promise<Progress | undefined>;
 }
 
@@ -34,7 +34,7 @@ export class JobFailed extends Error {
   }
 }
 
-/** Long work that outlives the connection: where it already runs, as after a lost connection, it is watched and not begun anew. */
+/** Long work that outlives the connection: where it already runs, as after a lost connection, it is watched and not started again. */
 export function job(name: string, { done, ...work }: Job): Resource {
   return {
     name,
@@ -49,8 +49,8 @@ export function job(name: string, { done, ...work }: Job): Resource {
 }
 
 /**
- * Long work that is begun before its turn, so that it goes on beside what comes in between. It is waited for where the resource
- * stands that is the work itself; how it ends is told there.
+ * Long work that is started before its turn, to run in the background of the resources in between. The resource of the work itself
+ * waits for it and reports how it ends.
  *
  * @param done whether there is nothing left to begin
  */
@@ -115,7 +115,7 @@ async function startOrFind(host: Writer, work: LongWork, path: string): Promise<
 async function start(host: Writer, { unit, title, script }: LongWork, path: string): Promise<void> {
   await host.run`umask 077 && mkdir -p ${jobDirectory}`;
   await host.write(path, script, { mode: 0o700, owner: 'root', group: 'root' });
-  // A failed unit of an earlier run stays loaded for the operator to look at, and stands in the way of a new one.
+  // A failed unit of an earlier run stays loaded for the operator, and prevents a new one of its name.
   await host.run`
     systemctl reset-failed ${unit}.service 2>/dev/null || :
     systemd-run --quiet --no-ask-password --unit=${unit} --description=${title} /bin/sh ${path}`;

@@ -1,40 +1,78 @@
+import { readFileSync } from 'node:fs';
 import type { Reader } from '../../host/host.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource.ts';
-import { curlAddress, withoutQuery } from './web-address.ts';
 
-/** How long an answer may take. Seconds. */
-const answerLimit = 10;
+const probe = readFileSync(new URL('../../../../templates/host/probe.sh', import.meta.url), 'utf8');
 
-export interface HttpExpectation {
-  readonly url: string;
-  /** Which status codes are fine. Default 200 to 399. */
-  readonly accept?: (status: number) => boolean;
-  readonly hint?: string;
-  readonly severity?: 'must' | 'should';
+/** curl follows 50 redirects. */
+const mostAnswers = 60;
+/** Bytes. */
+const longestHead = 32 * 1024;
+
+/** Settings of a request. */
+export interface HttpRequest {
+  /** JSON to POST. Without it the request is a GET. */
+  readonly json?: string;
+  /** How much of the body is read, by a range request. Bytes, default 1. */
+  readonly length?: number;
+  /** Time limit. Seconds, default 10. */
+  readonly seconds?: number;
 }
 
-/** An address that has to answer, asked from the host with curl by a HEAD request. */
-export function httpExpectation(name: string, { url, accept = isFine, hint, severity }: HttpExpectation): Resource {
-  const options = { ...(hint === undefined ? {} : { hint }), ...(severity === undefined ? {} : { severity }) };
-  return expectation(name, (host) => look(host, url, accept), options);
+/** An answer, after redirects; or in words why there is not one. */
+export type HttpAnswer =
+  | {
+      readonly answered: true;
+      /** undefined where only the connection could be tried: other protocols, and https from a host without curl and wget. */
+      readonly status: number | undefined;
+      /** Length of the whole file in bytes, where the server sends it. */
+      readonly size: number | undefined;
+      readonly body: Buffer;
+    }
+  | { readonly answered: false; readonly why: string };
+
+/** Sends one request from the host, by curl, wget or bash. The URL is in no argument list there. Never throws. */
+export async function askHttp(
+  host: Reader,
+  url: string,
+  { json = '', length = 1, seconds = 10 }: HttpRequest = {},
+): Promise<HttpAnswer> {
+  // The script's own limit comes first; this one is for a name server that does not answer.
+  const output = await host.$({ timeoutSeconds: seconds + 2 })`
+    printf '%s\\n' ${url} | sh -c ${probe} probe ${seconds} ${length} ${json}`;
+  if (output.bytes.length > 0) return readAnswer(output.bytes, json === '' ? length : output.bytes.length);
+  return { answered: false, why: output.timedOut ? `no answer within ${seconds} s` : reasonOf(output.stderr) };
 }
 
-async function look(host: Reader, url: string, accept: (status: number) => boolean): Promise<Verdict> {
-  const output = await host.$`command -v curl >/dev/null || exit 127
-    printf '%s\\n' ${curlAddress(url)} |
-    curl --globoff --silent --show-error --location --head --output /dev/null --write-out ${'%{http_code}'} --max-time ${answerLimit} --config -`;
-  if (output.exitCode === 127) return unknownUntil('curl is installed');
-  if (!output.ok) return drift(`${withoutQuery(url)} does not answer: ${curlError(output.stderr)}`);
-  const status = Number(output.text());
-  return accept(status) ? ok : drift(`${withoutQuery(url)} answers HTTP ${status}`);
+/** Reads `HTTP/1.1 200 OK`, headers, an empty line and the body. Of several answers (redirects, a proxy) the last one counts. */
+export function readAnswer(bytes: Buffer, length: number): HttpAnswer {
+  let body = bytes;
+  let head = '';
+  for (let answers = 0; answers < mostAnswers && body.subarray(0, 5).toString() === 'HTTP/'; answers += 1) {
+    const [, lines = '', end = ''] = /^(.*?)(\r?\n\r?\n|$)/s.exec(body.toString('latin1', 0, longestHead)) ?? [];
+    head = lines;
+    body = body.subarray(lines.length + end.length);
+  }
+  if (head === '') {
+    if (bytes.toString().trim() === 'connected')
+      return { answered: true, status: undefined, size: undefined, body: Buffer.alloc(0) };
+    return { answered: false, why: 'something answers that does not speak HTTP' };
+  }
+  const size = (/^content-range:.*\/(\d+)/im.exec(head) ?? /^content-length:\s*(\d+)/im.exec(head))?.[1];
+  return {
+    answered: true,
+    status: Number(/^HTTP\/\S+ +(\d+)/.exec(head)?.[1]),
+    size: size === undefined ? undefined : Number(size),
+    body: body.subarray(0, length),
+  };
 }
 
-function isFine(status: number): boolean {
-  return status >= 200 && status < 400;
-}
-
-/** What curl says, without its own name and number: `curl: (7) Failed to connect …`. */
-export function curlError(stderr: string): string {
+/** The last line, without the name of the program: `curl: (7) Failed to connect …`, `bash: line 2: /dev/tcp/…: Connection refused`. */
+function reasonOf(stderr: string): string {
   const last = stderr.trim().split('\n').at(-1) ?? '';
-  return last.replace(/^curl: \(\d+\) /, '') || 'no answer';
+  return last.replace(/^curl: \(\d+\) /, '').replace(/^bash: .*: /, '') || 'no answer';
+}
+
+/** A URL without its query, as it may be shown: the query of a signed one is as good as a password. */
+export function withoutQuery(url: string): string {
+  return url.replace(/\?.*$/s, '');
 }

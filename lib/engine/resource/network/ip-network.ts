@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** An address or a network of them, in the one way of writing it that the kernel's tools print: `10.0.0.0/8`, `fd00::1/128`. */
+/** An address or a network, as the tools of the kernel print it: `10.0.0.0/8`, `fd00::1/128`. */
 export interface IpNetwork {
   readonly family: 4 | 6;
   readonly text: string;
@@ -8,10 +8,7 @@ export interface IpNetwork {
   readonly everything: boolean;
 }
 
-/**
- * @param text an IPv4 or IPv6 address, or a network with its prefix: `10.0.0.5/8` is the network that 10.0.0.5 is in
- * @returns undefined where it is neither; an address with a zone (`fe80::1%eth0`) means nothing on another host, and is neither
- */
+/** @param text an address or a network; `10.0.0.5/8` is 10.0.0.0/8. @returns undefined for others, also for a zone: `fe80::1%eth0` */
 export function parseIpNetwork(text: string): IpNetwork | undefined {
   const [, address = '', given] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const family = isIP(address);
@@ -26,7 +23,7 @@ export function parseIpNetwork(text: string): IpNetwork | undefined {
 
 function numberOf(address: string, family: 4 | 6): bigint {
   if (family === 4) return joined(address.split('.').map(Number), 8n);
-  // The platform knows every way of writing one; what is left out here is only the longest run of zeros.
+  // URL knows every notation. Its result leaves out the longest run of zeros only.
   const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [head = [], tail = []] = short.split('::').map((part) => (part === '' ? [] : part.split(':')));
   const zeros = short.includes('::') ? Array.from({ length: 8 - head.length - tail.length }, () => '0') : [];

@@ -3,14 +3,14 @@ import { ensureContainerRuns } from '../docker/compose-service.ts';
 import { eventually } from '../job/eventually.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
 
-/** How Linux writes the state LISTEN in /proc/net/tcp. */
+/** The state LISTEN in /proc/net/tcp. */
 const listenState = '0A';
 
 /**
- * A container whose program has to listen on these TCP ports. Looked up in the container's own network: the ports published on
- * the host take connections from the moment the container exists, whether its program does or not.
+ * The program of a container listens on these TCP ports. They are read in the network of the container: the published ports of the
+ * host accept connections as soon as the container exists.
  *
- * @param seconds how long the program may take to get ready
+ * @param seconds how long the program may take
  */
 export function containerListens(
   container: string,
@@ -39,7 +39,7 @@ export function containerListens(
   );
 }
 
-/** @param table /proc/net/tcp: after the number of the line, `ADDRESS:PORT`, the peer's, and the state, all hexadecimal */
+/** @param table /proc/net/tcp: number of the line, own `ADDRESS:PORT`, the peer's, and the state, in hexadecimal */
 export function listeningPorts(table: string): Set<number> {
   const ports = new Set<number>();
   for (const line of table.split('\n')) {

@@ -101,14 +101,14 @@ describe('what is there is compared with what is wanted', () => {
       ['iptables chain OURS-INPUT', 'absent'],
       ['iptables chain OURS-INTERNAL', 'absent'],
       ['iptables chain OURS-JSON-RPC', 'absent'],
-      ['iptables chain FORWARD', 'does not lead to DOCKER-USER'],
-      ['iptables chain DOCKER-USER', 'does not lead to OURS'],
-      ['iptables chain INPUT', 'does not lead to OURS-INPUT'],
+      ['iptables chain FORWARD', 'no jump to DOCKER-USER'],
+      ['iptables chain DOCKER-USER', 'no jump to OURS'],
+      ['iptables chain INPUT', 'no jump to OURS-INPUT'],
     ]);
   });
 });
 
-describe('what stands before the jump', () => {
+describe('rules before the jump', () => {
   const refuses = ['-N f2b', '-A f2b -s 1.2.3.4/32 -j REJECT --reject-with icmp-port-unreachable', '-A f2b -j RETURN'];
 
   test.each([
@@ -130,6 +130,6 @@ describe('what stands before the jump', () => {
     [['-A FORWARD -j UNHEARD-OF']],
   ])('may not let through: %j', (ways) => {
     const rule = ways.at(-1)?.replace(/^-A \S+ /, '');
-    expect(differ(listing(ways))).toMatchObject([{ was: `leads there only after: ${rule}` }]);
+    expect(differ(listing(ways))).toMatchObject([{ was: `a jump only after: ${rule}` }]);
   });
 });

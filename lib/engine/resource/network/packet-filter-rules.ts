@@ -1,7 +1,7 @@
 import type { Difference } from '../resource.ts';
 import type { IpNetwork } from './ip-network.ts';
 
-/** A port that a container publishes and that not everybody may reach. Numbers as iptables takes them: `5432`, or a range `8000:8010`. */
+/** A port that a container publishes, open to certain sources. Numbers as for iptables: `5432`, or a range `8000:8010`. */
 export interface GuardedPort {
   readonly protocol: 'tcp' | 'udp';
   /** On the host. */
@@ -24,20 +24,19 @@ export interface Chain {
   readonly rules: readonly string[];
 }
 
-/** The chain that the Docker engine keeps for others' rules: it leads every forwarded packet there first, and never empties it. */
-export const userChain = 'DOCKER-USER';
+/** The chain that the Docker engine keeps for rules of others: every forwarded packet goes there first. It is never emptied. */
+const userChain = 'DOCKER-USER';
 
-/** Docker's bridge of a network is called br- and twelve hex digits. */
+/** Bridges of Docker's networks have names of br- and twelve hex digits. */
 const bridges = 'br-+';
 
 /**
- * Chains that let the sources of each group reach its ports, and nobody else. All other packets pass through them: they decide
- * nothing about other ports, and what they let through still meets the rules that follow.
+ * Chains that open the ports of each group to its sources alone. All other packets pass through them and meet the rules that follow.
  *
- * No rule lets established connections through: each packet of one is looked at. So a source that is taken away is cut off, and so
- * is whoever slips in while the engine takes its jump to DOCKER-USER away and puts it first again, as it does for each new network.
+ * Packets of established connections are checked as well. So a source that is removed is cut off, and so is a connection that was
+ * made while the engine removes its jump to DOCKER-USER and inserts it again, as it does for each new network.
  *
- * @param prefix name of the first chain, which begins the others' names as well
+ * @param prefix name of the first chain; the other names begin with it
  */
 export function packetFilterChains(prefix: string, groups: readonly PortGroup[], family: 4 | 6): readonly Chain[] {
   const isOpen = ({ sources }: PortGroup) => sources.some((from) => from.family === family && from.everything);
@@ -48,13 +47,13 @@ export function packetFilterChains(prefix: string, groups: readonly PortGroup[],
     {
       name: prefix,
       rules: [
-        // By now the destination is the container's: the port that was asked for is what connection tracking remembers. A
-        // container's own connection to such a port of another host is not one that was led to a container here.
+        // The destination is the container's by now; connection tracking has the published port. A connection of a container to
+        // such a port of another host is not DNAT.
         ...perPort(
           ({ protocol, published }, to) =>
             `-p ${protocol} -m conntrack --ctstate DNAT --ctorigdstport ${published} --ctdir ORIGINAL -j ${to}`,
         ),
-        // Engines before 28 let a neighbour in who sends packets to the container's own address, past the published port.
+        // Engines before 28 let in packets of a neighbour to the container's own address, past the published port.
         ...perPort(
           ({ protocol, target }, to) =>
             `! -i ${bridges} -o ${bridges} -p ${protocol} -m conntrack ! --ctstate DNAT --ctorigdstport ${target} --ctdir ORIGINAL -j ${to}`,
@@ -64,7 +63,8 @@ export function packetFilterChains(prefix: string, groups: readonly PortGroup[],
     {
       name: inputChain(prefix),
       rules: [
-        ...insideInterfaces(family).map((name) => `-i ${name} -j RETURN`),
+        // Connections from the host and its containers. Over IPv6 they come in by the proxy, so that only `lo` is trusted.
+        ...(family === 4 ? ['lo', 'docker0', bridges] : ['lo']).map((name) => `-i ${name} -j RETURN`),
         ...perPort(
           ({ protocol, published }, to) =>
             `-p ${protocol} -m conntrack --ctorigdstport ${published} --ctdir ORIGINAL -j ${to}`,
@@ -79,16 +79,11 @@ export function packetFilterChains(prefix: string, groups: readonly PortGroup[],
 }
 
 /**
- * Docker also listens on the host itself and hands on what arrives there: over IPv6 where its networks have none, and over IPv4
- * wherever its own rules are missing. Such packets are not forwarded, and never see DOCKER-USER.
+ * Docker's proxy also listens on the host itself: for IPv6 where its networks have none, and for IPv4 where its own rules are missing.
+ * Such packets are not forwarded, and never reach DOCKER-USER.
  */
-export function inputChain(prefix: string): string {
+function inputChain(prefix: string): string {
   return `${prefix}-INPUT`;
-}
-
-/** Where the host and its containers speak to it. Over IPv6 this is the way in from outside, so no name but `lo` is trusted. */
-function insideInterfaces(family: 4 | 6): readonly string[] {
-  return family === 4 ? ['lo', 'docker0', bridges] : ['lo'];
 }
 
 function sourceRules(sources: readonly IpNetwork[], family: 4 | 6): string[] {
@@ -96,7 +91,7 @@ function sourceRules(sources: readonly IpNetwork[], family: 4 | 6): string[] {
   return [...own.map((text) => `-s ${text} -j RETURN`), '-j DROP'];
 }
 
-/** Lines for iptables-restore --noflush: each chain is emptied and filled anew in one step, and no other is touched. */
+/** Lines for iptables-restore --noflush: these chains are replaced in one step, and no other is touched. */
 export function restoreLines(chains: readonly Chain[]): string {
   const lines = [
     ...chains.map(({ name }) => `:${name} - [0:0]`),
@@ -105,13 +100,7 @@ export function restoreLines(chains: readonly Chain[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/**
- * What differs between the rules of a host and the wanted ones.
- *
- * @param tool `iptables` or `ip6tables`
- * @param listing what it prints with -S
- * @param prefix as packetFilterChains has it
- */
+/** What differs between the rules of a host and the wanted ones. @param listing output of `iptables -S` or `ip6tables -S`, the `tool` */
 export function packetFilterDifferences(
   tool: string,
   listing: string,
@@ -121,32 +110,32 @@ export function packetFilterDifferences(
   const present = parseListing(listing);
   const chains = wanted.flatMap(({ name, rules }): Difference[] => {
     const now = present.get(name);
-    if (now && same(now, rules)) return [];
+    if (now?.map(canonical).join('\n') === rules.map(canonical).join('\n')) return [];
     return [{ what: `${tool} chain ${name}`, was: now ? shown(now) : 'absent', wanted: shown(rules) }];
   });
-  const ways = [
+  const jumps = [
     ['FORWARD', userChain],
     [userChain, prefix],
     ['INPUT', inputChain(prefix)],
   ] as const;
-  return [...chains, ...ways.flatMap(([from, to]) => wayDifference(tool, present, from, to))];
+  return [...chains, ...jumps.flatMap(([from, to]) => jumpDifference(tool, present, from, to))];
 }
 
-/** A rule before the jump may refuse packets; one that lets some through would lead them past it. */
-function wayDifference(tool: string, present: Listing, from: string, to: string): Difference[] {
+/** Rules before the jump may refuse packets, but not let any through: these would not reach it. */
+function jumpDifference(tool: string, present: Listing, from: string, to: string): Difference[] {
   const rules = present.get(from) ?? [];
   const at = rules.findIndex((rule) => canonical(rule) === `-j ${to}`);
   const past = rules.slice(0, Math.max(at, 0)).find((rule) => letsThrough(rule, present, true));
   if (at !== -1 && past === undefined) return [];
-  const was = past === undefined ? `does not lead to ${to}` : `leads there only after: ${past}`;
-  return [{ what: `${tool} chain ${from}`, was, wanted: `leads to ${to} first` }];
+  const was = past === undefined ? `no jump to ${to}` : `a jump only after: ${past}`;
+  return [{ what: `${tool} chain ${from}`, was, wanted: `a jump to ${to} first` }];
 }
 
-/** As a comment is written, which may hold anything. */
+/** A comment, which may contain anything. */
 const quoted = /"(?:\\.|[^"\\])*"/g;
 const refusing = ['DROP', 'REJECT', 'LOG', 'NFLOG'];
 
-/** @param outermost whether a RETURN leaves the chain in which the jump is looked for */
+/** @param outermost whether a RETURN leaves the chain with the jump */
 function letsThrough(rule: string, present: Listing, outermost: boolean): boolean {
   const [, way, target] = /(?:^| )(-j|-g) (\S+)/.exec(rule.replace(quoted, '""')) ?? [];
   if (target === undefined) return false;
@@ -170,11 +159,7 @@ function parseListing(text: string): Listing {
   return chains;
 }
 
-function same(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((rule, at) => canonical(rule) === canonical(other[at] ?? ''));
-}
-
-/** Versions of iptables differ in the order of options, in naming a match that an option implies, and in numbers for protocols. */
+/** Versions of iptables differ in the order of options, in implied matches (-m), and in numbers for protocols. */
 function canonical(rule: string): string {
   const options: string[] = [];
   for (const word of rule.match(/"(?:\\.|[^"\\])*"|\S+/g) ?? []) {

@@ -1,19 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Reader, Writer } from '../../host/host.ts';
+import type { Reader } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { directory } from '../file/directory.ts';
 import { file } from '../file/file.ts';
-import { type Difference, drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { applyDrift, type Difference, drift, driftOf, type Resource, unknownUntil } from '../resource.ts';
 import { type IpNetwork, parseIpNetwork } from './ip-network.ts';
 import { type GuardedPort, packetFilterChains, packetFilterDifferences, restoreLines } from './packet-filter-rules.ts';
 
 const script = readFileSync(new URL('../../../../templates/host/firewall.sh', import.meta.url));
-const program = '/usr/local/lib/rpc-node/firewall';
-const rules = '/etc/rpc-node/firewall';
-const dropIn = '/etc/systemd/system/docker.service.d/rpc-node-firewall.conf';
 
-/** Ports that the same sources may connection: addresses, networks, or names that the host itself looks up. */
+/** Ports that certain sources may reach: addresses, networks, or names that the host itself looks up. */
 export interface Access {
   /** Ends the name of its chain: `METRICS`. */
   readonly name: string;
@@ -21,59 +18,62 @@ export interface Access {
   readonly sources: readonly string[];
 }
 
+interface PacketFilter {
+  /** Begins the names of the files on the host. */
+  readonly product: string;
+  /** Begins the names of the chains. */
+  readonly prefix: string;
+  readonly accesses: readonly Access[];
+  /** What to do about the name of a source that the host cannot look up. */
+  readonly hint: string;
+}
+
 const families = [
-  { family: 4, tool: 'iptables', path: `${rules}.v4` },
-  { family: 6, tool: 'ip6tables', path: `${rules}.v6` },
+  { family: 4, tool: 'iptables' },
+  { family: 6, tool: 'ip6tables' },
 ] as const;
 
 /**
- * Ports that containers publish are reached by their sources alone, over IPv4 and IPv6. The Docker engine publishes past the chain
- * INPUT and what guards it, so the rules are in chains of their own, to which DOCKER-USER leads. They are put in place before each
- * start of the engine, and the engine is not started without them. No other port of the host is concerned.
- *
- * @param prefix begins the names of the chains
- * @param hint what to do about a source's name that the host cannot look up
+ * Ports that containers publish are open to their sources alone, over IPv4 and IPv6. The Docker engine publishes past the chain
+ * INPUT, so the rules are in chains of their own, to which DOCKER-USER leads. They are loaded before each start of the engine, and
+ * the engine does not start without them. Other ports of the host are not affected.
  */
-export function packetFilter(prefix: string, accesses: readonly Access[], hint: string): Resource {
+export function packetFilter({ product, prefix, accesses, hint }: PacketFilter): Resource {
+  const program = `/usr/local/lib/${product}/firewall`;
+  const rules = `/etc/${product}/firewall`;
+  const dropIn = `/etc/systemd/system/docker.service.d/${product}-firewall.conf`;
   const loader: readonly Part[] = [
-    ...[program, rules, dropIn].map(dirname).map((path) => ({ path, resource: directory(path) })),
-    { path: program, resource: file(program).content(script).mode(0o755) },
+    ...[program, rules, dropIn].map(dirname).map((path) => [path, directory(path)] as const),
+    [program, file(program).content(script).mode(0o755)],
   ];
-  const atStart: Part = {
-    path: dropIn,
-    resource: file(dropIn).content(`[Service]\nExecStartPre=${program} ${rules} ${prefix}\n`),
+  const atStart: Part = [dropIn, file(dropIn).content(`[Service]\nExecStartPre=${program} ${rules} ${prefix}\n`)];
+  const chainsOf = (known: Known, family: 4 | 6) => {
+    const networks = (sources: readonly string[]) => sources.flatMap((source) => known.get(source) ?? []);
+    const groups = accesses.map(({ sources, ...rest }) => ({ ...rest, sources: networks(sources) }));
+    return packetFilterChains(prefix, groups, family);
   };
-  const chainsOf = (known: Known, family: 4 | 6) =>
-    packetFilterChains(
-      prefix,
-      accesses.map(({ sources, ...rest }) => ({
-        ...rest,
-        sources: sources.flatMap((source) => known.get(source) ?? []),
-      })),
-      family,
-    );
   const ruleFiles = (known: Known): readonly Part[] =>
-    families.map(({ family, path }) => ({
-      path,
-      resource: file(path).content(restoreLines(chainsOf(known, family))),
-    }));
+    families.map(({ family }) => {
+      const path = `${rules}.v${family}`;
+      return [path, file(path).content(restoreLines(chainsOf(known, family)))];
+    });
   const named = accesses.flatMap(({ sources }) => sources);
 
   return {
-    name: 'published ports are open to those who need them alone',
+    name: 'published ports are open to their sources alone',
 
     async check(host) {
-      const looking = lookUp(host, named);
+      const lookedUp = lookUp(host, named);
       const [known, listings, files, hasV6, read] = await Promise.all([
-        looking,
+        lookedUp,
         Promise.all(families.map(({ tool }) => host.$`${tool} --wait=60 -S`)),
-        looking.then(({ found }) => differencesOf(host, [...loader, ...ruleFiles(found), atStart])),
+        lookedUp.then(({ found }) => differencesOf(host, [...loader, ...ruleFiles(found), atStart])),
         host.$`[ -e /proc/net/if_inet6 ]`,
-        dropInIsRead(host),
+        dropInIsRead(host, dropIn),
       ]);
       if (listings[0]?.exitCode === 127) return unknownUntil('iptables is installed');
       if (known.missing.length > 0) return drift(notFound(known.missing));
-      const differences = [
+      return driftOf([
         ...files,
         ...(read ? [] : [{ what: 'docker.service', was: `systemd has not read ${dropIn}`, wanted: 'read' }]),
         ...families
@@ -81,35 +81,26 @@ export function packetFilter(prefix: string, accesses: readonly Access[], hint: 
           .flatMap(({ family, tool }, at) =>
             packetFilterDifferences(tool, listings[at]?.stdout ?? '', prefix, chainsOf(known.found, family)),
           ),
-      ];
-      return differences.length === 0 ? ok : drift(differences);
+      ]);
     },
 
     async apply(host) {
       const known = await lookUp(host, named);
       if (known.missing.length > 0) throw new Problem(notFound(known.missing), { hint, code: exitCode.failed });
-      for (const part of [...loader, ...ruleFiles(known.found)]) await bringTo(host, part);
+      for (const [, part] of [...loader, ...ruleFiles(known.found)]) await applyDrift(host, part);
       await host.run`${program} ${rules} ${prefix}`;
       // Last: the engine would not start with rules that cannot be loaded.
-      await bringTo(host, atStart);
+      await applyDrift(host, atStart[1]);
       await host.run`systemctl daemon-reload`;
     },
   };
 }
 
-/** What lies on the host. */
-interface Part {
-  readonly path: string;
-  readonly resource: Resource;
-}
-
-async function bringTo(host: Writer, { resource }: Part): Promise<void> {
-  if ((await resource.check(host)).is !== 'ok') await resource.apply(host);
-}
+type Part = readonly [path: string, resource: Resource];
 
 async function differencesOf(host: Reader, parts: readonly Part[]): Promise<Difference[]> {
   const found = await Promise.all(
-    parts.map(async ({ path, resource }) => {
+    parts.map(async ([path, resource]) => {
       const verdict = await resource.check(host);
       const differences = verdict.is === 'drift' ? verdict.differences : [];
       return differences.map((difference) => ({ ...difference, what: `${path} ${difference.what}` }));
@@ -118,8 +109,8 @@ async function differencesOf(host: Reader, parts: readonly Part[]): Promise<Diff
   return found.flat();
 }
 
-/** Where there is no engine yet, it comes with its unit, and systemd reads both. */
-async function dropInIsRead(host: Reader): Promise<boolean> {
+/** True without an engine: systemd reads the drop-in together with the unit, once that is installed. */
+async function dropInIsRead(host: Reader, dropIn: string): Promise<boolean> {
   const shown =
     await host.$`systemctl show --property=LoadState --property=DropInPaths --property=NeedDaemonReload docker.service`;
   const lines = shown.lines();
@@ -133,28 +124,24 @@ async function dropInIsRead(host: Reader): Promise<boolean> {
 
 type Known = ReadonlyMap<string, readonly IpNetwork[]>;
 
-/** The rules hold addresses: at boot, when they are needed, no name can be looked up yet. */
+/** Addresses of all sources. The rules hold addresses because no name can be looked up at boot, when they are loaded. */
 async function lookUp(
   host: Reader,
   sources: readonly string[],
 ): Promise<{ readonly found: Known; readonly missing: readonly string[] }> {
-  const found = new Map<string, readonly IpNetwork[]>();
-  const names: string[] = [];
-  for (const source of new Set(sources)) {
-    const network = parseIpNetwork(source);
-    if (network) found.set(source, [network]);
-    else names.push(source);
-  }
-  const answers = await Promise.all(names.map((name) => host.$({ timeoutSeconds: 10 })`getent ahosts ${name}`));
-  const missing = names.filter((name, at) => {
-    const networks = addressesIn(answers[at]?.lines() ?? []);
-    found.set(name, networks);
-    return networks.length === 0;
-  });
-  return { found, missing };
+  const found = new Map(
+    await Promise.all(
+      [...new Set(sources)].map(async (source): Promise<[string, readonly IpNetwork[]]> => {
+        const network = parseIpNetwork(source);
+        if (network) return [source, [network]];
+        return [source, addressesIn((await host.$({ timeoutSeconds: 10 })`getent ahosts ${source}`).lines())];
+      }),
+    ),
+  );
+  return { found, missing: [...found].flatMap(([source, networks]) => (networks.length === 0 ? [source] : [])) };
 }
 
-/** @param lines such as `10.0.0.1  STREAM rpc-1`. What only the host itself has (loopback, link-local) is nobody else's address. */
+/** @param lines such as `10.0.0.1  STREAM rpc-1`. Loopback and link-local addresses are left out: another host cannot have them. */
 function addressesIn(lines: readonly string[]): IpNetwork[] {
   return lines.flatMap((line) => {
     const network = parseIpNetwork(line.split(/\s/)[0] ?? '');
@@ -163,5 +150,5 @@ function addressesIn(lines: readonly string[]): IpNetwork[] {
 }
 
 function notFound(names: readonly string[]): string {
-  return `no address is found here for ${names.join(', ')}`;
+  return `this host finds no address of ${names.join(', ')}`;
 }

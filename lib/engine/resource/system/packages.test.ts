@@ -11,7 +11,7 @@ test.each(['-y', 'a b', 'UPPER', 'x=1.0', '', '$(id)'])('%j is refused as a pack
   expect(() => packages(name)).toThrow('no name of a package');
 });
 
-test('a host of another distribution is told what can be done', async () => {
+test('a host of another distribution is reported with what can be done', async () => {
   const host = fakeHost([]);
   const chrony = packages('chrony', 'curl');
   expect(await chrony.check(host)).toEqual(drift('there is no dpkg and apt on this host, so nothing can be installed'));
@@ -21,7 +21,7 @@ test('a host of another distribution is told what can be done', async () => {
   });
 });
 
-test('where nothing can be installed because nothing could be fetched, both are told', async () => {
+test('where nothing can be installed because nothing could be fetched, both are reported', async () => {
   const host = fakeHost([
     [/^command -v dpkg-query/, ''],
     [/apt-get -q update/, { exitCode: 100, stderr: 'E: The repository http://gone has no Release file.' }],
@@ -31,6 +31,6 @@ test('where nothing can be installed because nothing could be fetched, both are 
     message: expect.stringMatching(
       /Unable to locate package chrony\nthe package lists could not be fetched either: .*\nE: The repository http:\/\/gone/,
     ),
-    hint: 'see that the mirrors in /etc/apt/sources.list and sources.list.d can be reached from there: apt-get update',
+    hint: 'check that the mirrors in /etc/apt/sources.list and sources.list.d can be reached from there: apt-get update',
   });
 });

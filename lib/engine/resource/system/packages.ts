@@ -1,25 +1,25 @@
 import type { Reader, Writer } from '../../host/host.ts';
-import { CommandFailed, type Output } from '../../host/output.ts';
+import { CommandFailed } from '../../host/output.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { pause } from '../job/pause.ts';
-import { drift, ok, type Resource } from '../resource.ts';
+import { drift, driftOf, type Resource } from '../resource.ts';
 
-/** How long another apt (unattended upgrades at boot, say) may hold its locks. Seconds. */
+/** How long another apt, such as unattended upgrades at boot, may hold its locks. Seconds. */
 const lockTimeout = 300;
 const lockPoll = 5;
-/** Package lists older than this are fetched anew. Minutes. */
+/** Older package lists are fetched again. Minutes. */
 const listsAge = 24 * 60;
 /** A large download from a slow mirror. Seconds. */
 const installTimeout = 3600;
-
 /** Package lists are some ten megabytes. Seconds. */
 const fetchTimeout = 90;
 const fetchAttempts = 4;
+const noApt = 'there is no dpkg and apt on this host, so nothing can be installed';
 
-/** Distribution packages that have to be installed, in whatever version the distribution gives. Never removes one. */
+/** Distribution packages that have to be installed, in the version of the distribution. None is removed. */
 export function packages(...names: readonly string[]): Resource {
   for (const name of names) {
-    // Also keeps a name from being read as an option.
+    // An option is not a name either.
     if (!/^[a-z0-9][a-z0-9.+-]*$/.test(name)) throw new Error(`"${name}" is no name of a package`);
   }
   const missing = async (host: Reader) => {
@@ -35,15 +35,14 @@ export function packages(...names: readonly string[]): Resource {
 
     async check(host) {
       const absent = await missing(host);
-      if (absent === undefined) return drift('there is no dpkg and apt on this host, so nothing can be installed');
-      if (absent.length === 0) return ok;
-      return drift(absent.map((what) => ({ what, was: 'not installed', wanted: 'installed' })));
+      if (absent === undefined) return drift(noApt);
+      return driftOf(absent.map((what) => ({ what, was: 'not installed', wanted: 'installed' })));
     },
 
     async apply(host) {
       const absent = await missing(host);
       if (absent === undefined) {
-        throw new Problem('there is no dpkg and apt on this host, so nothing can be installed', {
+        throw new Problem(noApt, {
           hint: `use Debian or Ubuntu, or install by hand: ${names.join(' ')}`,
           code: exitCode.failed,
         });
@@ -59,19 +58,17 @@ async function install(host: Writer, names: readonly string[]): Promise<void> {
   try {
     await aptInstall(host, names);
   } catch (error) {
-    // A broken foreign repository is no reason to stop, unless nothing can be installed for it.
-    if (updateFailure && error instanceof CommandFailed) {
-      throw new Problem(`${error.message}\nthe package lists could not be fetched either: ${updateFailure.message}`, {
-        hint: 'see that the mirrors in /etc/apt/sources.list and sources.list.d can be reached from there: apt-get update',
-        code: exitCode.failed,
-        cause: error,
-      });
-    }
-    throw error;
+    // A broken repository of others is no reason to stop where the packages can be installed.
+    if (!updateFailure || !(error instanceof CommandFailed)) throw error;
+    throw new Problem(`${error.message}\nthe package lists could not be fetched either: ${updateFailure.message}`, {
+      hint: 'check that the mirrors in /etc/apt/sources.list and sources.list.d can be reached from there: apt-get update',
+      code: exitCode.failed,
+      cause: error,
+    });
   }
 }
 
-/** Whether there are lists, not too old, newer than the sources they come from, and with a candidate for each name. */
+/** Whether the package lists are young, newer than their sources, and have a candidate for each name. */
 async function listsAreFresh(host: Writer, names: readonly string[]): Promise<boolean> {
   const [lists, young, newerSources, candidates] = await Promise.all([
     host.$`find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' -print -quit`,
@@ -83,17 +80,17 @@ async function listsAreFresh(host: Writer, names: readonly string[]): Promise<bo
 }
 
 /**
- * The version that the package manager would install of each package, by name, as `2:1.19~1`. A package that is not in its lists is
- * left out: on a host without lists, every one.
+ * The candidate version of each package, by name, such as `2:1.19~1`. A package that is not in the package lists is left out; on a
+ * host without lists that is every package.
  */
 export async function candidateVersions(host: Reader, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  // Without its caches, which it would write: this only looks.
+  // Without its caches, which it would write.
   const policy = await host.$`apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= policy ${names}`;
   const found = policy.stdout.matchAll(/^(\S+):\n(?: .*\n)*? +Candidate: (?!\(none\))(\S+)$/gm);
   return new Map([...found].map(([, name = '', version = '']) => [name, version]));
 }
 
-/** @returns why it failed, or undefined. apt's lock on the lists has no time limit of its own, so it is waited for here. */
+/** Waits for the lock of the lists, for which apt has no time limit. @returns why it failed, or undefined */
 async function update(host: Writer): Promise<CommandFailed | undefined> {
   host.progress({ what: 'fetching package lists' });
   for (let waited = 0; ; waited += lockPoll) {
@@ -102,14 +99,14 @@ async function update(host: Writer): Promise<CommandFailed | undefined> {
       return undefined;
     } catch (error) {
       if (!(error instanceof CommandFailed)) throw error;
-      if (!isLocked(error.output) || waited >= lockTimeout) return error;
+      if (!/Could not get lock|Unable to lock/.test(error.output.stderr) || waited >= lockTimeout) return error;
       host.progress({ what: 'waiting for another apt', done: waited, total: lockTimeout, unit: 'seconds' });
       await pause(host, lockPoll);
     }
   }
 }
 
-/** apt at times waits for ever on a connection that a proxy has closed; what it has fetched so far is not fetched again. */
+/** apt may wait forever on a connection that a proxy has closed. The next attempt keeps what was fetched. */
 async function fetchLists(host: Writer): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -122,25 +119,16 @@ async function fetchLists(host: Writer): Promise<void> {
 }
 
 async function aptInstall(host: Writer, names: readonly string[]): Promise<void> {
-  const run = () =>
-    host.run({ timeoutSeconds: installTimeout })`DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+  const run = host.run({ timeoutSeconds: installTimeout });
+  const install = () =>
+    run`DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
 -o DPkg::Lock::Timeout=${lockTimeout} -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold install ${names}`;
   try {
-    await run();
+    await install();
   } catch (error) {
-    if (!(error instanceof CommandFailed && wasInterrupted(error.output))) throw error;
-    await host.run({
-      timeoutSeconds: installTimeout,
-    })`DEBIAN_FRONTEND=noninteractive dpkg --configure -a --force-confdef --force-confold`;
-    await run();
+    // An earlier installation was interrupted: dpkg demands that it is finished first.
+    if (!(error instanceof CommandFailed && error.output.stderr.includes('dpkg --configure -a'))) throw error;
+    await run`DEBIAN_FRONTEND=noninteractive dpkg --configure -a --force-confdef --force-confold`;
+    await install();
   }
-}
-
-function isLocked({ stderr }: Output): boolean {
-  return /Could not get lock|Unable to lock/.test(stderr);
-}
-
-/** An installation that was cut off (power, a lost connection) is finished first, as dpkg itself asks for. */
-function wasInterrupted({ stderr }: Output): boolean {
-  return stderr.includes('dpkg --configure -a');
 }

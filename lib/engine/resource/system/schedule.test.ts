@@ -4,6 +4,8 @@ import { drift } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { quoteForUnit, schedule } from './schedule.ts';
 
+const daily = { every: 86400, command: 'true', description: 'backup' };
+
 test('a shell line is one word of a unit, with nothing left for systemd to read', () => {
   expect(quoteForUnit('/bin/x --at "a b"')).toBe('"/bin/x --at \\"a b\\""');
   expect(quoteForUnit('date +%s > $HOME/\\n')).toBe('"date +%%s > $$HOME/\\\\n"');
@@ -11,12 +13,12 @@ test('a shell line is one word of a unit, with nothing left for systemd to read'
 });
 
 test('a name that is no unit is refused', () => {
-  expect(() => schedule('../x')).toThrow('not a name');
-  expect(() => schedule('-x')).toThrow('not a name');
+  expect(() => schedule('../x', daily)).toThrow('not a name');
+  expect(() => schedule('-x', daily)).toThrow('not a name');
 });
 
 test('units that systemd does not know yet are drift, though their files are right', async () => {
-  const daily = schedule('backup').every(86400).command('true');
+  const backup = schedule('backup', daily);
   const written = new Map<string, string>();
   const host = fakeHost(
     [
@@ -32,6 +34,6 @@ test('units that systemd does not know yet are drift, though their files are rig
         void written.set(path, createHash('sha256').update(String(content)).digest('hex')),
     },
   );
-  await expect(daily.apply(host)).rejects.toThrow('backup.timer did not start');
-  expect(await daily.check(host)).toEqual(drift('systemd has not read its units yet'));
+  await expect(backup.apply(host)).rejects.toThrow('backup.timer did not start');
+  expect(await backup.check(host)).toEqual(drift('systemd has not read its units yet'));
 });

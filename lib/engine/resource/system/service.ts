@@ -1,135 +1,96 @@
-import type { Reader, Stat, UnitState, Writer } from '../../host/host.ts';
+import type { Reader, UnitState, Writer } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { fileChange, unitChange } from '../change.ts';
-import { type Difference, drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { driftOf, type Resource, unknownUntil } from '../resource.ts';
 
-/** A systemd unit that has to be enabled, running, and started after what it reads last changed. */
-export interface ServiceResource extends Resource {
-  /** Starts at boot. */
-  enabled(): ServiceResource;
-  running(): ServiceResource;
-  /**
-   * Restarted when one of these files is newer than its start. That is read from the host, not remembered, so a restart that
-   * an interrupted run still owed is made up for by the next one.
-   */
-  restartedAfter(...paths: readonly string[]): ServiceResource;
-}
-
-interface Seen {
-  readonly state: UnitState;
-  /** Files that changed after the unit was started. */
-  readonly newer: readonly string[];
-}
-
-interface Wanted {
-  readonly enabled: boolean;
-  readonly running: boolean;
-  readonly files: readonly string[];
-}
-
-/** systemd's words for what needs no `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
+/** States without need for `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
 const counted = ['enabled', 'static', 'alias', 'generated'];
 
-/** Exit code of our own commands where a unit does not start, or does not stay up. */
+/** Exit code of our own where a unit does not start, or does not stay up. */
 const notUp = 90;
 
-/** @param name a unit's name; without a suffix it is a service */
-export function service(name: string): ServiceResource {
-  return make(unitName(name), { enabled: false, running: false, files: [] });
-}
-
-function make(unit: string, wanted: Wanted): ServiceResource {
-  let last: (Seen & { readonly host: string }) | undefined;
-  const look = async (host: Reader): Promise<Seen> => {
-    const [state, ...stats] = await Promise.all([host.unit(unit), ...wanted.files.map((path) => host.stat(path))]);
-    last = { host: host.name, state, newer: newerFiles(wanted.files, stats, state) };
+/**
+ * A systemd unit that is enabled, running, and started after the last change of the files that it reads. Both times are read from the
+ * host, so that the next run makes up for an interrupted one.
+ *
+ * @param name without a suffix it is a service
+ * @param reads files: the unit is restarted when one of them is newer than its start
+ */
+export function service(name: string, reads: readonly string[] = []): Resource {
+  const unit = /\.(service|timer|socket|mount|path|target|slice|scope)$/.test(name) ? name : `${name}.service`;
+  let last: { host: string; state: UnitState; newer: readonly string[] } | undefined;
+  const read = async (host: Reader) => {
+    const [state, ...stats] = await Promise.all([host.unit(unit), ...reads.map((path) => host.stat(path))]);
+    const newer = reads.filter((_, at) => (stats[at]?.modified ?? 0) > state.activeSince);
+    last = { host: host.name, state, newer };
     return last;
   };
 
   return {
-    name: title(unit, wanted),
+    name: `${unit} is enabled and running`,
     changes: () => [unitChange(unit)],
-    follows: wanted.files.map((path) => ({ what: fileChange(path), effect: 'is restarted', certain: true })),
-    enabled: () => make(unit, { ...wanted, enabled: true }),
-    running: () => make(unit, { ...wanted, running: true }),
-    restartedAfter: (...paths) => make(unit, { ...wanted, files: [...wanted.files, ...paths] }),
+    follows: reads.map((path) => ({ what: fileChange(path), effect: 'is restarted', certain: true })),
 
     async check(host) {
-      const { state, newer } = await look(host);
+      const { state, newer } = await read(host);
       if (state.load === 'not-found') return unknownUntil(`${unit} is installed`);
-      const differences = unitDifferences(state, newer, wanted);
-      return differences.length === 0 ? ok : drift(differences);
+      return driftOf([
+        ...(isEnabled(state) ? [] : [{ what: 'at boot', was: state.enabled || state.load, wanted: 'enabled' }]),
+        ...(isActive(state) ? [] : [{ what: 'state', was: `${state.active} (${state.sub})`, wanted: 'active' }]),
+        ...(isActive(state) ? newer : []).map((path) => ({
+          what: 'started',
+          was: `before ${path} changed`,
+          wanted: 'after it',
+        })),
+      ]);
     },
 
     async apply(host) {
-      const { state, newer } = last?.host === host.name ? last : await look(host);
+      const { state, newer } = last?.host === host.name ? last : await read(host);
       if (state.load === 'masked') {
-        throw new Problem(`${unit} is masked: somebody has forbidden it to start`, {
+        throw new Problem(`${unit} is masked: it is not allowed to start`, {
           hint: `find out why; then systemctl unmask ${unit}`,
           code: exitCode.failed,
         });
       }
-      const enable = wanted.enabled && !counted.includes(state.enabled);
-      if (isActive(state) && newer.length > 0) await start(host, 'restart', unit, enable);
-      else if (!isActive(state) && wanted.running) await start(host, 'start', unit, enable);
+      const enable = !isEnabled(state);
+      if (!isActive(state)) await start(host, 'start', unit, enable);
+      else if (newer.length > 0) await start(host, 'restart', unit, enable);
       else if (enable) await host.run`systemctl enable ${unit}`;
     },
   };
 }
 
 /**
- * Starts or restarts a unit, and stays to see that it lives: one that does not tell when it is up, and has no use for its
- * configuration, say, has ended a second later. To enable one makes systemd read its files again, too.
+ * Starts or restarts a unit and checks that it stays up: one that does not notify systemd may end a second later, as with a wrong
+ * configuration. `enable` makes systemd read its files again, as `daemon-reload` does.
  *
- * @throws Problem with the end of its journal where it does not
+ * @throws Problem with the end of its journal
  */
 async function start(host: Writer, verb: 'start' | 'restart', unit: string, enable: boolean): Promise<void> {
-  // A unit that failed too often refuses to start until that is forgotten.
-  const begun = await host.run({ allow: [0, notUp] })`
+  // A unit that failed too often does not start before reset-failed.
+  const started = await host.run({ allow: [0, notUp] })`
     systemctl ${enable ? ['--quiet', 'enable', unit] : ['daemon-reload']} || exit
     systemctl reset-failed ${unit} 2>/dev/null
     systemctl ${verb} ${unit} || exit ${notUp}
     case $(systemctl show --property Type ${unit}) in Type=simple | Type=exec | Type=idle) sleep 1 ;; esac
     systemctl is-active --quiet ${unit} || exit ${notUp}`;
-  if (begun.ok) return;
+  if (started.ok) return;
   const [state, journal] = await Promise.all([
     host.unit(unit),
     host.$`journalctl --no-pager --quiet -o cat -n 8 -u ${unit}`,
   ]);
-  const cause = begun.stderr.trim() || `it is ${state.active} (${state.sub})`;
+  const cause = started.stderr.trim() || `it is ${state.active} (${state.sub})`;
   throw new Problem(`${unit} did not ${verb}: ${cause}\n${journal.text()}`.trim(), {
     hint: `see systemctl status ${unit}`,
     code: exitCode.failed,
   });
 }
 
-function unitDifferences(state: UnitState, newer: readonly string[], wanted: Wanted): Difference[] {
-  const differences: Difference[] = [];
-  if (wanted.enabled && !counted.includes(state.enabled)) {
-    differences.push({ what: 'at boot', was: state.enabled || state.load, wanted: 'enabled' });
-  }
-  if (wanted.running && !isActive(state)) {
-    differences.push({ what: 'state', was: `${state.active} (${state.sub})`, wanted: 'active' });
-  }
-  if (isActive(state)) {
-    for (const path of newer) differences.push({ what: 'started', was: `before ${path} changed`, wanted: 'after it' });
-  }
-  return differences;
+function isEnabled({ enabled }: UnitState): boolean {
+  return counted.includes(enabled);
 }
 
-function newerFiles(paths: readonly string[], stats: readonly (Stat | undefined)[], state: UnitState): string[] {
-  return paths.filter((_, at) => (stats[at]?.modified ?? 0) > state.activeSince);
-}
-
-function isActive(state: UnitState): boolean {
-  return state.active === 'active' || state.active === 'reloading';
-}
-
-function title(unit: string, { enabled, running }: Wanted): string {
-  const states = [enabled ? 'enabled' : '', running ? 'running' : ''].filter((word) => word !== '');
-  return states.length === 0 ? unit : `${unit} is ${states.join(' and ')}`;
-}
-
-function unitName(name: string): string {
-  return /\.(service|timer|socket|mount|path|target|slice|scope)$/.test(name) ? name : `${name}.service`;
+function isActive({ active }: UnitState): boolean {
+  return active === 'active' || active === 'reloading';
 }

@@ -11,7 +11,7 @@ test.each(['', '../../etc/passwd', '/etc/passwd', 'a b', 'Etc/'])('%j is refused
   expect(() => timezone(zone)).toThrow('no name of a time zone');
 });
 
-test('a zone that the host does not know is refused with what mends it', async () => {
+test('a zone that the host does not know is refused with what fixes it', async () => {
   const known = fakeHost([[/.*/, '']], {
     stat: async (path) => (path === '/usr/share/zoneinfo' ? rootsFile : undefined),
   });
@@ -20,6 +20,6 @@ test('a zone that the host does not know is refused with what mends it', async (
   );
   await expect(timezone('Mars/Olympus').apply(known)).rejects.toMatchObject({
     message: 'the time zone database of this host knows no Mars/Olympus',
-    hint: 'install or mend the package tzdata there',
+    hint: 'install or repair the package tzdata there',
   });
 });

@@ -2,20 +2,19 @@ import type { Writer } from '../../host/host.ts';
 import { CommandFailed, Output } from '../../host/output.ts';
 import { shell } from '../../host/shell.ts';
 
-/** What a command answers: what it prints, or how it fails. */
-export type Told = string | { readonly exitCode: number; readonly stdout?: string; readonly stderr?: string };
+/** The output of a command, or its failure. */
+export type Answer = string | { readonly exitCode: number; readonly stdout?: string; readonly stderr?: string };
 
 /**
- * For tests of how a host's bad answers are told: a host that answers each command as the first pattern does that it matches,
- * and knows nothing of others.
+ * A host for tests. Each command gets the answer of the first pattern that it matches, or fails with `not found`.
  *
- * @param more what the host says to the reads that are no commands
+ * @param more answers to the reads that are not commands
  */
-export function fakeHost(answers: readonly (readonly [RegExp, Told])[], more: Partial<Writer> = {}): Writer {
+export function fakeHost(answers: readonly (readonly [RegExp, Answer])[], more: Partial<Writer> = {}): Writer {
   const answer = async (command: string) => {
-    const told = answers.find(([pattern]) => pattern.test(command))?.[1] ?? { exitCode: 127, stderr: 'not found' };
-    if (typeof told === 'string') return new Output(0, Buffer.from(told), '');
-    return new Output(told.exitCode, Buffer.from(told.stdout ?? ''), told.stderr ?? '');
+    const found = answers.find(([pattern]) => pattern.test(command))?.[1] ?? { exitCode: 127, stderr: 'not found' };
+    if (typeof found === 'string') return new Output(0, Buffer.from(found), '');
+    return new Output(found.exitCode, Buffer.from(found.stdout ?? ''), found.stderr ?? '');
   };
   return {
     name: 'h',

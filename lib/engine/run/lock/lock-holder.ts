@@ -4,7 +4,7 @@ import { hostname, userInfo } from 'node:os';
 import * as z from 'zod';
 
 const schema = z.object({
-  /** Of one run alone. */
+  /** Unique to a run. */
   token: z.string(),
   /** `user@machine`. */
   who: z.string(),
@@ -14,14 +14,14 @@ const schema = z.object({
   since: z.string(),
   process: z.object({
     pid: z.int(),
-    /** In clock ticks since the machine's start: another process may get the same number later. */
+    /** In clock ticks since boot: another process may get the same pid later. */
     start: z.string(),
-    /** Tells machines, their starts and containers on them apart. */
+    /** Identifies the machine, its boot and the container. */
     machine: z.string(),
   }),
 });
 
-/** Who holds a lock. */
+/** The holder of a lock. */
 export type LockHolder = z.output<typeof schema>;
 
 /** This process, as the holder of a lock. @param now milliseconds since 1970 */
@@ -36,7 +36,7 @@ export function thisHolder(playbook: string, inventory: string, now: number): Lo
   };
 }
 
-/** A holder as it is written down, or undefined where that is none. */
+/** Parses a holder; undefined where the text is not one. */
 export function parseHolder(text: string): LockHolder | undefined {
   try {
     return schema.safeParse(JSON.parse(text)).data;
@@ -45,7 +45,7 @@ export function parseHolder(text: string): LockHolder | undefined {
   }
 }
 
-/** Whether a holder is known to be dead: it ran on this machine, and its process is gone. Elsewhere that cannot be told. */
+/** Whether a holder is known to be dead: it ran on this machine and its process is gone. Unknown on other machines. */
 export function isDead({ process: { pid, start, machine } }: LockHolder): boolean {
   return machine === thisMachine() && startOf(pid) !== start;
 }

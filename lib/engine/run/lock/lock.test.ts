@@ -81,7 +81,11 @@ test('a holder elsewhere that says nothing is told for how long, and its lock ca
 test('one that is just being taken is not broken, one that was left half taken is', async () => {
   const { host, folder } = await here();
   mkdirSync(join(folder, 'lock'));
-  expect(await takeLock(host, holder(), folder)).toEqual({ taken: false, holder: undefined, silent: 0 });
+  expect(await takeLock(host, holder(), folder)).toMatchObject({
+    taken: false,
+    holder: undefined,
+    silent: expect.toSatisfy((seconds) => Math.abs(seconds) < 5),
+  });
   await breakLock(host, undefined, folder);
   expect(existsSync(join(folder, 'lock'))).toBe(true);
   const old = Date.now() / 1000 - 60;

@@ -1,32 +1,36 @@
-import { ConnectionLost } from '../../host/failures.ts';
+import { ConnectionLost } from '../../host/connection-errors.ts';
 import type { Writer } from '../../host/host.ts';
 import { CommandFailed } from '../../host/output.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { beat, beatLock, breakLock, type LockAnswer, releaseLock, silence, takeLock } from './lock.ts';
 import type { LockHolder } from './lock-holder.ts';
 
-/** One host of a run, for its lock. */
+/** A host to lock. */
 export interface LockedHost {
   readonly name: string;
   readonly writer: Writer;
-  /** The host's clock less ours, seconds. */
+  /** The host's clock minus this machine's. Seconds. */
   readonly clockOffset: number;
 }
 
 /** The locks of all hosts of a run. */
 export interface Locks {
-  /** Whether another run ended on one of the hosts after this time (seconds since 1970): what was seen before may not be so now. */
+  /** Whether another run ended on a host after this time (seconds since 1970). Earlier checks are outdated then. */
   endedSince(time: number): boolean;
+  /** Whether the host of this name is locked by this run. */
+  has(host: string): boolean;
+  /** Asks the hosts again. @returns the hosts whose lock this run has lost, or may have lost */
+  taken(): Promise<readonly string[]>;
   release(): Promise<void>;
 }
 
 /**
- * Takes the locks of all hosts, or none: the first host's first, so that of two runs on the same hosts one gets all. A host that
- * cannot keep a lock is left out.
+ * Takes the locks of all hosts, or none. The first host's lock comes first, so that one of two runs on the same hosts gets all. A host
+ * that cannot keep a lock is left out.
  *
- * @param options `breaks`: take a lock from whoever holds it; `lost` is called when one has been taken from us; `without` is
- *   called with why a host has none: nothing may be changed there
- * @throws Problem (exit code 5) with who holds a lock, since when, from where, doing what
+ * @param options `breaks`: take locks from other holders; `lost` is called when a lock has been taken from this run; `without` is
+ *   called with the reason when a host cannot be locked: nothing may be changed there
+ * @throws Problem (exit code 5) with the holder, since when, from where and what it runs
  */
 export async function lockHosts(
   hosts: readonly LockedHost[],
@@ -50,7 +54,7 @@ export async function lockHosts(
     try {
       answer = await ask(host);
     } catch (error) {
-      // What is lost shows at its first change.
+      // A lost connection shows at the first change.
       if (!(error instanceof ConnectionLost)) options.without(host.name, cannotLock(error));
       return;
     }
@@ -82,7 +86,15 @@ export async function lockHosts(
     await release();
     throw error;
   }
-  return { endedSince: (time) => ends.some((end) => end >= Math.floor(time) - 1), release };
+  return {
+    endedSince: (time) => ends.some((end) => end >= Math.floor(time) - 1),
+    has: (name) => held.some((host) => host.name === name),
+    taken: async () => {
+      const ours = await Promise.all(held.map(({ writer }) => beatLock(writer, own).catch(() => false)));
+      return held.flatMap(({ name }, at) => (ours[at] ? [] : [name]));
+    },
+    release,
+  };
 }
 
 function cannotLock(error: unknown): string {

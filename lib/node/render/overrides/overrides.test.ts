@@ -3,8 +3,8 @@ import toml from '@iarna/toml';
 import { expect, test } from 'vitest';
 import { Scalar } from 'yaml';
 import { describeProblem, type Problem, Problems } from '../../../engine/problem/problem.ts';
-import { formats } from '../../../engine/template/format.ts';
-import { plainTree } from '../../../engine/template/template.ts';
+import { parsers } from '../../../engine/template/format.ts';
+import { isSection, type Section } from '../../../engine/template/outline.ts';
 import { loadDeployment } from '../../inventory/inventory.ts';
 import { type Changes, labDeployment } from '../../testing/lab-deployment.ts';
 import { generations } from '../../variables/generation.ts';
@@ -39,23 +39,23 @@ test.each(
   (['node_config', 'prover_config'] as const).flatMap((name) =>
     (Object.keys(generations) as (keyof typeof generations)[]).map((generation) => [name, generation] as const),
   ),
-)('every value of %s, %s generation, can be found', (name, generation) => {
+)('every value of %s, %s generation, is found', (name, generation) => {
   const { text, source } = templateOf(generation, overridden[name]);
   const plain = text.replaceAll(/\{\{[^{}]*\}\}/g, '1');
   const paths = (tree: unknown, above: readonly string[] = []): string[] =>
     typeof tree !== 'object' || tree === null || Array.isArray(tree)
       ? [above.join('.')]
       : Object.entries(tree).flatMap(([key, value]) => paths(value, [...above, key]));
-  const parsed = paths(plainTree(formats[source.format].parse(plain)));
+  const parsed = paths(parsers[source.format](plain));
   expect(parsed.length).toBeGreaterThan(30);
-  expect(
-    overridable(generation, name)
-      .leaves.map(({ path }) => path.join('.'))
-      .sort(),
-  ).toEqual(parsed.sort());
+  const found = ({ keys }: Section, above: readonly string[] = []): string[] =>
+    [...keys].flatMap(([key, entry]) =>
+      isSection(entry) ? found(entry, [...above, key]) : [[...above, key].join('.')],
+    );
+  expect(found(overridable(generation, name)).sort()).toEqual(parsed.sort());
 });
 
-test('overrides reach the files of the hosts that they are for, one host laid over all', async () => {
+test('overrides reach the files of their hosts, those of one host over those of all', async () => {
   const changes: Changes = [
     [['vars', 'node_config'], { Log: { Level: 'debug' }, RPC: { ReadTimeout: '1m30s', '+EnableHttpLog': true } }],
     [['vars', 'prover_config'], { dbMTCacheSize: 2048, '+dbMetrics': true }],
@@ -76,7 +76,7 @@ test('overrides reach the files of the hosts that they are for, one host laid ov
   expect(rpc.text('node.config.toml')).toContain('# Counts by X-Forwarded-For');
 });
 
-test('a port that is overridden is followed by Compose, by the node and by what waits for it', async () => {
+test('an overridden port is used by Compose, by the node and by the roles that wait for it', async () => {
   const changes: Changes = [
     [['vars', 'node_config'], { RPC: { Port: 9000, WebSockets: { Port: 9001 } }, Metrics: { Port: 9002 } }],
     [['vars', 'prover_config'], { hashDBServerPort: 9003, executorServerPort: 9004 }],
@@ -94,14 +94,13 @@ test.each<[string, Name, unknown]>([
   ['keys of the prover that differ in case', 'prover_config', { '+new': 1, '+New': 2 }],
   ['the longest duration', 'node_config', { RPC: { ReadTimeout: '2562047h47m16.854775807s' } }],
   ['both letters for micro', 'node_config', { RPC: { ReadTimeout: '5\u00b5s5\u03bcs' } }],
-  ['a port as text', 'node_config', { Pool: { DB: { Port: '5433' } } }],
   [
     'a port of a part that is off',
     'node_config',
     { RPC: { Port: 8133, WebSockets: { Enabled: false } }, Metrics: { Port: 6060, ProfilingEnabled: false } },
   ],
   ['a port of a server of the prover that does not run', 'prover_config', { hashDBServerPort: 50081 }],
-])('%s may stand there', async (_, name, value) => {
+])('%s is accepted', async (_, name, value) => {
   expect(await complaint(name, value)).toBe('accepted');
 });
 
@@ -127,35 +126,35 @@ test.each<[string, Name, unknown, string | RegExp, Changes?]>([
     'a misspelt key',
     'node_config',
     { RPC: { ReadTimeOut2: '5s' } },
-    'node_config.RPC.ReadTimeOut2 is not a key of the template\n  did you mean ReadTimeout? a key that the template does not have is written +ReadTimeOut2',
+    'node_config.RPC.ReadTimeOut2 is not a key of the template\n  did you mean ReadTimeout? (a key that the template does not have is written +ReadTimeOut2)',
   ],
   [
     'a misspelt section',
     'node_config',
     { Synchroniser: { SyncChunkSize: 5 } },
-    'node_config.Synchroniser is not a key of the template\n  did you mean Synchronizer? a key that the template does not have is written +Synchroniser',
+    'node_config.Synchroniser is not a key of the template\n  did you mean Synchronizer? (a key that the template does not have is written +Synchroniser)',
   ],
   [
     'a key of another generation',
     'node_config',
     { StateDB: { MaxConns: 5 } },
-    'node_config.StateDB is not a key of the template\n  it is a key of the older generation; a key that the template does not have is written +StateDB',
+    'node_config.StateDB is not a key of the template\n  it is a key of the older generation (a key that the template does not have is written +StateDB)',
   ],
   [
     'a key that this generation lacks',
     'prover_config',
     { stateManager: true },
-    'prover_config.stateManager is not a key of the template\n  it is a key of the current generation; a key that the template does not have is written +stateManager',
+    'prover_config.stateManager is not a key of the template\n  it is a key of the current generation (a key that the template does not have is written +stateManager)',
     seldom,
   ],
   [
-    'a key that passes for new',
+    'a known key that is marked as new',
     'node_config',
     { RPC: { '+port': 80 } },
-    'node_config.RPC.+port is there already, as Port\n  write it without + and as it is spelt there',
+    'node_config.RPC.+port is there already, as Port\n  write it without +, with the same capital letters',
   ],
   [
-    'a new key with a name that is none',
+    'a new key with a name that is not one',
     'node_config',
     { '+a.b': 1 },
     'node_config.+a.b is not a name for a key\n  a name starts with a letter; letters, digits, _ and - follow',
@@ -232,7 +231,7 @@ test.each<[string, Name, unknown, string | RegExp, Changes?]>([
     'a number beyond what comes through',
     'node_config',
     { State: { Batch: { Constraints: { MaxCumulativeGasUsed: 2 ** 60 } } } },
-    'node_config.State.Batch.Constraints.MaxCumulativeGasUsed is a number that does not come through exactly',
+    'node_config.State.Batch.Constraints.MaxCumulativeGasUsed is a number that cannot be written exactly',
   ],
   [
     'a word for true',
@@ -272,7 +271,7 @@ test.each<[string, Name, unknown, string | RegExp, Changes?]>([
     'a password',
     'node_config',
     { RPC: { '+Password': 'hunter2' } },
-    'node_config.RPC.+Password is a password, and a password never stands in an inventory',
+    'node_config.RPC.+Password is a password, and an inventory must not contain passwords',
   ],
   [
     'a mapping in a flat file',
@@ -331,22 +330,22 @@ test.each<[string, Name, unknown, string | RegExp, Changes?]>([
     'node_config.Log.Outputs must be a list in which each value is text',
   ],
   [
-    'a port as text that is none',
+    'the port of the pool database',
     'node_config',
-    { Pool: { DB: { Port: 'abc' } } },
-    'node_config.Pool.DB.Port must be a port, 1 to 65535',
+    { Pool: { DB: { Port: '5433' } } },
+    'node_config.Pool.DB.Port comes from the service pool-db in docker-compose.yml\n  change it there, so that all that use it follow',
   ],
   [
     'a password that is a number',
     'node_config',
     { '+Password': 12345 },
-    'node_config.+Password is a password, and a password never stands in an inventory',
+    'node_config.+Password is a password, and an inventory must not contain passwords',
   ],
   [
     'a password below its name',
     'node_config',
     { '+Passwords': { main: 'hunter2' } },
-    'node_config.+Passwords.main is a password, and a password never stands in an inventory',
+    'node_config.+Passwords.main is a password, and an inventory must not contain passwords',
   ],
   [
     "the prover's aggregator",

@@ -1,109 +1,136 @@
-import { duration, type Kind, type Leaf } from '../../../engine/template/leaves.ts';
+import { duration, type Kind, type Leaf } from '../../../engine/template/outline.ts';
 import { textFault } from '../../../engine/template/template.ts';
 
-/** Why a value cannot stand at a key, in words that follow the key's name. */
+/** Why an override is refused, in words that follow the key's name. */
 export interface Refusal {
   readonly what: string;
   readonly hint?: string;
 }
 
-/** Values that the node takes there, where it takes only some (spec part 2, section Log). */
+/** A part of a JSON Schema. */
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+interface KindRule {
+  /** What a value must be, after `must be`. */
+  readonly words: string;
+  readonly schema: JsonSchema;
+  accepts(value: unknown): boolean;
+}
+
+const durationWords = 'a duration with its unit, such as 30s or 5m';
+
+/** What a value of each kind must be. The programs take no negative numbers. */
+export const kinds: Readonly<Record<Kind, KindRule>> = {
+  boolean: { words: 'true or false', schema: { type: 'boolean' }, accepts: (value) => typeof value === 'boolean' },
+  'whole number': { words: 'a whole number', schema: { type: 'integer', minimum: 0 }, accepts: Number.isInteger },
+  number: {
+    words: 'a number',
+    schema: { type: 'number', minimum: 0 },
+    accepts: (value) => typeof value === 'number',
+  },
+  duration: {
+    words: durationWords,
+    schema: { type: 'string', pattern: duration.source, patternErrorMessage: `must be ${durationWords}` },
+    accepts: (value) => typeof value === 'string' && duration.test(value),
+  },
+  text: { words: 'text', schema: { type: 'string' }, accepts: (value) => typeof value === 'string' },
+  list: { words: 'a list', schema: { type: 'array' }, accepts: Array.isArray },
+};
+
+/** Keys for which the node takes only some values (spec part 2, section Log). */
 export const choices: Readonly<Record<string, readonly string[]>> = {
   'Log.Environment': ['production', 'development'],
 };
 
-/** The node keeps these in 32 bits: 4294967296 becomes 0 there without a word. */
-export const in32Bits =
+/** The node keeps these in 32 bits: 4294967296 becomes 0 without a message. */
+const in32Bits =
   /^State\.Batch\.Constraints\.(MaxKeccakHashes|MaxPoseidonHashes|MaxPoseidonPaddings|MaxMemAligns|MaxArithmetics|MaxBinaries|MaxSteps|MaxSHA256Hashes)$/;
 
-export const most32Bits = 0xffff_ffff;
-
-/** Keys whose value is a TCP port. The node has some as text. */
-export function isPort(path: readonly string[]): boolean {
-  return /port$/i.test(path.at(-1) ?? '');
+/** Whether the value of a key is a TCP port. */
+export function isPort(key: string): boolean {
+  return /port$/i.test(key);
 }
 
 export const mostPort = 65_535;
 
+/** The smallest and largest number for a key. */
+export function limitsOf(key: string): { readonly minimum: number; readonly maximum?: number } {
+  if (isPort(key)) return { minimum: 1, maximum: mostPort };
+  return in32Bits.test(key) ? { minimum: 0, maximum: 0xffff_ffff } : { minimum: 0 };
+}
+
 /**
- * Why an override's value is refused, or undefined. The programs do not say: the node cuts 1.5 to 1, wraps -1 round to the largest
- * number and ends on a duration with no unit; the prover takes its default where a type is wrong.
+ * Why an override's value is refused, or undefined. The programs do not report it: the node cuts 1.5 to 1, wraps -1 round to the
+ * largest number and ends on a duration with no unit; the prover takes its default for a wrong type.
  *
  * @param leaf the value that it replaces; undefined for a key that the template does not have
  */
-export function refusal(
-  path: readonly string[],
-  value: unknown,
-  leaf: Pick<Leaf, 'kind' | 'items'> | undefined,
-): Refusal | undefined {
+export function refusal(path: readonly string[], value: unknown, leaf: Leaf | undefined): Refusal | undefined {
   if (value === null) return { what: 'has no value' };
   if (path.some((key) => /passw/i.test(key))) {
-    return { what: 'is a password, and a password never stands in an inventory' };
+    return { what: 'is a password, and an inventory must not contain passwords' };
   }
-  if (Array.isArray(value)) return leaf && leaf.kind !== 'list' ? notAList(leaf.kind) : listFault(path, value, leaf);
-  if (!isScalar(value)) return { what: 'must be one value' };
-  return scalarFault(value) ?? (leaf && kindFault(path, value, leaf.kind));
-}
-
-function notAList(kind: Kind): Refusal {
-  return { what: `must be ${inWords[kind]}, not a list` };
-}
-
-function listFault(path: readonly string[], list: readonly unknown[], leaf: Pick<Leaf, 'items'> | undefined) {
-  if (new Set(list.map((item) => typeof item)).size > 1) return { what: 'must be a list of values of one kind' };
-  const kind = leaf?.items;
-  for (const item of list) {
-    if (!isScalar(item)) return { what: 'must be a list of single values' };
-    const fault = scalarFault(item);
-    if (fault) return fault;
-    if (kind && kindFault(path, item, kind)) return { what: `must be a list in which each value is ${inWords[kind]}` };
+  if (!Array.isArray(value)) {
+    return (
+      scalarFault(value) ?? (leaf && (kindFault(value, leaf.kind) ?? rangeFault(path.join('.'), value, leaf.kind)))
+    );
   }
-  return undefined;
+  if (leaf && leaf.kind !== 'list') return { what: `must be ${kinds[leaf.kind].words}, not a list` };
+  if (new Set(value.map((item) => typeof item)).size > 1) return { what: 'must be a list of values of one kind' };
+  if (value.some((item) => typeof item === 'object')) return { what: 'must be a list of single values' };
+  const fault = value.map(scalarFault).find((each) => each !== undefined);
+  if (fault) return fault;
+  const items = leaf?.items && kinds[leaf.items];
+  return !items || value.every(items.accepts)
+    ? undefined
+    : { what: `must be a list in which each value is ${items.words}` };
 }
 
-type Scalar = string | number | boolean;
-
-function isScalar(value: unknown): value is Scalar {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-}
-
-/** What has to stand there, after `must be`. */
-export const inWords: Readonly<Record<Kind, string>> = {
-  boolean: 'true or false',
-  'whole number': 'a whole number',
-  number: 'a number',
-  duration: 'a duration with its unit, such as 30s or 5m',
-  text: 'text',
-  list: 'a list',
-};
-
-function scalarFault(value: Scalar): Refusal | undefined {
+function scalarFault(value: unknown): Refusal | undefined {
   if (typeof value === 'string') {
     const fault = textFault(value);
     return fault === undefined ? undefined : { what: fault };
   }
-  if (
-    typeof value === 'number' &&
-    (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
-  )
-    return { what: 'is a number that does not come through exactly' };
-  return undefined;
+  if (typeof value !== 'number') return typeof value === 'boolean' ? undefined : { what: 'must be one value' };
+  return Number.isSafeInteger(Math.trunc(value)) ? undefined : { what: 'is a number that cannot be written exactly' };
 }
 
-const portRule = `must be a port, 1 to ${mostPort}`;
+function kindFault(value: unknown, kind: Kind): Refusal | undefined {
+  const { accepts, words } = kinds[kind];
+  if (accepts(value)) return undefined;
+  const what = `must be ${words}`;
+  if (kind === 'text') return { what, hint: 'write it in quotes' };
+  const isQuoted = /number/.test(kind) && typeof value === 'string' && /^-?[\d.]+$/.test(value);
+  return isQuoted ? { what: `${what}, not text`, hint: 'write it without quotes' } : { what };
+}
+
+/** A value of the right kind can be one that the program does not take for that key. */
+function rangeFault(key: string, value: unknown, kind: Kind): Refusal | undefined {
+  if (typeof value === 'number') {
+    const { minimum, maximum = Number.POSITIVE_INFINITY } = limitsOf(key);
+    if (minimum <= value && value <= maximum) return undefined;
+    if (value < 0) return { what: 'must not be negative' };
+    return { what: isPort(key) ? `must be a port, 1 to ${mostPort}` : `must be at most ${maximum}` };
+  }
+  const allowed = choices[key];
+  if (allowed && !allowed.includes(String(value))) return { what: `must be one of ${allowed.join(', ')}` };
+  const isTooLong = kind === 'duration' && nanoseconds(String(value)) > longestDuration;
+  return isTooLong ? { what: 'must be at most 2562047h, the longest that Go has' } : undefined;
+}
 
 /** Of Go's time.Duration, 64 bits. Nanoseconds. */
 const longestDuration = 2n ** 63n - 1n;
 
+const second = 10n ** 9n;
 const units: Readonly<Record<string, bigint>> = {
   ns: 1n,
   us: 1000n,
   µs: 1000n,
   μs: 1000n,
   ms: 1_000_000n,
-  s: 1_000_000_000n,
-  m: 60_000_000_000n,
-  h: 3_600_000_000_000n,
+  s: second,
+  m: 60n * second,
+  h: 3600n * second,
 };
 
 function nanoseconds(text: string): bigint {
@@ -111,40 +138,4 @@ function nanoseconds(text: string): bigint {
     const one = units[unit] ?? 0n;
     return sum + BigInt(whole) * one + (BigInt(fraction || 0) * one) / 10n ** BigInt(fraction.length);
   }, 0n);
-}
-
-function kindFault(path: readonly string[], value: Scalar, kind: Kind): Refusal | undefined {
-  const must = `must be ${inWords[kind]}`;
-  const name = path.join('.');
-  switch (kind) {
-    case 'boolean':
-      return typeof value === 'boolean' ? undefined : { what: must };
-    case 'list':
-      return { what: must };
-    case 'duration':
-      if (typeof value !== 'string' || !duration.test(value)) return { what: must };
-      return nanoseconds(value) > longestDuration
-        ? { what: 'must be at most 2562047h, the longest that Go has' }
-        : undefined;
-    case 'text': {
-      if (typeof value !== 'string') return { what: must, hint: 'write it in quotes' };
-      const allowed = choices[name];
-      if (allowed && !allowed.includes(value)) return { what: `must be one of ${allowed.join(', ')}` };
-      if (isPort(path) && !(/^[1-9]\d{0,4}$/.test(value) && Number(value) <= mostPort)) return { what: portRule };
-      return undefined;
-    }
-    case 'number':
-    case 'whole number': {
-      if (typeof value !== 'number') {
-        return typeof value === 'string' && /^-?[\d.]+$/.test(value)
-          ? { what: `${must}, not text`, hint: 'write it without quotes' }
-          : { what: must };
-      }
-      if (kind === 'whole number' && !Number.isInteger(value)) return { what: must };
-      if (value < 0) return { what: 'must not be negative' };
-      if (isPort(path) && (value < 1 || value > mostPort)) return { what: portRule };
-      if (in32Bits.test(name) && value > most32Bits) return { what: `must be at most ${most32Bits}` };
-      return undefined;
-    }
-  }
 }

@@ -1,0 +1,141 @@
+import * as z from 'zod';
+import { hostSchema, inventorySchema, namePattern } from '../../lib/engine/inventory/schema.ts';
+import type { Group } from '../../lib/node/variables/groups.ts';
+
+export type JsonSchema = z.core.JSONSchema.JSONSchema;
+
+export interface Deployment {
+  /** Schema of the variables of one host, after merging. */
+  readonly variables: z.ZodType;
+  /** By name. Each group needs a host, and there are no other groups. */
+  readonly groups: Readonly<Record<string, Group>>;
+  /** Stricter schemas of some variables, by name. */
+  readonly replace?: Readonly<Record<string, JsonSchema>>;
+}
+
+export interface InventoryJsonSchema extends JsonSchema {
+  readonly definitions: { readonly host: JsonSchema; readonly variables: JsonSchema };
+}
+
+/**
+ * The JSON Schema of a deployment's inventories, for editors. It describes each value on its own; rules between values are checked by a
+ * run only. No variable is required, because each may be in a file of variables, in `vars` or in the host's own `vars`.
+ *
+ * @throws Error where a schema has no JSON Schema
+ */
+export function inventoryJsonSchema({ variables, groups, replace = {} }: Deployment): InventoryJsonSchema {
+  const top = jsonSchemaOf(inventorySchema);
+  const host = jsonSchemaOf(hostSchema);
+  const vars = optionalAtEveryDepth(jsonSchemaOf(variables));
+  for (const [name, better] of Object.entries(replace)) {
+    vars.properties = { ...vars.properties, [name]: { ...description(vars, name), ...better } };
+  }
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    ...top,
+    properties: {
+      ...top.properties,
+      vars: { $ref: '#/definitions/variables', ...description(top, 'vars') },
+      groups: { ...description(top, 'groups'), ...groupsSchema(groups) },
+    },
+    definitions: {
+      host: {
+        ...host,
+        properties: { ...host.properties, vars: { $ref: '#/definitions/variables', ...description(host, 'vars') } },
+      },
+      variables: vars,
+    },
+  };
+}
+
+/**
+ * The JSON Schema of an input value: a key with a default is optional. `patternErrorMessage`, which editors show instead of the pattern,
+ * is the message of the zod schema.
+ *
+ * @throws Error where a pattern has flags that JSON Schema does not have
+ */
+export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    target: 'draft-07',
+    io: 'input',
+    override: ({ zodSchema, jsonSchema }) => {
+      explainPatterns(jsonSchema, messagesOfPatterns(zodSchema));
+      // zod adds the pattern of a format: one error is enough.
+      if (jsonSchema.pattern !== undefined) delete jsonSchema.format;
+      if (jsonSchema.type === 'string' && !jsonSchema.enum && !jsonSchema.pattern && !jsonSchema.allOf) {
+        Object.assign(jsonSchema, { pattern: filledIn, patternErrorMessage: 'is not filled in' });
+      }
+      // These are the limits of JavaScript's integers, not of the value.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      // The mapping is optional; its keys have their own defaults.
+      if (jsonSchema.type === 'object' && JSON.stringify(jsonSchema.default) === '{}') delete jsonSchema.default;
+    },
+  });
+  return json as JsonSchema;
+}
+
+/** Text without a placeholder (see placeholders.ts). */
+const filledIn = String.raw`^(?![\s\S]*<FILL)`;
+
+function groupsSchema(groups: Deployment['groups']): JsonSchema {
+  const hosts = ({ description, most }: Group): JsonSchema => ({
+    description,
+    type: 'object',
+    propertyNames: { pattern: namePattern.source },
+    additionalProperties: { $ref: '#/definitions/host' },
+    minProperties: 1,
+    ...(most !== undefined && { maxProperties: most }),
+  });
+  return {
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, hosts(group)])),
+    required: Object.keys(groups),
+    additionalProperties: false,
+  };
+}
+
+function description({ properties }: JsonSchema, name: string): Pick<JsonSchema, 'description'> {
+  const property = properties?.[name];
+  return typeof property === 'object' && property.description !== undefined
+    ? { description: property.description }
+    : {};
+}
+
+/**
+ * Makes every key optional, through nested mappings. Items of lists keep their required keys, because lists are not merged. Defaults
+ * are added to the descriptions, because editors do not show them.
+ */
+function optionalAtEveryDepth({ required: _, ...schema }: JsonSchema): JsonSchema {
+  const { default: byDefault, description = '' } = schema;
+  const withDefault = `${description}. Default: ${typeof byDefault === 'string' ? byDefault : JSON.stringify(byDefault)}`;
+  const described = byDefault === undefined ? schema : { ...schema, description: withDefault };
+  if (!schema.properties) return described;
+  const properties = Object.entries(schema.properties).map(([name, property]): [string, typeof property] => [
+    name,
+    typeof property === 'object' ? optionalAtEveryDepth(property) : property,
+  ]);
+  return { ...described, properties: Object.fromEntries(properties) };
+}
+
+/** The messages of a schema's patterns, by the source of the pattern. */
+function messagesOfPatterns(schema: z.core.$ZodType): Map<string, string> {
+  const messages = new Map<string, string>();
+  // A format such as a date is a schema and a check in one.
+  for (const { def } of [schema, ...(schema._zod.def.checks ?? [])].map(({ _zod }) => _zod)) {
+    if (!('pattern' in def && def.pattern instanceof RegExp)) continue;
+    // JSON Schema reads patterns as with the flag u.
+    if (!/^u?$/.test(def.pattern.flags)) throw new Error(`${def.pattern} has flags that JSON Schema does not have`);
+    const error = def.error?.({ code: 'invalid_format', format: 'regex', input: '', path: [] } as never);
+    const message = typeof error === 'string' ? error : error?.message;
+    if (message !== undefined) messages.set(def.pattern.source, message);
+  }
+  return messages;
+}
+
+function explainPatterns(json: z.core.JSONSchema.BaseSchema, messages: ReadonlyMap<string, string>): void {
+  for (const part of [json, ...(json.allOf ?? [])]) {
+    const message = typeof part === 'object' && part.pattern !== undefined ? messages.get(part.pattern) : undefined;
+    if (message !== undefined) Object.assign(part, { patternErrorMessage: message });
+  }
+}

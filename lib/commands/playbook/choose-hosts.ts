@@ -1,0 +1,73 @@
+import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
+import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
+import type { LoadOptions } from '../../engine/inventory/load.ts';
+import type { VariablesOver } from '../../engine/inventory/outline.ts';
+import { selectHosts } from '../../engine/inventory/pattern.ts';
+import { Problem } from '../../engine/problem/problem.ts';
+import { didYouMean } from '../../engine/text/suggest.ts';
+import type { Options, SetVariable } from './options.ts';
+
+/** How to load inventories. */
+export interface InventorySource<V> {
+  /** Reads and checks an inventory. @throws Problem, Problems */
+  load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock' | 'connects'>): Promise<Inventory<V>>;
+  /** The inventory that is used without --inventory. */
+  readonly embedded: string;
+  /** Brings up the hosts of the embedded inventory before it is loaded. */
+  prepareEmbedded(say: (line: string) => void): Promise<void>;
+}
+
+/**
+ * The inventory of a run and its hosts. An unknown host is refused before the embedded hosts are brought up, where the inventory can
+ * be read without them.
+ *
+ * @param planned the hosts of a saved plan, instead of --limit
+ * @throws Problem for a host that the inventory does not have
+ */
+export async function chooseHosts<V>(
+  options: Options,
+  planned: readonly string[] | undefined,
+  source: InventorySource<V>,
+  say: (line: string) => void,
+): Promise<{ readonly inventory: Inventory<V>; readonly hosts: readonly InventoryHost<V>[] }> {
+  const name = options.inventory ?? source.embedded;
+  const over = options.set.map(variableOver);
+  const unlock = unlockOnTerminal(options.identity);
+  const load = async () => {
+    const inventory = await source.load(name, { over, unlock, connects: !options.listHosts });
+    refuseUnknownHosts(options.assumedStopped, inventory);
+    if (planned) return { inventory, hosts: planned.map((host) => namedHost(inventory, host)) };
+    const hosts = options.limit === undefined ? inventory.hosts : selectHosts(inventory, options.limit);
+    return { inventory, hosts };
+  };
+  if (options.inventory === undefined) say(`no --inventory given: using the embedded ${source.embedded}`);
+  if (name !== source.embedded) return load();
+  const before = await load().catch((error: unknown) => error);
+  // Files that the embedded hosts make are missing before the first start. They are Problems, in the plural.
+  if (before instanceof Problem) throw before;
+  if (options.listHosts && !(before instanceof Error)) return before as Awaited<ReturnType<typeof load>>;
+  await source.prepareEmbedded(say);
+  return load();
+}
+
+function namedHost<V>(inventory: Inventory<V>, name: string): InventoryHost<V> {
+  const host = inventory.hosts.find((each) => each.name === name);
+  if (host) return host;
+  throw new Problem(`the plan has a host ${name}, which ${inventory.name} does not have`, {
+    hint: 'make a new plan: --check --out FILE',
+  });
+}
+
+/** The option takes names only: a group or a pattern could include a host that nobody thought of. */
+function refuseUnknownHosts<V>(names: readonly string[], { name, hosts }: Inventory<V>): void {
+  const known = hosts.map((host) => host.name);
+  const unknown = names.find((each) => !known.includes(each));
+  if (unknown === undefined) return;
+  throw new Problem(`--assume-stopped: ${name} has no host "${unknown}"`, { hint: didYouMean(unknown, known) });
+}
+
+function variableOver({ path, value }: SetVariable): VariablesOver {
+  const values = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+  // Without the value, which may be a password in the wrong place.
+  return { values: values as Readonly<Record<string, unknown>>, from: `--set ${path.join('.')}` };
+}

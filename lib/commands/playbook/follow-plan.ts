@@ -1,0 +1,27 @@
+import { Problem } from '../../engine/problem/problem.ts';
+import type { SavedPlan } from '../../engine/run/saved-plan.ts';
+import { type Options, parseSet, refuseUnknownRoles } from './options.ts';
+
+/** The options that narrow a run, as a saved plan keeps them. */
+export function narrowing({ roles, skippedRoles, startAt, set, assumedStopped }: Options): SavedPlan['chosen'] {
+  const chosen = {
+    roles: [...roles],
+    skippedRoles: [...skippedRoles],
+    set: set.map(({ said }) => said),
+    assumedStopped: [...assumedStopped],
+  };
+  return startAt === undefined ? chosen : { ...chosen, startAt };
+}
+
+/** The options of a run that follows a plan: narrowed as the plan was. @throws Problem for a plan of another playbook */
+export function asPlanned(given: Options, plan: SavedPlan, playbook: string, roleNames: readonly string[]): Options {
+  if (plan.playbook !== playbook) {
+    throw new Problem(`this is a plan of the playbook ${plan.playbook}`, {
+      hint: `follow it with that playbook: npx zx playbooks/${plan.playbook}.mjs --plan FILE`,
+    });
+  }
+  const { roles, skippedRoles, startAt, set, assumedStopped } = plan.chosen;
+  refuseUnknownRoles([...roles, ...skippedRoles], roleNames);
+  const inventory = given.inventory ?? plan.inventory.file;
+  return { ...given, inventory, roles, skippedRoles, startAt, set: set.map(parseSet), assumedStopped };
+}

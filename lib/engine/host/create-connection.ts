@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { Secret } from '../secret/secret.ts';
+import type { Connection } from './connection.ts';
+import { shellRanNothing } from './connection-errors.ts';
+import type { Become } from './transport/become.ts';
+import { remoteCommand } from './transport/remote-command.ts';
+import { withTimeLimit } from './transport/time-limit.ts';
+import type { Transport } from './transport/transport.ts';
+
+/** A connection that runs scripts over a transport. */
+export function createConnection(name: string, transport: Transport, become: Become): Connection {
+  let execs = 0;
+  return {
+    name,
+    get execs() {
+      return execs;
+    },
+    close: () => transport.close(),
+    async exec(script, { stdin, timeoutSeconds, answerSeconds = timeoutSeconds } = {}) {
+      execs += 1;
+      const nonce = randomBytes(12).toString('hex');
+      const body = timeoutSeconds === undefined ? script : withTimeLimit(script, timeoutSeconds, nonce);
+      const { command, input } = remoteCommand(`${prelude(nonce)}\n${body}`, become, asBuffer(stdin));
+      const limits = { startMarker: nonce, seconds: answerSeconds };
+      const { code, stdout, stderr } = await transport.run(command, input, limits);
+      const out = cutAfter(stdout, nonce);
+      const err = cutAfter(stderr, nonce);
+      // Without the nonce the script never started, whatever the code is.
+      if (out === undefined) throw shellRanNothing(name, code, stdout, stderr);
+      return { code, stdout: out, ...timeLimitReached(err ?? stderr, nonce) };
+    },
+  };
+}
+
+/** A login shell's start-up files and sudo may print before the script does; the nonce marks the end of that. */
+function prelude(nonce: string): string {
+  return `PATH="$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C
+export PATH LC_ALL
+umask 022
+cd /
+echo ${nonce};echo ${nonce} >&2`;
+}
+
+function cutAfter(bytes: Buffer, nonce: string): Buffer | undefined {
+  const at = bytes.indexOf(`${nonce}\n`);
+  return at < 0 ? undefined : bytes.subarray(at + nonce.length + 1);
+}
+
+function timeLimitReached(stderr: Buffer, nonce: string): { stderr: Buffer; timedOut: boolean } {
+  const at = stderr.lastIndexOf(`${nonce} time limit\n`);
+  return at < 0 ? { stderr, timedOut: false } : { stderr: stderr.subarray(0, at), timedOut: true };
+}
+
+function asBuffer(stdin: string | Buffer | Secret | undefined): Buffer | undefined {
+  if (stdin instanceof Secret) return Buffer.from(stdin.reveal());
+  return typeof stdin === 'string' ? Buffer.from(stdin) : stdin;
+}

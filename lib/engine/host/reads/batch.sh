@@ -1,0 +1,110 @@
+# shellcheck shell=sh disable=SC2154,SC2317
+# Runs the commands of a batch and prints the reply that batch-reply.ts parses. It follows process-tree.sh and the functions __lane0,
+# __lane1, …, which call __run once for each command. Lanes run at the same time, the commands of a lane one after another.
+# Each command has its own exit code, standard output, standard error and time limit, and nothing on its standard input.
+# Arguments: `quick` or `careful`, the number of lanes, the number of commands.
+# It leaves nothing behind, however it ends. Exit code 75: no room for output.
+__way=$1 __lanes=$2 __commands=$3
+
+# Memory first: it works with a full disk and is never mounted read-only. Where that was not enough, disks first. Nothing is
+# executed there, so noexec does not matter.
+__places='/dev/shm /run /tmp /var/tmp'
+[ "$__way" = quick ] || __places='/var/tmp /tmp /run /dev/shm'
+__d=
+for __place in $__places; do
+  __d=$(mktemp -d "$__place/rpc-playbooks.XXXXXX" 2>/dev/null) || continue
+  { echo 0 0 0 >"$__d/codes"; } 2>/dev/null && break
+  rm -rf "$__d"
+  __d=
+done
+if [ -z "$__d" ]; then
+  echo "no room for temporary files in $__places" >&2
+  exit 75
+fi
+
+# Arguments: number of the command, seconds, text.
+__run() {
+  (
+    __text=$3
+    set --
+    eval "$__text"
+  ) >"$__d/o$1" 2>"$__d/e$1" </dev/null &
+  __pid=$!
+  echo "$1 $__pid $2" >"$__d/lane$__n"
+  wait "$__pid"
+  __code=$?
+  __late=0
+  [ -e "$__d/late$1" ] && __late=1
+  echo "$1 $__code $__late" >>"$__d/codes"
+}
+
+# Reads once a second which command each lane runs, so that quick commands cost nothing.
+__watch() {
+  trap 'kill -9 $! 2>/dev/null; exit 0' TERM
+  while [ -d "$__d" ]; do
+    sleep 1 &
+    wait $!
+    __n=0
+    while [ "$__n" -lt "$__lanes" ]; do
+      __check_lane
+      __n=$((__n + 1))
+    done
+  done
+}
+
+# The command that lane $__n ran a second ago, its age and its processes are in variables with the lane's number.
+__check_lane() {
+  { read -r __i __pid __limit <"$__d/lane$__n"; } 2>/dev/null || return
+  [ "$__i" ] || return
+  eval "__before=\$__before$__n __age=\$__age$__n __all=\$__all$__n"
+  [ "$__before" = "$__i" ] || __age=0
+  __age=$((__age + 1))
+  # shellcheck disable=SC2046,SC2086
+  if [ "$__age" = "$__limit" ]; then
+    : >"$__d/late$__i"
+    __all=$(__tree "$__pid")
+    kill -TERM $__all
+  elif [ "$__age" = $((__limit + __grace)) ]; then
+    kill -KILL $__all $(__tree "$__pid")
+  fi
+  eval "__before$__n=\$__i __age$__n=\$__age __all$__n=\$__all"
+}
+
+__watch </dev/null >/dev/null 2>&1 &
+__watcher=$!
+__started=
+__n=0
+while [ "$__n" -lt "$__lanes" ]; do
+  (
+    "__lane$__n"
+    echo >"$__d/lane$__n"
+  ) </dev/null >/dev/null 2>&1 &
+  __started="$__started $!"
+  __n=$((__n + 1))
+done
+# The traps are set only now: a signal that meets a new subshell before it has dropped its parent's traps is lost.
+trap 'rm -rf "$__d"' EXIT
+trap 'for __one in $__watcher $__started; do kill $(__tree $__one); done 2>/dev/null; exit 129' HUP INT TERM PIPE
+for __one in $__started; do wait "$__one" 2>/dev/null; done
+# The watcher is not waited for: it ends with the directory.
+kill "$__watcher" 2>/dev/null
+cd "$__d" || exit 75
+# Where nothing more can be written, output may be cut off.
+printf %8192s . >probe || exit 75
+__files=codes
+__n=1
+while [ "$__n" -le "$__commands" ]; do
+  __files="$__files o$__n e$__n"
+  __n=$((__n + 1))
+done
+# shellcheck disable=SC2086
+if [ "$__way" = quick ]; then
+  wc -c $__files 2>/dev/null
+  cat $__files 2>/dev/null
+else
+  # Each file up to its announced size and no further, at the cost of a process for each.
+  wc -c $__files >sizes 2>/dev/null
+  cat sizes
+  while read -r __size __file; do [ "$__file" = total ] || head -c "$__size" "$__file"; done <sizes
+fi
+exit 0

@@ -1,0 +1,84 @@
+import type { Compared } from '../host.ts';
+import { quote } from '../quote.ts';
+import { readScript, withArguments } from '../script.ts';
+import { type Batch, readTimeout, type VectorRead } from './batch.ts';
+import { checkPath, requireProgram } from './path.ts';
+
+/** A file to read, unless it has this SHA-256 (in hex) or is larger than so many bytes. */
+interface Query {
+  readonly path: string;
+  readonly sha256?: string;
+  readonly largest?: number;
+}
+
+/** Several files changed while they were read, so that they cannot be separated. */
+const unsure = Symbol('unsure');
+
+const script = readScript(new URL('content.sh', import.meta.url));
+
+/** A file's content, or undefined where there is none. Follows links. @throws Error when the file is there and cannot be read */
+export async function readFile(batch: Batch, path: string): Promise<Buffer | undefined> {
+  const compared = await compareFile(batch, { path });
+  return compared.same ? undefined : compared.content;
+}
+
+/** Whether a file has a content, and the content that it has instead. Follows links. @throws Error when it cannot be read */
+export async function compareFile(batch: Batch, query: Query): Promise<Compared> {
+  const compared = await batch.ask(contentRead, query);
+  if (compared !== unsure) return compared;
+  const content = await readAlone(batch, query.path);
+  return { same: false, content: content && content.length <= (query.largest ?? Infinity) ? content : undefined };
+}
+
+/** One `sha256sum` over all files where there is something to compare with, and one `wc` and one `cat` over those that are sent. */
+const contentRead: VectorRead<Query, Compared | typeof unsure> = {
+  name: 'content',
+  id: ({ path, sha256 = '-', largest = '' }) => `${sha256}:${largest} ${checkPath(path)}`,
+  group: ({ sha256 }) => (sha256 === undefined ? 'read' : 'compare'),
+  command: (queries) =>
+    withArguments(script, [
+      queries.map(({ sha256 = '-', largest = '' }) => `${sha256}:${largest}`).join(' '),
+      queries.map(({ path }) => path),
+    ]),
+  answers(output, queries) {
+    requireProgram('sha256sum', output);
+    const ids = queries.map((query) => contentRead.id(query));
+    return (output.ok ? parseReply(output.bytes, ids) : undefined) ?? new Map(ids.map((id) => [id, unsure]));
+  },
+  absent: () => ({ same: false, content: undefined }),
+};
+
+/** @returns what content.sh printed, by the ids of the queries; undefined where the contents do not fit their sizes */
+function parseReply(bytes: Buffer, ids: readonly string[]): Map<string, Compared> | undefined {
+  const sameEnd = bytes.indexOf('\n');
+  const sentEnd = bytes.indexOf('\n', sameEnd + 1);
+  const idsIn = (from: number, to: number) =>
+    bytes
+      .toString('latin1', from, to)
+      .split(' ')
+      .filter(Boolean)
+      .map((number) => ids[Number(number) - 1]);
+  const compared = new Map<string, Compared>();
+  for (const id of idsIn(0, sameEnd)) compared.set(id ?? '', { same: true });
+  const sent = idsIn(sameEnd + 1, sentEnd);
+  if (sent.length === 0) return compared;
+
+  const sizesEnd = bytes.indexOf('\n\n', sentEnd);
+  const sizes = bytes.toString('latin1', sentEnd + 1, sizesEnd).split('\n');
+  let at = sizesEnd + 2;
+  for (const [index, id] of sent.entries()) {
+    const size = Number.parseInt(sizes[index] ?? '', 10);
+    if (id === undefined || !(size >= 0)) return undefined;
+    compared.set(id, { same: false, content: bytes.subarray(at, at + size) });
+    at += size;
+  }
+  return at === bytes.length ? compared : undefined;
+}
+
+async function readAlone(batch: Batch, path: string): Promise<Buffer | undefined> {
+  const output = await batch.run(`[ -f ${quote(path)} ]||exit 66\ncat -- ${quote(path)}`, readTimeout);
+  if (output.ok) return output.bytes;
+  if (output.exitCode === 66) return undefined;
+  const why = output.timedOut ? `no answer within ${readTimeout} s` : output.stderr.trim();
+  throw new Error(`${path} cannot be read: ${why}`);
+}

@@ -1,0 +1,109 @@
+import type * as z from 'zod';
+import { Problem } from '../problem/problem.ts';
+import { didYouMean, suggest } from '../text/suggest.ts';
+import { keyPlace, type Located, pathName, plain, valueAt, valuePlace } from './located.ts';
+
+/**
+ * Checks a located value by a schema. No problem repeats a value: it may be a password in the wrong line.
+ *
+ * A message of the schema continues the name of its key, `must be a size`, and may have a second line, which becomes the hint.
+ *
+ * @param partial whether keys may be missing, because a source of them could not be read
+ * @returns the output of the schema, and one problem for each issue, at its key or value
+ */
+export function check<S extends z.ZodType>(
+  schema: S,
+  located: Located,
+  partial = false,
+): { readonly data: z.output<S> | undefined; readonly problems: readonly Problem[] } {
+  const { data, error } = schema.safeParse(plain(located), { error: wordsOf });
+  const issues = error?.issues.filter(({ path }) => !partial || valueAt(located, path) !== undefined) ?? [];
+  return { data, problems: issues.flatMap((issue) => problemsOf(issue, located)) };
+}
+
+function problemsOf(issue: z.core.$ZodIssue, located: Located): Problem[] {
+  const { path } = issue;
+  const lines = issue.message.split('\n');
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key, i) => {
+        const where = keyPlace(located, [...path, key]);
+        return new Problem(`unknown key ${pathName([...path, key])}`, { where, hint: lines[i] });
+      });
+    case 'invalid_key':
+      return [
+        new Problem(`${pathName(path)}: the name ${issue.issues[0]?.message}`, { where: keyPlace(located, path) }),
+      ];
+    case 'invalid_union': {
+      const nearest = issue.errors.find((branch) => branch.every(({ code }) => code !== 'invalid_type'));
+      const [inner] = nearest ?? issue.errors[0] ?? [];
+      if (inner) return problemsOf({ ...inner, path: [...path, ...inner.path] }, located);
+    }
+  }
+  const value = valueAt(located, path);
+  const where = value?.kind === 'scalar' && value.value === null ? keyPlace(located, path) : valuePlace(located, path);
+  // A value from the command line has no line, and the shell removes the outer quotes.
+  const hint = where.line === undefined ? lines[1]?.replace("'…'", `'"…"' (the shell takes the outer ones)`) : lines[1];
+  return [new Problem(`${pathName(path)} ${lines[0]}`, { where, hint })];
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping',
+  record: 'a mapping',
+};
+
+/** The message of an issue for which the schema has none. For unknown keys: one hint in each line. */
+function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
+  const { input } = issue;
+  const { def } = (issue.inst as z.core.$ZodTypes)._zod;
+  if (issue.code === 'unrecognized_keys') {
+    const known = def.type === 'object' ? Object.keys(def.shape) : [];
+    return issue.keys.map((key) => didYouMean(key, known)).join('\n');
+  }
+  if (input === undefined || input === null) {
+    const { description } = issue.inst as z.ZodType;
+    return withHint(input === null ? 'has no value' : 'is missing', description);
+  }
+  switch (issue.code) {
+    case 'invalid_type': {
+      const expected = def.type === 'number' && 'format' in def ? 'int' : issue.expected;
+      return withHint(`must be ${typeNames[expected]}, not ${typeNames[typeOf(input)]}`, typeHint(expected, input));
+    }
+    case 'invalid_value': {
+      const meant = suggest(String(input), issue.values.map(String));
+      return withHint(`must be one of ${issue.values.join(', ')}`, meant && `did you mean ${meant}?`);
+    }
+    case 'too_small':
+      if (issue.origin === 'string') return 'must not be empty';
+      if (issue.origin === 'array') return `must have at least ${issue.minimum} in it`;
+      return issue.inclusive === false ? `must be more than ${issue.minimum}` : `must be at least ${issue.minimum}`;
+    case 'too_big':
+      return `must be at most ${issue.maximum}${issue.origin === 'string' ? ' characters long' : ''}`;
+    default:
+      return undefined;
+  }
+}
+
+function withHint(words: string, hint: string | undefined): string {
+  return hint === undefined ? words : `${words}\n${hint}`;
+}
+
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'bigint' || Number.isInteger(value) ? 'int' : typeof value;
+}
+
+function typeHint(expected: string, input: unknown): string | undefined {
+  if (expected === 'string' && typeof input === 'boolean') return "put it in quotes, '…'";
+  if (expected === 'string' && typeof input !== 'object') {
+    return "put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth";
+  }
+  if (typeof input !== 'string') return undefined;
+  if (expected === 'boolean' && /^(yes|no|on|off)$/i.test(input)) return 'YAML 1.2 knows only true and false';
+  return /^(number|int)$/.test(expected) && /^-?\d+$/.test(input) ? 'write it without quotes' : undefined;
+}

@@ -1,0 +1,146 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { pathBeside } from '../file/private-file.ts';
+import { shown } from '../file/shown-path.ts';
+import { type Place, Problem, Problems } from '../problem/problem.ts';
+import { didYouMean } from '../text/suggest.ts';
+import { entriesAt, keyPlace, type Located, type LocatedMap, locate, merge, valueAt } from './located.ts';
+import { problemsIn } from './problem-list.ts';
+import { readYamlFile } from './yaml-file.ts';
+
+export interface OutlineOptions {
+  /** Folder of the inventories with a name. Default: an inventory is a path. */
+  readonly folder?: string;
+  /** Variables that outrank all of the inventory's, for every host; of two the later wins. */
+  readonly over?: readonly VariablesOver[];
+  /** What to do about a missing file that the inventory names. */
+  readonly missingFileHint?: (path: string) => string | undefined;
+}
+
+/** Variables from outside an inventory. */
+export interface VariablesOver {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** Their source, for problems: `--diff older`. */
+  readonly from: string;
+}
+
+/** The content of an inventory, unchecked: values with their places. It may be incomplete. */
+export interface InventoryOutline {
+  /** `lab` for inventory/lab.yaml. */
+  readonly name: string;
+  readonly file: string;
+  readonly top: LocatedMap;
+  readonly ssh: Located | undefined;
+  /** Variables of all hosts. */
+  readonly vars: Located;
+  /** In the order of the file. */
+  readonly hosts: readonly OutlinedHost[];
+  /** Duplicate hosts, and files of variables that could not be read. */
+  readonly problems: readonly Problem[];
+  /** Whether all files of variables could be read. */
+  readonly complete: boolean;
+}
+
+export interface OutlinedHost {
+  readonly name: string;
+  readonly group: string;
+  /** The value of its name: connection settings and own variables. */
+  readonly own: LocatedMap;
+  /** Its variables, merged. */
+  readonly vars: Located;
+}
+
+/**
+ * Reads an inventory without checking it, for example one that is not filled in yet.
+ *
+ * @param nameOrFile `lab` for inventory/lab.yaml, or a path (with a / or ending in .yaml or .yml)
+ * @throws Problem or Problems where the file does not exist or is not valid YAML
+ */
+export async function outlineInventory(nameOrFile: string, options: OutlineOptions = {}): Promise<InventoryOutline> {
+  const file = await findInventory(nameOrFile, options.folder);
+  const top = await read(file);
+  const { vars, problems: unread } = await variablesOfAll(top, file, options);
+  const over = (options.over ?? [])
+    .map(({ values, from }) => locate(values, { file: from }))
+    .reduce<Located | undefined>((base, each) => (base ? merge(base, each) : each), undefined);
+  const { hosts, problems } = hostsOf(top);
+  return {
+    name: basename(file).replace(/\.ya?ml$/, ''),
+    file,
+    top,
+    ssh: valueAt(top, ['ssh']),
+    vars,
+    hosts: hosts.map((host) => ({ ...host, vars: { ...merge(variablesOf(host.own, vars), over), at: vars.at } })),
+    problems: [...unread, ...problems],
+    complete: unread.length === 0,
+  };
+}
+
+async function findInventory(nameOrFile: string, folder: string | undefined): Promise<string> {
+  const isPath = folder === undefined || /[/\\]|\.ya?ml$/.test(nameOrFile);
+  const path = isPath ? resolve(nameOrFile) : join(folder, `${nameOrFile}.yaml`);
+  if (nameOrFile !== '' && existsSync(path)) return shown(path);
+  if (isPath) throw new Problem(`inventory ${nameOrFile} does not exist`);
+  const files = await readdir(folder).catch(() => []);
+  const names = files.filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/\.yaml$/, ''));
+  throw new Problem(`there is no inventory called "${nameOrFile}": ${shown(path)} does not exist`, {
+    hint: didYouMean(nameOrFile, names),
+  });
+}
+
+const fileFaults: Readonly<Record<string, string>> = { ENOENT: 'does not exist', EISDIR: 'is a folder' };
+
+async function read(file: string, from?: Place, { missingFileHint }: OutlineOptions = {}): Promise<LocatedMap> {
+  try {
+    return await readYamlFile(file);
+  } catch (error) {
+    if (error instanceof Problem || error instanceof Problems) throw error;
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw new Problem(`${file} ${fileFaults[code] ?? `cannot be read (${code})`}`, {
+      where: from,
+      hint: code === 'ENOENT' ? missingFileHint?.(file) : undefined,
+    });
+  }
+}
+
+/** The files of variables in their order, then `vars` over them. */
+async function variablesOfAll(top: LocatedMap, file: string, options: OutlineOptions) {
+  const at = keyPlace(top, ['vars']);
+  const problems: Problem[] = [];
+  let vars: Located = { kind: 'map', at, entries: new Map() };
+  const names = valueAt(top, ['vars_files']);
+  for (const item of names?.kind === 'list' ? names.items : []) {
+    if (item.kind !== 'scalar' || typeof item.value !== 'string' || item.value === '') continue;
+    const reading = read(shown(pathBeside(file, item.value)), item.at, options);
+    vars = merge(vars, await reading.catch((error) => void problems.push(...problemsIn(error))));
+  }
+  return { vars: merge(vars, { kind: 'map', at, entries: entriesAt(top, ['vars']) }), problems };
+}
+
+/** Variables of one host: those of all hosts, with its `region` and its own `vars` over them. */
+function variablesOf(own: LocatedMap, all: Located): Located {
+  const region = own.entries.get('region');
+  const entries = new Map([...(region ? [['region', region] as const] : []), ...entriesAt(own, ['vars'])]);
+  return merge(all, { kind: 'map', at: all.at, entries });
+}
+
+/** Hosts in the order of the file; JavaScript objects would put numbers first. */
+function hostsOf(top: LocatedMap) {
+  const groups = entriesAt(top, ['groups']);
+  const hosts = new Map<string, Pick<OutlinedHost, 'name' | 'group' | 'own'>>();
+  const problems: Problem[] = [];
+  for (const group of groups.keys()) {
+    for (const [name, { keyAt: where, value: own }] of entriesAt(top, ['groups', group])) {
+      const first = hosts.get(name);
+      if (name === 'all' || groups.has(name)) {
+        const meaning = name === 'all' ? 'all hosts' : 'the group';
+        problems.push(new Problem(`no host can be called ${name}: in a host pattern that means ${meaning}`, { where }));
+      } else if (first) {
+        const what = `host ${name} is defined a second time; the first is in group ${first.group}`;
+        problems.push(new Problem(what, { where }));
+      } else if (own.kind === 'map') hosts.set(name, { name, group, own });
+    }
+  }
+  return { hosts: [...hosts.values()], problems };
+}

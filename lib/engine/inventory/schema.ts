@@ -1,0 +1,96 @@
+import { isIPv4 } from 'node:net';
+import * as z from 'zod';
+import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from './secret-reference.ts';
+
+/** A name that is safe as a folder, in a command and in a log. */
+export const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/**
+ * Text of a pattern.
+ *
+ * @param rule the message, which continues the name of the key: `must be a user name`
+ * @param title the type in reference tables
+ */
+export function matching(pattern: RegExp, rule: string, title: string): z.ZodString {
+  return z.string().regex(pattern, { error: rule, abort: true }).meta({ title });
+}
+
+export const portSchema = z.int().min(1).max(65535).meta({ title: 'port' });
+
+export const secretReferenceSchema = matching(secretReferencePattern, secretReferenceRule, 'secret reference');
+
+// ssh_config may pass a user to a shell (`Match exec`, `%r`), so it has no character that a shell interprets.
+const user = matching(
+  /^[A-Za-z0-9_.][A-Za-z0-9_.@+\\-]*$/,
+  'must be a user name of letters, digits and . _ @ + \\ -',
+  'user name',
+);
+const jump = matching(
+  /^([A-Za-z0-9_.][A-Za-z0-9_.@+\\-]*@)?([A-Za-z0-9][A-Za-z0-9._-]*|\[[A-Za-z0-9:.%-]+\])(:\d{1,5})?$/,
+  'must be a jump host, user@host:port',
+  'jump host',
+);
+const hostKey = matching(
+  /^(ssh-|ecdsa-|sk-)[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( .*)?$/,
+  'must be a key as in known_hosts, such as ssh-ed25519 AAAA…',
+  'public key',
+);
+/** A host name or an IP address, without characters that a shell, a log or a configuration file interprets. */
+export const addressSchema = matching(
+  /^(?=.*[A-Za-z0-9])[A-Za-z0-9:][A-Za-z0-9._:-]*$/,
+  'must be a host name or an IP address',
+  'host name or IP address',
+).refine(
+  (text) => !/^[0-9.]+$/.test(text) || isIPv4(text),
+  'must be an IPv4 address of four numbers, each at most 255',
+);
+
+const path = z.string().min(1).meta({ title: 'path' });
+const oneOrMore = (item: z.ZodString) => z.union([item, z.array(item).min(1)]);
+
+const sshSettings = {
+  user: user
+    .optional()
+    .describe("User to log in as; a user other than root uses sudo. Default: the operator's ssh_config"),
+  port: portSchema.optional().describe("TCP port of its SSH server. Default: the operator's ssh_config, or 22"),
+  identity_file: path
+    .optional()
+    .describe("Private key, relative to this file. Default: the operator's ssh_config and agent"),
+  known_hosts: path.optional().describe("Known host keys, relative to this file. Default: the operator's known_hosts"),
+  jump: oneOrMore(jump)
+    .optional()
+    .describe("Jump hosts in order, user@host:port, one or a list. Default: the operator's ssh_config"),
+  become_password: secretReferenceSchema.optional().describe(`Where the password for sudo is: ${secretReferenceKinds}`),
+};
+
+const sshSchema = z.strictObject(sshSettings).describe('Defaults for the connection to every host');
+
+export const hostSchema = z.strictObject({
+  address: addressSchema.describe('Host name or IP address: for SSH, and where the other hosts reach it'),
+  ...sshSettings,
+  host_key: oneOrMore(hostKey)
+    .optional()
+    .describe('The host key or keys to accept, as in known_hosts. Default: those of known_hosts'),
+  connection: z
+    .enum(['ssh', 'local'])
+    .optional()
+    .describe('Connection: ssh, or local for the machine that runs the playbook. Default: ssh'),
+  region: z.string().min(1).optional().describe('Region of the host; short for vars.region'),
+  vars: z.record(z.string(), z.unknown()).optional().describe('Variables that differ for this host, over all others'),
+});
+
+const name = z.string().regex(namePattern, 'must start with a letter or digit and hold only letters, digits, . _ -');
+
+/** An inventory without its variables, which have a schema of their own. */
+export const inventorySchema = z.strictObject({
+  vars_files: z
+    .array(path)
+    .optional()
+    .describe('Files of variables, relative to this file: each overrides those before it, and vars overrides all'),
+  ssh: sshSchema.optional(),
+  vars: z.record(z.string(), z.unknown()).optional().describe('Variables of all hosts'),
+  groups: z.record(name, z.record(name, hostSchema)).describe('Hosts by group'),
+});
+
+export type SshSettings = z.output<typeof sshSchema>;
+export type HostSettings = z.output<typeof hostSchema>;

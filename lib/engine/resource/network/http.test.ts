@@ -1,0 +1,87 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fakeHost } from '../testing/fake-host.ts';
+import { thisMachine } from '../testing/this-machine.ts';
+import { askHttp, readAnswer, withoutQuery } from './http.ts';
+
+/** Every byte there is, and more than a pipe holds. */
+const content = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 256));
+let server: Server;
+let address: string;
+let asked: string[];
+
+beforeAll(async () => {
+  asked = [];
+  server = createServer(({ url = '' }, response) => {
+    asked.push(url);
+    if (url === '/moved') return response.writeHead(302, { location: '/binary' }).end('elsewhere');
+    if (url === '/mute') return response.writeHead(200).flushHeaders();
+    return response.end(content);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+test.each(['/binary', '/moved'])(
+  'the beginning of %s arrives byte by byte, whatever the server knows of ranges',
+  async (path) => {
+    const answer = await askHttp(await thisMachine(), `${address}${path}`, { length: 70_000 });
+    expect(answer).toMatchObject({ answered: true, status: 200, size: content.length });
+    expect(answer.answered && answer.body.equals(content.subarray(0, 70_000))).toBe(true);
+  },
+);
+
+test('a server that sends headers and then nothing has answered', async () => {
+  const answer = await askHttp(await thisMachine(), `${address}/mute`, { seconds: 1 });
+  expect(answer).toMatchObject({ answered: true, status: 200, size: undefined });
+});
+
+test.each(['/a?b=c&d', '/[1-3]{a,b}', '/"quoted"', '/back\\slash\\n\\', `/it's$(touch%20x)\`id\``, '/x="y"'])(
+  '%s is one address and not a pattern',
+  async (path) => {
+    expect(await askHttp(await thisMachine(), `${address}${path}`)).toMatchObject({ answered: true, status: 200 });
+    expect(asked.at(-1)).toBe(path);
+  },
+);
+
+test('of several answers the last one counts', () => {
+  const text = 'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\ncontent-length: 160000000000\r\n\r\nbody';
+  const answer = { answered: true, status: 200, size: 160_000_000_000, body: Buffer.from('body') };
+  expect(readAnswer(Buffer.from(text), 10)).toEqual(answer);
+  const unsized = 'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\n\r\n';
+  expect(readAnswer(Buffer.from(unsized), 10)).toMatchObject({ status: 200, size: undefined });
+});
+
+test('a range shows the size of the whole file', () => {
+  const text = 'HTTP/1.1 206 Partial Content\nContent-Length: 1\nContent-Range: bytes 0-0/160\n\nx';
+  expect(readAnswer(Buffer.from(text), 1)).toMatchObject({ status: 206, size: 160 });
+});
+
+test.each([
+  ['connected\n', { answered: true, status: undefined }],
+  ['SSH-2.0-OpenSSH_9.2\r\n', { answered: false, why: 'something answers that does not speak HTTP' }],
+])('%j is an answer without HTTP', (text, answer) => {
+  expect(readAnswer(Buffer.from(text), 1)).toMatchObject(answer);
+});
+
+test.each([
+  ['curl: (6) Could not resolve host: x\n', 'Could not resolve host: x'],
+  ['bash: connect: Connection refused\nbash: line 2: /dev/tcp/127.0.0.1/1: Connection refused\n', 'Connection refused'],
+  ['', 'no answer'],
+])('the reason for no answer is the last words of the program: %j', async (stderr, why) => {
+  expect(await askHttp(fakeHost([[/probe/, { exitCode: 0, stderr }]]), 'http://x')).toEqual({ answered: false, why });
+});
+
+test.each([
+  ['https://x.example/a/b', 'https://x.example/a/b'],
+  ['https://x.example/a?X-Amz-Signature=5ec2e7&b=c?d', 'https://x.example/a'],
+  ['https://x.example?5ec2e7', 'https://x.example'],
+])('of %s is shown %s', (url, shown) => {
+  expect(withoutQuery(url)).toBe(shown);
+});

@@ -1,0 +1,219 @@
+import type { InventoryHost } from '../inventory/inventory.ts';
+import { exitCode, Problem } from '../problem/problem.ts';
+import { Interrupted } from '../resource/job/pause.ts';
+import { describeVerdict, type EveryHost, type Verdict } from '../resource/resource.ts';
+import type { HostRun } from './host-run.ts';
+import { mapWithForks } from './limit.ts';
+import { type LockedHost, type Locks, lockHosts } from './lock/locks.ts';
+import type { RunOptions } from './run-options.ts';
+import type { Session } from './session.ts';
+
+/** The result of a condition on all hosts of an inventory. */
+export interface FleetVerdict {
+  /** Why the condition is not met. The resource is not changed then. */
+  readonly refused: Problem | undefined;
+  /** What has to exist before the condition can be checked. */
+  readonly until: string | undefined;
+  /** The hosts that were not checked because the operator declared them stopped. */
+  readonly note: string | undefined;
+}
+
+/** The parts of a run that a fleet uses. */
+export interface FleetRun<V> {
+  /** All hosts of the inventory. */
+  readonly inventory: readonly InventoryHost<V>[];
+  readonly open: (host: InventoryHost<V>) => Promise<Session>;
+  readonly options: Pick<RunOptions, 'forks' | 'interrupt' | 'lock' | 'assumedStopped'>;
+  /** The connected hosts of the run. */
+  readonly hosts: ReadonlyMap<string, HostRun>;
+  /** The error of a host of the run that is unreachable. */
+  whyUnreachable(host: string): unknown;
+  /** The run's own locks. */
+  locks(): Locks | undefined;
+  /** Called with a host whose lock another run has taken from this one. */
+  lost(host: string): void;
+}
+
+/**
+ * All hosts of an inventory. Hosts outside of the run's limit are connected only when a resource with a condition for every host has
+ * to be changed.
+ */
+export class Fleet<V> {
+  readonly #run: FleetRun<V>;
+  readonly #sessions = new Map<string, Session>();
+  readonly #errors = new Map<string, unknown>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(run: FleetRun<V>) {
+    this.#run = run;
+  }
+
+  /** Checks the condition for a plan, without locks. A host that was unreachable in this run is not tried again. */
+  check(condition: EveryHost): Promise<FleetVerdict> {
+    return this.#inTurn(async () => this.#check(condition, await this.#connectAll(false)));
+  }
+
+  /**
+   * Makes a change while the condition holds: locks all reachable hosts, checks them, makes the change, and releases the locks that
+   * the run did not have before. One such change runs at a time.
+   *
+   * @param change makes the change and checks it
+   * @returns a note about hosts that were not checked
+   * @throws Problem where the condition is not met, or another run has the lock of a host (exit code 5); nothing was changed then
+   */
+  change(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined> {
+    return this.#inTurn(async () => {
+      const { interrupt } = this.#run.options;
+      const reached = await this.#connectAll(true);
+      if (interrupt.aborted) throw new Interrupted();
+      const locks = await this.#lockRest(reached);
+      try {
+        const { refused, until, note } = await this.#check(condition, reached);
+        if (refused) throw refused;
+        if (until !== undefined) throw unknownYet(condition, until);
+        const taken = [...((await this.#run.locks()?.taken()) ?? []), ...((await locks?.taken()) ?? [])];
+        if (taken.length > 0) throw lockLost(taken);
+        if (interrupt.aborted) throw new Interrupted();
+        await change();
+        return note;
+      } finally {
+        await locks?.release();
+      }
+    });
+  }
+
+  /** Closes the connections to hosts outside of the run. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  /** @param again whether to try hosts again that were unreachable before */
+  async #connectAll(again: boolean): Promise<Map<string, Session>> {
+    const { inventory, hosts, open, options } = this.#run;
+    const reached = new Map<string, Session>();
+    await mapWithForks(inventory, options.forks, async (host) => {
+      if (options.interrupt.aborted) return;
+      const { name } = host;
+      const known = this.#sessions.get(name) ?? hosts.get(name)?.session;
+      if (known && (await isAlive(known))) {
+        reached.set(name, known);
+        return;
+      }
+      const before = this.#errors.get(name) ?? this.#run.whyUnreachable(name);
+      this.#errors.set(name, before);
+      if (before !== undefined && !again) return;
+      try {
+        const session = await open(host);
+        this.#sessions
+          .get(name)
+          ?.close()
+          .catch(() => {});
+        this.#sessions.set(name, session);
+        this.#errors.delete(name);
+        reached.set(name, session);
+      } catch (error) {
+        this.#errors.set(name, error);
+      }
+    });
+    return reached;
+  }
+
+  /** Locks the hosts that the run has not locked. A host that cannot be locked counts as unreachable. */
+  async #lockRest(reached: Map<string, Session>): Promise<Locks | undefined> {
+    const { lock } = this.#run.options;
+    if (!lock) return undefined;
+    const own = this.#run.locks();
+    const rest = this.#run.inventory.flatMap(({ name }): LockedHost[] => {
+      const session = reached.get(name);
+      return session && !own?.has(name) ? [lockedHost(name, session)] : [];
+    });
+    const locks = await lockHosts(rest, lock.holder, {
+      breaks: lock.breaks,
+      lost: (host) => this.#run.lost(host),
+      without: (host, why) => void this.#errors.set(host, new Error(why)),
+    });
+    for (const { name } of rest) {
+      if (locks.has(name)) continue;
+      reached.delete(name);
+      if (!this.#errors.has(name)) this.#errors.set(name, new Error('the connection was lost'));
+    }
+    return locks;
+  }
+
+  async #check(condition: EveryHost, reached: ReadonlyMap<string, Session>): Promise<FleetVerdict> {
+    const { inventory, options } = this.#run;
+    const away = inventory.map(({ name }) => name).filter((name) => !reached.has(name));
+    const unseen = away.filter((name) => options.assumedStopped?.has(name));
+    const missing = new Map(
+      away.filter((name) => !unseen.includes(name)).map((name) => [name, this.#errors.get(name)]),
+    );
+    const verdicts = new Map<string, Verdict>();
+    await Promise.all(
+      [...reached].map(async ([name, { reader }]) => {
+        try {
+          verdicts.set(name, await condition.check(reader, unseen));
+        } catch (error) {
+          missing.set(name, error);
+        }
+      }),
+    );
+    const drifting = [...verdicts].filter(([, { is }]) => is === 'drift');
+    const until = [...verdicts].flatMap(([name, seen]) => (seen.is === 'unknown' ? [`${seen.until} on ${name}`] : []));
+    const note = unseen.length > 0 ? `${unseen.join(', ')} not checked: assumed to be stopped` : undefined;
+    const refused =
+      drifting.length > 0 ? notMet(condition, drifting) : missing.size > 0 ? notSeen(condition, missing) : undefined;
+    return { refused, until: until[0], note };
+  }
+}
+
+/** A host as lockHosts takes it. */
+export function lockedHost(name: string, session: Session): LockedHost {
+  return { name, writer: session.writerFor(() => {}), clockOffset: session.facts.clockOffset };
+}
+
+/** The error of a run whose locks were taken away. */
+export function lockLost(hosts: readonly string[]): Problem {
+  return new Problem(`another run has taken the lock of ${hosts.join(', ')} away (--break-lock)`, {
+    code: exitCode.locked,
+    hint: 'this run stopped after the running changes; check what the other run does, then run again',
+  });
+}
+
+/** Whether a connection still answers. */
+async function isAlive({ reader }: Session): Promise<boolean> {
+  try {
+    await reader.$`:`;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function notMet({ name, hint }: EveryHost, drifting: readonly (readonly [string, Verdict])[]): Problem {
+  const seen = drifting.map(([host, verdict]) => `${host}: ${describeVerdict(verdict)}`).join('; ');
+  return new Problem(`${name}: ${seen}`, { hint, code: exitCode.failed });
+}
+
+function notSeen({ name }: EveryHost, missing: ReadonlyMap<string, unknown>): Problem {
+  const hosts = [...missing.keys()];
+  const why = [...missing].map(([host, error]) => reason(host, error)).join('; ');
+  return new Problem(`${name}: unknown, because ${hosts.join(', ')} could not be checked: ${why}`, {
+    hint: `run again when ${hosts.length === 1 ? 'it answers' : 'they answer'}. If you know that it is stopped there and does not start by itself: --assume-stopped ${hosts.join(',')}`,
+    code: exitCode.failed,
+  });
+}
+
+function reason(host: string, error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.startsWith(`${host}: `) ? text : `${host}: ${text}`;
+}
+
+function unknownYet({ name, hint }: EveryHost, until: string): Problem {
+  return new Problem(`${name}: unknown until ${until}`, { hint, code: exitCode.failed });
+}

@@ -1,0 +1,7 @@
+/** The containers of a deployment, each a Compose service of that name (spec part 1). A host's Compose file has those of its groups. */
+export const serviceNames = ['state-db', 'pool-db', 'prover', 'sync', 'json-rpc'] as const;
+
+export type ServiceName = (typeof serviceNames)[number];
+
+/** The services that use the databases: none may run while a database is restored. */
+export const databaseClients: readonly string[] = ['sync', 'json-rpc', 'prover'];

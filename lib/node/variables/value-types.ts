@@ -1,0 +1,138 @@
+import * as z from 'zod';
+import { matching, secretReferenceSchema } from '../../engine/inventory/schema.ts';
+import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
+import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
+import { postgresVersion, tagOf } from './generation.ts';
+
+// Messages continue the name of a key: `network.l1_rpc_url must be a web address`. A second line is the hint.
+
+/** A number of connections, threads or processes. */
+export const count = z.int().positive();
+
+/** Connections of a database server, up to PostgreSQL's own limit. */
+export const connections = count.max(262_143);
+
+/** An integer, with both limits included. */
+export const whole = (least: number, most: number) => z.int().min(least).max(most);
+
+/** Addresses go into files and command lines unchanged, so every program must read them alike: only characters of RFC 3986. */
+export const url = matching(
+  /^[Hh][Tt][Tt][Pp][Ss]?:\/\/(?:[\w.~!$&'()*+,;=:@-]|%[\dA-Fa-f]{2}|\[[\dA-Fa-f:.]+\])+(?:[/?#](?:[\w.~!$&'()*+,;=:@/?#-]|%[\dA-Fa-f]{2})*)?$/,
+  "must be a web address (http:// or https://), with all but letters, digits and -._~:/?#@!$&'()*+,;= written as %XX",
+  'web address',
+).refine((address) => URL.canParse(address), 'must be a web address (http:// or https://)');
+
+const noPassword = 'must not hold a user name or a password: the part before @ would be visible to others';
+
+/** The address of a download is visible in process lists, files and messages. */
+export const downloadAddress = url.regex(/^[^/]*\/\/[^@/?#]*(?:[/?#]|$)/, { error: noPassword, abort: true });
+
+/** As Docker reads it: a registry, a path in small letters, a tag, a digest. */
+export const image = matching(
+  /^(?:[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?$/,
+  'must be the name of an image, such as registry.example/owner/name:tag, its path in small letters',
+  'image',
+);
+
+/** `latest` is another version every year. A date is not a version. */
+function isOtherPostgres(tag: string): boolean {
+  const major = /^v?(\d{1,2})(?!\d)/.exec(tag)?.[1];
+  return tag === 'latest' || (major !== undefined && Number(major) !== postgresVersion);
+}
+
+export const postgresImage = image.refine((name) => !isOtherPostgres(tagOf(name) ?? ''), {
+  error: ({ input }) =>
+    `has the tag ${tagOf(String(input))}, and PostgreSQL has to be of major version ${postgresVersion}\n` +
+    `without a tag ${postgresVersion} is used; a digest, or a tag that is not a version, is used as it is`,
+});
+
+export const registryAddress = matching(
+  /^([A-Za-z0-9][A-Za-z0-9.-]*|\[[\dA-Fa-f:]+\])(:\d{1,5})?$/,
+  'must be host:port',
+  'host:port',
+);
+
+export const repository = z
+  .string()
+  .regex(/^[^\s\p{Cc}-][^\s\p{Cc}]*$/u, 'must be one word that does not start with -')
+  .regex(/^(?![Hh][Tt][Tt][Pp][Ss]?:\/\/[^/?#]*@)/, { error: noPassword, abort: true });
+
+export const gitRef = z
+  .string()
+  .regex(/^[A-Za-z0-9][\w./+-]*$/, 'must be the name of a tag, or a commit')
+  .refine((ref) => !ref.includes('..'), 'must not contain ..');
+
+/** A file that hosts download. */
+export const download = z.strictObject({
+  url: downloadAddress.describe('Download address, without user name and password'),
+  sha256: matching(/^[0-9a-f]{64}$/, 'must be 64 hex digits in small letters', '64 hex digits').describe(
+    'SHA-256 of the file, in hex',
+  ),
+});
+
+export const goVersion = matching(/^\d+\.\d+$/, 'must be a version such as 1.21', 'version');
+
+/** A size in the units of PostgreSQL, powers of 1024. */
+export const memory = (byDefault: string, description: string) =>
+  matching(/^[1-9]\d*(kB|MB|GB)$/, 'must be a PostgreSQL size such as 128MB or 16GB', 'size')
+    .default(byDefault)
+    .describe(`${description}, in kB, MB or GB`);
+
+export const dockerSize = matching(/^[1-9]\d*[kmg]b?$/, 'must be a Docker size such as 1gb', 'size');
+export const percent = whole(1, 99);
+
+export const day = z.iso
+  .date({ error: ({ code }) => (code === 'invalid_format' ? 'must be a day, YYYY-MM-DD' : undefined) })
+  .meta({ title: 'day' });
+
+export const absolutePath = matching(
+  /^\/[A-Za-z0-9._/-]*$/,
+  'must be an absolute path of letters, digits, . _ - and /',
+  'absolute path',
+).refine((path) => !path.split('/').includes('..'), 'must not contain ..');
+
+export const folder = absolutePath.refine(
+  (path) => /^(\/[^/]+)+$/.test(path) && !path.split('/').includes('.'),
+  'must name a folder, with no /./ or // in it and no / at its end',
+);
+
+/** Folders of the system (Filesystem Hierarchy Standard). With access for root alone, the system would not work any more. */
+const systemFolders =
+  /^\/(bin|boot|dev|etc|home|lib\w*|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|(usr|var)\/\w+|(dev|proc|sys)\/.*)$/;
+
+export const ownFolder = folder.refine(
+  (path) => !systemFolders.test(path),
+  'must be a folder of its own, not one of the system',
+);
+
+export const ipNetworks = z.array(
+  z
+    .string()
+    .refine((text) => parseIpNetwork(text) !== undefined, 'must be an IP address, or a network such as 10.0.0.0/8')
+    .meta({ title: 'IP address or network' }),
+);
+
+/** PostgreSQL cuts longer names off. */
+const longestName = 63;
+const credentialName = z
+  .string()
+  .max(longestName)
+  .regex(/^[A-Za-z0-9_.~-]+$/, {
+    error: 'only A-Z a-z 0-9 _ . ~ - are safe in every file that has it (the node puts it unescaped into a URL)',
+    abort: true,
+  })
+  .regex(/^\w/, 'must start with a letter, a digit or _')
+  .meta({ title: 'name' });
+
+const nameRule = `at most ${longestName} characters of A-Z a-z 0-9 _ . ~ -`;
+
+/** User, password and name of one database. */
+export const credentials = z.strictObject({
+  user: credentialName
+    .refine((name) => !/^(pg_.*|public|none)$/.test(name), 'is a reserved name of PostgreSQL')
+    .describe(`Database user: ${nameRule}`),
+  password: secretReferenceSchema.describe(`Where the password is: ${secretReferenceKinds}`),
+  database: credentialName
+    .refine((name) => !/^(postgres|template[01])$/.test(name), "is one of PostgreSQL's own databases")
+    .describe(`Name of the database: ${nameRule}`),
+});

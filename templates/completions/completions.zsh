@@ -1,0 +1,63 @@
+# The printed script starts with generated data: _rpc_playbooks_project, _rpc_playbooks_variables, and _rpc_playbooks_command, which
+# calls _arguments for a playbook.
+
+_rpc_playbooks() {
+  local at playbook root expl
+  for (( at = 2; at < CURRENT; at++ )); do
+    [[ $words[at] == (playbooks|*/playbooks)/*.mjs ]] && break
+  done
+  if (( at >= CURRENT )); then
+    if [[ $words[CURRENT-1] == (zx|*/zx) ]]; then
+      _wanted playbooks expl playbook compadd -- playbooks/*.mjs(N) || _default
+    else
+      _default
+    fi
+    return
+  fi
+  playbook=$words[at]
+  root=${playbook:h:h}
+  words=("${(@)words[at,-1]}")
+  (( CURRENT -= at - 1 ))
+  _rpc_playbooks_command ${playbook:t}
+}
+
+_rpc_playbooks_inventory() {
+  local -a names=($root/inventory/*.yaml(N:t:r))
+  _wanted inventories expl inventory compadd -a names || _files -g '*.y(a|)ml(-.)'
+}
+
+_rpc_playbooks_role() {
+  local -a names=($root/roles/*.ts(N:t:r))
+  names=(${names:#*.test})
+  _wanted roles expl role compadd -a names
+}
+
+_rpc_playbooks_host() {
+  local at inventory=lab
+  local -a names
+  for (( at = 2; at < CURRENT; at++ )); do
+    case $words[at] in
+      (-i | --inventory) inventory=$words[at+1] ;;
+      (--inventory=*) inventory=${words[at]#*=} ;;
+      (-i?*) inventory=${words[at]#-i} ;;
+    esac
+  done
+  names=(${(f)"$(node $_rpc_playbooks_project/playbooks/completions.mjs hosts $root/inventory $inventory 2>/dev/null)"})
+  compset -P '*,'
+  compset -P '(\\|)[&!]'
+  _wanted hosts expl 'host or group' compadd -a names
+}
+
+_rpc_playbooks_set() {
+  if compset -P '*='; then
+    _message value
+  else
+    _wanted variables expl variable compadd -qS = -a _rpc_playbooks_variables
+  fi
+}
+
+if [[ $funcstack[1] == _rpc_playbooks ]]; then
+  _rpc_playbooks "$@"
+else
+  compdef _rpc_playbooks npx zx
+fi

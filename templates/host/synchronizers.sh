@@ -1,0 +1,107 @@
+# Which synchronizers run on a host, one a line: `container NAME STATUS`, `process PID PROGRAM`, or `start PID` where Docker's client
+# is about to start one. `engine` says that Docker is there and does not answer. Arguments: the name of the deployment's container, and
+# whether it may run here: `own` or nothing. The node takes --components (-co) with or without `=`, several times or with commas, and
+# runs all of its components without it.
+container=$1
+own=${2-}
+
+# Words of a command line, one a line, on standard input: whether they run the node with its synchronizer.
+synchronizes() {
+  program='' part=program named='' found=1
+  while IFS= read -r word || [ -n "$word" ]; do
+    case $part in
+      program)
+        if [ "$word" = run ]; then
+          part=options
+          case $program in zkevm-node | cdk-validium-node) found=0 ;; esac
+        fi
+        program=${word##*/}
+        ;;
+      *)
+        case $word in
+          --components | -components | --co | -co) part=value ;;
+          --components=* | -components=* | --co=* | -co=*)
+            components "${word#*=}"
+            part=value
+            ;;
+          -*) part=options ;;
+          # What a shell is given in one text may have blanks in its list.
+          *) if [ "$part" = value ]; then components "$word"; fi ;;
+        esac
+        ;;
+    esac
+  done
+  return "$found"
+}
+
+components() {
+  [ -n "$named" ] || found=1
+  named=1
+  case $1 in *synchronizer*) found=0 ;; esac
+}
+
+# Likewise: whether they have Docker start the container. A run that was killed goes on with the command that it had begun there: it
+# asks Compose for its version, and then starts the container.
+starts() {
+  client='' verb='' name=''
+  while IFS= read -r word || [ -n "$word" ]; do
+    case ${word##*/} in docker | docker-compose) client=1 ;; esac
+    case $word in
+      up | start | restart | run) verb=1 ;;
+      version) verb=1 name=1 ;;
+      "$container") name=1 ;;
+    esac
+  done
+  [ -n "$client" ] && [ -n "$verb" ] && [ -n "$name" ]
+}
+
+processes=''
+for file in /proc/[0-9]*/cmdline; do
+  line=''
+  # Without the bytes between the words, which is enough to leave out nearly all.
+  { IFS= read -r line <"$file"; } 2>/dev/null
+  process=${file#/proc/}
+  process=${process%/cmdline}
+  case $line in
+    *run*) if { tr '\0' '\n' <"$file"; } 2>/dev/null | synchronizes; then processes="$processes $process"; fi ;;
+  esac
+  case $line in
+    *docker*"$container"* | *docker*compose*version)
+      if [ "$own" != own ] && { tr '\0' '\n' <"$file"; } 2>/dev/null | starts; then echo "start $process"; fi
+      ;;
+  esac
+done
+
+format='{{.Name}}
+{{.State.Status}}
+{{.Path}}
+{{range .Args}}{{.}}
+{{end}}'
+if command -v docker >/dev/null 2>&1; then
+  ids=$(docker ps --quiet --no-trunc --filter status=running --filter status=restarting --filter status=paused 2>/dev/null) ||
+    echo engine
+  for id in $ids; do
+    inspected=$(docker container inspect --format "$format" "$id" 2>/dev/null) || continue
+    outside=''
+    inside=''
+    for process in $processes; do
+      if grep -q "$id" "/proc/$process/cgroup" 2>/dev/null; then inside=1; else outside="$outside $process"; fi
+    done
+    processes=$outside
+    name=$(printf '%s\n' "$inspected" | sed -n '1s/^\///p')
+    status=$(printf '%s\n' "$inspected" | sed -n 2p)
+    if [ "$name" = "$container" ] && [ "$own" = own ]; then continue; fi
+    if [ "$name" = "$container" ] || [ -n "$inside" ] ||
+      printf '%s\n' "$inspected" | sed 1,2d | tr '[:blank:]' '\n' | synchronizes; then
+      echo "container $name $status"
+    fi
+  done
+fi
+
+for process in $processes; do
+  program=''
+  { IFS= read -r program <"/proc/$process/comm"; } 2>/dev/null
+  # One that has ended meanwhile runs no more.
+  [ -z "$program" ] || echo "process $process $program"
+done
+exit 0

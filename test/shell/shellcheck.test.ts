@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Shell scripts, by their first line. */
+const scripts = ['templates', 'lab', 'test/bench'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((file) => file.isFile() && !/\.(ts|mjs|go|md)$/.test(file.name))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => /^#!\/bin\/(ba|da)?sh/.test(readFileSync(path, 'latin1')))
+    .map((path) => relative(root, path)),
+);
+
+/** test/all.mjs installs it. */
+describe.skipIf(!existsSync('/usr/bin/shellcheck'))('shell scripts', () => {
+  test('every script for hosts has a first line that names its shell', () => {
+    const found = scripts.filter((path) => path.startsWith('templates/host/'));
+    expect(found.map((path) => basename(path)).sort()).toEqual(readdirSync(join(root, 'templates/host')).sort());
+  });
+
+  test.each(scripts)('shellcheck finds nothing in %s', (path) => {
+    const { stdout } = spawnSync('shellcheck', [path], { cwd: root, encoding: 'utf8' });
+    expect(stdout).toBe('');
+  });
+});
