@@ -5,13 +5,13 @@ import { packages } from '../lib/engine/resource/system/packages.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** Where a distribution's own client is of that version. Elsewhere PostgreSQL's own package repository (PGDG) has it. */
+/** Distributions with a client of the server's major version. For others PostgreSQL's own package repository (PGDG) has it. */
 const clientInDistribution = ['bookworm'];
 
-/** The key that PGDG signs with, as the distribution itself packages it: so it needs no trust in a download. */
+/** The signing key of PGDG, from a package of the distribution, which is verified. */
 const repositoryKey = '/usr/share/postgresql-common/pgdg/apt.postgresql.org.gpg';
 
-/** What an operator and the later roles work with on every server: PostgreSQL's client, curl and tar. */
+/** Programs for the operator and the later roles on every server: PostgreSQL's client, curl and tar. */
 export default role<Variables>('client-tools', ({ vars, facts }) => {
   const { codename } = facts.distribution;
   const repository = clientInDistribution.includes(codename)
@@ -37,7 +37,7 @@ Signed-By: ${repositoryKey}
   ];
 }
 
-/** Several versions may be installed side by side: what counts is which one answers by default. */
+/** Several versions may be installed side by side: the default one counts. */
 function clientVersion(): Resource {
   const programs = ['psql', 'pg_dump', 'pg_restore'];
   return expectation(

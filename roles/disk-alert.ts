@@ -13,7 +13,7 @@ const script = readFileSync(new URL('../templates/host/disk-alert.sh', import.me
 const program = `/usr/local/lib/${product}/disk-alert`;
 const settings = `/etc/${product}/disk-alert.conf`;
 
-/** A message when a disk with data fills up, and one when there is room again (spec part 1, operating rules). */
+/** A message when a disk with data fills up, and one when it has room again (spec part 1, operating rules). */
 export default role<Variables>('disk-alert', ({ vars, facts }) => {
   const { root } = dockerDisk(facts, vars.docker_root.disk, vars.paths.data);
   return [
@@ -24,7 +24,7 @@ export default role<Variables>('disk-alert', ({ vars, facts }) => {
     schedule(`${product}-disk-alert`, {
       every: vars.disk_alert.every_seconds,
       command: `${program} ${settings}`,
-      description: 'Tells when a disk of the RPC node fills up',
+      description: 'Alerts when a disk of the RPC node fills up',
     }),
   ];
 });

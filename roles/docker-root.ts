@@ -6,7 +6,7 @@ import { dockerDisk } from '../lib/node/server/largest-disk.ts';
 import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** Docker's data is on the largest available disk, or the one that the inventory names (spec part 1, operating rules). */
+/** Docker's data is on the largest disk, or on the one that the inventory names (spec part 1, operating rules). */
 export default role<Variables>('docker-root', ({ vars, facts }) => {
   const { disk, format } = vars.docker_root;
   const { device, ...chosen } = dockerDisk(facts, disk, vars.paths.data);

@@ -10,7 +10,7 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 
 const settings = '/etc/docker/daemon.json';
 
-/** The Docker engine and Compose, as the distribution has them. */
+/** The Docker engine and Compose, from the distribution's packages. */
 export default role<Variables>('docker', ({ vars, facts }) => {
   const registry = vars.registry?.insecure
     ? [jsonFile(settings, { 'insecure-registries': [vars.registry.address] })]
@@ -26,8 +26,8 @@ export default role<Variables>('docker', ({ vars, facts }) => {
 });
 
 /**
- * Names of the packages. Compose is version 2 where the distribution has it, and 1.29 on Debian 12: that one, too, takes
- * `cpu_shares` in a file of format 3.5. Debian 13 has the client in a package of its own.
+ * Names of the packages. Debian 12 has Compose 1.29, which accepts `cpu_shares` in a file of format 3.5 as well. Debian 13 has the
+ * client in a package of its own.
  */
 export function enginePackages({ id, version }: Facts['distribution']): readonly string[] {
   if (id === 'ubuntu') return ['docker.io', 'docker-compose-v2', 'iptables'];
@@ -35,7 +35,7 @@ export function enginePackages({ id, version }: Facts['distribution']): readonly
   return ['docker.io', 'docker-compose', 'iptables'];
 }
 
-/** An engine of Docker's own packages stays: the distribution's would throw it out. */
+/** An engine from Docker's own packages stays: the distribution's packages would remove it. */
 function engine(facts: Facts): Resource {
   const distributions = packages(...enginePackages(facts.distribution));
   const dockers = packages('docker-ce-cli', 'docker-compose-plugin');
@@ -67,7 +67,7 @@ function composeAnswers(): Resource {
       ]);
       if (!docker.ok) return unknownUntil('docker is installed');
       if (plugin.ok || program.ok) return ok;
-      // 127 is the shell's for a program that is not there; docker itself does not know the word without its plugin.
+      // 127: the shell does not find the program.
       return program.exitCode === 127
         ? unknownUntil('docker compose is installed')
         : drift('neither docker compose nor docker-compose can be run');

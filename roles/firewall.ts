@@ -5,14 +5,14 @@ import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
- * Databases, provers and metrics are reached by the deployment's own hosts alone, JSON-RPC by whom the inventory names. It concerns
- * published ports only: SSH stays as it is.
+ * Only the deployment's own hosts reach databases, provers and metrics; the inventory says who reaches JSON-RPC. The rules concern
+ * published ports only, so SSH stays as it is.
  */
 export default role<Variables>('firewall', async (context) => [
   packetFilter({
     product,
     prefix: 'RPC-PLAYBOOKS',
     accesses: await accesses(context),
-    hint: 'make the name known on this host, or set firewall.connects_from of the host that it is of to addresses',
+    hint: 'make the name resolvable on this host, or set firewall.connects_from, with addresses, for the host of that name',
   }),
 ]);

@@ -22,37 +22,37 @@ test.each<[given: Given, name: string, words: string, hint: string]>([
     { facts: { architecture: 'aarch64' } },
     'processor is x86_64',
     'it is aarch64',
-    'the images of the node and the prover are made for x86_64 alone',
+    'the images of the node and the prover are for x86_64 only',
   ],
   [
     { facts: { systemd: false } },
     'systemd is the first process',
     'it is not',
-    'units of systemd run the node: use a host that boots with it',
+    'the deployment needs systemd units: use a host that boots with systemd',
   ],
   [
     { facts: { cpu: { ...sound.cpu, flags: ['avx2', 'bmi2'] } } },
     'processor has adx',
     'AMD EPYC has no adx',
-    'the prover ends at once without it; on a virtual machine, have its processor passed through',
+    'the prover ends at once without it; on a virtual machine, pass the processor of its host through',
   ],
   [
     { facts: { clockOffset: 7200 } },
     'clock is right to the hour',
     "it is 2.0 h ahead of this machine's",
-    'set it once, time-sync keeps it: ssh 172.30.77.11 sudo date -u -s @$(date +%s)',
+    'set it once, role time-sync then keeps it: ssh 172.30.77.11 sudo date -u -s @$(date +%s)',
   ],
   [
     { changes: kind('main') },
     'the region of the Database+Sync server is prescribed',
     'network.region is not set',
-    'say in the inventory which region the network prescribes: network: { region: … }',
+    'set the region that the network prescribes in the inventory: network: { region: … }',
   ],
   [
     { changes: [...kind('main', 'eu-1'), [['groups', 'database', 'db-1', 'vars', 'region'], 'us-2']] },
-    'Database+Sync server stands in region eu-1',
-    'it stands in us-2',
-    'say where it stands in the inventory: region',
+    'Database+Sync server is in region eu-1',
+    'it is in us-2',
+    'set its region in the inventory: region',
   ],
   [
     {
@@ -62,26 +62,26 @@ test.each<[given: Given, name: string, words: string, hint: string]>([
         [['vars', 'region'], undefined],
       ],
     },
-    'Database+Sync server stands in region eu-1',
-    'the inventory does not say where it stands',
-    'say where it stands in the inventory: region',
+    'Database+Sync server is in region eu-1',
+    'the inventory does not name its region',
+    'set its region in the inventory: region',
   ],
-])('what facts and inventory do not fulfil is told with what to do: %#', async (given, name, words, hint) => {
+])('what facts and inventory do not meet is reported with what to do: %#', async (given, name, words, hint) => {
   const resources = await preflight.resources(await contextOf(given));
   expect(await refusal(resources, name)).toEqual([`${name}: ${words}`, hint]);
 });
 
-test('a server that is too small is told by what is wanted and what it has', async () => {
+test('a server that is too small is reported with the requirement and its hardware', async () => {
   const changes: Given['changes'] = [[['vars', 'hardware'], 'required']];
   const resources = await preflight.resources(await contextOf({ changes, facts: { memory: 8e9 } }));
   const memory = resources.find(({ name }) => /^server has .*memory/i.test(name));
   expect(await refusal(resources, memory?.name ?? '')).toEqual([
     expect.stringMatching(/^server has \d+ .*: it has 8/),
-    'to deploy all the same, say hardware: advisory in the inventory',
+    'to deploy nevertheless, set hardware: advisory in the inventory',
   ]);
 });
 
-test('a port that somebody else holds is told with how to find who', async () => {
+test('a port that another process holds is reported with how to find it', async () => {
   const resources = await preflight.resources(await contextOf({ group: 'rpc' }));
   const nginx = 'LISTEN 0 511 0.0.0.0:8123 0.0.0.0:* users:(("nginx",pid=813,fd=6))\n';
   const host = fakeHost([
@@ -94,7 +94,7 @@ test('a port that somebody else holds is told with how to find who', async () =>
   ]);
 });
 
-test('addresses outside that do not answer are told with the variable that names them', async () => {
+test('addresses outside that do not answer are reported with their variable', async () => {
   const source = { repository: 'git@git.example:node.git', ref: 'v1' };
   const changes: Changes = [
     [['vars', 'snapshot', 'restore_with'], 'source'],
@@ -142,7 +142,7 @@ test.each<[string, Given]>([
   expect(resources.filter(({ name }) => name.startsWith('Go '))).toEqual([]);
 });
 
-test('a Compose that is installed and does not run is told', async () => {
+test('a Compose that is installed and does not run is reported', async () => {
   const host = fakeHost([
     [/^command -v docker/, ''],
     [/^docker-compose version/, { exitCode: 1, stderr: 'ImportError' }],
@@ -155,15 +155,13 @@ test('a Compose that is installed and does not run is told', async () => {
   ]);
 });
 
-test('a state database that is starting, or cannot be reached, is told with where to look', async () => {
+test('a state database that is starting, or cannot be reached, is reported with what to check', async () => {
   const resources = await databaseReachable.resources(await contextOf({ group: 'rpc' }));
   const answers = (exitCode: number) => fakeHost([[/^pg_isready/, { exitCode }]]);
   const hint =
-    "see docker ps on db-1, and firewalls between the two servers; db-1 lets in whom its role firewall knows (--role firewall), under the inventory's address or firewall.connects_from";
+    "check docker ps on db-1, and firewalls between the two servers; role firewall of db-1 (--role firewall) allows the inventory's addresses, or firewall.connects_from";
   expect(await refusal(resources, 'state database on db-1 answers', answers(1))).toEqual([
-    expect.stringMatching(
-      /^state database on db-1 answers: \S+:5432 refuses connections, as a server does that is starting$/,
-    ),
+    expect.stringMatching(/^state database on db-1 answers: \S+:5432 refuses connections: it may be starting$/),
     hint,
   ]);
   expect(await refusal(resources, 'state database on db-1 answers', answers(2))).toEqual([

@@ -7,14 +7,14 @@ import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
 import { portIsFree } from '../lib/node/server/published-ports.ts';
+import { readContents } from '../lib/node/snapshot/database-contents.ts';
 import { goHint, goWillBeNewEnough } from '../lib/node/snapshot/go.ts';
-import { readHolding } from '../lib/node/snapshot/restored.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 type Deployment = Context<Variables>;
 
-/** What has to be so before anything is changed, and what only the operator can mend. Nothing here changes a host. */
+/** Requirements that only the operator can meet, checked before anything changes. Nothing here changes a host. */
 export default role<Variables>('preflight', async (context) => [
   ...system(context),
   ...hardware(context),
@@ -24,10 +24,10 @@ export default role<Variables>('preflight', async (context) => [
   ...restoreToolCanBeBuilt(context),
 ]);
 
-/** What the roles are made for and tried on. */
+/** Supported and tested. */
 const distributions = ['debian 12', 'debian 13', 'ubuntu 22.04', 'ubuntu 24.04'];
 
-/** An expectation on what is known already: facts and inventory. */
+/** An expectation on facts and inventory. */
 function known(name: string, verdict: Verdict, options: Parameters<typeof expectation>[2] = {}): Resource {
   return expectation(name, async () => verdict, options);
 }
@@ -42,10 +42,10 @@ function system(context: Deployment): Resource[] {
       { hint: 'install one of these on the host' },
     ),
     known('processor is x86_64', facts.architecture === 'x86_64' ? ok : drift(`it is ${facts.architecture}`), {
-      hint: 'the images of the node and the prover are made for x86_64 alone',
+      hint: 'the images of the node and the prover are for x86_64 only',
     }),
     known('systemd is the first process', facts.systemd ? ok : drift('it is not'), {
-      hint: 'units of systemd run the node: use a host that boots with it',
+      hint: 'the deployment needs systemd units: use a host that boots with systemd',
     }),
     clock(context),
     ...requiredCpuFlags.map((flag) =>
@@ -53,28 +53,28 @@ function system(context: Deployment): Resource[] {
         `processor has ${flag}`,
         facts.cpu.flags.includes(flag) ? ok : drift(`${facts.cpu.model || 'it'} has no ${flag}`),
         {
-          hint: 'the prover ends at once without it; on a virtual machine, have its processor passed through',
+          hint: 'the prover ends at once without it; on a virtual machine, pass the processor of its host through',
         },
       ),
     ),
   ];
 }
 
-/** Small differences time-sync mends; by hours, packages and certificates are not valid yet, or no more. Seconds. */
-const mostOff = 3600;
+/** time-sync fixes small differences. With hours of difference, packages and certificates are not valid. Seconds. */
+const largestOffset = 3600;
 
 function clock({ facts: { clockOffset }, host }: Deployment): Resource {
   const hours = (Math.abs(clockOffset) / 3600).toFixed(1);
   const seen = `it is ${hours} h ${clockOffset < 0 ? 'behind' : 'ahead of'} this machine's`;
-  return known('clock is right to the hour', Math.abs(clockOffset) <= mostOff ? ok : drift(seen), {
-    hint: `set it once, time-sync keeps it: ssh ${host.connection.address} sudo date -u -s @$(date +%s)`,
+  return known('clock is right to the hour', Math.abs(clockOffset) <= largestOffset ? ok : drift(seen), {
+    hint: `set it once, role time-sync then keeps it: ssh ${host.connection.address} sudo date -u -s @$(date +%s)`,
   });
 }
 
 /** Required on the main network and advice on the test network, unless the inventory says otherwise. */
 function hardware({ facts, vars }: Deployment): Resource[] {
   const strictness = vars.hardware ?? (vars.network.kind === 'main' ? 'required' : 'advisory');
-  const required = { hint: 'to deploy all the same, say hardware: advisory in the inventory' };
+  const required = { hint: 'to deploy nevertheless, set hardware: advisory in the inventory' };
   return hardwareFindings(facts).map(({ wanted, seen, met }) =>
     known(
       `server has ${wanted}`,
@@ -97,7 +97,7 @@ async function ports(context: Deployment): Promise<Resource[]> {
   });
 }
 
-/** The network's own rule for its synchronizer. Only the main network has one that binds. */
+/** The network's rule for the region of its synchronizer. It is binding on the main network only. */
 function region({ host, vars: { network, region: own } }: Deployment): Resource[] {
   if (!host.groups.includes('database')) return [];
   const main = network.kind === 'main';
@@ -105,7 +105,7 @@ function region({ host, vars: { network, region: own } }: Deployment): Resource[
     return main
       ? [
           known('the region of the Database+Sync server is prescribed', drift('network.region is not set'), {
-            hint: 'say in the inventory which region the network prescribes: network: { region: … }',
+            hint: 'set the region that the network prescribes in the inventory: network: { region: … }',
           }),
         ]
       : [];
@@ -113,14 +113,14 @@ function region({ host, vars: { network, region: own } }: Deployment): Resource[
   const same = own?.toLowerCase() === network.region.toLowerCase();
   return [
     known(
-      `Database+Sync server stands in region ${network.region}`,
-      same ? ok : drift(own === undefined ? 'the inventory does not say where it stands' : `it stands in ${own}`),
-      { severity: main ? 'must' : 'should', hint: 'say where it stands in the inventory: region' },
+      `Database+Sync server is in region ${network.region}`,
+      same ? ok : drift(own === undefined ? 'the inventory does not name its region' : `it is in ${own}`),
+      { severity: main ? 'must' : 'should', hint: 'set its region in the inventory: region' },
     ),
   ];
 }
 
-/** Every address outside that this host needs. What it has fetched already, it does not need again. */
+/** Every address outside that this host needs. It does not need again what it has already downloaded. */
 function addresses({ host, vars }: Deployment): Resource[] {
   const { trusted_sequencer_url, l1_rpc_url, genesis } = vars.network;
   const common = [
@@ -154,7 +154,7 @@ function goal(isReached: (reader: Reader) => Promise<boolean>): Pick<Resource, '
   return { check: async (reader) => ((await isReached(reader)) ? ok : drift([])) };
 }
 
-/** A Go that is too old would otherwise show only after the databases are up. */
+/** A Go that is too old would otherwise fail only after the databases have started. */
 function restoreToolCanBeBuilt({ host, vars, facts }: Deployment): Resource[] {
   const { restore_with, source } = vars.snapshot;
   if (restore_with !== 'source' || source === undefined || !host.groups.includes('database')) return [];
@@ -171,8 +171,8 @@ function restoreToolCanBeBuilt({ host, vars, facts }: Deployment): Resource[] {
 /** The state database holds the snapshot. */
 function snapshotRestored(vars: Variables): Pick<Resource, 'check'> {
   return goal(async (reader) => {
-    const holding = await readHolding(reader, { archive: archivesOf(vars).state, target: stateDatabase(vars) });
-    return holding.is === 'restored';
+    const contents = await readContents(reader, { archive: archivesOf(vars).state, target: stateDatabase(vars) });
+    return contents.is === 'restored';
   });
 }
 
@@ -196,19 +196,19 @@ function snapshotAddresses(vars: Variables): Resource[] {
   ].map((resource) => skipWhen(snapshotRestored(vars), resource));
 }
 
-/** What git itself asks first. `user@host:path` is git's short form of an ssh address; a plain path is on the host. */
+/** The first address that git requests. `user@host:path` is git's short form of an ssh address; a plain path is on the host. */
 function gitAddress(repository: string): string {
   if (/^https?:/.test(repository)) return `${repository.replace(/\/$/, '')}/info/refs?service=git-upload-pack`;
   const [, short] = /^(?:[^@/]+@)?([^:/]+):(?!\/\/)/.exec(repository) ?? [];
   return short === undefined ? repository : `ssh://${short}`;
 }
 
-/** The registries that images come from by name; the engine's own default one is not asked. */
+/** The registries that image names contain; the engine's default registry is not checked. */
 function registries({ images, registry }: Variables): { name: string; url: string; images: string[] }[] {
   const names = [images.node, images.prover, images.database];
   const named = names.flatMap((image) => {
     const [first = '', ...rest] = image.split('/');
-    // How an image's name tells a registry from a user.
+    // The first part of an image's name is a registry, or a user of the default registry.
     return rest.length > 0 && (/[.:]/.test(first) || first === 'localhost') ? [first] : [];
   });
   const all = new Set([...(registry ? [registry.address] : []), ...named]);

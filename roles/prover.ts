@@ -11,6 +11,6 @@ const startLimit = 300;
 export default role<Variables>('prover', async (context) => {
   const { image, service } = await component(context, 'prover');
   const { listens } = await renderHost(context);
-  const hint = 'it keeps trying while the state database refuses it: look at `docker logs prover`';
+  const hint = 'it retries while the state database refuses it: see docker logs prover';
   return [image, service, containerListens('prover', listens.prover, startLimit, hint)];
 });

@@ -6,8 +6,7 @@ import { packages } from '../lib/engine/resource/system/packages.ts';
 import { proverDatabase, stateDatabase } from '../lib/node/databases/databases.ts';
 import { stateIndexes } from '../lib/node/databases/indexes.ts';
 import { component } from '../lib/node/render/component.ts';
-import { databasesAreFree } from '../lib/node/snapshot/databases-in-use.ts';
-import { databasesMayBeRestored, snapshotIsRestored } from '../lib/node/snapshot/restore.ts';
+import { databasesAreUnused, databasesMayBeRestored, snapshotIsRestored } from '../lib/node/snapshot/restore.ts';
 import { restoreTool } from '../lib/node/snapshot/restore-tool.ts';
 import {
   archivesFit,
@@ -18,18 +17,17 @@ import {
 } from '../lib/node/snapshot/snapshot.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** Both databases are restored from a snapshot, once, and the state database has the spec's indexes (spec, Snapshot recovery). */
+/** Both databases are restored from a snapshot, once, and the state database has the indexes of the spec (Snapshot recovery). */
 export default role<Variables>('snapshot', async (context) => {
   const { vars } = context;
   const archives = archivesOf(vars);
   const { connections } = vars.snapshot;
-  const configuration = `${vars.paths.deployment}/snapshot_restore.toml`;
-  const tool = restoreTool(vars, configuration);
-  const stores = {
+  const tool = restoreTool(vars, `${vars.paths.deployment}/snapshot_restore.toml`);
+  const databases = {
     state: { archive: archives.state, target: stateDatabase(vars) },
     prover: { archive: archives.prover, target: proverDatabase(vars) },
   };
-  const restored = snapshotIsRestored({ ...stores, tool, configuration, vars });
+  const restored = snapshotIsRestored(databases, tool, vars);
   const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>
     download({ url, path, connections, sha256 }),
   );
@@ -37,23 +35,23 @@ export default role<Variables>('snapshot', async (context) => {
   const images = later
     .map(({ image }) => image)
     .filter(({ name }, at, all) => [...tool.resources, ...all.slice(0, at)].every((other) => other.name !== name));
-  const means = [
+  const steps = [
     archivesFit(archives, vars.snapshot.date),
     roomForSnapshot(archives, vars.paths.data),
     directory(snapshotDirectory(vars)),
     ...(connections > 1 ? [packages('aria2')] : []),
     ...fetched.map((archive) => archive.startedEarly),
-    // What takes long, too, goes on beside the downloads.
+    // These take long too, and go on beside the downloads.
     ...tool.resources,
     ...images,
     ...fetched,
     archivesHoldTheirTables(archives),
   ];
   return [
-    databasesMayBeRestored(stores, vars.snapshot.replace_existing),
-    ...(vars.snapshot.replace_existing ? [databasesAreFree(stores, context.hosts)] : []),
-    ...means.map((resource) => skipWhen(restored, resource)),
+    databasesMayBeRestored(databases, vars.snapshot.replace_existing),
+    ...(vars.snapshot.replace_existing ? [databasesAreUnused(databases, context.hosts)] : []),
+    ...steps.map((resource) => skipWhen(restored, resource)),
     restored,
-    ...stateIndexes(stores.state.target),
+    ...stateIndexes(databases.state.target),
   ];
 });

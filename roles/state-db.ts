@@ -6,7 +6,7 @@ import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts'
 import { component } from '../lib/node/render/component.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** The chain state's database server, which keeps the prover's hash store as well. */
+/** The database server of the chain state and of the prover's hash store. */
 export default role<Variables>('state-db', async (context) => {
   const { vars } = context;
   const { image, service } = await component(context, 'state-db');

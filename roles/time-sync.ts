@@ -18,7 +18,7 @@ const inContainer = `${dropIns}/container.conf`;
 export default role<Variables>('time-sync', ({ vars, facts }) => {
   const servers = vars.time_servers;
   const given = servers.length > 0;
-  // A container has the machine's clock, which is not its own to set: chrony looks, and leaves it alone.
+  // A container cannot set the machine's clock: chrony only observes it.
   const dropIn = facts.container ? [directory(dropIns), file(inContainer).content(observeOnly)] : [];
   const chrony = [
     packages('chrony'),
@@ -37,7 +37,7 @@ export default role<Variables>('time-sync', ({ vars, facts }) => {
   ];
 });
 
-/** The unit of the distribution starts only where the clock may be set. */
+/** The distribution's unit has a condition: it starts only where the clock may be set. */
 const observeOnly = `[Unit]
 ConditionCapability=
 
@@ -46,7 +46,7 @@ ExecStart=
 ExecStart=!/usr/sbin/chronyd $DAEMON_OPTS -x
 `;
 
-/** systemd-timesyncd serves as well where it is in use, does its work, and no servers are prescribed. */
+/** Without servers in the inventory, systemd-timesyncd is enough where it is enabled and has synchronised the clock. */
 const timesyncd = { check: checkTimesyncd };
 
 async function checkTimesyncd(host: Reader): Promise<Verdict> {

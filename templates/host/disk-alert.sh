@@ -1,12 +1,12 @@
 #!/bin/sh
-# Tells when a file system fills up, once, and once more when there is room again. Run by a systemd timer.
+# Alerts once when a file system fills up, and once when it has room again. Run by a systemd timer.
 #
 # Settings, from the file given as the first argument:
-#   PATHS   folders; the file systems that they are on are looked at, each once, under the first one's mount point
+#   PATHS   folders; each of their file systems is checked once, under its first mount point
 #   WARN    use in per cent from which to alert
 #   CLEAR   use in per cent below which the alert is cleared
-#   STATE   folder in which to remember what has been told
-#   WEBHOOK where to POST a message; empty: the journal alone
+#   STATE   folder for the levels that were reported
+#   WEBHOOK where to POST a message; empty: the journal only
 set -u
 
 # shellcheck source=/dev/null
@@ -18,12 +18,12 @@ failed=0
 # Text inside a JSON string.
 json() { printf %s "$1" | tr '\000-\037' ' ' | sed 's/[\\"]/\\&/g'; }
 
-# One message: status, mount point, use, words.
+# Posts a message: status, mount point, use, text.
 post() {
   [ -n "$WEBHOOK" ] || return 0
   printf '{"text":"%s","host":"%s","mount":"%s","status":"%s","used_percent":%s,"warn_percent":%s,"clear_percent":%s}' \
     "$(json "$4")" "$(json "$host")" "$(json "$2")" "$1" "$3" "$WARN" "$CLEAR" |
-    # The address may hold a token, so it does not stand in the argument list.
+    # The address may hold a token, so it is not in the argument list.
     { printf 'url = "%s"\n' "$(json "$WEBHOOK")" > "$STATE/request"
       curl --silent --show-error --fail --max-time 20 --header 'Content-Type: application/json' \
         --data-binary @- --output /dev/null --config "$STATE/request"; }
@@ -33,7 +33,7 @@ umask 077
 seen=' '
 set -f
 for path in $PATHS; do
-  # What is not there yet fills the file system that it will be on.
+  # A folder that does not exist yet will be on the file system of its parent.
   while [ ! -e "$path" ]; do path=$(dirname "$path"); done
   # The last columns are use and mount point, and a mount point may hold spaces.
   line=$(df -P "$path" | sed -n '$s/^\([^ ]*\) .* \([0-9][0-9]*\)% \(\/.*\)$/\1 \2 \3/p')
@@ -42,7 +42,7 @@ for path in $PATHS; do
   used=${line%% *}
   mount=${line#* }
   if [ -z "$used" ]; then
-    echo "the use of $path cannot be told"
+    echo "the use of $path is unknown"
     failed=1
     continue
   fi
@@ -53,7 +53,7 @@ for path in $PATHS; do
   case $seen in *" $id "*) continue ;; esac
   seen="$seen$id "
 
-  # `level` is what it is like, `told` what the webhook knows.
+  # `level` is the current level, `told` the one that the webhook got last.
   level=$(cat "$STATE/$name.level" 2>/dev/null)
   told=$(cat "$STATE/$name.told" 2>/dev/null)
   was=${level:-clear}

@@ -119,8 +119,6 @@ export const workload: Workload = {
   },
 };
 
-/** How many resources these are, as each tool counts them: an expectation is one. */
-
 function located(name: string, mode: string, owner: string): Located {
   return { path: `${top}/${name}`, mode, owner, group: owner };
 }

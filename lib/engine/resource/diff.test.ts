@@ -62,3 +62,11 @@ test('two long texts with nothing in common do not take for ever', () => {
 test('no difference is no line', () => {
   expect(diffLines([])).toEqual([]);
 });
+
+test('a long line is cut', () => {
+  const [first = '', line = ''] = diffLines([{ what: 'content', was: 'a', wanted: 'x'.repeat(1000) }]).filter((text) =>
+    /^(content|\+)/.test(text),
+  );
+  expect(first).toBe('content:');
+  expect(line).toBe(`+${'x'.repeat(238)}…`);
+});

@@ -54,5 +54,5 @@ export function countLines(text: string): string {
 
 function cut(text: string): string {
   const safe = printable(text);
-  return safe.length > widest ? `$safe.slice(0, widest - 1)…` : safe;
+  return safe.length > widest ? `${safe.slice(0, widest - 1)}…` : safe;
 }

@@ -24,7 +24,7 @@ const sound = (chainId = 55555): string =>
 const downloaded = '/opt/rpc-node/downloads/genesis.json';
 const inPlace = '/opt/rpc-node/genesis.json';
 
-/** The genesis file of a network whose inventory means `wanted`, and a host with these files. */
+/** The genesis file of a network with `wanted` in its inventory, and a host with these files. */
 async function setUp(wanted: string, files: Record<string, string>) {
   const sha256 = createHash('sha256').update(wanted).digest('hex');
   const { hosts } = await loadDeployment(await labDeployment([[['vars', 'network', 'genesis', 'sha256'], sha256]]));
@@ -51,10 +51,10 @@ test('a sound file is put in place once', async () => {
   expect(await resource.check(host)).toEqual({ is: 'ok' });
 });
 
-test('another file than the inventory means, or one with faults, is never put where containers mount it', async () => {
+test('a file with another SHA-256, or one with faults, is never put where containers mount it', async () => {
   const other = await setUp(sound(), { [downloaded]: sound(1) });
   await expect(other.resource.apply(other.host)).rejects.toThrow(
-    /is not the one that the inventory means: SHA-256 [0-9a-f]{64}, wanted [0-9a-f]{64}/,
+    /is not the one of the inventory: SHA-256 [0-9a-f]{64}, wanted [0-9a-f]{64}/,
   );
   expect(other.there.has(inPlace)).toBe(false);
 
@@ -68,11 +68,11 @@ test('another file than the inventory means, or one with faults, is never put wh
   const hopeless = await setUp(wrong, { [downloaded]: wrong });
   await expect(hopeless.resource.apply(hopeless.host)).rejects.toMatchObject({
     message: expect.stringMatching(/is refused:\n {2}genesis\[0\]\.balance is missing\n[\s\S]*\n {2}and \d+ more$/),
-    hint: 'it has to be one for chain id 55555 and the current generation of the node; see network.genesis in the inventory',
+    hint: 'it has to be for chain id 55555 and the current generation of the node; see network.genesis in the inventory',
   });
 
   const missing = await setUp(sound(), {});
-  await expect(missing.resource.apply(missing.host)).rejects.toThrow(`${downloaded} is not there`);
+  await expect(missing.resource.apply(missing.host)).rejects.toThrow(`${downloaded} does not exist`);
 });
 
 test('a file in place that has faults, or was changed, is seen', async () => {

@@ -12,10 +12,10 @@ const attributes = { mode: 0o644, owner: 'root', group: 'root' } as const;
 const shownFaults = 20;
 
 /**
- * The genesis file where the node's containers mount it. It gets there only when it is the file that the inventory means, by its
- * SHA-256, and when its fields are those of the generation and the network.
+ * The genesis file where the node's containers mount it. It is put there only when it has the SHA-256 of the inventory, and the fields
+ * of the generation and the network.
  *
- * @param downloaded where it has been downloaded to, on the host
+ * @param downloaded path of the downloaded file on the host
  */
 export function genesisFile(downloaded: string, vars: Variables): Resource {
   const path = genesisPath(vars);
@@ -29,7 +29,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       `the genesis file from ${withoutQuery(url)} is refused:\n${[...faults.slice(0, shownFaults), ...more].map((fault) => `  ${fault}`).join('\n')}`,
       {
         code: exitCode.failed,
-        hint: `it has to be one for chain id ${wanted.chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
+        hint: `it has to be for chain id ${wanted.chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
       },
     );
   };
@@ -44,21 +44,19 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       if (found !== sha256) differences.push({ what: 'SHA-256', was: found, wanted: sha256 });
       if (stat.mode !== attributes.mode)
         differences.push({ what: 'mode', was: `0${stat.mode.toString(8)}`, wanted: '0644' });
-      // The right file, and yet not one for this deployment: no other can take its place before the inventory names it.
+      // The file of the inventory, but not one for this deployment: only another inventory helps.
       if (found === sha256) refuseFaults(content);
       return differences.length === 0 ? ok : drift(differences);
     },
 
     async apply(host) {
       const content = await host.read(downloaded);
-      if (!content) throw new Problem(`${downloaded} is not there`, { code: exitCode.failed });
+      if (!content) throw new Problem(`${downloaded} does not exist`, { code: exitCode.failed });
       const found = hashOf(content);
       if (found !== sha256) {
         throw new Problem(
-          `the genesis file from ${withoutQuery(url)} is not the one that the inventory means: SHA-256 ${found}, wanted ${sha256}`,
-          {
-            code: exitCode.failed,
-          },
+          `the genesis file from ${withoutQuery(url)} is not the one of the inventory: SHA-256 ${found}, wanted ${sha256}`,
+          { code: exitCode.failed },
         );
       }
       refuseFaults(content);

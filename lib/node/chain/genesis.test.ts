@@ -52,7 +52,7 @@ test('a sound file of each generation has no fault', () => {
   expect(faults(older(), 'older')).toEqual([]);
 });
 
-test("another generation's file is refused, and its keys are told", () => {
+test("another generation's file is refused, and its keys are named", () => {
   expect(faults(older())).toEqual([
     'rollupCreationBlockNumber is missing',
     'rollupManagerCreationBlockNumber is missing',

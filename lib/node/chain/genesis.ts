@@ -4,7 +4,7 @@ import { type Generation, generations } from '../variables/generation.ts';
 const bytes = (count: number) =>
   z.string().regex(new RegExp(`^0x[0-9a-fA-F]{${2 * count}}$`), `must be ${count} bytes in hex, 0x…`);
 const hex = z.string().regex(/^0x([0-9a-fA-F]{2})*$/, 'must be bytes in hex, 0x…');
-/** Text, for it may be larger than a JSON number can say. */
+/** Text, as it may exceed a JSON number. */
 const amount = z.string().regex(/^(\d+|0x[0-9a-fA-F]+)$/, 'must be a whole number as text');
 const word = z.string().regex(/^0x[0-9a-fA-F]{1,64}$/, 'must be a number of up to 32 bytes in hex, 0x…');
 const block = z.int('must be a whole number').nonnegative('must not be negative');
@@ -29,11 +29,11 @@ const account = z
   });
 
 /**
- * What is wrong with a genesis file, each fault by the name of its field; empty where it is sound. The node itself takes an empty
- * object, an empty `genesis`, any `root` or another generation's keys without a word, and then synchronizes nonsense.
+ * What is wrong with a genesis file: each fault with the name of its field; an empty list where it is sound. The node itself accepts an
+ * empty object, an empty `genesis`, any `root` or another generation's keys silently, and then synchronizes nonsense.
  *
  * @param text the whole file
- * @param wanted keys of the generation that it is for, and the chain id of the network
+ * @param wanted keys of the generation, and the chain id of the network
  */
 export function genesisFaults(
   text: string,
@@ -66,7 +66,7 @@ export function genesisFaults(
   return [...faults, ...foreignKeys(genesis, wanted)];
 }
 
-/** Keys that say for which other generation the file is made. Beside all that is wanted they would do no harm. */
+/** Keys of another generation: the file was made for that one. */
 function foreignKeys(genesis: unknown, wanted: Pick<Generation, 'genesisBlocks' | 'genesisContracts'>): string[] {
   return Object.entries(generations).flatMap(([name, { genesisBlocks, genesisContracts }]) => {
     const blocks = genesisBlocks.filter((key) => !wanted.genesisBlocks.includes(key)).map((key) => [key]);

@@ -16,7 +16,7 @@ const answering = (result: unknown) =>
     { container: async () => runningContainer },
   );
 
-test('an answer without a block number is told as it came, and how often it was asked for', async () => {
+test('an answer without a block number is shown, with the number of attempts', async () => {
   const check = givesBlockNumber(url, twice);
   const host = answering('0x01');
   expect(await check.check(host)).toEqual(drift('eth_blockNumber gives no valid block number: "0x01"'));
@@ -26,12 +26,18 @@ test('an answer without a block number is told as it came, and how often it was 
   });
 });
 
-test('a chain that stands still is told with its newest block', async () => {
+test('a chain that does not grow is reported with its newest block', async () => {
   const check = blockGrows(url, twice);
-  const host = answering({ number: '0x10', timestamp: '0x384' });
-  expect(await check.check(host)).toEqual(drift('block 16 is 100 s old, and whether it grows takes two looks'));
+  const host = answering({ number: '0x10', hash: '0xaa', timestamp: '0x384' });
+  expect(await check.check(host)).toEqual(drift('block 16 is 100 s old, and whether it grows takes two checks'));
   await expect(check.apply(host)).rejects.toMatchObject({
     message: 'the newest block is 16 and does not grow (asked 2 times, every 0 s)',
     hint: 'see docker logs json-rpc',
   });
+});
+
+test('a server without any block is reported', async () => {
+  expect(await blockGrows(url, twice).check(answering(null))).toEqual(
+    drift('eth_getBlockByNumber gives no newest block'),
+  );
 });

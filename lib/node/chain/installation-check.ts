@@ -4,16 +4,18 @@ import { containerChange } from '../../engine/resource/change.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
 import { drift, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
-import { type Answer, blockNumber, newestBlock } from './chain.ts';
+import { type Answer, blockAt, blockNumber } from './chain.ts';
 
-/** A newest block that was made so lately can only have come from a synchronizer that is at work. Seconds. */
+/** A newest block of this age or less proves that the synchronizer works. Seconds. */
 const freshFor = 60;
 
-/** How often to ask, and how long to wait between two times. */
+/** How often to ask, and how long to wait in between. */
 export interface Attempts {
   readonly attempts: number;
   readonly pause_seconds: number;
 }
+
+const follows = [{ what: containerChange('json-rpc'), effect: 'is checked again', certain: true }];
 
 /** `eth_blockNumber` has to give a JSON-RPC result with a valid block number. */
 export function givesBlockNumber(url: string, attempts: Attempts): Resource {
@@ -21,7 +23,7 @@ export function givesBlockNumber(url: string, attempts: Attempts): Resource {
     name: `eth_blockNumber on ${url} gives a block`,
     expects: 'must',
     waits: true,
-    follows: [{ what: containerChange('json-rpc'), effect: 'is checked again', certain: true }],
+    follows,
     check: (host) => judge(host, blockNumber(host, url), () => ok),
     apply: async (host) => {
       await persistently(host, attempts, () => blockNumber(host, url));
@@ -30,8 +32,8 @@ export function givesBlockNumber(url: string, attempts: Attempts): Resource {
 }
 
 /**
- * The newest block has to grow. One look cannot see growth, but a block made within the last minute can; where the newest one is
- * older, as while the node catches up with its snapshot, growth is waited for. Growth that was seen counts for the rest of the run.
+ * The newest block has to grow. One check cannot see growth, but a block of the last minute proves it. Where the newest one is older,
+ * as while the node catches up from its snapshot, `apply` waits for growth, which then counts for the rest of the run.
  */
 export function blockGrows(url: string, attempts: Attempts): Resource {
   let grew = false;
@@ -39,10 +41,10 @@ export function blockGrows(url: string, attempts: Attempts): Resource {
     name: `the newest block on ${url} grows`,
     expects: 'must',
     waits: true,
-    follows: [{ what: containerChange('json-rpc'), effect: 'is checked again', certain: true }],
+    follows,
     check: (host) =>
       judge(host, newestBlock(host, url), ({ number, age }) =>
-        grew || age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two looks`),
+        grew || age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two checks`),
       ),
     apply: async (host) => {
       const first = await persistently(host, attempts, () => newestBlock(host, url));
@@ -57,22 +59,35 @@ export function blockGrows(url: string, attempts: Attempts): Resource {
   };
 }
 
-/** Before json-rpc runs nothing can be told; from then on whatever is wrong with its answer is drift. */
+interface NewestBlock {
+  readonly number: number;
+  /** By the host's own clock. Seconds. */
+  readonly age: number;
+}
+
+async function newestBlock(host: Reader, url: string): Promise<Answer<NewestBlock>> {
+  const [block, clock] = await Promise.all([blockAt(host, url, 'latest'), host.$`date +%s`]);
+  if (!block.ok) return block;
+  if (!block.value) return { ok: false, error: 'eth_getBlockByNumber gives no newest block' };
+  return { ok: true, value: { number: block.value.number, age: Number(clock.text()) - block.value.time } };
+}
+
+/** Unknown until json-rpc runs; from then on whatever is wrong with its answer is drift. */
 async function judge<T>(host: Reader, asked: Promise<Answer<T>>, verdict: (value: T) => Verdict): Promise<Verdict> {
   const [state, answer] = await Promise.all([host.container('json-rpc'), asked]);
   if (!state?.running) return unknownUntil('json-rpc is running');
   return answer.ok ? verdict(answer.value) : drift(answer.error);
 }
 
-/** The server did not give what was asked for; it may yet. */
+/** An answer that may still come. */
 class NotYet extends Error {}
 
-/** The server did not give what was asked for, however often it was asked. */
+/** An answer that did not come at any attempt. */
 class NoAnswer extends Error {
   readonly hint = 'see docker logs json-rpc';
 }
 
-/** Asks again and again. @throws the last error, with json-rpc's last words where it does not even run */
+/** Asks until there is an answer. @throws the last error; where json-rpc does not run, with the end of its log */
 async function persistently<T>(
   host: Writer,
   { attempts, pause_seconds }: Attempts,

@@ -1,7 +1,7 @@
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
 
-/** A directory for a database server. It only has to be there: the server's container gives it its own owner and mode. */
+/** A directory for a database server. Its container sets owner and mode. */
 export function directoryThatItsContainerOwns(path: string): Resource {
   return task(`data directory ${path}`, {
     check: async (host) => {
@@ -10,8 +10,7 @@ export function directoryThatItsContainerOwns(path: string): Resource {
     },
     apply: async (host) => {
       const there = await host.stat(path);
-      if (there)
-        throw new Problem(`${path} is a ${there.type}, and a directory has to be there`, { code: exitCode.failed });
+      if (there) throw new Problem(`${path} is a ${there.type}, and has to be a directory`, { code: exitCode.failed });
       await host.run`umask 022 && mkdir -p ${path}`;
     },
   });

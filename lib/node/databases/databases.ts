@@ -5,25 +5,25 @@ import { eventually } from '../../engine/resource/job/eventually.ts';
 import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Variables } from '../variables/variables.ts';
 
-/** A server may have to replay its log after a crash. Seconds. */
+/** After a crash a server replays its write-ahead log before it accepts connections. Seconds. */
 const startLimit = 600;
 
-/** Of both database containers (spec part 2). Compose sets them; what came of it is looked at. */
+/** Of both database containers (spec part 2). Compose sets them, and the roles check them. */
 export const databaseCpuShares = 4096;
 
-/** Where the chain state is asked, as its owner, who is the server's superuser as well. */
+/** The chain state, as its owner, who is the server's superuser as well. */
 export function stateDatabase({ credentials }: Variables): SqlTarget {
   return { container: 'state-db', user: credentials.state.user, database: credentials.state.database };
 }
 
-/** Where the prover's hash store is asked: on the same server, as the same superuser. */
+/** The prover's hash store, on the same server, as the same superuser. */
 export function proverDatabase({ credentials }: Variables): SqlTarget {
   return { container: 'state-db', user: credentials.state.user, database: credentials.prover.database };
 }
 
 /**
- * A database container that has to accept connections by TCP. The image's first start runs a temporary server that listens on its
- * socket alone and is about to stop, so the socket proves nothing.
+ * A database container accepts connections by TCP. The image's first start runs a temporary server that listens on its socket only, so
+ * the socket proves nothing.
  */
 export function acceptsConnections(container: 'state-db' | 'pool-db'): Resource {
   return checkedAgainAfter(

@@ -15,6 +15,7 @@ const indexes: readonly (readonly [name: string, table: string, ...columns: stri
   ['receipt_block_num_idx', 'state.receipt', 'block_num'],
 ];
 
+/** @param target the state database */
 export function stateIndexes(target: SqlTarget): readonly Resource[] {
   return indexes.map(([name, table, ...columns]) => postgresIndex({ target, name, table, columns }));
 }

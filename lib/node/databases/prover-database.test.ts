@@ -7,10 +7,10 @@ const server = { container: 'state-db', user: 'state_user', database: 'state_db'
 const check = proverDatabaseIsThere(server, { user: 'prover_user', database: 'prover_db' } as Credentials);
 
 test.each([
-  [[null, 'f'], 'user prover_user is absent: the data directory was not made with the init script'],
-  [[null, 't'], 'database prover_db is absent: the data directory was not made with the init script'],
+  [[null, 'f'], 'user prover_user does not exist: the data directory was not initialized with the init script'],
+  [[null, 't'], 'database prover_db does not exist: the data directory was not initialized with the init script'],
   [['postgres', 't'], 'it belongs to postgres'],
-])('what the init script should have made, and did not: %j', async (row, words) => {
+])('a user or database that the init script did not create: %j', async (row, words) => {
   const host = fakeHost([], { container: async () => runningContainer, sql: async () => ({ ok: true, rows: [row] }) });
   await expect(check.apply(host)).rejects.toMatchObject({
     message: `prover database prover_db belongs to prover_user: ${words}`,

@@ -4,10 +4,10 @@ import type { Credentials } from '../variables/variables.ts';
 import { sqlLiteral } from './postgres.ts';
 
 /**
- * The prover's database and user, made by the init script. PostgreSQL's image runs it only when the data directory is empty, so a
- * data directory from elsewhere may lack them.
+ * The prover's database and user. The init script creates them, which PostgreSQL's image runs on an empty data directory only, so
+ * another data directory may lack them.
  *
- * @param server any database of the server, for its catalogue
+ * @param server any database of the server, for its catalogs
  */
 export function proverDatabaseIsThere(server: SqlTarget, { user, database }: Credentials): Resource {
   return expectation(
@@ -24,8 +24,9 @@ export function proverDatabaseIsThere(server: SqlTarget, { user, database }: Cre
       if (!container?.running) return unknownUntil(`${server.container} is running`);
       if (!result.ok) return drift(result.error);
       const [owner, role] = result.rows[0] ?? [];
-      if (role !== 't') return drift(`user ${user} is absent: the data directory was not made with the init script`);
-      if (!owner) return drift(`database ${database} is absent: the data directory was not made with the init script`);
+      const cause = 'the data directory was not initialized with the init script';
+      if (role !== 't') return drift(`user ${user} does not exist: ${cause}`);
+      if (!owner) return drift(`database ${database} does not exist: ${cause}`);
       return owner === user ? ok : drift(`it belongs to ${owner}`);
     },
     {

@@ -6,22 +6,22 @@ import { drift, ok, type Resource, unknownUntil, type Verdict } from '../../engi
 
 const configuration = '/etc/chrony/chrony.conf';
 
-/** A clock that is further off than this is not synchronised, whatever the daemon says. Seconds. */
+/** A clock that is further off is not synchronised, whatever chronyd reports. Seconds. */
 const largestOffset = 0.5;
 
-/** After a start chrony needs some answers of a server before it trusts it. Seconds. */
+/** After a start chronyd needs several answers of a server before it selects it. Seconds. */
 const synchronisationLimit = 90;
 
-/** What /etc/chrony/sources.d has to say for these servers. */
+/** A file in /etc/chrony/sources.d for these servers. */
 export function chronySources(servers: readonly string[]): string {
   return servers.map((server) => `server ${server} iburst\n`).join('');
 }
 
-/** The distribution's own time servers leave chrony's configuration, so that only the given ones are asked. */
+/** The distribution's time servers are turned into comments, so that chrony uses the given ones only. */
 export function withoutDistributionServers(): Resource {
   const file = editedText(configuration);
   return {
-    name: 'chrony asks no other time servers',
+    name: 'chrony uses no other time servers',
     async check(host) {
       const was = await file.read(host);
       if (was === undefined) return unknownUntil('chrony is installed');
@@ -34,12 +34,11 @@ export function withoutDistributionServers(): Resource {
   };
 }
 
-/** chrony.conf with its `pool` and `server` lines turned into comments. */
-export function withoutServers(text: string): string {
+function withoutServers(text: string): string {
   return text.replace(/^[ \t]*(?=(pool|server)[ \t])/gm, '#');
 }
 
-/** That a server has been chosen and the clock keeps to it, however that came about. */
+/** chronyd has selected a server, and the clock follows it. */
 export function clockIsSynchronised(): Resource {
   return {
     name: 'the clock is synchronised',
@@ -50,10 +49,13 @@ export function clockIsSynchronised(): Resource {
         if (verdict.is === 'ok') return;
         if (waited >= synchronisationLimit) {
           const sources = await host.$`chronyc -n sources`;
-          throw new Problem(`no time server was chosen within ${synchronisationLimit} s\n${sources.text()}`.trim(), {
-            hint: 'check time_servers in the inventory, and that UDP port 123 is open to them',
-            code: exitCode.failed,
-          });
+          throw new Problem(
+            `chrony selected no time server within ${synchronisationLimit} s\n${sources.text()}`.trim(),
+            {
+              hint: 'check time_servers in the inventory, and that UDP port 123 is open to them',
+              code: exitCode.failed,
+            },
+          );
         }
         host.progress({
           what: 'waiting for a time server',
@@ -78,8 +80,7 @@ export function trackingVerdict(tracking: string): Verdict {
   const fields = tracking.split(',');
   const [, server = '', , , offset = ''] = fields;
   const leap = fields.at(-1);
-  if (!server) return drift('chrony has not chosen a time server');
-  if (leap === 'Not synchronised') return drift('chrony has not chosen a time server');
+  if (!server || leap === 'Not synchronised') return drift('chrony has selected no time server');
   const seconds = Math.abs(Number(offset));
   if (Number.isFinite(seconds) && seconds <= largestOffset) return ok;
   return drift(`the clock is ${offset} s off ${server}`);

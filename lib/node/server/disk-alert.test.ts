@@ -95,7 +95,7 @@ async function run(
   return { code, said: out.split('\n').filter((line) => line !== '') };
 }
 
-function told(): string[] {
+function posted(): string[] {
   return messages.splice(0).map(({ status, mount, used_percent }) => `${status} ${mount} ${used_percent}`);
 }
 
@@ -103,7 +103,7 @@ test('one message when it crosses, one when it clears, none in between', async (
   const seen: string[][] = [];
   for (const percent of [50, 84, 85, 97, 82, 80, 79, 84, 85]) {
     expect((await run({ '/': percent })).code).toBe(0);
-    seen.push(told());
+    seen.push(posted());
   }
   expect(seen).toEqual([[], [], ['alert / 85'], [], [], [], ['clear / 79'], [], ['alert / 85']]);
 });
@@ -123,44 +123,44 @@ test('a message that could not be posted is posted the next time', async () => {
   });
   answer = 200;
   expect((await run({ '/': 91 })).code).toBe(0);
-  expect(told()).toEqual(['alert / 91']);
+  expect(posted()).toEqual(['alert / 91']);
 });
 
-test('nothing is told that is over before it could be posted', async () => {
+test('an alert that clears before it could be posted is not posted', async () => {
   answer = 500;
   await run({ '/': 90 });
   answer = 200;
   await run({ '/': 20 });
-  expect(told()).toEqual([]);
+  expect(posted()).toEqual([]);
 });
 
-test('each file system is told of on its own, and once', async () => {
+test('each file system is reported once, by itself', async () => {
   await run({ '/': 90, '/tmp': 10 }, { paths: ['/', '/tmp', '/'] });
-  expect(told()).toEqual(['alert / 90']);
+  expect(posted()).toEqual(['alert / 90']);
   await run({ '/': 90, '/tmp': 99 });
-  expect(told()).toEqual(['alert /tmp 99']);
+  expect(posted()).toEqual(['alert /tmp 99']);
   expect(await readdir(join(folder, 'state'))).toContain('%2Ftmp.level');
 });
 
-test('a disk that is mounted twice is told of once', async () => {
+test('a disk that is mounted twice is reported once', async () => {
   await run({ '/': 90, '/tmp': 90 }, { devices: { '/': '/dev/sda1', '/tmp': '/dev/sda1' } });
-  expect(told()).toEqual(['alert / 90']);
+  expect(posted()).toEqual(['alert / 90']);
 });
 
 test('a folder that is not there yet is looked up where it will be', async () => {
   await run({ '/': 90 }, { paths: ['/nowhere/at/all'] });
-  expect(told()).toEqual(['alert / 90']);
+  expect(posted()).toEqual(['alert / 90']);
 });
 
-test('without a webhook the journal is told', async () => {
+test('without a webhook the journal gets the message', async () => {
   const { code, said } = await run({ '/': 90 }, { url: '' });
   expect(code).toBe(0);
   expect(said).toHaveLength(1);
   expect((await run({ '/': 90 }, { url: '' })).said).toEqual([]);
 });
 
-test('a disk that cannot be asked is said to be so', async () => {
-  expect(await run({}, { paths: ['/'] })).toMatchObject({ code: 1, said: ['the use of / cannot be told'] });
+test('a disk of unknown use is reported', async () => {
+  expect(await run({}, { paths: ['/'] })).toMatchObject({ code: 1, said: ['the use of / is unknown'] });
 });
 
 test('the address of the webhook is shown nowhere', () => {

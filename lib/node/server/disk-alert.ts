@@ -1,4 +1,4 @@
-import { quote } from '../../engine/host/quote.ts';
+import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
 import type { Variables } from '../variables/variables.ts';
 import { product } from './product.ts';
@@ -6,17 +6,16 @@ import { product } from './product.ts';
 /**
  * The settings file of templates/host/disk-alert.sh.
  *
- * @param paths folders on the file systems to look at; their names hold no spaces (see `absolutePath` in the variables)
+ * @param paths folders on the file systems to watch; their names hold no spaces (see `absolutePath` in the variables)
  */
 export function diskAlertSettings(paths: readonly string[], wanted: Variables['disk_alert']): Content {
-  const settings = {
+  const settings = shellSettings({
     PATHS: [...new Set(paths)].join(' '),
-    WARN: String(wanted.warn_percent),
-    CLEAR: String(wanted.clear_percent),
+    WARN: wanted.warn_percent,
+    CLEAR: wanted.clear_percent,
     STATE: `/var/lib/${product}/disk-alert`,
     // Chat services put a token into the address.
     WEBHOOK: wanted.webhook ?? '',
-  };
-  const text = Object.entries(settings).map(([name, value]) => `${name}=${quote(value)}\n`);
-  return secretContent(text.join(''), /^WEBHOOK=/);
+  });
+  return secretContent(settings, /^WEBHOOK=/);
 }

@@ -5,10 +5,10 @@ import { addressesOf } from '../variables/addresses.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /**
- * Who may reach which of a host's published ports: the deployment's own hosts all of them, others what the inventory opens to them.
- * What the Compose file publishes beyond the ports of the inventory is nobody else's business.
+ * Who may reach which of a host's published ports: the deployment's own hosts reach all of them, others those that the inventory opens
+ * to them. Ports that the Compose file publishes beyond those of the inventory are internal.
  *
- * @throws Problem from the templates, or where they publish a port that is not known beforehand
+ * @throws Problem from the templates, or where they publish a random port
  */
 export async function accesses(context: RenderContext): Promise<Access[]> {
   const { host, vars, hosts } = context;
@@ -25,7 +25,7 @@ export async function accesses(context: RenderContext): Promise<Access[]> {
 
 type Purpose = 'INTERNAL' | 'METRICS' | 'JSON-RPC';
 
-/** By the service, too: another one may publish the port that an RPC server has for JSON-RPC. */
+/** By the service, too: another service may publish a port that an RPC server uses for JSON-RPC. */
 function purposeOf({ service, protocol, published }: PublishedPort, { ports }: Variables): Purpose {
   const isOneOf = (...numbers: readonly number[]) => protocol === 'tcp' && numbers.map(String).includes(published);
   if (service === 'sync' && isOneOf(ports.sync_metrics)) return 'METRICS';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BlockDevice, Facts } from '../../engine/host/facts/facts.ts';
-import { gigabytes, hardwareFindings } from './hardware.ts';
+import { hardwareFindings } from './hardware.ts';
 
 const nvme: BlockDevice = {
   path: '/dev/nvme0n1',
@@ -37,7 +37,7 @@ test('each line of the table is judged on its own', () => {
   ]);
 });
 
-test('a large disk that is not NVMe does not do', () => {
+test('a large disk that is not NVMe does not count', () => {
   const spinning = { ...nvme, path: '/dev/sda', transport: 'sata', rotational: true };
   expect(unmet({ ...enough, blockDevices: [spinning] })).toEqual(['an NVMe disk of 2000 GB: no NVMe disk']);
 });
@@ -48,12 +48,13 @@ test('an array on NVMe disks counts as one disk', () => {
   expect(unmet({ ...enough, blockDevices: [small, array] })).toEqual([]);
 });
 
-test('a device that names itself as its parent does not hang the look', () => {
+test('a device that names itself as its parent does not hang the check', () => {
   const loop = { ...nvme, path: '/dev/sdb', transport: '', parent: '/dev/sdb' };
   expect(unmet({ ...enough, blockDevices: [loop] })).toHaveLength(1);
 });
 
-test('sizes are told in decimal gigabytes', () => {
-  expect(gigabytes(1.26e9)).toBe('1.3 GB');
-  expect(gigabytes(134_999_999_999)).toBe('134 GB');
+test('sizes are shown in decimal gigabytes', () => {
+  const memory = (bytes: number) => hardwareFindings({ ...enough, memory: bytes })[2]?.seen;
+  expect(memory(1.26e9)).toBe('1.3 GB');
+  expect(memory(134_999_999_999)).toBe('134 GB');
 });

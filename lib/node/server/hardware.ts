@@ -1,23 +1,22 @@
 import type { BlockDevice, Facts } from '../../engine/host/facts/facts.ts';
 
-/** What a server has to have: spec part 1, "Server roles and recommended hardware". The same for both kinds of server. */
+/** Of both kinds of server: spec part 1, "Server roles and recommended hardware". */
 const requiredHardware = { cores: 64, mhz: 3050, memory: 128e9, disk: 2000e9 } as const;
 
-/** Without these the prover dies with exit code 132 and no log line. */
+/** Without these the prover ends with exit code 132 and no log line. */
 export const requiredCpuFlags = ['avx2', 'bmi2', 'adx'] as const;
 
-/** One line of the hardware table, as seen on a host. */
-export interface HardwareFinding {
-  /** As an operator would say it: `64 CPU cores`. */
+/** One line of the hardware table, and what a host has. */
+interface HardwareFinding {
+  /** `64 CPU cores` */
   readonly wanted: string;
   readonly seen: string;
   readonly met: boolean;
 }
 
 /**
- * Holds a host against the hardware table.
- *
- * Sizes are decimal, as disks and memory are sold: what firmware and kernel keep of 128 GiB for themselves leaves more than 128 GB.
+ * Compares a host with the hardware table. Sizes are decimal, as disks and memory are sold: of 128 GiB of memory, firmware and kernel
+ * leave more than 128 GB.
  */
 export function hardwareFindings({
   cpu,
@@ -45,13 +44,12 @@ export function hardwareFindings({
   ];
 }
 
-/** Decimal gigabytes, in words. */
-export function gigabytes(bytes: number): string {
+function gigabytes(bytes: number): string {
   const value = bytes / 1e9;
   return `${value < 10 ? Math.round(value * 10) / 10 : Math.floor(value)} GB`;
 }
 
-/** The largest device that is made of NVMe: a disk itself, or an array or a volume on such disks. */
+/** The largest NVMe disk, or array or volume on such disks. */
 function largestNvme(devices: readonly BlockDevice[]): BlockDevice | undefined {
   const byPath = new Map(devices.map((device) => [device.path, device]));
   const isNvme = (device: BlockDevice): boolean => {

@@ -1,13 +1,13 @@
 import type { BlockDevice, Facts, Mount } from '../../engine/host/facts/facts.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 
-/** Where the Docker engine keeps its data when nobody says otherwise. */
+/** Where the Docker engine keeps its data by default. */
 const defaultDockerRoot = '/var/lib/docker';
 
 /** File systems of a local disk that Docker's overlay2 driver works on. */
 const suitable = ['ext4', 'xfs', 'btrfs', 'ext3'];
 
-/** Folders in which no disk for data is mounted: firmware, kernel interfaces, and files handed in by a container engine. */
+/** Folders in which no disk for data is mounted: firmware, kernel interfaces, and files mounted by a container engine. */
 const reserved = ['/boot', '/dev', '/etc', '/proc', '/run', '/snap', '/sys', '/usr'];
 
 export interface DockerDisk {
@@ -15,9 +15,9 @@ export interface DockerDisk {
   readonly mountPoint: string;
   /** The folder on it that becomes Docker's root. */
   readonly root: string;
-  /** Mount points that serve as well, as they are just as large: Docker is not moved from one of them to another. */
+  /** Mount points of the same size: Docker is not moved from one of them to another. */
   readonly equals: readonly string[];
-  /** The block device that the inventory names, where it is mounted nowhere yet and has to be at `mountPoint`. */
+  /** The block device that the inventory names, where it is not mounted yet: it belongs at `mountPoint`. */
   readonly device?: string;
 }
 
@@ -25,8 +25,8 @@ export interface DockerDisk {
  * The disk that Docker's data belongs on (spec part 1, operating rules): the one that the inventory names, by mount point or block
  * device, or else the largest mounted, writable, local file system.
  *
- * @param dataPath where a named block device that is mounted nowhere gets mounted
- * @throws Problem when the named disk cannot be used, or when there is none to choose from
+ * @param dataPath where a named block device that is not mounted gets mounted
+ * @throws Problem when the named disk cannot be used, or when no disk can
  */
 export function dockerDisk(
   { mounts, blockDevices }: Pick<Facts, 'mounts' | 'blockDevices'>,
@@ -47,13 +47,11 @@ export function dockerDisk(
 }
 
 /** The mount that a path is on. */
-export function mountOf(path: string, mounts: readonly Mount[]): Mount | undefined {
+function mountOf(path: string, mounts: readonly Mount[]): Mount | undefined {
   return mounts
     .filter(({ target }) => isWithin(path, target))
-    .reduce<Mount | undefined>(
-      (best, next) => (best && best.target.length > next.target.length ? best : next),
-      undefined,
-    );
+    .toSorted((a, b) => a.target.length - b.target.length)
+    .at(-1);
 }
 
 function namedDisk(
@@ -62,8 +60,8 @@ function namedDisk(
   devices: readonly BlockDevice[],
   dataPath: string,
 ): DockerDisk {
-  const there = mounts.findLast(({ target }) => target === disk);
-  if (there) return usableMount(there, mounts);
+  const mountedThere = mounts.findLast(({ target }) => target === disk);
+  if (mountedThere) return usableMount(mountedThere, mounts);
 
   const device = devices.find(({ path }) => path === disk);
   const mountedAt = device?.mountpoints.find((target) => target.startsWith('/'));
@@ -81,7 +79,7 @@ function namedDisk(
   const taken = mounts.find(({ target }) => target === dataPath);
   if (taken) {
     throw new Problem(`${disk} cannot be mounted at ${dataPath}: ${taken.source} is mounted there already`, {
-      hint: `give it a folder of its own in the inventory (paths: { data: … }), or name the disk that is there (docker_root: { disk: ${dataPath} })`,
+      hint: `give it a folder of its own in the inventory (paths: { data: … }), or name the disk that is mounted there (docker_root: { disk: ${dataPath} })`,
       code: exitCode.failed,
     });
   }
@@ -95,10 +93,7 @@ function usableMount(mount: Mount, mounts: readonly Mount[]): DockerDisk {
       code: exitCode.failed,
     });
   if (!isWritable(mount)) {
-    throw refuse(
-      'is mounted read-only',
-      'mount it so that it can be written to, or name another: docker_root: { disk: … }',
-    );
+    throw refuse('is mounted read-only', 'mount it read-write, or name another: docker_root: { disk: … }');
   }
   if (!suitable.includes(mount.type))
     throw refuse(
@@ -124,7 +119,7 @@ function usableMounts(mounts: readonly Mount[], devices: readonly BlockDevice[])
   return usable.filter(({ source }, at) => usable.findIndex((other) => other.source === source) === at);
 }
 
-/** A part of a file system that is mounted a second time somewhere shows as `device[/folder]`, as does a btrfs subvolume. */
+/** A bind mount of a folder shows as `device[/folder]`, as does a btrfs subvolume. */
 function isWholeDisk({ source, type }: Mount): boolean {
   return source.startsWith('/dev/') && (type === 'btrfs' || !source.includes('['));
 }

@@ -6,40 +6,50 @@ import { Output } from '../../engine/host/output.ts';
 import { createReader } from '../../engine/host/reader.ts';
 import { connectLocally } from '../../engine/host/testing/local-connection.ts';
 import { drift, ok } from '../../engine/resource/resource.ts';
-import { portIsFree, portVerdict, publishersOf } from './published-ports.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { portIsFree } from './published-ports.ts';
 
-const wanted = { port: 5432, container: 'state-db' };
 const nginx = 'LISTEN 0 511 0.0.0.0:5432 0.0.0.0:* users:(("nginx",pid=813,fd=6),("nginx",pid=812,fd=6))\n';
 const proxy = 'LISTEN 0 4096 *:5432 *:* users:(("docker-proxy",pid=99,fd=4))\n';
 
-test('a port is free, or our own container has it', () => {
-  expect(portVerdict('', [], wanted)).toEqual(ok);
-  expect(portVerdict(proxy, ['state-db'], wanted)).toEqual(ok);
+/** @param published lines of `docker ps` */
+function verdictFor(listening: string, published: string, port = 5432) {
+  const host = fakeHost([
+    [/ss -Hlntp/, listening],
+    [/docker ps/, published],
+  ]);
+  return portIsFree(host, { port, container: 'state-db' });
+}
+const byDocker = (name: string) => `${name} 0.0.0.0:5432->5432/tcp, :::5432->5432/tcp\n`;
+
+test('a port is free, or our own container has it', async () => {
+  expect(await verdictFor('', '')).toEqual(ok);
+  expect(await verdictFor(proxy, byDocker('state-db'))).toEqual(ok);
   // Without the userland proxy nothing is seen to listen.
-  expect(portVerdict('', ['state-db'], wanted)).toEqual(ok);
+  expect(await verdictFor('', byDocker('state-db'))).toEqual(ok);
 });
 
-test('whoever else has it is named', () => {
-  expect(portVerdict(nginx, [], wanted)).toEqual(
+test('a process or another container that has it is named', async () => {
+  expect(await verdictFor(nginx, '')).toEqual(
     drift('port 5432 is held by nginx (process 813) and nginx (process 812)'),
   );
-  expect(portVerdict(proxy, ['old-db'], wanted)).toEqual(drift('port 5432 is held by the container old-db'));
-  expect(portVerdict('', ['old-db'], wanted)).toEqual(drift('port 5432 is held by the container old-db'));
-  expect(portVerdict('0: 00000000:1538 00000000:0000 0A', [], wanted)).toEqual(
-    drift('port 5432 is held by a process that cannot be told'),
+  expect(await verdictFor(proxy, byDocker('old-db'))).toEqual(drift('port 5432 is held by the container old-db'));
+  expect(await verdictFor('', byDocker('old-db'))).toEqual(drift('port 5432 is held by the container old-db'));
+  expect(await verdictFor('LISTEN 0 511 0.0.0.0:5432 0.0.0.0:*\n', '')).toEqual(
+    drift('port 5432 is held by an unknown process'),
   );
 });
 
-test('the containers that publish a port are told by its number, in a range too, and by no other', () => {
-  const list = `state-db 0.0.0.0:5432->5432/tcp, :::5432->5432/tcp
+test('the containers that publish a port are found by its number, in a range too, and no others', async () => {
+  const list = `db 0.0.0.0:5432->5432/tcp, :::5432->5432/tcp
 many 0.0.0.0:8000-8005->9000-9005/tcp
 inside 5432/tcp
 names 53/udp, 0.0.0.0:5432->53/udp
 `;
-  expect(publishersOf(list, 5432)).toEqual(['state-db']);
-  expect(publishersOf(list, 8003)).toEqual(['many']);
-  expect(publishersOf(list, 9003)).toEqual([]);
-  expect(publishersOf(list, 543)).toEqual([]);
+  expect(await verdictFor('', list)).toEqual(drift('port 5432 is held by the container db'));
+  expect(await verdictFor('', list, 8003)).toEqual(drift('port 8003 is held by the container many'));
+  expect(await verdictFor('', list, 9003)).toEqual(ok);
+  expect(await verdictFor('', list, 543)).toEqual(ok);
 });
 
 test('what listens is found among all that do, with ss and without it, and asked for once for all ports', async () => {

@@ -8,16 +8,24 @@ export interface PublishedPort {
   readonly container: string;
 }
 
-/** Whether nothing listens on a port but the container that it is for. What is asked names no port, so for all of them it is asked once. */
+/** Whether only the container that a port is for listens on it. The commands name no port, so all ports share one of each. */
 export async function portIsFree(host: Reader, { port, container }: PublishedPort): Promise<Verdict> {
   const [listening, publishing] = await Promise.all([
-    // Without ss the kernel's own table still tells that something listens, though not what.
+    // Without ss, the kernel's own table shows that something listens, but not which process.
     host.$`if command -v ss >/dev/null; then ss -Hlntp; else cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; fi`,
-    // A stopped engine publishes nothing, and asking would start it.
+    // A stopped engine publishes nothing, and docker ps would start it.
     host.$`systemctl is-active --quiet docker.service && docker ps --format ${'{{.Names}} {{.Ports}}'}`,
   ]);
   const here = listening.lines().filter((line) => listensOn(line, port));
-  return portVerdict(here.join('\n'), publishing.ok ? publishersOf(publishing.stdout, port) : [], { port, container });
+  const publishers = publishing.ok ? publishersOf(publishing.lines(), port) : [];
+  const others = publishers.filter((name) => name !== container);
+  if (others.length > 0) return drift(`port ${port} is held by the container ${others.join(' and ')}`);
+  if (here.length === 0 || publishers.includes(container)) return ok;
+  // A line of `ss -lntp` ends with the processes: users:(("nginx",pid=812,fd=6))
+  const processes = [...here.join().matchAll(/\("([^"]*)",pid=(\d+)/g)].map(
+    ([, name, pid]) => `${name} (process ${pid})`,
+  );
+  return drift(`port ${port} is held by ${[...new Set(processes)].join(' and ') || 'an unknown process'}`);
 }
 
 /** @param line of `ss -lnt`, or of /proc/net/tcp */
@@ -29,11 +37,10 @@ function listensOn(line: string, port: number): boolean {
 /**
  * The containers that publish a TCP port of the host.
  *
- * @param list lines of a name and `0.0.0.0:5432->5432/tcp, :::8000-8005->8000-8005/tcp, 9091/tcp`; what only the container's own network
- *   sees has no arrow
+ * @param lines of a name and `0.0.0.0:5432->5432/tcp, :::8000-8005->8000-8005/tcp, 9091/tcp`; a port without an arrow is not published
  */
-export function publishersOf(list: string, port: number): string[] {
-  return list.split('\n').flatMap((line) => {
+function publishersOf(lines: readonly string[], port: number): string[] {
+  return lines.flatMap((line) => {
     const [name = '', ...published] = line.split(/,? /);
     const found = published.some((text) => {
       const [, first, last = first] = /:(\d+)(?:-(\d+))?->[\d-]+\/tcp$/.exec(text) ?? [];
@@ -41,22 +48,4 @@ export function publishersOf(list: string, port: number): string[] {
     });
     return found ? [name] : [];
   });
-}
-
-/**
- * @param listening lines of `ss -lntp` for the port, which end with the processes: `users:(("nginx",pid=812,fd=6))`
- * @param publishing names of the containers that publish the port
- */
-export function portVerdict(
-  listening: string,
-  publishing: readonly string[],
-  { port, container }: PublishedPort,
-): Verdict {
-  const others = publishing.filter((name) => name !== container);
-  if (others.length > 0) return drift(`port ${port} is held by the container ${others.join(' and ')}`);
-  if (listening.trim() === '' || publishing.includes(container)) return ok;
-  const processes = [...listening.matchAll(/\("([^"]*)",pid=(\d+)/g)].map(
-    ([, name, pid]) => `${name} (process ${pid})`,
-  );
-  return drift(`port ${port} is held by ${[...new Set(processes)].join(' and ') || 'a process that cannot be told'}`);
 }

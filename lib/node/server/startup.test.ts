@@ -3,7 +3,7 @@ import { drift } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { poolDbHasItsLead, staysUp } from './startup.ts';
 
-test('a container that has only just started is told by its age', async () => {
+test('a container that has just started is reported with its age', async () => {
   const started = Date.parse(runningContainer.startedAt) / 1000;
   const host = fakeHost([[/^date/, `${started + 2.5}\n`]], { container: async () => runningContainer });
   const lead = poolDbHasItsLead('sync');
@@ -12,7 +12,7 @@ test('a container that has only just started is told by its age', async () => {
   expect(await staysUp('json-rpc').check(host)).toEqual(drift('json-rpc has run for 2 s'));
 });
 
-test('a component that Docker restarts again and again is named with its last words', async () => {
+test('a component that Docker restarts again and again is reported with the end of its log', async () => {
   const host = fakeHost([[/^docker logs /, 'no answer from layer 1\n']], {
     container: async () => ({ ...runningContainer, status: 'restarting', exitCode: 1, restartCount: 4 }),
   });

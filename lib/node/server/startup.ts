@@ -7,15 +7,15 @@ import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/re
 /** "wait 5 seconds": between the start of pool-db and that of sync or json-rpc (spec part 1.6). */
 const poolDbLead = 5;
 
-/** How long a component has to run before it counts as one that does not end at its start. Seconds. */
+/** A component that has run for this long did not end at its start. Seconds. */
 const settled = 5;
 
-/** pool-db has to have run for 5 seconds before `next` is started. Waited for only where it is younger. */
+/** pool-db runs for 5 seconds before `next` is started. */
 export function poolDbHasItsLead(next: 'sync' | 'json-rpc'): Resource {
   return hasRunFor(`pool-db has run for ${poolDbLead} seconds before ${next} starts`, 'pool-db', poolDbLead);
 }
 
-/** A component that ends at its start, as the node does when layer 1 does not answer, is started again and again by Docker. */
+/** Docker starts a component again and again that ends at its start, as the node does when layer 1 does not answer. */
 export function staysUp(container: string): Resource {
   return hasRunFor(`${container} stays up`, container, settled);
 }
@@ -35,7 +35,7 @@ function hasRunFor(name: string, container: string, seconds: number): Resource {
   );
 }
 
-/** Seconds by the host's own clock; undefined where it does not run. */
+/** Seconds by the host's own clock; undefined where the container does not run. */
 async function runningFor(host: Reader, container: string): Promise<number | undefined> {
   const [state, clock] = await Promise.all([host.container(container), host.$`date +%s.%N`]);
   return state?.status === 'running' ? Number(clock.text()) - Date.parse(state.startedAt) / 1000 : undefined;

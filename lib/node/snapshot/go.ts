@@ -3,13 +3,13 @@ import type { Reader } from '../../engine/host/host.ts';
 import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
 import { candidateVersions } from '../../engine/resource/system/packages.ts';
 
-/** Where an operator's own Go belongs, as its authors say. It comes before the distribution's. */
-export const goRoot = '/usr/local/go';
+/** Where an operator installs Go by the instructions of its authors. It comes before the distribution's. */
+const goRoot = '/usr/local/go';
 
-/** The distribution's Go, installed where there is none. */
+/** The distribution's Go, installed where the host has none. */
 export const goPackage = 'golang-go';
 
-/** What the package is on each supported distribution without other package sources (apt-cache policy golang-go). */
+/** Version of the package on each supported distribution, without other package sources (apt-cache policy golang-go). */
 const distributionGo: Readonly<Record<string, string>> = {
   'debian 12': '1.19',
   'debian 13': '1.24',
@@ -17,14 +17,14 @@ const distributionGo: Readonly<Record<string, string>> = {
   'ubuntu 24.04': '1.22',
 };
 
-/** @returns the version of the Go that is installed, as `1.21.13`, or undefined */
+/** @returns the version of the installed Go, as `1.21.13`, or undefined */
 export async function installedGo(host: Reader): Promise<string | undefined> {
   return goVersion((await host.$`PATH=${goRoot}/bin:$PATH; go version`).stdout);
 }
 
 /**
- * Whether the restore tool can be built, before anything is installed: by the Go that is installed, else by the one that the package
- * manager would install. Without package lists that is the distribution's own.
+ * Whether the restore tool can be built, before anything is installed: with the installed Go, else with the one that the package manager
+ * would install. Without package lists that is the distribution's own.
  *
  * @param wanted the lowest version, as `1.21`
  */
@@ -38,7 +38,7 @@ export async function goWillBeNewEnough(
   const candidate = goVersion(candidates.get(goPackage) ?? '');
   if (candidate !== undefined) return needs(candidate, wanted, `the package ${goPackage} has Go ${candidate}`);
   const usual = distributionGo[`${id} ${version}`];
-  // Another distribution is refused for itself.
+  // Another distribution is refused by its own check.
   if (usual === undefined) return ok;
   return needs(usual, wanted, `${goPackage} of ${title} has Go ${usual} (no package list of the host has it yet)`);
 }
@@ -52,18 +52,18 @@ function needs(found: string, wanted: string, seen: string): Verdict {
   return isAtLeast(found, wanted) ? ok : drift(`${seen}, and the restore tool needs ${wanted}`);
 }
 
-/** What an operator can do about a Go that is too old. */
+/** What to do about a Go that is too old. */
 export function goHint(wanted: string): string {
   return `install Go ${wanted} or later in ${goRoot} (docs/operating.md), or set snapshot.restore_with: image`;
 }
 
 /** @param text output of `go version`, as `go version go1.19.8 linux/amd64`, or a package's version, as `2:1.19~1` */
-export function goVersion(text: string): string | undefined {
+function goVersion(text: string): string | undefined {
   return /(?:\bgo|^(?:\d+:)?)(\d+\.\d+(?:\.\d+)?)/.exec(text.replace(/^go version /, ''))?.[1];
 }
 
 /** Compares major and minor version by numbers: 1.21 is later than 1.9. */
-export function isAtLeast(found: string, wanted: string): boolean {
+function isAtLeast(found: string, wanted: string): boolean {
   const [have, need] = [found, wanted].map((version) => version.split('.').map(Number));
   const [major = 0, minor = 0] = have ?? [];
   const [wantedMajor = 0, wantedMinor = 0] = need ?? [];

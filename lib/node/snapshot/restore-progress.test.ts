@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createReader } from '../../engine/host/reader.ts';
 import { connectLocally, processesWith, temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
+import type { SnapshotDatabase } from './database-contents.ts';
 import { restoreProgress } from './restore-progress.ts';
-import type { Store } from './restored.ts';
 
-/** An archive that nothing restores, of a database in a container that is not there. */
-function storeAt(path: string, bytes: number): Store {
+/** A database in a container that is not there, with an archive of so many bytes. */
+function databaseAt(path: string, bytes: number): SnapshotDatabase {
   writeFileSync(path, Buffer.alloc(bytes));
   return {
     archive: { store: 'state', url: '', sha256: '', path, table: '' },
@@ -27,13 +27,16 @@ function readingProcess(path: string, bytes: number, ...words: string[]): void {
   onTestFinished(() => void running.kill());
 }
 
-async function progressOf(...stores: Store[]) {
-  return restoreProgress(createReader(await connectLocally(), 'here'), stores);
+async function progressOf(...databases: SnapshotDatabase[]) {
+  return restoreProgress(createReader(await connectLocally(), 'here'), databases);
 }
 
-test('a restore tells how much of both archives pg_restore has read', async () => {
+test('a restore reports how much of both archives pg_restore has read', async () => {
   const directory = temporaryDirectory();
-  const [state, prover] = [storeAt(join(directory, "the state's"), 1000), storeAt(join(directory, 'prover'), 9000)];
+  const [state, prover] = [
+    databaseAt(join(directory, "the state's"), 1000),
+    databaseAt(join(directory, 'prover'), 9000),
+  ];
   expect(await progressOf(state, prover)).toEqual({ what: 'restoring' });
   readingProcess(prover.archive.path, 300);
   await expect
@@ -42,8 +45,8 @@ test('a restore tells how much of both archives pg_restore has read', async () =
 });
 
 test('an archive that is only listed is not taken for one that is restored', async () => {
-  const store = storeAt(join(temporaryDirectory(), 'archive'), 1000);
-  readingProcess(store.archive.path, 300, '--list', store.archive.path);
-  await expect.poll(() => processesWith(`--list ${store.archive.path}`)).toHaveLength(1);
-  expect(await progressOf(store)).toEqual({ what: 'restoring' });
+  const database = databaseAt(join(temporaryDirectory(), 'archive'), 1000);
+  readingProcess(database.archive.path, 300, '--list', database.archive.path);
+  await expect.poll(() => processesWith(`--list ${database.archive.path}`)).toHaveLength(1);
+  expect(await progressOf(database)).toEqual({ what: 'restoring' });
 });

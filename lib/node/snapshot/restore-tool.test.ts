@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
-import { buildScript, restoreTool } from './restore-tool.ts';
+import { restoreTool } from './restore-tool.ts';
 
-test('a Go that is too old is told with both versions, and what can be done', async () => {
+test('a Go that is too old is reported with both versions, and with what to do', async () => {
   const source = { repository: 'https://git.example/node', ref: 'v1', go_version: '1.21' };
   const vars = {
     node_binary: '/app/node',
@@ -31,9 +31,13 @@ test.each([
   [16, 16],
 ])('pg_restore needs no tool; with restore_jobs %s it restores by %i jobs', (restore_jobs, jobs) => {
   const vars = { snapshot: { restore_with: 'pg_restore', restore_jobs } } as unknown as Variables;
-  expect(restoreTool(vars, '/x')).toEqual({ resources: [], jobs });
+  expect(restoreTool(vars, '/x')).toEqual({
+    resources: [],
+    settings: { RESTORE_WITH: 'pg_restore', JOBS: jobs },
+  });
 });
 
+const buildScript = fileURLToPath(new URL('../../../templates/host/build-restore-tool.sh', import.meta.url));
 const PATH = `/usr/local/go/bin:${process.env.PATH}`;
 const canBuild =
   process.getuid?.() === 0 &&
@@ -48,10 +52,10 @@ test.skipIf(!canBuild)(
     const folder = mkdtempSync(join(tmpdir(), 'restore-tool-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const repository = sourceRepository(join(folder, 'repository'));
-    const build = { repository, ref: 'v3.1.0', binary: 'zkevm-node' };
-    const path = join(folder, 'tool/zkevm-node');
-    execFileSync('sh', ['-c', buildScript({ ...build, directory: join(folder, 'source'), path })], { stdio: 'pipe' });
-    expect(execFileSync(path, { encoding: 'utf8' })).toBe('built from v3.1.0');
+    const TOOL = join(folder, 'tool/zkevm-node');
+    const settings = { REPOSITORY: repository, REF: 'v3.1.0', SOURCE: join(folder, 'source'), TOOL };
+    execFileSync('sh', [buildScript], { stdio: 'pipe', env: { ...process.env, ...settings } });
+    expect(execFileSync(TOOL, { encoding: 'utf8' })).toBe('built from v3.1.0');
   },
   180_000,
 );

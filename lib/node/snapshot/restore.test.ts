@@ -2,32 +2,27 @@ import { expect, test } from 'vitest';
 import type { SqlResult } from '../../engine/host/host.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
+import type { SnapshotDatabase } from './database-contents.ts';
 import { snapshotIsRestored } from './restore.ts';
-import type { Store } from './restored.ts';
 
-const store = (name: 'state' | 'prover'): Store => ({
+const database = (name: 'state' | 'prover'): SnapshotDatabase => ({
   archive: { store: name, url: 'http://x/y', sha256: 'aa', path: `/data/${name}`, table: 'state.t' },
   target: { container: 'state-db', user: 'u', database: name },
 });
-const stores = { state: store('state'), prover: store('prover') };
+const databases = { state: database('state'), prover: database('prover') };
 
 const restored = (replaceExisting: boolean) =>
-  snapshotIsRestored({
-    ...stores,
-    tool: { resources: [], jobs: 1 },
-    configuration: '/c',
-    vars: {
-      snapshot: { date: '2024-05-01', replace_existing: replaceExisting },
-      credentials: { prover: { user: 'p' } },
-      paths: { data: '/data' },
-    } as Variables,
-  });
+  snapshotIsRestored(databases, { resources: [], settings: { RESTORE_WITH: 'pg_restore', JOBS: 1 } }, {
+    snapshot: { date: '2024-05-01', replace_existing: replaceExisting },
+    credentials: { prover: { user: 'p' } },
+    paths: { data: '/data' },
+  } as Variables);
 
 test.each([
   ['rows that came while the archives were fetched', '8192', false, false],
   ['nothing', '0', false, true],
   ['rows that may be replaced', '8192', true, true],
-])('what a restore meets as it begins: %s', async (_, size, replaceExisting, begins) => {
+])('what a restore finds when it starts: %s', async (_, size, replaceExisting, begins) => {
   const started: string[] = [];
   const host = fakeHost([[/./, '']], {
     sql: async (): Promise<SqlResult> => ({ ok: true, rows: [[null, '7', size, size, '1']] }),
@@ -43,7 +38,7 @@ test.each([
   if (begins) return;
   expect(failure).toMatchObject({
     message:
-      'the databases hold data by now that a restore would destroy: the state database holds data that was not restored by this tool, the prover database holds data that was not restored by this tool',
-    hint: 'to drop what is there and restore the snapshot, say snapshot: { replace_existing: true } in the inventory',
+      'the databases now hold data that a restore would destroy: the state database holds data that was not restored by this tool, the prover database holds data that was not restored by this tool',
+    hint: 'to drop what is there and restore the snapshot, set snapshot: { replace_existing: true } in the inventory',
   });
 });

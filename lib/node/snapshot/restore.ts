@@ -1,64 +1,115 @@
+import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
+import { shellSettings } from '../../engine/host/shell-settings.ts';
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { job } from '../../engine/resource/job/job.ts';
 import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
+import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
+import { databaseClients } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
+import { assessDatabases, type SnapshotDatabases } from './database-contents.ts';
 import { restoreProgress } from './restore-progress.ts';
-import { restoreScript } from './restore-script.ts';
 import type { RestoreTool } from './restore-tool.ts';
-import { lookAtStores, type Stores } from './restored.ts';
 import { snapshotDirectory } from './snapshot.ts';
 
+const script = readFileSync(new URL('../../../templates/host/restore-snapshot.sh', import.meta.url), 'utf8');
+
 /** Name of the unit that restores, without `.service`. */
-export const restoreUnit = 'rpc-node-restore';
+const restoreUnit = 'rpc-node-restore';
 
 const howToReplace =
-  'to drop what is there and restore the snapshot, say snapshot: { replace_existing: true } in the inventory';
+  'to drop what is there and restore the snapshot, set snapshot: { replace_existing: true } in the inventory';
 
-/** A database with data that was not restored by us is left alone, unless the inventory says that it may be replaced. */
-export function databasesMayBeRestored(stores: Stores, replaceExisting: boolean): Resource {
+/** A database with data that we did not restore is left alone, unless the inventory says that it may be replaced. */
+export function databasesMayBeRestored(databases: SnapshotDatabases, replaceExisting: boolean): Resource {
   return expectation(
     'databases hold no data that a restore would destroy',
     async (host) => {
-      const seen = await lookAtStores(host, stores, replaceExisting);
-      if (seen.decision === 'refuse') return drift(seen.description);
-      return seen.decision === 'wait' ? seen.verdict : ok;
+      const { decision, description, verdict } = await assessDatabases(host, databases, replaceExisting);
+      if (decision === 'refuse') return drift(description);
+      return decision === 'wait' ? verdict : ok;
     },
     { hint: howToReplace },
   );
 }
 
-/** Both databases hold a snapshot that was restored whole: by what stands in them, not by how the restore tool ended. */
-export function snapshotIsRestored({
-  state,
-  prover,
-  tool,
-  configuration,
-  vars,
-}: Stores & { readonly tool: RestoreTool; readonly configuration: string; readonly vars: Variables }): Resource {
+/**
+ * Nothing uses databases that are to be replaced. The restore itself refuses as well; this check comes before the archives are
+ * downloaded, which takes hours.
+ *
+ * @param hosts of the inventory, to name the clients
+ */
+export function databasesAreUnused(
+  databases: SnapshotDatabases,
+  hosts: readonly Pick<InventoryHost<Variables>, 'name' | 'connection'>[],
+): Resource {
+  const { container } = databases.state.target;
+  const names = [databases.state, databases.prover].map(({ target }) => sqlLiteral(target.database)).join(', ');
+  const clientsQuery = `select distinct host(client_addr) from pg_stat_activity where datname in (${names}) and client_addr is not null`;
+  return expectation(
+    'nothing uses the databases that are to be replaced',
+    async (host) => {
+      const [{ decision, interrupted, verdict }, unit, containers, state, clients] = await Promise.all([
+        assessDatabases(host, databases, true),
+        host.unit(`${restoreUnit}.service`),
+        host.$`docker ps --format ${'{{.Names}}'}`,
+        host.container(container),
+        host.sql(databases.state.target, clientsQuery),
+      ]);
+      if (decision === 'wait') return verdict;
+      // A restore of ours uses them itself.
+      if (decision !== 'restore' || interrupted || unit.active === 'active') return ok;
+      if (!clients.ok) return unknownWithoutAnswer(container, state, clients.error);
+      const running = containers.lines().filter((name) => databaseClients.includes(name));
+      const others = clients.rows.flatMap(([address]) => {
+        const known = hosts.find(({ connection }) => connection.type === 'ssh' && connection.address === address);
+        if (known) return [`${known.name} (${address})`];
+        // Addresses of this host's containers mean nothing to an operator.
+        return address && running.length === 0 ? [address] : [];
+      });
+      const users = [...(running.length > 0 ? [`${running.join(', ')} on ${host.name}`] : []), ...others];
+      return users.length === 0 ? ok : drift(`they are used by ${users.join(', ')}`);
+    },
+    { hint: `stop ${databaseClients.join(', ')} on all hosts first: docker stop ${databaseClients.join(' ')}` },
+  );
+}
+
+/** Both databases hold a complete snapshot: by their contents, not by how the restore tool ended. */
+export function snapshotIsRestored(databases: SnapshotDatabases, tool: RestoreTool, vars: Variables): Resource {
+  const { state, prover } = databases;
   const { snapshot, credentials } = vars;
-  const look = (host: Reader) => lookAtStores(host, { state, prover }, snapshot.replace_existing);
+  const assess = (host: Reader) => assessDatabases(host, databases, snapshot.replace_existing);
+  const settings = shellSettings({
+    ...tool.settings,
+    CONTAINER: state.target.container,
+    DATABASE_USER: state.target.user,
+    STATE_DATABASE: state.target.database,
+    STATE_ARCHIVE: state.archive.path,
+    STATE_SHA256: state.archive.sha256,
+    STATE_TABLE: state.archive.table,
+    PROVER_DATABASE: prover.target.database,
+    PROVER_ARCHIVE: prover.archive.path,
+    PROVER_SHA256: prover.archive.sha256,
+    PROVER_TABLE: prover.archive.table,
+    PROVER_USER: credentials.prover.user,
+    SNAPSHOT: snapshot.date,
+    NODE_CONTAINERS: databaseClients.join(' '),
+    LOG: `${snapshotDirectory(vars)}/restore.log`,
+  });
   const restore = job(`snapshot of ${snapshot.date} is restored`, {
     unit: restoreUnit,
-    script: restoreScript({
-      state,
-      prover,
-      proverUser: credentials.prover.user,
-      snapshot: snapshot.date,
-      tool,
-      configuration,
-      log: `${snapshotDirectory(vars)}/restore.log`,
-    }),
-    done: async (host) => (await look(host)).verdict,
+    script: settings + script,
+    done: async (host) => (await assess(host)).verdict,
     progress: (host) => restoreProgress(host, [state, prover]),
   });
   return {
     ...restore,
     async apply(host) {
-      // The archives have been fetched since the databases were looked at, which takes hours.
-      const { decision, description } = await look(host);
+      // The download of the archives since the last check takes hours.
+      const { decision, description } = await assess(host);
       if (decision === 'refuse')
-        throw new Problem(`the databases hold data by now that a restore would destroy: ${description}`, {
+        throw new Problem(`the databases now hold data that a restore would destroy: ${description}`, {
           hint: howToReplace,
           code: exitCode.failed,
         });

@@ -7,12 +7,11 @@ import { parseDocument } from 'yaml';
 
 const passwords = { state: 'state.Pw~1', pool: 'pool.Pw~2', prover: 'prover.Pw~3' } as const;
 
-/** A value at a path of the inventory; undefined takes the path away. */
+/** A value at a path of the inventory; undefined removes the path. */
 export type Changes = readonly (readonly [path: readonly string[], value: unknown])[];
 
 /**
- * Writes inventory/lab.yaml, and values, passwords and files of keys (which are empty) such as the lab makes, to a folder that goes
- * when the test ends.
+ * Writes inventory/lab.yaml, and values, passwords and empty key files like the lab's, to a folder that is removed when the test ends.
  *
  * @returns the path of the inventory there
  */

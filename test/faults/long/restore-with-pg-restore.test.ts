@@ -1,14 +1,26 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Progress } from '../../../lib/engine/host/host.ts';
 import { createReader } from '../../../lib/engine/host/reader.ts';
 import { connectLocally } from '../../../lib/engine/host/testing/local-connection.ts';
+import { fakeHost } from '../../../lib/engine/resource/testing/fake-host.ts';
+import { assessDatabases, type SnapshotDatabase } from '../../../lib/node/snapshot/database-contents.ts';
+import { snapshotIsRestored } from '../../../lib/node/snapshot/restore.ts';
 import { restoreProgress } from '../../../lib/node/snapshot/restore-progress.ts';
-import { restoreScript } from '../../../lib/node/snapshot/restore-script.ts';
-import { lookAtStores, type Store } from '../../../lib/node/snapshot/restored.ts';
+import type { RestoreTool } from '../../../lib/node/snapshot/restore-tool.ts';
+import type { Variables } from '../../../lib/node/variables/variables.ts';
 import { type Postgres, startPostgres } from '../../postgres.ts';
 
 let postgres: Postgres;
@@ -23,6 +35,7 @@ const [stateDatabase, proverDatabase, proverUser] = ['state_db', 'prover_db', 'p
 beforeAll(async () => {
   postgres = await startPostgres('/var/tmp', { fsync: 'off', max_connections: '40' });
   folder = mkdtempSync('/var/tmp/pg-restore-test-');
+  mkdirSync(join(folder, 'snapshot'));
   postgres.sql('postgres', `create database made_state; create database made_prover; create role ${proverUser} login`);
   postgres.sql(
     'made_state',
@@ -98,7 +111,7 @@ function freshDatabases(): void {
   );
 }
 
-const store = (name: 'state' | 'prover', path: string): Store => ({
+const database = (name: 'state' | 'prover', path: string): SnapshotDatabase => ({
   archive: {
     store: name,
     url: '',
@@ -112,7 +125,31 @@ const store = (name: 'state' | 'prover', path: string): Store => ({
     database: name === 'state' ? stateDatabase : proverDatabase,
   },
 });
-const stores = ({ state, prover }: typeof good) => ({ state: store('state', state), prover: store('prover', prover) });
+const databasesOf = ({ state, prover }: typeof good) => ({
+  state: database('state', state),
+  prover: database('prover', prover),
+});
+
+const pgRestore = (jobs: number) => ({ RESTORE_WITH: 'pg_restore', JOBS: jobs });
+
+/** The script that the resource starts as a unit. */
+async function scriptOf(archives: typeof good, settings: RestoreTool['settings']): Promise<string> {
+  const vars = {
+    snapshot: { date: '2024-05-01', replace_existing: false },
+    credentials: { prover: { user: proverUser } },
+    paths: { data: folder },
+  } as Variables;
+  const scripts: string[] = [];
+  const host = fakeHost([[/./, '']], {
+    sql: async () => ({ ok: true, rows: [[null, null, '0', '0', '0']] }),
+    write: async (_, content) => void scripts.push(String(content)),
+  });
+  const restored = snapshotIsRestored(databasesOf(archives), { resources: [], settings }, vars);
+  await expect(restored.apply(host)).rejects.toThrow('the state database is empty');
+  const [script] = scripts;
+  if (script === undefined) throw new Error('no script was started');
+  return script;
+}
 
 interface Restored {
   readonly code: number | null;
@@ -120,15 +157,12 @@ interface Restored {
 }
 
 /** Starts the script as its unit would: in a group of its own, to be killed as a whole. */
-function start(archives = good, jobs = 4, path = `${folder}:${process.env.PATH}`) {
-  const script = restoreScript({
-    ...stores(archives),
-    proverUser,
-    snapshot: '2024-05-01',
-    tool: { resources: [], jobs },
-    configuration: '/absent',
-    log: join(folder, 'restore.log'),
-  });
+async function start(
+  archives = good,
+  settings: RestoreTool['settings'] = pgRestore(4),
+  path = `${folder}:${process.env.PATH}`,
+) {
+  const script = await scriptOf(archives, settings);
   // Outside of the server's container, where its socket is not to be seen but through its process.
   const outside = `mount -t tmpfs tmpfs ${postgres.socket} && exec env PATH="$1" /bin/sh -c "$2"`;
   const child = spawn('unshare', ['--mount', '/bin/sh', '-c', outside, 'sh', path, script], {
@@ -149,6 +183,8 @@ function start(archives = good, jobs = 4, path = `${folder}:${process.env.PATH}`
   );
   return { child, ended };
 }
+
+const run = async (...settings: Parameters<typeof start>) => (await start(...settings)).ended;
 
 function kill({ pid }: ChildProcess): void {
   if (pid !== undefined) process.kill(-pid, 'SIGKILL');
@@ -186,8 +222,8 @@ function holdsEverything(): void {
   expect(marks()).toBe('complete complete');
 }
 
-async function succeeds(archives = good, jobs = 4): Promise<void> {
-  const { code, output } = await start(archives, jobs).ended;
+async function succeeds(archives = good, settings = pgRestore(4)): Promise<void> {
+  const { code, output } = await run(archives, settings);
   expect(output).toBe('the snapshot is restored');
   expect(code).toBe(0);
   holdsEverything();
@@ -195,13 +231,13 @@ async function succeeds(archives = good, jobs = 4): Promise<void> {
 
 /** It failed with these words, and neither database passes for restored. */
 async function fails(archives: typeof good, words: RegExp, path?: string): Promise<void> {
-  const { code, output } = await start(archives, 4, path).ended;
+  const { code, output } = await run(archives, pgRestore(4), path);
   expect(output).toMatch(words);
   expect(code).toBe(1);
   expect(marks()).not.toContain('complete');
 }
 
-describe('what was not restored by us is not replaced', () => {
+describe('data that we did not restore is not replaced', () => {
   const decision = async () => {
     const before = process.env.PATH;
     process.env.PATH = `${folder}:${before}`;
@@ -210,10 +246,10 @@ describe('what was not restored by us is not replaced', () => {
       process.env.PATH = before;
       await connection.close();
     });
-    return (await lookAtStores(createReader(connection, 'here'), stores(good), false)).decision;
+    return (await assessDatabases(createReader(connection, 'here'), databasesOf(good), false)).decision;
   };
 
-  test('nor is it where the table without rows is the one by which a snapshot is known', async () => {
+  test('data beside an empty main table counts', async () => {
     freshDatabases();
     const prover =
       'create schema state; create table state.nodes (hash bytea, data bytea); create table state.program ()';
@@ -227,7 +263,7 @@ describe('what was not restored by us is not replaced', () => {
     expect(await decision()).toBe('refuse');
   });
 
-  test('nor is it where a node has worked on it since somebody restored it by hand, after a restore of ours that failed', async () => {
+  test('a database that was restored by hand after our restore failed counts, once a node has worked on it', async () => {
     freshDatabases();
     const half = join(folder, 'half-of-ours');
     execFileSync('cp', [good.prover, half]);
@@ -245,13 +281,13 @@ describe('what was not restored by us is not replaced', () => {
 });
 
 describe("a restore by the host's own pg_restore", () => {
-  test.each([1, 4, 30])('jobs at a time: %i; they restore both archives whole, a second time as well', async (jobs) => {
+  test.each([1, 4, 30])('%i jobs restore both archives whole, and a second time', async (jobs) => {
     freshDatabases();
-    await succeeds(good, jobs);
-    await succeeds(good, jobs);
+    await succeeds(good, pgRestore(jobs));
+    await succeeds(good, pgRestore(jobs));
   });
 
-  test('an archive that tells no places of its tables, as one that was dumped into a pipe, is restored whole', async () => {
+  test('an archive without offsets of its tables, as one that was dumped into a pipe, is restored whole', async () => {
     freshDatabases();
     const state = join(folder, 'piped.sql.tar.gz');
     const env = { ...process.env, ...postgres.environment };
@@ -259,7 +295,7 @@ describe("a restore by the host's own pg_restore", () => {
     await succeeds({ ...good, state });
   });
 
-  test('names may have spaces and backslashes in them, and what has such a name is missed as well', async () => {
+  test('names may have spaces and backslashes, and a missing index with such a name is noticed', async () => {
     freshDatabases();
     postgres.sql('postgres', 'drop database if exists made_odd; create database made_odd template made_state');
     postgres.sql(
@@ -269,7 +305,7 @@ describe("a restore by the host's own pg_restore", () => {
        create index "by n" on state."a\\b c" (n)`,
     );
     const odd = { ...good, state: archive('odd', 'made_odd') };
-    expect((await start(odd).ended).output).toBe('the snapshot is restored');
+    expect((await run(odd)).output).toBe('the snapshot is restored');
     const bin = join(folder, 'losing');
     mkdirSync(bin);
     const losing = `#!/bin/sh
@@ -278,16 +314,16 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
 [ "\${database-}" != --dbname=${stateDatabase} ] || psql -Xq "$host" "$database" -U ${postgres.user} -c 'drop index state."by n"'
 `;
     writeFileSync(join(bin, 'pg_restore'), losing, { mode: 0o755 });
-    await fails(odd, /not restored: INDEX state\.by n$/, `${bin}:${folder}:${process.env.PATH}`);
+    await fails(odd, /not restored: INDEX state\.by n is missing$/, `${bin}:${folder}:${process.env.PATH}`);
   });
 
-  test('an archive that breaks off: told with its reason at the first time; with a whole one the next run succeeds', async () => {
+  test('a truncated archive: reported with its reason at the first attempt; the next run with a whole one succeeds', async () => {
     freshDatabases();
     for (const name of ['state', 'prover'] as const) {
       const path = join(folder, `half-${name}`);
       execFileSync('cp', [good[name], path]);
       truncateSync(path, statSync(path).size / 2);
-      const words = `^the ${name} database is not restored: could not (read from input file: end of file|find block ID \\d+ in archive.*)\\. pg_restore ended with 1, its words are in ${folder}/restore\\.log$`;
+      const words = `^the ${name} database is not restored: could not (read from input file: end of file|find block ID \\d+ in archive.*)\\. pg_restore exited with 1, its output is in ${folder}/snapshot/restore\\.log$`;
       await fails({ ...good, [name]: path }, new RegExp(words));
     }
     expect(
@@ -309,11 +345,11 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
       [{ ...good, state: text }, /^\S+\/text cannot be restored: input file does not appear to be a valid archive$/],
       [
         { ...good, prover: tar },
-        /^\S+\/tar is a dump in the format TAR, and only the custom format can be restored by several jobs$/,
+        /^\S+\/tar is a dump in the format TAR; several jobs can restore the custom format only$/,
       ],
     ] as const;
     for (const [archives, expected] of words) {
-      const { code, output } = await start(archives).ended;
+      const { code, output } = await run(archives);
       expect(output).toMatch(expected);
       expect(code).toBe(1);
       holdsEverything();
@@ -331,36 +367,38 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
       bin,
       folder,
     ]);
-    const { code, output } = await start(good, 4, bin).ended;
+    const { code, output } = await run(good, pgRestore(4), bin);
     expect([code, output]).toEqual([1, 'pg_restore is not installed: role client-tools installs it']);
     holdsEverything();
   });
 
-  test("an error of the server, which the node's own tool would pass over, is the reason", async () => {
+  test("an error of the server, which the node's own tool would ignore, is reported", async () => {
     freshDatabases();
     // In public, where nothing is emptied.
     postgres.sql(stateDatabase, 'create table public.l2block (); create type public.gorp_migrations as enum ()');
     await fails(
       good,
-      /^the state database is not restored: could not execute query: ERROR: .*gorp_migrations.* pg_restore ended with 1/,
+      /^the state database is not restored: could not execute query: ERROR: .*gorp_migrations.* pg_restore exited with 1/,
     );
     postgres.sql(stateDatabase, 'drop type public.gorp_migrations');
     await succeeds();
   });
 
-  test('more jobs than the server has connections for: the reason is what the server said, not that a job has died', async () => {
+  test('more jobs than connections of the server: the error of the server is reported, not that a worker died', async () => {
     freshDatabases();
-    const { code, output } = await start(good, 64).ended;
-    expect(output).toMatch(/^the state database is not restored: .*too many clients already\. pg_restore ended with 1/);
+    const { code, output } = await run(good, pgRestore(64));
+    expect(output).toMatch(
+      /^the state database is not restored: .*too many clients already\. pg_restore exited with 1/,
+    );
     expect(code).toBe(1);
     expect(marks()).not.toContain('complete');
     await succeeds();
   });
 
-  test('killed half-way, with all its processes, it is not taken for restored; the next run restores all of it', async () => {
+  test('killed half-way, with all its processes: not taken for restored, and the next run restores all of it', async () => {
     freshDatabases();
     for (const until of ['state.l2block', 'state.nodes']) {
-      const { child, ended } = start();
+      const { child, ended } = await start();
       const database = until === 'state.nodes' ? proverDatabase : stateDatabase;
       await expect
         .poll(
@@ -417,7 +455,7 @@ end';
     truncateSync(half, Math.floor(statSync(half).size / 2));
     await fails({ ...both, prover: half }, /^the prover database is not restored/);
     for (let times = 0; times < 2; times += 1) {
-      expect((await start(both).ended).output).toBe('the snapshot is restored');
+      expect((await run(both)).output).toBe('the snapshot is restored');
       expect(
         postgres.sql(
           stateDatabase,
@@ -430,7 +468,7 @@ end';
     }
   });
 
-  test('what others have under a name of the archive is never dropped, however often it is in the way', async () => {
+  test('a table of others with a name of the archive is never dropped, however often the restore fails on it', async () => {
     freshDatabases();
     const state = archive('state-beside', 'made_state_beside');
     postgres.sql(stateDatabase, "create table public.notes as select 'precious' as n");
@@ -443,16 +481,16 @@ end';
     }
   });
 
-  test('what others have built on what a restore left keeps it, and is named', async () => {
+  test('objects of others that depend on what a restore left keep it, and are named', async () => {
     freshDatabases();
     const state = archive('state-beside', 'made_state_beside');
-    expect((await start({ ...good, state }).ended).output).toBe('the snapshot is restored');
+    expect((await run({ ...good, state })).output).toBe('the snapshot is restored');
     postgres.sql(stateDatabase, 'create view public.theirs as select * from public.notes');
     await fails({ ...good, state }, /^what an interrupted restore left in state_db could not be dropped: cannot drop /);
     postgres.sql(stateDatabase, 'select * from public.theirs');
   });
 
-  test('what a killed restore left at the server, its lock held, does not keep the next one', async () => {
+  test('a session that a killed restore left, with its lock, does not block the next one', async () => {
     freshDatabases();
     await succeeds();
     const env = { ...process.env, ...postgres.environment, PGAPPNAME: 'rpc-node-restore' };
@@ -467,7 +505,7 @@ end';
   });
 
   test.each([1, 4])(
-    'jobs at a time: %i; progress grows, never past the archives, to nearly all of the one at work',
+    'progress of %i jobs grows to nearly all of the current archive, and never past it',
     async (jobs) => {
       freshDatabases();
       // All is read, and an index is still being made for a while.
@@ -478,12 +516,12 @@ end';
        create table state.slow as select 'x' as x; create index slow_idx on state.slow (state.slowly(x))`,
       );
       const slow = { ...good, state: archive('slow', 'made_slow') };
-      const { state, prover } = stores(slow);
+      const { state, prover } = databasesOf(slow);
       const sizes = [slow.state, slow.prover].map((path) => statSync(path).size);
       const host = createReader(await connectLocally(), 'here');
       const seen: Progress[] = [];
       let over = false;
-      const { ended } = start(slow, jobs);
+      const { ended } = await start(slow, pgRestore(jobs));
       void ended.then(() => {
         over = true;
       });
@@ -501,4 +539,68 @@ end';
       for (const each of seen) if (each.done !== undefined) expect([each.total, each.unit]).toEqual([total, 'bytes']);
     },
   );
+});
+
+describe("a restore by the node's own tool, here a stand-in that does it by pg_restore", () => {
+  /** @param faults shell that comes before the restore of the hash database */
+  function nodeTool(faults: string, successes = 2) {
+    const restore = `nsenter --target ${postgres.pid} --mount env PGHOST=${postgres.socket} pg_restore --no-owner --no-acl -U ${postgres.user}`;
+    program(
+      'node',
+      `[ "$1 $2 $3 $4 $6" = "restore --cfg /etc/restore.toml -is -ih" ] || exit 9
+      ${restore} --dbname=${stateDatabase} "$5"
+      ${faults}
+      ${restore} --dbname=${proverDatabase} --role=${proverUser} "$7"
+      for each in $(seq ${successes}); do echo 'Snapshot success'; done`,
+    );
+    rmSync(join(folder, 'runs'), { force: true });
+    return { RESTORE_WITH: 'source', NODE_BINARY: join(folder, 'node'), CONFIGURATION: '/etc/restore.toml' };
+  }
+  const skip = `echo >>"\${0%/*}/runs"; [ "$(wc -l <"\${0%/*}/runs")" -gt`;
+
+  test('it is run again when it skips the hash database and exits with 0', async () => {
+    freshDatabases();
+    const tool = nodeTool(`${skip} 2 ] || exit 0`);
+    const { code, output } = await run(good, tool);
+    const again =
+      /^the restore tool failed: it skipped the hash database, or stopped in it: .*state\.nodes is missing.*\. Trying again$/;
+    const lines = output.split('\n');
+    expect(lines).toEqual([expect.stringMatching(again), expect.stringMatching(again), 'the snapshot is restored']);
+    expect(code).toBe(0);
+    holdsEverything();
+  });
+
+  test.each([
+    [
+      'it always skips the hash database',
+      'exit 0',
+      2,
+      /failed 6 times: it skipped the hash database, or stopped in it: /,
+    ],
+    [
+      'it reports less than two successes',
+      '',
+      1,
+      /failed 6 times: it reported 1 of 2 successes\. It exited with 0, its output is in /,
+    ],
+    [
+      'it leaves a table empty',
+      `psql -Xq -d ${stateDatabase} -c 'truncate public.gorp_migrations'`,
+      2,
+      /^the state database is not restored: public\.gorp_migrations is empty\. The tool exited with 0, its output is in /,
+    ],
+    ['it gives the hash database to another user', '', 2, /state\.nodes belongs to state_user and not to prover_user/],
+  ])('it fails where %s', async (what, faults, successes, words) => {
+    freshDatabases();
+    const inside = `nsenter --target ${postgres.pid} --mount env PGHOST=${postgres.socket} PGUSER=${postgres.user}`;
+    const tool = nodeTool(faults.replace('psql', `${inside} psql`), successes);
+    if (what.includes('another user')) {
+      const path = join(folder, 'node');
+      writeFileSync(path, readFileSync(path, 'utf8').replace(`--role=${proverUser}`, ''));
+    }
+    const { code, output } = await run(good, tool);
+    expect(output).toMatch(words);
+    expect(code).toBe(1);
+    expect(marks()).toBe('started started');
+  });
 });

@@ -72,7 +72,7 @@ describe('a snapshot archive is wrong: nothing is fetched, and it is said what i
     [
       'a dump that breaks off in its header',
       ({ state }) => ({ state: state.subarray(0, 20) }),
-      /breaks off in its header/,
+      /ends within its header/,
     ],
   ])('%s', async (_, make, words) => {
     const run = await deploy({ archives: make(good) });
@@ -194,7 +194,7 @@ describe('a restore goes wrong: nothing starts on what is half restored', () => 
     const prover = Buffer.from(good.prover);
     prover.fill(0xff, 5_000_000, 5_004_096);
     const run = await deploy({ archives: { prover }, restoreWith: 'pg_restore' });
-    await refused(run, /the prover database is not restored: .*pg_restore ended with 1/);
+    await refused(run, /the prover database is not restored: .*pg_restore exited with 1/);
     await succeeds({ restoreWith: 'pg_restore' });
   });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { readDumpHeader } from './dump.ts';
+import { readDumpHeader } from './dump-header.ts';
 
 /** Made by pg_dump 15 from databases of a few rows. */
 const state = readFileSync(new URL('testdata/state.dump', import.meta.url));
@@ -10,7 +10,6 @@ const prover = readFileSync(new URL('testdata/prover.dump', import.meta.url));
 test('a dump tells its day, database, versions and tables', () => {
   expect(readDumpHeader(state)).toEqual({
     format: 'custom',
-    version: '1.14',
     date: '2026-11-21',
     database: 's2',
     serverMajor: 15,
@@ -26,7 +25,7 @@ test('what the bytes do not reach is not claimed', () => {
   expect(beginning).toMatchObject({ format: 'custom', date: '2026-11-21', complete: false });
   expect(readDumpHeader(state.subarray(0, 40))).toEqual({
     format: 'other',
-    description: 'a PostgreSQL dump that breaks off in its header',
+    description: 'a PostgreSQL dump that ends within its header',
   });
 });
 
