@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
-// All that has to hold before a change lands: lint, types, unit tests, and the whole deploy on the lab.
+// All that has to hold before a change lands: lint, types, no unused code, unit tests, and the whole deploy on the lab.
 // Closes with the line `N passed, N failed`.
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,9 @@ if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2'
 
 const lint = await show`npx biome check`;
 const types = await show`npx tsc -p .`;
+const unused = await show`npx knip`;
+// What only tests use counts as unused, too.
+const testedOnly = await show`npx knip --production`;
 /** @type {{ passed: number, failed: number }[]} */
 const runs = [];
 for (const version of others) {
@@ -30,7 +33,7 @@ for (const version of others) {
   runs.push(await vitest(`${node} node_modules/vitest/vitest.mjs`, ['unit']));
 }
 runs.push(await vitest('npx vitest', ['unit', 'playbooks', 'lab']));
-const checks = [lint, types].map(({ ok }) => ({ passed: ok ? 1 : 0, failed: ok ? 0 : 1 }));
+const checks = [lint, types, unused, testedOnly].map(({ ok }) => ({ passed: ok ? 1 : 0, failed: ok ? 0 : 1 }));
 const sum = (/** @type {'passed' | 'failed'} */ which) =>
   [...checks, ...runs].reduce((total, counts) => total + counts[which], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);

@@ -5,7 +5,7 @@ import { overrideSchema } from './overrides-schema.ts';
 import { type ReferenceRow, referenceRows, referenceTable } from './reference-table.ts';
 
 /** The JSON Schema of inventories: editors check and complete inventories with it. */
-export function deploymentJsonSchema(): InventoryJsonSchema {
+function deploymentJsonSchema(): InventoryJsonSchema {
   const replace = { node_config: overrideSchema('node_config'), prover_config: overrideSchema('prover_config') };
   return inventoryJsonSchema({ variables: variablesSchema, groups, replace });
 }

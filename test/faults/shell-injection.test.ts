@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseDocument } from 'yaml';
 import type { JsonSchema } from '../../docs/reference/json-schema.ts';
-import { deploymentJsonSchema } from '../../docs/reference/reference.ts';
+import { schemaText } from '../../docs/reference/reference.ts';
 import type { Facts } from '../../lib/engine/host/facts/facts.ts';
 import { resolveSshConfig } from '../../lib/engine/host/ssh/resolve-ssh-config.ts';
 import type { Inventory } from '../../lib/engine/inventory/inventory.ts';
@@ -253,7 +253,7 @@ const unproblematic = (work: Promise<unknown>) => work.catch(() => undefined);
 
 describe('shell injection', () => {
   test('the inventory of these tests has every text field of the schema', () => {
-    const { definitions } = deploymentJsonSchema();
+    const { definitions } = JSON.parse(schemaText());
     const found = new Set(texts(full).map(({ path: at }) => at.filter((step) => typeof step === 'string').join('.')));
     const fields = (schema: JsonSchema, at: string): string[] => {
       if (/\.(node_config|prover_config)$/.test(at)) return [];

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { describeProblem, Problem, Problems } from '../problem/problem.ts';
 import { loadInventory } from './load.ts';
-import { parseYaml } from './yaml-file.ts';
+import { parseYaml } from './parse-yaml.ts';
 
 const forFormat = (message: string) => ({
   error: ({ code }: z.core.$ZodRawIssue) => (code === 'invalid_format' ? message : undefined),

@@ -1,5 +1,5 @@
 /** The number of single-character edits (insert, delete, replace, swap of neighbours) between two words. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   // A row depends on the two rows before it.
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -3,25 +3,13 @@ import type { Writer } from '../../engine/host/host.ts';
 import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { contextOf } from '../testing/role-context.ts';
-import { isInNetworkOf, noForeignSynchronizer, noOtherSynchronizer } from './single-sync.ts';
+import { noForeignSynchronizer, noOtherSynchronizer } from './single-sync.ts';
 
 const container = {
   raw: { NetworkSettings: { Networks: { rpc_node: { IPAddress: '172.18.0.2', IPPrefixLen: 16 } } } },
 };
 
-test.each([
-  ['172.18.255.9', true],
-  ['172.19.0.2', false],
-  ['127.0.0.1', true],
-  ['203.0.113.4', false],
-  ['2001:db8::1', false],
-])('%s is in the network of a container of 172.18.0.0/16: %s', (address, is) => {
-  expect(isInNetworkOf(container, address)).toBe(is);
-});
-
-test('without a container nothing is in its network', () => {
-  expect(isInNetworkOf(undefined, '172.18.0.2')).toBe(false);
-});
+const stranger = (address: string) => `a node on ${address} is connected to it, and that is no host of this inventory`;
 
 /** A host whose state database has these clients: address, whether it writes, whether it was seen to read only. */
 function databaseWith(clients: readonly (readonly [string, 't' | 'f', 't' | 'f'])[], found = ''): Writer {
@@ -37,6 +25,18 @@ function databaseWith(clients: readonly (readonly [string, 't' | 'f', 't' | 'f']
     },
   );
 }
+
+test.each([
+  ['172.18.255.9', true],
+  ['172.19.0.2', false],
+  ['127.0.0.1', true],
+  ['::1', true],
+  ['203.0.113.4', false],
+  ['2001:db8::1', false],
+])('%s is in the network of a container of 172.18.0.0/16, or this host itself: %s', async (address, is) => {
+  const verdict = await noForeignSynchronizer(await contextOf({})).check(databaseWith([[address, 't', 'f']]));
+  expect(verdict).toEqual(is ? ok : drift(stranger(address)));
+});
 
 test('a stranger at the state database is named, with what to do', async () => {
   const alone = noForeignSynchronizer(await contextOf({}));
@@ -102,8 +102,16 @@ test('before a synchronizer is started each host shows what runs there', async (
 });
 
 test.each([
-  null,
-  5,
-  { NetworkSettings: null },
-  { NetworkSettings: { Networks: { a: null, b: 5, c: { IPAddress: 5 } } } },
-])('a document of another form, %j, has no network', (raw) => expect(isInNetworkOf({ raw }, '172.18.0.2')).toBe(false));
+  undefined,
+  { raw: null },
+  { raw: 5 },
+  { raw: { NetworkSettings: null } },
+  { raw: { NetworkSettings: { Networks: { a: null, b: 5, c: { IPAddress: 5 } } } } },
+])('no container, or a document of another form, has no network: %j', async (server) => {
+  const host = fakeHost([], {
+    container: async () => server && { ...runningContainer, ...server },
+    sql: async () => ({ ok: true, rows: [['172.18.0.2', 't', 'f']] }),
+  });
+  const { check } = noForeignSynchronizer(await contextOf({}));
+  expect(await check(host)).toEqual(drift(stranger('172.18.0.2')));
+});

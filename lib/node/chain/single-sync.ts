@@ -141,7 +141,7 @@ const inspected = z.object({ NetworkSettings: z.object({ Networks: z.record(z.st
 const network = z.object({ IPAddress: z.string(), IPPrefixLen: z.int().min(0).max(32) });
 
 /** Whether an IPv4 address is in one of the container's own networks: our own components, or this host itself. */
-export function isInNetworkOf(container: Pick<ContainerState, 'raw'> | undefined, address: string): boolean {
+function isInNetworkOf(container: Pick<ContainerState, 'raw'> | undefined, address: string): boolean {
   if (address === '127.0.0.1' || address === '::1') return true;
   const networks = Object.values(inspected.safeParse(container?.raw).data?.NetworkSettings.Networks ?? {});
   return networks.some((each) => {

@@ -2,17 +2,14 @@ import { expect, test } from 'vitest';
 import type { ContainerState } from '../../host/host.ts';
 import { Output } from '../../host/output.ts';
 import { shell } from '../../host/shell.ts';
-import { fakeHost, runningContainer } from '../testing/fake-host.ts';
-import {
-  ContainerEnded,
-  composeService,
-  configHashLabel,
-  containerDifferences,
-  ensureContainerRuns,
-  startDifferences,
-} from './compose-service.ts';
+import { driftOf } from '../resource.ts';
+import { fakeHost, rootsFile, runningContainer, stoppedUnit } from '../testing/fake-host.ts';
+import { composeService, configHashLabel, ensureContainerRuns } from './compose-service.ts';
 
 const running: ContainerState = { ...runningContainer, labels: { [configHashLabel]: 'current' } };
+const definition = { directory: '/opt/node', service: 'sync', container: 'sync', configHash: 'current' };
+const sync = composeService({ ...definition, readsAtStart: [] });
+const engine = { unit: async () => ({ ...stoppedUnit, active: 'active' }) };
 
 test.each([
   [undefined, [{ what: 'container', was: 'absent', wanted: 'running' }]],
@@ -27,44 +24,49 @@ test.each([
       { what: 'configuration', was: 'former', wanted: 'current' },
     ],
   ],
-])('a container differs in what is not as it should be: %#', (state, differences) => {
-  expect(containerDifferences(state, 'current')).toEqual(differences);
+])('a container differs in what is not as it should be: %#', async (state, differences) => {
+  const host = fakeHost([], { ...engine, container: async () => state });
+  expect(await sync.check(host)).toEqual(driftOf(differences));
 });
 
-test('an exit code that says why is told in words', () => {
-  const { message } = new ContainerEnded('prover', { status: 'exited', exitCode: 132, restartCount: 0 }, '');
-  expect(message).toBe(
-    'container prover is exited, exit code 132 (illegal instruction: the processor lacks what the program was built for, as avx2, bmi2 or adx)',
-  );
-});
-
-test('a container that was started before a file changed may have read what was there before', () => {
-  const state = { status: 'running', startedAt: '2026-01-01T00:00:10.5Z' };
-  const at = (text: string) => Date.parse(text) / 1000;
-  const files = [
-    { path: '/opt/old', modified: at('2026-01-01T00:00:10.4Z') },
-    { path: '/opt/new', modified: at('2026-01-01T00:00:10.6Z') },
-  ];
-  expect(startDifferences(state, files)).toEqual([
-    { what: 'started', was: 'before /opt/new changed', wanted: 'after it' },
+test('a container that was started before a file changed may have read what was there before', async () => {
+  const modified = new Map([
+    ['/opt/old', Date.parse('2026-01-01T00:00:10.4Z') / 1000],
+    ['/opt/new', Date.parse('2026-01-01T00:00:10.6Z') / 1000],
   ]);
-  expect(startDifferences({ ...state, status: 'exited' }, files)).toEqual([]);
-  expect(startDifferences(undefined, files)).toEqual([]);
+  const reader = composeService({ ...definition, readsAtStart: ['/opt/old', '/opt/new', '/opt/absent'] });
+  const differences = async (found: ContainerState | undefined) => {
+    const stat = async (path: string) => {
+      const time = modified.get(path);
+      return time === undefined ? undefined : { ...rootsFile, modified: time };
+    };
+    const verdict = await reader.check(fakeHost([], { ...engine, stat, container: async () => found }));
+    return verdict.is === 'drift' ? verdict.differences : verdict;
+  };
+  const state = { ...running, startedAt: '2026-01-01T00:00:10.5Z' };
+  expect(await differences(state)).toEqual([{ what: 'started', was: 'before /opt/new changed', wanted: 'after it' }]);
+  expect(await differences({ ...state, status: 'exited' })).toEqual([
+    { what: 'container', was: 'exited with 0', wanted: 'running' },
+  ]);
+  expect(await differences(undefined)).toEqual([{ what: 'container', was: 'absent', wanted: 'running' }]);
 });
 
-test('a container that was killed, or does not exist, is named with its last words', () => {
-  expect(new ContainerEnded('prover', { status: 'exited', exitCode: 137, restartCount: 0 }, 'Killed').message).toBe(
+test.each<[found: Partial<ContainerState> | undefined, log: string, message: string]>([
+  [
+    { status: 'exited', exitCode: 132 },
+    '',
+    'container prover is exited, exit code 132 (illegal instruction: the processor lacks what the program was built for, as avx2, bmi2 or adx)',
+  ],
+  [
+    { status: 'exited', exitCode: 137 },
+    'Killed\n',
     'container prover is exited, exit code 137 (killed, most often for want of memory)\nKilled',
-  );
-  expect(new ContainerEnded('sync', undefined, '').message).toBe('container sync does not exist');
-});
-
-const sync = composeService({
-  directory: '/opt/node',
-  service: 'sync',
-  container: 'sync',
-  configHash: 'current',
-  readsAtStart: [],
+  ],
+  [undefined, '', 'container prover does not exist'],
+])('a container that does not run is named with its exit code and its last words: %#', async (found, log, message) => {
+  const container = async () => found && { ...running, ...found };
+  const ended = ensureContainerRuns(fakeHost([[/^docker logs /, log]], { container }), 'prover');
+  await expect(ended).rejects.toMatchObject({ message });
 });
 
 /** A host whose container is in these states in turn, the last one from then on; and the first word of docker in each change. */

@@ -23,7 +23,7 @@ export interface ComposeService {
 }
 
 /** A container that does not stay up; `log` is its last words. */
-export class ContainerEnded extends Error {
+class ContainerEnded extends Error {
   constructor(
     container: string,
     state: Pick<ContainerState, 'status' | 'exitCode' | 'restartCount'> | undefined,
@@ -127,7 +127,7 @@ export async function ensureContainerRuns(
 }
 
 /** What is not as it should be with a container; nothing when all is well. */
-export function containerDifferences(state: ContainerState | undefined, configHash: string): readonly Difference[] {
+function containerDifferences(state: ContainerState | undefined, configHash: string): readonly Difference[] {
   if (!state) return [{ what: 'container', was: 'absent', wanted: 'running' }];
   const differences: Difference[] = [];
   if (state.status !== 'running') {
@@ -150,7 +150,7 @@ export function containerDifferences(state: ContainerState | undefined, configHa
  *
  * @param files with the time of their last change, seconds since 1970
  */
-export function startDifferences(
+function startDifferences(
   state: Pick<ContainerState, 'status' | 'startedAt'> | undefined,
   files: readonly { readonly path: string; readonly modified: number }[],
 ): readonly Difference[] {

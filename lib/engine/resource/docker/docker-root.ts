@@ -5,14 +5,13 @@ import { quote } from '../../host/quote.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { unitChange } from '../change.ts';
 import { editedText } from '../file/edited-text.ts';
-import { editJson } from '../file/json-file.ts';
 import { runInUnit } from '../job/job.ts';
 import { applyDrift, drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource.ts';
 import { packages } from '../system/packages.ts';
+import { settings, withDataRoot } from './data-root.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
 const program = readFileSync(new URL('../../../../templates/host/move-docker-root.sh', import.meta.url), 'utf8');
-const settings = '/etc/docker/daemon.json';
 
 /** The folder that the script of a move reads and writes. It has the file `from` as long as a move is unfinished. */
 const stateOf = (product: string) => `/var/lib/${product}/docker-root`;
@@ -166,13 +165,4 @@ async function progress(host: Reader, state: string): Promise<Progress | undefin
   const total = Number(needed);
   const done = Math.min(Math.max(Number(before) - Number(now.text()), 0), total);
   return { what, done, total, unit: 'bytes' };
-}
-
-/** The engine's settings with another data-root; every other key stays. @param text of daemon.json. @throws Problem as `editJson` */
-export function withDataRoot(text: string, root: string): string {
-  return editJson(settings, text, (object) => {
-    // `graph` is the older name of data-root: with both, the engine does not start.
-    const kept = Object.entries(object).filter(([key]) => key !== 'graph' && key !== 'data-root');
-    return Object.fromEntries([...kept, ['data-root', root]]);
-  });
 }

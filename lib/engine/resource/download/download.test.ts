@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { describeVerdict } from '../resource.ts';
-import { fakeHost, stoppedUnit } from '../testing/fake-host.ts';
-import { download, proofDifferences } from './download.ts';
+import { describeVerdict, driftOf } from '../resource.ts';
+import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
+import { download } from './download.ts';
 import { downloadScript } from './download-script.ts';
 
 const hash = 'a'.repeat(64);
-const file = { size: 3_000_000_000, modified: 1700000000.75 };
+const file = { ...rootsFile, size: 3_000_000_000, modified: 1700000000.75 };
 
 test.each([
   [`${hash} 3000000000 1700000000\n`, []],
@@ -18,9 +18,15 @@ test.each([
   [`${hash} 3000000001 1700000000`, [{ what: 'file', was: 'not verified', wanted: `SHA-256 ${hash}` }]],
   [`${hash} 3000000000 1700000001`, [{ what: 'file', was: 'not verified', wanted: `SHA-256 ${hash}` }]],
   ['', [{ what: 'file', was: 'not verified', wanted: `SHA-256 ${hash}` }]],
-])('a note beside a file speaks of this file and of the wanted content, or does not count: %#', (note, differences) => {
-  expect(proofDifferences(note, file, hash)).toEqual(differences);
-});
+])(
+  'a note beside a file speaks of this file and of the wanted content, or does not count: %#',
+  async (note, differences) => {
+    const read = async (path: string) => (path === '/y.verified' ? Buffer.from(note) : undefined);
+    const host = fakeHost([], { stat: async () => file, read });
+    const wanted = download({ url: 'http://x/y', path: '/y', sha256: hash });
+    expect(await wanted.check(host)).toEqual(driftOf(differences));
+  },
+);
 
 test.each([1, 8])(
   'the script is a POSIX shell script whatever address and path are, with %i connections',

@@ -53,7 +53,7 @@ async function checkFile(host: Reader, { path, sha256, url }: Source): Promise<V
 }
 
 /** Whether the note beside a file is about this file and the wanted content. @param note `SHA256 SIZE MTIME`, by the download */
-export function proofDifferences(
+function proofDifferences(
   note: string,
   file: { readonly size: number; readonly modified: number },
   sha256: string,

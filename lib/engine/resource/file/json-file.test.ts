@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { ok } from '../resource.ts';
+import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
-import { type Json, jsonFile, mergeJson } from './json-file.ts';
+import { type JsonObject, jsonFile } from './json-file.ts';
 
 const host = await thisMachine();
 const directory = mkdtempSync(join(tmpdir(), 'json-file-test-'));
@@ -17,30 +18,51 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test('objects are merged deeply, arrays united, the rest replaced', () => {
-  expect(
-    mergeJson({ a: 1, b: { c: [1, { x: 1 }], d: 'old' }, e: 'other' }, { b: { c: [{ x: 1 }, 2], d: 'new' }, f: null }),
-  ).toEqual({ a: 1, b: { c: [1, { x: 1 }, 2], d: 'new' }, e: 'other', f: null });
-  expect(mergeJson({ a: 'text' }, { a: { b: 1 } })).toEqual({ a: { b: 1 } });
-  expect(mergeJson({ a: [1] }, { a: 'text' })).toEqual({ a: 'text' });
+/** A file's text after the keys are set in it. */
+async function textWith(keys: JsonObject, text: string): Promise<string> {
+  let now = text;
+  const memory = fakeHost([], {
+    read: async () => Buffer.from(now),
+    rewrite: async (_, __, content) => {
+      now = String(content);
+      return true;
+    },
+  });
+  const wanted = jsonFile('/f', keys);
+  await wanted.apply(memory);
+  expect(await wanted.check(memory)).toEqual(ok);
+  return now;
+}
+
+test.each<[there: JsonObject, wanted: JsonObject, merged: JsonObject]>([
+  [
+    { a: 1, b: { c: [1, { x: 1 }], d: 'old' }, e: 'other' },
+    { b: { c: [{ x: 1 }, 2], d: 'new' }, f: null },
+    { a: 1, b: { c: [1, { x: 1 }, 2], d: 'new' }, e: 'other', f: null },
+  ],
+  [{ a: 'text' }, { a: { b: 1 } }, { a: { b: 1 } }],
+  [{ a: [1] }, { a: 'text' }, { a: 'text' }],
+])('objects are merged deeply, arrays united, the rest replaced: %#', async (there, wanted, merged) => {
+  expect(JSON.parse(await textWith(wanted, JSON.stringify(there)))).toEqual(merged);
 });
 
-test('keys keep their order, new ones come last', () => {
-  expect(Object.keys(mergeJson({ z: 1, a: 2 }, { b: 0, z: 3 }) as object)).toEqual(['z', 'a', 'b']);
+test('keys keep their order, new ones come last', async () => {
+  expect(Object.keys(JSON.parse(await textWith({ b: 0, z: 3 }, '{"z":1,"a":2}')))).toEqual(['z', 'a', 'b']);
 });
 
-test('a key named __proto__ is a key', () => {
-  const merged = mergeJson(JSON.parse('{"__proto__": {"x": 1}}') as Json, { toString: 'own' });
-  expect(JSON.stringify(merged)).toBe('{"__proto__":{"x":1},"toString":"own"}');
+test('a key named __proto__ is a key', async () => {
+  const text = await textWith({ toString: 'own' }, '{"__proto__": {"x": 1}}');
+  expect(JSON.stringify(JSON.parse(text))).toBe('{"__proto__":{"x":1},"toString":"own"}');
   expect(({} as Record<string, unknown>).x).toBeUndefined();
 });
 
-test('merging a second time changes nothing', () => {
-  const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;
-  fc.assert(
-    fc.property(json, json, (there, wanted) => {
-      const once = mergeJson(there, wanted);
-      expect(mergeJson(once, wanted)).toEqual(once);
+test('merging a second time changes nothing', async () => {
+  const json = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })).map((value) => JSON.stringify(value));
+  await fc.assert(
+    fc.asyncProperty(json, json, async (there, keys) => {
+      const wanted = JSON.parse(keys) as JsonObject;
+      const once = await textWith(wanted, there);
+      expect(await textWith(wanted, once)).toBe(once);
     }),
   );
 });

@@ -5,7 +5,7 @@ import { drift, ok, type Resource } from '../resource.ts';
 import { editedText } from './edited-text.ts';
 import { lineOfInexactNumber } from './exact-json.ts';
 
-export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json;
 }
@@ -52,7 +52,7 @@ export function editJson(path: string, text: string, change: (object: JsonObject
 }
 
 /** Merges objects deeply; arrays get the items that they lack; anything else is replaced. */
-export function mergeJson(there: Json, wanted: Json): Json {
+function mergeJson(there: Json, wanted: Json): Json {
   if (isObject(there) && isObject(wanted)) return mergeObjects(there, wanted);
   if (Array.isArray(there) && Array.isArray(wanted)) {
     const missing = wanted.filter((item) => !there.some((other) => isDeepStrictEqual(item, other)));

@@ -14,10 +14,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../host/host.ts';
-import { ok } from '../resource.ts';
+import { ok, type Resource } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
-import { line, withLine } from './line.ts';
+import { line } from './line.ts';
 
 const host = await thisMachine();
 const directory = mkdtempSync(join(tmpdir(), 'line-test-'));
@@ -29,43 +29,58 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test('it is appended where no line matches', () => {
-  expect(withLine('f', 'a\nb\n', 'c')).toBe('a\nb\nc\n');
-  expect(withLine('f', 'a\nb', 'c')).toBe('a\nb\nc\n');
-  expect(withLine('f', '', 'c')).toBe('c\n');
-  expect(withLine('f', 'a\n\n', 'c', /^c/)).toBe('a\n\nc\n');
+/** The text of /etc/f after the line is set in it. */
+async function textWith(wanted: Resource, text: string): Promise<string> {
+  let now = text;
+  const memory = fakeHost([], {
+    read: async () => Buffer.from(now),
+    rewrite: async (_, __, content) => {
+      now = String(content);
+      return true;
+    },
+  });
+  await wanted.apply(memory);
+  expect(await wanted.check(memory)).toEqual(ok);
+  return now;
+}
+
+test('it is appended where no line matches', async () => {
+  expect(await textWith(line('/etc/f', 'c'), 'a\nb\n')).toBe('a\nb\nc\n');
+  expect(await textWith(line('/etc/f', 'c'), 'a\nb')).toBe('a\nb\nc\n');
+  expect(await textWith(line('/etc/f', 'c'), '')).toBe('c\n');
+  expect(await textWith(line('/etc/f', 'c', /^c/), 'a\n\n')).toBe('a\n\nc\n');
 });
 
-test('it takes the place of the line that matches', () => {
-  expect(withLine('f', 'x=1\ny=2\n', 'x=3', /^x=/)).toBe('x=3\ny=2\n');
-  expect(withLine('f', 'y=2\nx=1', 'x=3', /^x=/)).toBe('y=2\nx=3');
+test('it takes the place of the line that matches', async () => {
+  expect(await textWith(line('/etc/f', 'x=3', /^x=/), 'x=1\ny=2\n')).toBe('x=3\ny=2\n');
+  expect(await textWith(line('/etc/f', 'x=3', /^x=/), 'y=2\nx=1')).toBe('y=2\nx=3');
 });
 
-test('a line that is there already changes nothing', () => {
+test('a line that is there already changes nothing', async () => {
   for (const content of ['a\nx=3\n', 'x=3', 'x=3\nx=3\n']) {
-    expect(withLine('f', content, 'x=3')).toBe(content);
-    expect(withLine('f', content, 'x=3', /^x=/)).toBe(content);
+    expect(await textWith(line('/etc/f', 'x=3'), content)).toBe(content);
+    expect(await textWith(line('/etc/f', 'x=3', /^x=/), content)).toBe(content);
   }
 });
 
-test('where several match it is not guessed which one is meant', () => {
-  expect(() => withLine('/etc/f', 'x=1\na\nx=2\n', 'x=3', /^x=/)).toThrow(
-    expect.objectContaining({
-      message: '2 lines of /etc/f match /^x=/; it is not clear which one to replace',
-      hint: 'leave one of lines 1, 3',
-    }),
-  );
-  expect(() => withLine('/etc/f', 'x=3\nx=2\n', 'x=3', /^x=/)).toThrow('2 lines of /etc/f match');
+test('where several match it is not guessed which one is meant', async () => {
+  const wanted = line('/etc/f', 'x=3', /^x=/);
+  const several = (text: string) => fakeHost([], { read: async () => Buffer.from(text) });
+  const message = '2 lines of /etc/f match /^x=/; it is not clear which one to replace';
+  const problem = { message, hint: 'leave one of lines 1, 3' };
+  await expect(wanted.check(several('x=1\na\nx=2\n'))).rejects.toMatchObject(problem);
+  await expect(wanted.apply(several('x=1\na\nx=2\n'))).rejects.toMatchObject(problem);
+  await expect(wanted.check(several('x=3\nx=2\n'))).rejects.toMatchObject({ message });
 });
 
-test('of any file the line is in it afterwards, a second time changes nothing, and all other lines stay', () => {
+test('of any file the line is in it afterwards, a second time changes nothing, and all other lines stay', async () => {
   const word = fc.stringMatching(/^[ax=#\r\t ]{0,6}$/);
-  fc.assert(
-    fc.property(fc.array(word), fc.constantFrom('', '\n'), (lines, end) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(word), fc.constantFrom('', '\n'), async (lines, end) => {
       const content = `${lines.join('\n')}${end}`;
-      const after = withLine('f', content, 'key=1');
+      const after = await textWith(line('/etc/f', 'key=1'), content);
       expect(after.split('\n')).toContain('key=1');
-      expect(withLine('f', after, 'key=1')).toBe(after);
+      expect(await textWith(line('/etc/f', 'key=1'), after)).toBe(after);
       expect(after.startsWith(content)).toBe(true);
     }),
   );

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
-import { askHttp, readAnswer, withoutQuery } from './http.ts';
+import { askHttp, withoutQuery } from './http.ts';
 
 /** Every byte there is, and more than a pipe holds. */
 const content = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 256));
@@ -50,24 +50,27 @@ test.each(['/a?b=c&d', '/[1-3]{a,b}', '/"quoted"', '/back\\slash\\n\\', `/it's$(
   },
 );
 
-test('of several answers the last one counts', () => {
+/** Asks where the probe prints this. */
+const askWhere = (text: string, length = 1) => askHttp(fakeHost([[/probe/, text]]), 'http://x', { length });
+
+test('of several answers the last one counts', async () => {
   const text = 'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\ncontent-length: 160000000000\r\n\r\nbody';
   const answer = { answered: true, status: 200, size: 160_000_000_000, body: Buffer.from('body') };
-  expect(readAnswer(Buffer.from(text), 10)).toEqual(answer);
+  expect(await askWhere(text, 10)).toEqual(answer);
   const unsized = 'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\n\r\n';
-  expect(readAnswer(Buffer.from(unsized), 10)).toMatchObject({ status: 200, size: undefined });
+  expect(await askWhere(unsized, 10)).toMatchObject({ status: 200, size: undefined });
 });
 
-test('a range shows the size of the whole file', () => {
+test('a range shows the size of the whole file', async () => {
   const text = 'HTTP/1.1 206 Partial Content\nContent-Length: 1\nContent-Range: bytes 0-0/160\n\nx';
-  expect(readAnswer(Buffer.from(text), 1)).toMatchObject({ status: 206, size: 160 });
+  expect(await askWhere(text)).toMatchObject({ status: 206, size: 160 });
 });
 
 test.each([
   ['connected\n', { answered: true, status: undefined }],
   ['SSH-2.0-OpenSSH_9.2\r\n', { answered: false, why: 'something answers that does not speak HTTP' }],
-])('%j is an answer without HTTP', (text, answer) => {
-  expect(readAnswer(Buffer.from(text), 1)).toMatchObject(answer);
+])('%j is an answer without HTTP', async (text, answer) => {
+  expect(await askWhere(text)).toMatchObject(answer);
 });
 
 test.each([

@@ -44,7 +44,7 @@ export async function askHttp(
 }
 
 /** Reads `HTTP/1.1 200 OK`, headers, an empty line and the body. Of several answers (redirects, a proxy) the last one counts. */
-export function readAnswer(bytes: Buffer, length: number): HttpAnswer {
+function readAnswer(bytes: Buffer, length: number): HttpAnswer {
   let body = bytes;
   let head = '';
   for (let answers = 0; answers < mostAnswers && body.subarray(0, 5).toString() === 'HTTP/'; answers += 1) {

@@ -2,14 +2,23 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { drift } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
-import { quoteForUnit, schedule } from './schedule.ts';
+import { schedule } from './schedule.ts';
 
 const daily = { every: 86400, command: 'true', description: 'backup' };
 
-test('a shell line is one word of a unit, with nothing left for systemd to read', () => {
-  expect(quoteForUnit('/bin/x --at "a b"')).toBe('"/bin/x --at \\"a b\\""');
-  expect(quoteForUnit('date +%s > $HOME/\\n')).toBe('"date +%%s > $$HOME/\\\\n"');
-  expect(() => quoteForUnit('a\nb')).toThrow('one line');
+test.each([
+  ['/bin/x --at "a b"', '"/bin/x --at \\"a b\\""'],
+  ['date +%s > $HOME/\\n', '"date +%%s > $$HOME/\\\\n"'],
+])('a shell line is one word of a unit, with nothing left for systemd to read: %s', async (command, word) => {
+  expect(await schedule('backup', { ...daily, command }).check(fakeHost([]))).toMatchObject({
+    differences: expect.arrayContaining([
+      { what: 'content', was: '', wanted: expect.stringContaining(`\nExecStart=/bin/sh -c ${word}\n`) },
+    ]),
+  });
+});
+
+test('a command of several lines is refused', () => {
+  expect(() => schedule('backup', { ...daily, command: 'a\nb' })).toThrow('one line');
 });
 
 test('a name that is no unit is refused', () => {

@@ -74,7 +74,7 @@ WantedBy=timers.target
 }
 
 /** A shell line as one word of ExecStart, where systemd itself would read `\`, `"`, `%` and `$`. */
-export function quoteForUnit(command: string): string {
+function quoteForUnit(command: string): string {
   if (/[\n\0]/.test(command)) throw new TypeError('a scheduled command has to be one line');
   return `"${command.replace(/[\\"]/g, '\\$&').replace(/[%$]/g, '$&$&')}"`;
 }

@@ -6,9 +6,10 @@ import type { Writer } from '../../host/host.ts';
 import { connectLocally, temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { createWriter } from '../../host/writer.ts';
 import { describeProblem } from '../../problem/problem.ts';
+import { fakeHost } from '../../resource/testing/fake-host.ts';
 import { beatLock, breakLock, releaseLock, takeLock } from './lock.ts';
 import { isDead, type LockHolder, parseHolder, thisHolder } from './lock-holder.ts';
-import { lockedBy } from './locks.ts';
+import { lockHosts } from './locks.ts';
 
 async function here(): Promise<{ host: Writer; folder: string }> {
   const connection = await connectLocally();
@@ -120,13 +121,20 @@ test('what is no holder is none', () => {
   expect(['', '{}', '{"token":1}', 'x'].map(parseHolder)).toEqual([undefined, undefined, undefined, undefined]);
 });
 
-test('who holds a lock is told, and what to do about it', () => {
+test('who holds a lock is reported, and what to do about it', async () => {
   const who = elsewhere();
-  const text = (answer: Parameters<typeof lockedBy>[1]) => describeProblem(lockedBy('db-1', answer));
-  expect(text({ taken: false, holder: undefined, silent: 0 })).toBe(
+  /** The complaint where the host answers this to a request for its lock. */
+  const complaint = (answer: string) => {
+    const host = { name: 'db-1', writer: fakeHost([[/mkdir lock/, answer]]), clockOffset: 0 };
+    return lockHosts([host], holder(), { breaks: false, lost: () => {}, without: () => {} }).then(
+      () => 'locked',
+      describeProblem,
+    );
+  };
+  expect(await complaint('held\n0\n')).toBe(
     'db-1 is locked by another run that is just beginning\n  wait for it to end; --check and status need no lock',
   );
-  expect(text({ taken: false, holder: who, silent: 3600 })).toBe(
+  expect(await complaint(`held\n3600\n${JSON.stringify(who)}`)).toBe(
     `db-1 is locked by ${who.who} (process 1), which runs deploy on lab since ${who.since}, with no sign of life for 3600 s\n  if that run is dead, take the lock from it: --break-lock`,
   );
 });

@@ -103,7 +103,7 @@ function cannotLock(error: unknown): string {
 }
 
 /** Why a host's lock cannot be had. */
-export function lockedBy(host: string, { holder, silent }: LockAnswer & { taken: false }): Problem {
+function lockedBy(host: string, { holder, silent }: LockAnswer & { taken: false }): Problem {
   const whose = holder
     ? `${holder.who} (process ${holder.process.pid}), which runs ${holder.playbook} on ${holder.inventory} since ${holder.since}`
     : 'another run that is just beginning';

@@ -10,9 +10,7 @@ import { type Changes, labDeployment } from '../../testing/lab-deployment.ts';
 import { generations } from '../../variables/generation.ts';
 import { renderHost } from '../render.ts';
 import { templateOf } from '../templates.ts';
-import { overridable, overridden } from './overrides.ts';
-
-type Name = keyof typeof overridden;
+import { type OverrideName, overridable } from './overrides.ts';
 
 async function rendered(changes: Changes, host = 'rpc-1') {
   const { hosts } = await loadDeployment(await labDeployment(changes));
@@ -23,7 +21,7 @@ async function rendered(changes: Changes, host = 'rpc-1') {
   return { ...result, text, node: () => toml.parse(text('node.config.toml')) };
 }
 
-async function complaint(name: Name, value: unknown, more: Changes = []): Promise<string> {
+async function complaint(name: OverrideName, value: unknown, more: Changes = []): Promise<string> {
   const file = await labDeployment([[['vars', name], value], ...more]);
   return loadDeployment(file).then(
     () => 'accepted',
@@ -35,12 +33,17 @@ async function complaint(name: Name, value: unknown, more: Changes = []): Promis
   );
 }
 
+const files = [
+  ['node_config', 'node.config.toml'],
+  ['prover_config', 'prover.config.json'],
+] as const;
+
 test.each(
-  (['node_config', 'prover_config'] as const).flatMap((name) =>
-    (Object.keys(generations) as (keyof typeof generations)[]).map((generation) => [name, generation] as const),
+  files.flatMap(([name, file]) =>
+    (Object.keys(generations) as (keyof typeof generations)[]).map((generation) => [name, generation, file] as const),
   ),
-)('every value of %s, %s generation, is found', (name, generation) => {
-  const { text, source } = templateOf(generation, overridden[name]);
+)('every value of %s, %s generation, is found', (name, generation, file) => {
+  const { text, source } = templateOf(generation, file);
   const plain = text.replaceAll(/\{\{[^{}]*\}\}/g, '1');
   const paths = (tree: unknown, above: readonly string[] = []): string[] =>
     typeof tree !== 'object' || tree === null || Array.isArray(tree)
@@ -90,7 +93,7 @@ test('an overridden port is used by Compose, by the node and by the roles that w
   expect(rpc.listens).toEqual({ prover: [9003, 9004], 'json-rpc': [9000] });
 });
 
-test.each<[string, Name, unknown]>([
+test.each<[string, OverrideName, unknown]>([
   ['keys of the prover that differ in case', 'prover_config', { '+new': 1, '+New': 2 }],
   ['the longest duration', 'node_config', { RPC: { ReadTimeout: '2562047h47m16.854775807s' } }],
   ['both letters for micro', 'node_config', { RPC: { ReadTimeout: '5\u00b5s5\u03bcs' } }],
@@ -121,7 +124,7 @@ const seldom: Changes = [[['vars', 'generation'], 'older']];
 const timestamp = new Scalar('2024-01-01');
 timestamp.tag = 'tag:yaml.org,2002:timestamp';
 
-test.each<[string, Name, unknown, string | RegExp, Changes?]>([
+test.each<[string, OverrideName, unknown, string | RegExp, Changes?]>([
   [
     'a misspelt key',
     'node_config',

@@ -8,7 +8,7 @@ import { sourceOf } from '../values.ts';
 import { type Refusal, refusal } from './values.ts';
 
 /** The variables that hold overrides, and the files that they apply to. */
-export const overridden = { node_config: 'node.config.toml', prover_config: 'prover.config.json' } as const;
+const overridden = { node_config: 'node.config.toml', prover_config: 'prover.config.json' } as const;
 
 export type OverrideName = keyof typeof overridden;
 const names = Object.keys(overridden) as OverrideName[];

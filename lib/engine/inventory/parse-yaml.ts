@@ -1,0 +1,140 @@
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from 'yaml';
+import { deepest, NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
+import { worthShowing, yamlFault } from '../file/yaml-fault.ts';
+import { type Place, Problem, Problems } from '../problem/problem.ts';
+import type { Located, LocatedEntry, LocatedMap, LocatedScalar } from './located.ts';
+
+const tooDeep = 'this is nested too deeply or repeats itself through its anchors';
+const mostNodes = 50_000;
+
+/**
+ * Parses YAML 1.2 with a mapping at its top. A byte order mark at its start is skipped.
+ *
+ * @param file path, as problems show it
+ * @throws Problem, Problems with the first syntax error, all tags, or all duplicate keys, each with its place
+ */
+export function parseYaml(text: string, file: string): LocatedMap {
+  const lines = new LineCounter();
+  const placeOf = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  return new Conversion(placeOf).top(topMapping(text.replace(/^\uFEFF/, ''), lines, placeOf));
+}
+
+/** Parses the text. @throws Problem, Problems where it is not one document with a mapping at its top */
+function topMapping(text: string, lineCounter: LineCounter, placeOf: (offset: number) => Place): YAMLMap {
+  const [document, second] = documentsIn(text, lineCounter, placeOf);
+  const documents = second ? [document, second] : [document];
+  const faults = worthShowing(
+    documents.flatMap(({ errors }) => errors),
+    documents.flatMap(({ warnings }) => warnings),
+  );
+  const problems = faults.map(({ code, message, pos }) => {
+    const fault = yamlFault(code, `not valid YAML: ${message.replace(/:? "[\s\S]*$/, '')}`);
+    return new Problem(fault.message, { where: placeOf(pos[0]), hint: fault.hint });
+  });
+  if (problems.length > 0) throw new Problems(problems);
+  if (second) {
+    throw new Problem('a second document starts here; there may be only one', {
+      where: placeOf(second.range[0]),
+      hint: 'remove the line ---',
+    });
+  }
+  const top = document.contents;
+  if (isMap(top)) return top;
+  if (!top || (isScalar(top) && top.value === null)) throw new Problem('this file is empty', { where: placeOf(0) });
+  throw new Problem('the top of this file must be a mapping (key: value)', { where: placeOf(top.range[0]) });
+}
+
+function documentsIn(text: string, lineCounter: LineCounter, placeOf: (offset: number) => Place) {
+  try {
+    // Duplicate keys are found by the conversion, because the parser compares each key with all others.
+    return yamlDocuments(text, { lineCounter, prettyErrors: false, uniqueKeys: false, version: '1.2' });
+  } catch (error) {
+    if (error instanceof NestedTooDeeply) throw new Problem(tooDeep, { where: placeOf(error.offset) });
+    throw error;
+  }
+}
+
+/** Turns the nodes of the parser into located values. */
+class Conversion {
+  readonly #placeOf: (offset: number) => Place;
+  readonly #duplicates: Problem[] = [];
+  /** Collected here, because the parser searches the whole file for each alias. */
+  readonly #anchors = new Map<string, Node>();
+  readonly #seen = new Set<Node>();
+  #count = 0;
+
+  constructor(placeOf: (offset: number) => Place) {
+    this.#placeOf = placeOf;
+  }
+
+  top(map: YAMLMap): LocatedMap {
+    const located = this.#map(map, this.#placeOf(map.range?.[0] ?? 0), 0);
+    if (this.#duplicates.length > 0) throw new Problems(this.#duplicates);
+    return located;
+  }
+
+  #convert(node: unknown, parent: Place, depth: number): Located {
+    if (!isNode(node)) return { kind: 'scalar', at: parent, value: null };
+    const at = node.range ? this.#placeOf(node.range[0]) : parent;
+    if (++this.#count > mostNodes || depth > deepest) throw new Problem(tooDeep, { where: at });
+    if (isAlias(node)) {
+      const target = this.#anchors.get(node.source);
+      if (!target) throw new Problem(`no anchor &${node.source} is before this`, { where: at });
+      return { ...this.#convert(target, at, depth + 1), at };
+    }
+    this.#remember(node);
+    if (isMap(node)) return this.#map(node, at, depth);
+    if (isSeq(node)) return { kind: 'list', at, items: node.items.map((item) => this.#convert(item, at, depth + 1)) };
+    const { value } = node;
+    if (typeof value === 'object' && value !== null) {
+      const hint = `leave out the tag ${node.tag}`;
+      throw new Problem('a value is text, a number, true or false', { where: at, hint });
+    }
+    return { kind: 'scalar', at, value: (value ?? null) as LocatedScalar['value'] };
+  }
+
+  /** A node that an alias converts again keeps the position of its anchor. */
+  #remember(node: Node & { anchor?: string }): void {
+    if (node.anchor && !this.#seen.has(node)) this.#anchors.set(node.anchor, node);
+    this.#seen.add(node);
+  }
+
+  #map(map: YAMLMap, at: Place, depth: number): LocatedMap {
+    const entries = new Map<string, LocatedEntry>();
+    const own = new Set<string>();
+    for (const { key, value } of map.items) {
+      const keyAt = isNode(key) && key.range ? this.#placeOf(key.range[0]) : at;
+      if (!isScalar(key)) throw new Problem('a key must be a plain word', { where: keyAt });
+      if (key.value === '<<' && key.type === 'PLAIN') {
+        for (const [name, entry] of this.#merged(value, keyAt, depth)) if (!own.has(name)) entries.set(name, entry);
+        continue;
+      }
+      this.#remember(key);
+      // As it is written: 0x10 is not another name for 16.
+      const name = typeof key.value === 'string' ? key.value : (key.source ?? String(key.value));
+      if (name === '__proto__') throw new Problem('unknown key __proto__', { where: keyAt });
+      if (own.has(name)) {
+        this.#duplicates.push(
+          new Problem('this key is defined a second time', { where: keyAt, hint: 'keep one of the two' }),
+        );
+      }
+      own.add(name);
+      entries.set(name, { keyAt, value: this.#convert(value, keyAt, depth + 1) });
+    }
+    return { kind: 'map', at, entries };
+  }
+
+  #merged(value: Pair['value'], keyAt: Place, depth: number): readonly (readonly [string, LocatedEntry])[] {
+    const source = this.#convert(value, keyAt, depth + 1);
+    return (source.kind === 'list' ? source.items : [source]).flatMap((map) => {
+      if (map.kind === 'map') return [...map.entries];
+      throw new Problem('<< merges a mapping only', {
+        where: map.at,
+        hint: 'name a mapping that has an anchor: <<: *NAME',
+      });
+    });
+  }
+}
