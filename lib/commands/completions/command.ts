@@ -17,7 +17,8 @@ const completionsOptions = { help: shared.help } as const;
 
 const page: HelpPage = {
   command: 'npx zx playbooks/completions.mjs',
-  purpose: "bash | zsh   prints a script that completes the playbooks' command lines.",
+  usage: 'bash|zsh',
+  purpose: "prints a script that completes the playbooks' command lines.",
   options: completionsOptions,
   examples: [
     'bash > ~/.rpc-playbooks.bash    # and in ~/.bashrc: . ~/.rpc-playbooks.bash',

@@ -144,6 +144,8 @@ test('help stands in columns', () => {
   });
   expect(text).toBe(`npx zx playbooks/x.mjs does x.
 
+Usage: npx zx playbooks/x.mjs [options]
+
 Options
       --list      show them
   -o, --out FILE  where to

@@ -33,7 +33,8 @@ export const reportOptions = {
 
 const page: HelpPage = {
   command: 'npx zx playbooks/report.mjs',
-  purpose: '[RECORD] writes a run as one HTML page that opens from disk: the newest run, or RECORD.',
+  usage: '[RECORD] [options]',
+  purpose: 'writes a run as one HTML page that opens from disk: the newest run, or RECORD.',
   options: reportOptions,
   examples: ['', '--inventory mainnet --out report.html', '--list', '.runs/20241121T164235Z-lab.ndjson'],
   exits: { 0: 'written, or listed', 3: 'bad input, or no such record' },

@@ -19,6 +19,7 @@ export const secretsOptions = {
 
 export const secretsHelp = helpText({
   command: 'npx zx playbooks/secrets.mjs',
+  usage: 'COMMAND [NAME …] --inventory NAME [options]',
   purpose: `keeps passwords in an encrypted file beside the inventory (docs/secrets.md).
 
   generate          make a password for each database that has none, and the file

@@ -148,6 +148,8 @@ export interface HelpPage {
   readonly command: string;
   /** Continues the command: `turns bare servers into …`. */
   readonly purpose: string;
+  /** The words after the command. Default: `[options]`. */
+  readonly usage?: string;
   readonly options: OptionTable;
   readonly examples: readonly string[];
   readonly exits: Readonly<Record<number, string>>;
@@ -156,7 +158,8 @@ export interface HelpPage {
 }
 
 /** The help of a command, with a line for each option. */
-export function helpText({ command, purpose, options, examples, exits, more = [] }: HelpPage): string {
+export function helpText(page: HelpPage): string {
+  const { command, purpose, usage = '[options]', options, examples, exits, more = [] } = page;
   const rows = Object.entries(options).map(([name, { short, value, help }]): [string, string[]] => [
     `${short ? `-${short}, ` : '    '}--${name}${value === undefined ? '' : ` ${value}`}`,
     help.split('\n'),
@@ -169,6 +172,7 @@ export function helpText({ command, purpose, options, examples, exits, more = []
   const codes = Object.entries(exits).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`);
   const parts = [
     [`${command} ${purpose}`],
+    [`Usage: ${command} ${usage}`],
     ['Options', ...lines],
     ['Examples', ...examples.map((example) => `  ${command} ${example}`.trimEnd())],
     ['Exit codes', ...codes],
