@@ -439,17 +439,17 @@ beforeAll(() => {
   process.env.OTHER_PASSWORD = 'other-password';
 });
 
-test('nothing changes by itself', async () => {
+test('without a changed variable nothing changes', async () => {
   expect((await base()).size).toBeGreaterThan(300);
   expect(followers(await base(), await everything([]))).toEqual([]);
 });
 
-test.each(table)('%s = %j is followed by all that use it, and by nothing else', async (variable, value, expected) => {
+test.each(table)('%s = %j reaches everything that uses it, and nothing else', async (variable, value, expected) => {
   const changed = await everything([[['vars', ...variable.split('.')], value]]);
   expect(followers(await base(), changed)).toEqual([...expected].sort());
 });
 
-test('every variable of the inventory is in the table', async () => {
+test('the table has every variable of the inventory', async () => {
   const schema = z.toJSONSchema(variablesSchema, { io: 'input' }) as JsonSchema;
   const named = [...table.map(([variable]) => variable), ...Object.keys(elsewhere)];
   expect([...new Set(named)].sort()).toEqual(variables(schema).sort());

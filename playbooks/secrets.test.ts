@@ -59,7 +59,7 @@ async function untilThere(path: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
-test('the whole way: generate, show, edit, rotate', () => {
+test('the whole workflow: generate, show, edit, rotate', () => {
   expect(run('generate')).toMatchObject({
     status: 0,
     stdout: expect.stringContaining('made prover_db_password'),
@@ -79,7 +79,7 @@ test('the whole way: generate, show, edit, rotate', () => {
   expect(run('show', { RPC_PLAYBOOKS_IDENTITY: '/none' })).toMatchObject({ status: 3, stdout: '' });
 });
 
-test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('what is being edited is gone after %s', async (signal) => {
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('the edited plain text is removed after %s', async (signal) => {
   const { editor, place } = slowEditor();
   const env = surroundings({ EDITOR: editor });
   const before = run('show --reveal').stdout;
@@ -112,7 +112,7 @@ describe.skipIf(!has('script'))('on a terminal', () => {
     return { status, stdout };
   };
 
-  test('a passphrase is asked for, and not shown; Ctrl-C ends with 130; the age program takes the same', () => {
+  test('a passphrase is asked for, and not shown; Ctrl-C ends with 130; the age program accepts it', () => {
     const [plain, out] = [join(folder, 'plain'), join(folder, 'out')];
     const [theirs, secrets] = [join(folder, 'theirs.yaml'), join(folder, 'theirs.secrets.age')];
     writeFileSync(theirs, 'groups: {}\n');

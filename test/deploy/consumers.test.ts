@@ -116,7 +116,7 @@ describe('the prover user', () => {
     expect(done).toEqual(['state|42', 'nodes|\\x02', 'program|\\x04']);
   }
 
-  test('owns and uses what the init script makes on the first start of the database image', async () => {
+  test('owns and uses the objects of the init script on the first start of the database image', async () => {
     // A server of its own on a network of its own, by the rendered files, and found there by the name that databaseURL says.
     const place = 'first-start';
     const remove = async (): Promise<void> => {
@@ -145,7 +145,7 @@ describe('the prover user', () => {
   test('owns and uses the same after the restore', () => worksInItsDatabase(network));
 });
 
-describe('the connection strings of the files on a host connect from where they are used, and by their passwords', () => {
+describe('the connection strings on a host work from where they are used, and with their passwords', () => {
   type Configured = { readonly State: { readonly DB: Database }; readonly Pool: { readonly DB: Database } };
   type Restored = { readonly State: { readonly DB: Database }; readonly HashDB: Database };
 
@@ -179,7 +179,7 @@ describe('the connection strings of the files on a host connect from where they 
   });
 });
 
-describe('the options of the rendered command are in force', () => {
+describe('the options of the rendered command are in effect', () => {
   test.each([
     ['state-db', 'db-1'],
     ['pool-db', 'db-1'],
@@ -216,7 +216,7 @@ describe('Compose', () => {
   /** Whichever of the two a host has. */
   const compose = `compose() { if docker compose version >/dev/null 2>&1; then docker compose "$@"; else docker-compose "$@"; fi; }`;
 
-  test.each(labHosts)('takes the file of %s, with nothing in it left to its environment', async (host) => {
+  test.each(labHosts)('reads the file of %s, and takes nothing from its environment', async (host) => {
     const said = await onHost(
       host,
       `${compose}; cd /; compose --file ${deployed}/docker-compose.yml --project-directory ${deployed} config --services 2>&1`,
@@ -227,7 +227,7 @@ describe('Compose', () => {
   });
 
   // No variable of the inventory that stands in a Compose file may hold such values: what keeps them whole is the template engine.
-  test('gives a container what a template was given, whatever it is', async () => {
+  test('passes each value of a template to a container unchanged', async () => {
     const values = [
       `$HOME $\{HOME} $$HOME $$\{HOME} $\{NOT_SET:-other} $\{NOT_SET:?} $1 $`,
       `"double" 'single' \\backslash\\n \`back\``,
@@ -275,7 +275,7 @@ END OF FILE
   });
 });
 
-describe('values that the inventory may hold are read back by the programs as it says them', () => {
+describe('programs read the values of the inventory back unchanged', () => {
   const text = `"double" 'single' \\back\\n $HOME $\{HOME} $$ #no %41 & → 漢字 😀\n\ttwo lines`;
   const folder = '/tmp/reads-back';
 

@@ -47,7 +47,7 @@ beforeAll(async () => {
 // Nobody else's tests begin on a node of this generation.
 afterAll(() => resetHosts([...labHosts]));
 
-test('the first run takes bare hosts to a serving node of the older generation, and no password gets out', async () => {
+test('the first run deploys a serving node of the older generation to bare hosts, and no password is shown', async () => {
   const passwords = await labPasswords();
   const stopWatching = watchProcesses(passwords);
   const report = join(await folderForTest(), 'report.html');
@@ -106,7 +106,7 @@ test('the programs and images are of the older generation', async () => {
   for (const host of hosts) expect(await running(host, 'prover')).toBe(prover);
 });
 
-test('the snapshot was restored by the tool of the image, which found state-db in the hosts file', async () => {
+test('the snapshot was restored by the tool of the image, which resolved state-db by the hosts file', async () => {
   expect(await onHost('db-1', `sed -n '/\\sstate-db$/p' /etc/hosts`)).toBe('127.0.0.1 state-db');
   expect(await onHost('rpc-1', `sed -n '/\\sstate-db$/p' /etc/hosts`)).toBe('');
   const restore = await onHost('db-1', 'cat /data/snapshot/restore.log');
@@ -142,7 +142,7 @@ test('json-rpc answers with a block of the database, and blocks grow', async () 
   await expect.poll(() => blockNumber('rpc-1'), { timeout: 60_000, interval: 1000 }).toBeGreaterThan(first);
 });
 
-test('a second run changes nothing, restarts nothing, touches no file', async () => {
+test('a second run changes nothing, restarts nothing, writes no file', async () => {
   const seen = () => Promise.all(hosts.flatMap((host) => [started(host), files(host)]));
   const before = await seen();
   const run = await runPlaybook('deploy', '--inventory', await olderInventory());

@@ -61,14 +61,14 @@ async function crashLoop() {
   await expect.poll(state, { timeout: 60_000, interval: 200 }).toBe('restarting');
 }
 
-test('a container in a crash loop converges at once when its cause is gone', async () => {
+test('a container in a crash loop converges at once when its cause is removed', async () => {
   await crashLoop();
   await putRight();
   expect(await converge(host, looper)).toEqual([{ what: 'container', was: 'restarting', wanted: 'running' }]);
   expect(await host.container(container)).toMatchObject({ status: 'running', restartCount: 0 });
 });
 
-test('a container whose cause is still there fails with its last words', async () => {
+test('a container whose cause remains fails with its last output', async () => {
   await crashLoop();
   await expect(looper.apply(host)).rejects.toThrow(
     /^container kinds-looper (is restarting, exit code 1|does not stay up, restarts by Docker: \d+)\n[\s\S]*No such file/,

@@ -20,14 +20,14 @@ const fails = (run: number) =>
     script: `/bin/echo 'first of run ${run}.' >&2\nsleep 0.1\necho 'last of run ${run}.' >&2\nexit 1\n`,
   });
 
-test('the last words of a job that fails are all of this run, however fast it ends', async () => {
+test('the last output of a job that fails is all of this run, however fast it ends', async () => {
   for (let run = 1; run <= 12; run += 1) {
     const words = `rpc-playbooks-job-test failed (exit code 1)\nfirst of run ${run}.\nlast of run ${run}.`;
     await expect(fails(run)).rejects.toThrow(new RegExp(`${words.replace(/[().]/g, '\\$&')}$`));
   }
 });
 
-test('two that begin the same work in one moment do it once', async () => {
+test('two runs that start the same work at the same moment do it once', async () => {
   const work = {
     unit: 'rpc-playbooks-job-test-once',
     title: 'once',
@@ -37,7 +37,7 @@ test('two that begin the same work in one moment do it once', async () => {
   expect((await host.$`cat /root/job-test-once`).lines()).toEqual(['begun']);
 });
 
-test('work that is begun early goes on by itself, is waited for in its turn, and done once', async () => {
+test('work that is started early runs by itself, is waited for in its turn, and done once', async () => {
   const work = {
     unit: 'rpc-playbooks-job-test-early',
     title: 'early',
@@ -55,7 +55,7 @@ test('work that is begun early goes on by itself, is waited for in its turn, and
   expect((await host.$`cat /root/job-test-early`).lines()).toEqual(['begun']);
 });
 
-test('work that was begun early and failed at once is told in its turn, by its own words', async () => {
+test('work that was started early and failed at once is reported in its turn, with its own output', async () => {
   const work = { unit: 'rpc-playbooks-job-test-fails', title: 'fails', script: 'echo oh no >&2\nexit 1\n' };
   const done = async () => drift('not done');
   const early = begun('it is under way', work, done);

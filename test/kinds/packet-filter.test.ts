@@ -123,7 +123,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     );
   }
 
-  test('what was loaded is what is wanted, and loading it again changes nothing', async () => {
+  test('loaded rules equal the wanted rules, and a second load changes nothing', async () => {
     expect(await differences()).toEqual([]);
     const before = await net.run('iptables -S; ip6tables -S');
     await net.run(`sh ${script} /run/rules RPC-PLAYBOOKS`);
@@ -145,13 +145,13 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     expect(await reaches(stranger.gateway6, 8123, 'stranger')).toBe(true);
   });
 
-  test("a container's own address is no way past it", async () => {
+  test("the container's own address does not bypass the rules", async () => {
     expect(await reaches(container.v4, 5432, 'friend')).toBe(true);
     expect(await reaches(container.v4, 5432, 'stranger')).toBe(false);
     expect(await reaches(container.v4, 8123, 'stranger')).toBe(true);
   });
 
-  test("without the engine's own rules what listens on the host is guarded as well", async () => {
+  test('without the rules of the engine, sockets of the host are guarded as well', async () => {
     await net.run('iptables -t nat -F');
     try {
       expect(await reaches(friend.gateway, 5432, 'friend')).toBe(true);
@@ -163,7 +163,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     }
   });
 
-  test('the host itself, its containers and what they connect to are not concerned, nor is SSH', async () => {
+  test('the host itself, its containers and their connections are not affected, nor is SSH', async () => {
     expect(await reaches('127.0.0.1', 5432)).toBe(true);
     expect(await reaches('::1', 5432)).toBe(true);
     expect(await reaches(stranger.gateway, 5432)).toBe(true);
@@ -174,7 +174,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     expect(await reaches(stranger.gateway, 22, 'stranger')).toBe(true);
   });
 
-  test('a source that is taken away is cut off in mid-connection', async () => {
+  test('a removed source is cut off from its open connection', async () => {
     const program = `exec 3<>/dev/tcp/${friend.gateway}/5432
       while echo hello >&3 && read -r -t 1 line <&3; do echo "$line" >> /run/said; sleep 0.2; done; : > /run/cut`;
     await net.run(`timeout 20 bash -c ${quote(program)} > /dev/null 2>&1 & sleep 1`, 'friend');
@@ -187,7 +187,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     }
   });
 
-  test("an operator's own rules stay, and none that opens a port comes before ours", async () => {
+  test("an operator's own rules stay, and none that opens a port is before ours", async () => {
     await net.run(`iptables -I DOCKER-USER -s ${stranger.v4} -j ACCEPT; iptables -I DOCKER-USER -s 192.0.2.1 -j DROP
       iptables -N f2b; iptables -A f2b -s 192.0.2.2 -j REJECT; iptables -A f2b -j RETURN; iptables -I INPUT -p tcp -j f2b`);
     expect(await differences()).toEqual([
@@ -208,7 +208,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
 `);
   });
 
-  test('rules that were changed, taken away or flushed are told exactly, and put back', async () => {
+  test('rules that were changed, removed or flushed are reported exactly, and restored', async () => {
     await net.run(
       'iptables -I RPC-PLAYBOOKS-INTERNAL -s 10.9.2.2 -j RETURN; ip6tables -F INPUT; iptables -F RPC-PLAYBOOKS-METRICS',
     );
@@ -233,7 +233,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     expect(await differences()).toEqual([]);
   });
 
-  test('rules that cannot be loaded leave those that are there, and say so', async () => {
+  test('rules that cannot be loaded leave the existing ones, and report it', async () => {
     const before = await net.run('iptables -S');
     await net.run('cp /run/rules.v4 /run/good.v4; echo "-A NOWHERE -j DROP" >> /run/rules.v4');
     await expect(net.run(`sh ${script} /run/rules RPC-PLAYBOOKS`)).rejects.toThrow('iptables-restore');

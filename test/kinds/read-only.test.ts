@@ -136,7 +136,7 @@ async function changesByLooking(): Promise<{ changes: string[]; verdicts: Verdic
   return { changes: changesBetween(before, await listing(container)), verdicts };
 }
 
-test('no kind is left out', async () => {
+test('no resource is missing here', async () => {
   const folder = join(import.meta.dirname, '../../lib/engine/resource');
   const files = (await readdir(folder, { recursive: true })).filter(
     (name) => /(?<!\.test)\.ts$/.test(name) && !name.includes('testing/'),
@@ -169,7 +169,7 @@ test('on a bare host every check ends with a verdict and changes nothing', async
   expect(foretold).toEqual(expect.arrayContaining(['packages cron, hello', `file ${base}/secret`, 'a job']));
 });
 
-test('on a converged host every check says so and changes nothing', async () => {
+test('on a converged host every check reports ok and changes nothing', async () => {
   for (const resource of appliable()) {
     if ((await resource.check(host)).is === 'drift') await resource.apply(host);
   }
@@ -178,7 +178,7 @@ test('on a converged host every check says so and changes nothing', async () => 
   for (const resource of appliable()) expect(await resource.check(host), resource.name).toEqual(ok);
 });
 
-test('on a host that has drifted every check changes nothing', async () => {
+test('on a host with drift every check changes nothing', async () => {
   await host.run`cd ${base} && echo other > plain && echo other > secret && echo other > binary && chmod 600 keys.json`;
   await host.run`echo '{"a": [2]}' > ${`${base}/keys.json`}; systemctl stop cron read-only-test.timer; umount /mnt/read-only-test`;
   const { changes, verdicts } = await changesByLooking();

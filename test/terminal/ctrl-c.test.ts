@@ -53,7 +53,7 @@ async function made(name: string): Promise<void> {
 
 const untimed = (output: string) => output.replace(/ +\d+(\.\d)? s$/gm, '').split('\n');
 
-test('the first Ctrl-C finishes the change under way, says what is left, and the next run goes on', async () => {
+test('the first Ctrl-C finishes the current change, shows what is left, and the next run goes on', async () => {
   const first = startSlow();
   await made('one.started');
   first.child.kill('SIGINT');
@@ -89,7 +89,7 @@ test('the first Ctrl-C finishes the change under way, says what is left, and the
   );
 });
 
-test('the second Ctrl-C stops at once and says what was cut off, and the next run goes on', async () => {
+test('the second Ctrl-C stops at once and shows what was interrupted, and the next run goes on', async () => {
   const first = startSlow();
   await made('one.started');
   first.child.kill('SIGINT');
@@ -112,7 +112,7 @@ test('the second Ctrl-C stops at once and says what was cut off, and the next ru
   expect((await second.ended).output).toMatch(/here {2}changed work: one is made/);
 });
 
-test('one Ctrl-C that comes twice, from the terminal and from npx, is one', async () => {
+test('one Ctrl-C that arrives twice, from the terminal and from npx, counts once', async () => {
   const { child, ended } = startSlow();
   await made('one.started');
   child.kill('SIGINT');

@@ -18,7 +18,7 @@ const archive = '/data/snapshots/mainnet_state_db.sql.tar.gz is downloaded';
 const downloaded = (gigabytes: number) =>
   ({ what: 'downloading the archive', done: gigabytes * 2 ** 30, total: 40 * 2 ** 30, unit: 'bytes' }) as const;
 
-test('50 hosts on 24 rows: those that matter are shown, and it outlives being resized again and again', async () => {
+test('50 hosts on 24 rows: the important ones are shown, also after many changes of size', async () => {
   const { live, terminal } = await begin(80, 24, fifty);
   await live.start(4);
   await terminal.until((screen) => screen.at(-1)?.startsWith('0 of 50 hosts done, 50 waiting') ?? false);
@@ -117,7 +117,7 @@ test('a download shows a bar, bytes, rate and the time left, in 80, 40 and 20 co
   );
 });
 
-test('characters that are two columns wide, and emoji, wrap no line', async () => {
+test('characters of two columns, and emoji, wrap no line', async () => {
   const hosts = ['数据库-一', '伺服器🚀'];
   const { live, terminal } = await begin(40, 24, hosts);
   await live.start(2);
@@ -149,7 +149,7 @@ test('--quiet shows live lines too, and only problems above them', async () => {
   ]);
 });
 
-test('between looking and changing, where a question may be asked, nothing is drawn', async () => {
+test('between check and change, where a question may be asked, nothing is drawn', async () => {
   const { live, terminal } = await begin(80, 24, ['a', 'b']);
   const begun = {
     type: 'run-started',
@@ -175,7 +175,7 @@ async function busyRun() {
   return { live, terminal };
 }
 
-test('a process that ends in mid-run takes its lines away, and says what was cut off', async () => {
+test('a process that ends during a run removes its lines, and shows what was interrupted', async () => {
   const { live, terminal } = await busyRun();
   live.end({ type: 'exit', code: 130 });
   const screen = await terminal.until((rows) => rows.at(-1) === 'shell>');
@@ -191,7 +191,7 @@ test('a process that ends in mid-run takes its lines away, and says what was cut
   expect(terminal.cursor()).toEqual({ column: 7, row: 6, shown: true });
 });
 
-test('an error that nobody catches leaves the terminal as it should be', async () => {
+test('an uncaught error leaves the terminal in its normal state', async () => {
   const { live, terminal } = await busyRun();
   live.end({ type: 'throw', error: 'a fault of ours' });
   const screen = await terminal.until((rows) => rows.at(-1) === 'shell>');
@@ -200,7 +200,7 @@ test('an error that nobody catches leaves the terminal as it should be', async (
   expect(terminal.cursor()).toMatchObject({ column: 7, shown: true });
 });
 
-test('a process that is killed leaves nothing of its lines, and a prompt where it should be', async () => {
+test('a killed process leaves none of its lines, and a prompt in the right place', async () => {
   const { live, terminal } = await busyRun();
   live.end({ type: 'kill' });
   const screen = await terminal.until((rows) => rows.at(-1) === 'shell>');
@@ -208,7 +208,7 @@ test('a process that is killed leaves nothing of its lines, and a prompt where i
   expect(terminal.cursor()).toMatchObject({ column: 7, shown: true });
 });
 
-test('Ctrl-Z takes the lines away, and fg brings them back', async () => {
+test('Ctrl-Z removes the lines, and fg draws them again', async () => {
   const { live, terminal } = await busyRun();
   terminal.press('C-z');
   const stopped = await terminal.until((rows) => rows.at(-1) === 'shell>');

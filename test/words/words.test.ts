@@ -29,7 +29,7 @@ function textsIn(folders: readonly string[], isWanted: (file: string) => boolean
 const isTest = (file: string) => /\.test\.ts$/.test(file);
 const isSource = (file: string) => /\.(ts|mjs)$/.test(file) && !isTest(file) && !/\/testdata\/|\/testing\//.test(file);
 
-test('every error that a user can cause has a test on its words', () => {
+test('every error that a user can cause has a test of its message', () => {
   const tests = [...textsIn(['lib', 'roles', 'playbooks', 'test'], isTest)]
     // What is said here is about no error.
     .filter(([file]) => file !== 'test/words/words.test.ts')
@@ -44,7 +44,7 @@ const problem = 'export class Problem extends Error {}\n';
 const wordsOf = (texts: Record<string, string>) =>
   errorWords(new Map(Object.entries(texts))).map(({ line, pieces }) => `${line}: ${pieces.join('…')}`);
 
-test('words are found where an error is made, and wherever they come from', () => {
+test('messages are found where an error is made, and where they come from', () => {
   const source = `${problem}
 const rule = 'must be a real word';
 function fault(x: string) { return x === '' ? 'has no value in it' : undefined }
@@ -65,7 +65,7 @@ throw new Error(answer.error);
   ]);
 });
 
-test('words come from other files, too', () => {
+test('messages of other files are found, too', () => {
   const other = `import { Problem as P } from './p.ts';\nexport const told = (what: string) => new P(what);\n`;
   const user = `import { told } from '../o.ts';\nthrow told('it is broken');\n`;
   expect(
@@ -90,7 +90,7 @@ test.each<[said: string, words: readonly string[], is: boolean]>([
   expect(isSaid({ file: 'lib/a/b.ts', line: 1, pieces }, testWords('lib/c/d.test.ts', said))).toBe(is);
 });
 
-test('a few letters count only in a test of the same place', () => {
+test('a few letters count only in a test of the same file', () => {
   const words = { file: 'lib/a/b.ts', line: 1, pieces: ['', ' is empty'] };
   const said = (file: string) => isSaid(words, testWords(file, `expect(x).toBe('f is empty')`));
   expect(['lib/a/c.test.ts', 'test/kinds/b.test.ts', 'playbooks/a.test.ts'].map(said)).toEqual([true, true, true]);

@@ -50,7 +50,7 @@ async function command(changes: Changes = references) {
   return { file, folder: dirname(file), secrets, run, values };
 }
 
-test('generate makes what is missing, names it, and a deploy reads it', async () => {
+test('generate adds missing secrets and names them, and a deploy reads them', async () => {
   const { file, secrets, run, values } = await command();
   const made = await run('generate');
   expect(made).toEqual({
@@ -78,7 +78,7 @@ test('generate makes what is missing, names it, and a deploy reads it', async ()
   expect((await run('show pool_db_password --reveal')).said).toBe(first.get('pool_db_password'));
 });
 
-test('generate tells the lines that an inventory still needs, and what cannot be made up', async () => {
+test('generate shows the lines that an inventory lacks, and the secrets that cannot be generated', async () => {
   const { run } = await command([...references.slice(1), [['ssh', 'become_password'], 'secret:sudo']]);
   const { said, code } = await run('generate');
   expect(code).toBe(0);
@@ -91,7 +91,7 @@ test('generate tells the lines that an inventory still needs, and what cannot be
   expect(said).not.toContain('credentials.pool.password');
 });
 
-test('a new passphrase is asked for twice, and has to be long', async () => {
+test('a new passphrase is asked for twice and has a minimum length', async () => {
   const { run, secrets } = await command();
   const asked: string[] = [];
   const answers = (...lines: string[]): Terminal => {
@@ -127,7 +127,7 @@ test('a new passphrase is asked for twice, and has to be long', async () => {
     expect((await run('show', { environment: { RPC_PLAYBOOKS_PASSPHRASE: `another long one${end}` } })).code).toBe(0);
 });
 
-test('edit encrypts anew only what has changed and is sound, and offers to go on', async () => {
+test('edit encrypts only a changed and valid file, and offers to edit again', async () => {
   const { run, secrets, values } = await command();
   await run('generate');
   const before = readFileSync(secrets);
@@ -167,7 +167,7 @@ test('edit encrypts anew only what has changed and is sound, and offers to go on
   expect((await run('show sudo --reveal')).said).toBe('a/b: c');
 });
 
-test('rotate makes new ones, keeps the former, says what to do, and forgets when told', async () => {
+test('rotate makes new passwords, keeps the former ones, says what to do, and removes them with --done', async () => {
   const { run, values } = await command();
   await run('generate');
   const before = await values();
@@ -206,7 +206,7 @@ test('rotate makes new ones, keeps the former, says what to do, and forgets when
   expect(await run('rotate')).toMatchObject({ code: 0 });
 });
 
-test('recipients beside the file can read it, and a change of them is taken up', async () => {
+test('every recipient in the recipients file can read the secrets, also after a change of recipients', async () => {
   const { run, folder, values } = await command();
   const [mine, theirs] = [sshKey(folder, 'ed25519'), sshKey(folder, 'rsa')];
   const recipients = join(folder, 'lab.secrets.recipients');
@@ -313,7 +313,7 @@ test.each([
   ['-i x generate a', 'unexpected word "a"\n  generate takes no names'],
   ['-i x generate --reveal', '--reveal does not go with generate\n  it goes with show'],
   ['-i x show --done', '--done does not go with show\n  it goes with rotate'],
-])('a command line that says too little or too much is refused: %s', (line, words) => {
+])('a command line with missing or surplus arguments is refused: %s', (line, words) => {
   const said = (() => {
     try {
       return parseSecretsOptions(line.split(' ').filter((word) => word !== ''));
@@ -324,7 +324,7 @@ test.each([
   expect(said).toBe(words);
 });
 
-test('rotate needs a password of a database', async () => {
+test('rotate needs the password of a database', async () => {
   const { run } = await command();
   await run('edit', { edit: () => 'sudo: of-nobodys-database' });
   expect((await run('rotate')).complained).toMatch(

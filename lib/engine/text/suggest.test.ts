@@ -12,7 +12,7 @@ test.each([
   expect(editDistance(b, a)).toBe(distance);
 });
 
-test('the nearest word is named, or else all', () => {
+test('the nearest word is suggested, or all words', () => {
   expect(suggest('inventry', ['host', 'inventory'])).toBe('inventory');
   expect(suggest('PORT', ['port', 'sort'])).toBe('port');
   expect(suggest('zzz', ['port'])).toBeUndefined();

@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 import { cut, fitted } from './text-width.ts';
 
-test('what is cut never takes more room than there is, and half a character never stays', () => {
+test('a cut text never exceeds its room, and no half character stays', () => {
   expect(cut('数据库', 5)).toBe('数据…');
   expect(cut('数据库', 4)).toBe('数…');
   expect(cut('数据库', 6)).toBe('数据库');
@@ -15,7 +15,7 @@ test('what is cut never takes more room than there is, and half a character neve
   );
 });
 
-test('a column is as wide as it should be', () => {
+test('a column has the requested width', () => {
   expect(fitted('db', 4)).toBe('db  ');
   expect(fitted('数据库', 5)).toBe('数据…');
   expect(fitted('数据库', 4)).toBe('数… ');

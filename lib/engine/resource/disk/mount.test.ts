@@ -27,7 +27,7 @@ test.each([
   await expect(data.apply(reader)).rejects.toMatchObject({ message: words, hint: decide });
 });
 
-test('what a mount would hide is named', async () => {
+test('files that a mount would hide are named', async () => {
   await expect(data.apply(host([[/^find/, '/data/letters\n']]))).rejects.toMatchObject({
     message: '/data is not empty: mounting there would hide /data/letters and what is with it',
     hint: decide,

@@ -27,18 +27,18 @@ test.each([
       { what: 'configuration', was: 'former', wanted: 'current' },
     ],
   ],
-])('a container differs in what is not as it should be: %#', (state, differences) => {
+])('each difference of a container is reported: %#', (state, differences) => {
   expect(containerDifferences(state, 'current')).toEqual(differences);
 });
 
-test('an exit code that says why is told in words', () => {
+test('a known exit code is explained', () => {
   const { message } = new ContainerEnded('prover', { status: 'exited', exitCode: 132, restartCount: 0 }, '');
   expect(message).toBe(
     'container prover is exited, exit code 132 (illegal instruction: the processor lacks what the program was built for, as avx2, bmi2 or adx)',
   );
 });
 
-test('a container that was started before a file changed may have read what was there before', () => {
+test('a container that started before a file changed may have read the old content', () => {
   const state = { status: 'running', startedAt: '2026-01-01T00:00:10.5Z' };
   const at = (text: string) => Date.parse(text) / 1000;
   const files = [
@@ -52,7 +52,7 @@ test('a container that was started before a file changed may have read what was 
   expect(startDifferences(undefined, files)).toEqual([]);
 });
 
-test('a container that was killed, or does not exist, is named with its last words', () => {
+test('a killed or missing container is named with its last output', () => {
   expect(new ContainerEnded('prover', { status: 'exited', exitCode: 137, restartCount: 0 }, 'Killed').message).toBe(
     'container prover is exited, exit code 137 (killed, most often for want of memory)\nKilled',
   );
@@ -87,13 +87,13 @@ test.each<[what: string, found: Partial<ContainerState> | undefined, changes: st
   ['restarted by Docker again and again', { status: 'restarting', restartCount: 7 }, ['docker stop', 'up --detach']],
   ['the same, at a moment when it runs', { restartCount: 7 }, ['docker stop', 'up --detach']],
   ['paused', { status: 'paused' }, ['docker stop', 'up --detach']],
-])('a container starts freshly whatever it was: %s', async (_, found, expected) => {
+])('a container is started fresh from any state: %s', async (_, found, expected) => {
   const { host, changes } = hostWith(found && { ...running, ...found }, running);
   await sync.apply(host);
   expect(changes).toEqual(expected);
 });
 
-test('a container that ends at its start is a failure with its last words, at a moment when it runs again too', async () => {
+test('a container that ends right after its start is a failure with its last output, also while Docker restarts it', async () => {
   const restarting = { ...running, status: 'restarting', exitCode: 3, restartCount: 2 };
   await expect(sync.apply(hostWith(undefined, restarting).host)).rejects.toThrow(
     /^container sync is restarting, exit code 3\nno config$/,
@@ -103,6 +103,6 @@ test('a container that ends at its start is a failure with its last words, at a 
   );
 });
 
-test('a container that Docker restarted long ago runs well enough to be waited for', async () => {
+test('a container whose last restart by Docker is long ago is waited for', async () => {
   await ensureContainerRuns(hostWith({ ...running, restartCount: 1 }).host, 'sync');
 });

@@ -4,7 +4,7 @@ import { drift } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { dockerRoot, oldCopyIsRemoved, unfinishedMove, withDataRoot } from './docker-root.ts';
 
-test('the data-root is set, and every other key stays', () => {
+test('the data-root is set, and all other keys stay', () => {
   const text = withDataRoot(
     '{"insecure-registries":["r:5000"],"log-opts":{"max-size":"10m"},"data-root":"/old"}',
     '/data/docker',
@@ -18,16 +18,16 @@ test('the data-root is set, and every other key stays', () => {
   expect(text).toContain('"data-root": "/data/docker"');
 });
 
-test('the older name of the key goes', () => {
+test('the older name of the key is removed', () => {
   expect(JSON.parse(withDataRoot('{"graph":"/old","debug":true}', '/d'))).toEqual({ debug: true, 'data-root': '/d' });
 });
 
-test('no file and an empty file are an empty object', () => {
+test('a missing file and an empty file are an empty object', () => {
   expect(JSON.parse(withDataRoot('', '/d'))).toEqual({ 'data-root': '/d' });
   expect(JSON.parse(withDataRoot(' \n', '/d'))).toEqual({ 'data-root': '/d' });
 });
 
-test.each(['{', '[]', '"x"', 'null', '7'])('what is not a JSON object is refused: %s', (text) => {
+test.each(['{', '[]', '"x"', 'null', '7'])('anything but a JSON object is refused: %s', (text) => {
   expect(() => withDataRoot(text, '/d')).toThrow(
     expect.objectContaining({
       message: expect.stringMatching(
@@ -38,7 +38,7 @@ test.each(['{', '[]', '"x"', 'null', '7'])('what is not a JSON object is refused
   );
 });
 
-test('a number that would become another one is refused', () => {
+test('a number that JavaScript cannot represent is refused', () => {
   expect(() => withDataRoot('{"default-ulimits":{\n"nofile":{"Hard":9223372036854775807}}}', '/d')).toThrow(
     expect.objectContaining({
       message: '/etc/docker/daemon.json has a number in line 2 that would lose digits; it is left as it is',
@@ -47,7 +47,7 @@ test('a number that would become another one is refused', () => {
   );
 });
 
-test('whatever keys there are, they survive', () => {
+test('all other keys are kept, whatever they are', () => {
   const keys = fc.dictionary(
     fc.string().filter((key) => !['graph', 'data-root', '__proto__'].includes(key)),
     fc.jsonValue(),
@@ -63,21 +63,21 @@ test('whatever keys there are, they survive', () => {
   );
 });
 
-test('a move that was interrupted is reported before all else', async () => {
+test('an interrupted move is reported before anything else', async () => {
   const host = fakeHost([], { stat: async () => ({}) as never });
   const unfinished = drift("a move of docker's data was interrupted, and has to be finished");
   expect(await unfinishedMove('p').check(host)).toEqual(unfinished);
   expect(await dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' }).check(host)).toEqual(unfinished);
 });
 
-test('the old copy is reported with the command that frees its room', async () => {
+test('the old copy is reported with the command that removes it', async () => {
   const host = fakeHost([[/old-copy/, '/var/lib/docker\n']]);
   expect(await oldCopyIsRemoved('p').check(host)).toEqual(
     drift('it is still at /var/lib/docker; when all is well, free its room: find /var/lib/docker -mindepth 1 -delete'),
   );
 });
 
-test('no move starts with an engine that does not answer, or over data of somebody else', async () => {
+test('no move starts with an engine that does not answer, or over foreign data', async () => {
   const move = dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' });
   const rsync = { package: async () => ({ installed: true, version: '3' }) };
   const tools = [/command -v/, ''] as const;

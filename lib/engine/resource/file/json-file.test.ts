@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test('objects are merged deeply, arrays united, the rest replaced', () => {
+test('objects are merged deeply, arrays are united, other values are replaced', () => {
   expect(
     mergeJson({ a: 1, b: { c: [1, { x: 1 }], d: 'old' }, e: 'other' }, { b: { c: [{ x: 1 }, 2], d: 'new' }, f: null }),
   ).toEqual({ a: 1, b: { c: [1, { x: 1 }, 2], d: 'new' }, e: 'other', f: null });
@@ -25,11 +25,11 @@ test('objects are merged deeply, arrays united, the rest replaced', () => {
   expect(mergeJson({ a: [1] }, { a: 'text' })).toEqual({ a: 'text' });
 });
 
-test('keys keep their order, new ones come last', () => {
+test('keys keep their order, new ones are last', () => {
   expect(Object.keys(mergeJson({ z: 1, a: 2 }, { b: 0, z: 3 }) as object)).toEqual(['z', 'a', 'b']);
 });
 
-test('a key named __proto__ is a key', () => {
+test('a key named __proto__ is an ordinary key', () => {
   const merged = mergeJson(JSON.parse('{"__proto__": {"x": 1}}') as Json, { toString: 'own' });
   expect(JSON.stringify(merged)).toBe('{"__proto__":{"x":1},"toString":"own"}');
   expect(({} as Record<string, unknown>).x).toBeUndefined();
@@ -45,7 +45,7 @@ test('merging a second time changes nothing', () => {
   );
 });
 
-test('a missing file is made', async () => {
+test('a missing file is created', async () => {
   const wanted = jsonFile(path, { 'data-root': '/data/docker' });
   expect(await wanted.check(host)).toMatchObject({
     differences: [{ was: '', wanted: '{\n  "data-root": "/data/docker"\n}\n' }],
@@ -55,7 +55,7 @@ test('a missing file is made', async () => {
   expect(statSync(path).mode & 0o7777).toBe(0o644);
 });
 
-test('a file that went between the look and the change is made', async () => {
+test('a file that is removed between check and change is created', async () => {
   writeFileSync(path, '{"b":1}');
   const wanted = jsonFile(path, { a: 1 });
   await wanted.check(host);
@@ -64,7 +64,7 @@ test('a file that went between the look and the change is made', async () => {
   expect(readFileSync(path, 'utf8')).toBe('{\n  "a": 1\n}\n');
 });
 
-test('other keys stay where they are, and so does the mode', async () => {
+test('other keys keep their places, and the file its mode', async () => {
   writeFileSync(path, '{"log-driver":"json-file","data-root":"/old","insecure-registries":["a:1"]}');
   chmodSync(path, 0o600);
   const wanted = jsonFile(path, { 'data-root': '/data/docker', 'insecure-registries': ['b:2'] });
@@ -83,7 +83,7 @@ test('other keys stay where they are, and so does the mode', async () => {
   expect(statSync(path).mode & 0o7777).toBe(0o600);
 });
 
-test('another layout of the same values is no drift', async () => {
+test('another layout of the same values is not drift', async () => {
   writeFileSync(path, '{\t"b":1,\n\n"a" : {"y":1, "x":2}}');
   expect(await jsonFile(path, { a: { x: 2, y: 1 } }).check(host)).toEqual(ok);
 });
@@ -101,7 +101,7 @@ test.each([
   ['["hunter2"]', 'holds JSON, but not an object'],
   ['null', 'holds JSON, but not an object'],
   ['\u0000{}', 'not UTF-8 text'],
-])('%j is an error that quotes nothing, and is never overwritten', async (content, why) => {
+])('%j is an error that quotes no content, and is never overwritten', async (content, why) => {
   writeFileSync(path, content);
   const wanted = jsonFile(path, { b: 1 });
   const error = await wanted.check(host).then(
@@ -116,7 +116,7 @@ test.each([
   expect(readFileSync(path, 'utf8')).toBe(content);
 });
 
-test('a number of a key that is not ours is never changed', async () => {
+test('a number of another key is never changed', async () => {
   const content = '{"default-ulimits":{"memlock":{"Hard":9223372036854775807,"Name":"memlock"}}}';
   writeFileSync(path, content);
   const words = `${path} has a number in line 1 that would lose digits; it is left as it is`;

@@ -29,26 +29,26 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test('it is appended where no line matches', () => {
+test('it is appended if no line matches', () => {
   expect(withLine('f', 'a\nb\n', 'c')).toBe('a\nb\nc\n');
   expect(withLine('f', 'a\nb', 'c')).toBe('a\nb\nc\n');
   expect(withLine('f', '', 'c')).toBe('c\n');
   expect(withLine('f', 'a\n\n', 'c', /^c/)).toBe('a\n\nc\n');
 });
 
-test('it takes the place of the line that matches', () => {
+test('it replaces the line that matches', () => {
   expect(withLine('f', 'x=1\ny=2\n', 'x=3', /^x=/)).toBe('x=3\ny=2\n');
   expect(withLine('f', 'y=2\nx=1', 'x=3', /^x=/)).toBe('y=2\nx=3');
 });
 
-test('a line that is there already changes nothing', () => {
+test('a line that is already there changes nothing', () => {
   for (const content of ['a\nx=3\n', 'x=3', 'x=3\nx=3\n']) {
     expect(withLine('f', content, 'x=3')).toBe(content);
     expect(withLine('f', content, 'x=3', /^x=/)).toBe(content);
   }
 });
 
-test('where several match it is not guessed which one is meant', () => {
+test('several matching lines are an error: the right one is not guessed', () => {
   expect(() => withLine('/etc/f', 'x=1\na\nx=2\n', 'x=3', /^x=/)).toThrow(
     expect.objectContaining({
       message: '2 lines of /etc/f match /^x=/; it is not clear which one to replace',
@@ -58,7 +58,7 @@ test('where several match it is not guessed which one is meant', () => {
   expect(() => withLine('/etc/f', 'x=3\nx=2\n', 'x=3', /^x=/)).toThrow('2 lines of /etc/f match');
 });
 
-test('of any file the line is in it afterwards, a second time changes nothing, and all other lines stay', () => {
+test('the line is in any file afterwards, a second time changes nothing, and all other lines stay', () => {
   const word = fc.stringMatching(/^[ax=#\r\t ]{0,6}$/);
   fc.assert(
     fc.property(fc.array(word), fc.constantFrom('', '\n'), (lines, end) => {
@@ -76,7 +76,7 @@ test('a pattern that does not match the line itself is refused: it would never c
   expect(() => line('/f', 'a\nb')).toThrow('more than one line');
 });
 
-test('in a real file: mode and owner stay, and of a link the target changes', async () => {
+test('in a real file: mode and owner stay, and the target of a link is changed', async () => {
   const target = `${path}.target`;
   writeFileSync(target, '127.0.0.1 localhost\n10.0.0.1 state-db\n');
   chmodSync(target, 0o640);
@@ -91,14 +91,14 @@ test('in a real file: mode and owner stay, and of a link the target changes', as
   expect(lstatSync(path).isSymbolicLink()).toBe(true);
 });
 
-test('a missing file is unknown, and is not made', async () => {
+test('a missing file is unknown, and is not created', async () => {
   const wanted = line(path, 'x');
   expect(await wanted.check(host)).toEqual({ is: 'unknown', until: `${path} is there` });
   await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
   expect(existsSync(path)).toBe(false);
 });
 
-test('a change by somebody else between the look and the change is not lost', async () => {
+test('a concurrent change between check and change is not lost', async () => {
   writeFileSync(path, 'a\n');
   const wanted = line(path, 'x');
   await wanted.check(host);
@@ -115,7 +115,7 @@ test('a file that is removed between check and change is reported', async () => 
   await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
 });
 
-test('a file that another program changes all the time is left alone', async () => {
+test('a file that another program changes all the time is left unchanged', async () => {
   const restless = fakeHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
   await expect(line('/etc/hosts', 'x').apply(restless)).rejects.toMatchObject({
     message: '/etc/hosts was changed by another program at each of 3 tries to change it',
@@ -123,7 +123,7 @@ test('a file that another program changes all the time is left alone', async () 
   });
 });
 
-test('one line for several hosts changes each of them out of its own text', async () => {
+test("one line for several hosts changes each host's own text", async () => {
   const other = `${path}.other`;
   writeFileSync(path, 'a\n');
   writeFileSync(other, 'b\n');
@@ -138,7 +138,7 @@ test('one line for several hosts changes each of them out of its own text', asyn
   expect([readFileSync(path, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['a\n', 'b\nx\n']);
 });
 
-test('a file that is no text is left as it is', async () => {
+test('a binary file is left unchanged', async () => {
   const bytes = Buffer.from([0x61, 0xff, 0x0a]);
   writeFileSync(path, bytes);
   await expect(line(path, 'x').check(host)).rejects.toThrow('not UTF-8 text');

@@ -28,16 +28,13 @@ afterAll(() => {
   server.close();
 });
 
-test.each(['/binary', '/moved'])(
-  'the beginning of %s arrives byte by byte, whatever the server knows of ranges',
-  async (path) => {
-    const answer = await askHttp(await thisMachine(), `${address}${path}`, { length: 70_000 });
-    expect(answer).toMatchObject({ answered: true, status: 200, size: content.length });
-    expect(answer.answered && answer.body.equals(content.subarray(0, 70_000))).toBe(true);
-  },
-);
+test.each(['/binary', '/moved'])('the first bytes of %s arrive exactly, with or without ranges', async (path) => {
+  const answer = await askHttp(await thisMachine(), `${address}${path}`, { length: 70_000 });
+  expect(answer).toMatchObject({ answered: true, status: 200, size: content.length });
+  expect(answer.answered && answer.body.equals(content.subarray(0, 70_000))).toBe(true);
+});
 
-test('a server that sends headers and then nothing has answered', async () => {
+test('a server that sends headers and then nothing counts as answering', async () => {
   const answer = await askHttp(await thisMachine(), `${address}/mute`, { seconds: 1 });
   expect(answer).toMatchObject({ answered: true, status: 200, size: undefined });
 });
@@ -50,7 +47,7 @@ test.each(['/a?b=c&d', '/[1-3]{a,b}', '/"quoted"', '/back\\slash\\n\\', `/it's$(
   },
 );
 
-test('of several answers the last one counts', () => {
+test('of several responses the last one counts', () => {
   const text = 'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\ncontent-length: 160000000000\r\n\r\nbody';
   const answer = { answered: true, status: 200, size: 160_000_000_000, body: Buffer.from('body') };
   expect(readAnswer(Buffer.from(text), 10)).toEqual(answer);
@@ -58,7 +55,7 @@ test('of several answers the last one counts', () => {
   expect(readAnswer(Buffer.from(unsized), 10)).toMatchObject({ status: 200, size: undefined });
 });
 
-test('a range shows the size of the whole file', () => {
+test('a range response contains the size of the whole file', () => {
   const text = 'HTTP/1.1 206 Partial Content\nContent-Length: 1\nContent-Range: bytes 0-0/160\n\nx';
   expect(readAnswer(Buffer.from(text), 1)).toMatchObject({ status: 206, size: 160 });
 });
@@ -66,7 +63,7 @@ test('a range shows the size of the whole file', () => {
 test.each([
   ['connected\n', { answered: true, status: undefined }],
   ['SSH-2.0-OpenSSH_9.2\r\n', { answered: false, why: 'something answers that does not speak HTTP' }],
-])('%j is an answer without HTTP', (text, answer) => {
+])('%j is a reply without HTTP', (text, answer) => {
   expect(readAnswer(Buffer.from(text), 1)).toMatchObject(answer);
 });
 
@@ -74,7 +71,7 @@ test.each([
   ['curl: (6) Could not resolve host: x\n', 'Could not resolve host: x'],
   ['bash: connect: Connection refused\nbash: line 2: /dev/tcp/127.0.0.1/1: Connection refused\n', 'Connection refused'],
   ['', 'no answer'],
-])('the reason for no answer is the last words of the program: %j', async (stderr, why) => {
+])('without an answer the reason is the last error line of curl: %j', async (stderr, why) => {
   expect(await askHttp(fakeHost([[/probe/, { exitCode: 0, stderr }]]), 'http://x')).toEqual({ answered: false, why });
 });
 
@@ -82,6 +79,6 @@ test.each([
   ['https://x.example/a/b', 'https://x.example/a/b'],
   ['https://x.example/a?X-Amz-Signature=5ec2e7&b=c?d', 'https://x.example/a'],
   ['https://x.example?5ec2e7', 'https://x.example'],
-])('of %s is shown %s', (url, shown) => {
+])('%s is shown as %s', (url, shown) => {
   expect(withoutQuery(url)).toBe(shown);
 });

@@ -6,18 +6,18 @@ import { quoteForUnit, schedule } from './schedule.ts';
 
 const daily = { every: 86400, command: 'true', description: 'backup' };
 
-test('a shell line is one word of a unit, with nothing left for systemd to read', () => {
+test('a shell line is one word of a unit, without anything that systemd would expand', () => {
   expect(quoteForUnit('/bin/x --at "a b"')).toBe('"/bin/x --at \\"a b\\""');
   expect(quoteForUnit('date +%s > $HOME/\\n')).toBe('"date +%%s > $$HOME/\\\\n"');
   expect(() => quoteForUnit('a\nb')).toThrow('one line');
 });
 
-test('a name that is no unit is refused', () => {
+test('a name that is not a unit name is refused', () => {
   expect(() => schedule('../x', daily)).toThrow('not a name');
   expect(() => schedule('-x', daily)).toThrow('not a name');
 });
 
-test('units that systemd does not know yet are drift, though their files are right', async () => {
+test('units that systemd has not loaded yet are drift, although their files are right', async () => {
   const backup = schedule('backup', daily);
   const written = new Map<string, string>();
   const host = fakeHost(

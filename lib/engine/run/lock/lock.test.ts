@@ -28,7 +28,7 @@ function dead(): LockHolder {
   return { ...own, process: { ...own.process, pid, start: '1' } };
 }
 
-test('a lock is taken once, and tells who has it until it is given back', async () => {
+test('a lock is taken once, and shows its holder until it is released', async () => {
   const { host, folder } = await here();
   const [one, two] = [elsewhere(), holder()];
   expect(await takeLock(host, one, folder)).toEqual({ taken: true, lastEnd: 0 });
@@ -41,13 +41,13 @@ test('a lock is taken once, and tells who has it until it is given back', async 
   expect(again.taken && Date.now() / 1000 - again.lastEnd).toBeLessThan(30);
 });
 
-test('of many that ask at the same moment one gets it', async () => {
+test('of many simultaneous attempts one takes the lock', async () => {
   const { host, folder } = await here();
   const answers = await Promise.all(Array.from({ length: 12 }, () => takeLock(host, holder(), folder)));
   expect(answers.filter(({ taken }) => taken)).toHaveLength(1);
 });
 
-test('the lock of a run of this machine that was killed is taken over', async () => {
+test('the lock of a killed run of this machine is taken over', async () => {
   const { host, folder } = await here();
   const killed = dead();
   expect(isDead(killed)).toBe(true);
@@ -56,7 +56,7 @@ test('the lock of a run of this machine that was killed is taken over', async ()
   expect(await takeLock(host, holder(), folder)).toMatchObject({ taken: true });
 });
 
-test('a holder elsewhere that says nothing is told for how long, and its lock can be taken from it', async () => {
+test('a silent holder on another machine is reported with the time of silence, and its lock can be taken over', async () => {
   const { host, folder } = await here();
   const [silent, own] = [elsewhere(), holder()];
   await takeLock(host, silent, folder);
@@ -78,7 +78,7 @@ test('a holder elsewhere that says nothing is told for how long, and its lock ca
   expect(existsSync(join(folder, 'lock/holder'))).toBe(true);
 });
 
-test('one that is just being taken is not broken, one that was left half taken is', async () => {
+test('a lock that is just being taken is not broken, one that was left incomplete is', async () => {
   const { host, folder } = await here();
   mkdirSync(join(folder, 'lock'));
   expect(await takeLock(host, holder(), folder)).toMatchObject({
@@ -99,7 +99,7 @@ test.each([
   ['binary', '\0\x01\xff'],
   ['cut off', '{"token":"x"'],
   ['huge', 'x'.repeat(5_000_000)],
-])('a holder that cannot be read (%s) is broken once it is old', async (_, text) => {
+])('a holder that cannot be read (%s) is removed once it is old', async (_, text) => {
   const { host, folder } = await here();
   mkdirSync(join(folder, 'lock'));
   writeFileSync(join(folder, 'lock/holder'), text);
@@ -110,17 +110,17 @@ test.each([
   expect(await takeLock(host, holder(), folder)).toMatchObject({ taken: true });
 });
 
-test('a folder that cannot be written is told, and no lock is made elsewhere', async () => {
+test('a directory that cannot be written is reported, and no lock is made elsewhere', async () => {
   const { host } = await here();
   await expect(takeLock(host, holder(), '/proc/no-such-folder')).rejects.toThrow(/no-such-folder/);
   expect(existsSync('/lock')).toBe(false);
 });
 
-test('what is no holder is none', () => {
+test('an invalid holder is not a holder', () => {
   expect(['', '{}', '{"token":1}', 'x'].map(parseHolder)).toEqual([undefined, undefined, undefined, undefined]);
 });
 
-test('who holds a lock is told, and what to do about it', () => {
+test('the holder of a lock is reported, with what to do', () => {
   const who = elsewhere();
   const text = (answer: Parameters<typeof lockedBy>[1]) => describeProblem(lockedBy('db-1', answer));
   expect(text({ taken: false, holder: undefined, silent: 0 })).toBe(

@@ -54,7 +54,7 @@ const told = (format: keyof typeof files, was: string, is: string): readonly str
   return disagreements(table, read(text.replace(was, is)));
 };
 
-test.each(['toml', 'json', 'yaml'] as const)('a file of %s that agrees with its table is not told', (format) => {
+test.each(['toml', 'json', 'yaml'] as const)('a file of %s that matches its table has no difference', (format) => {
   expect(told(format, '', '')).toEqual([]);
 });
 
@@ -100,12 +100,12 @@ test.each<[string, keyof typeof files, was: string, is: string, readonly string[
   expect(told(format, was, is)).toEqual(expected);
 });
 
-test.each(['toml', 'json', 'yaml'] as const)('a key that stands twice in %s is an error', (format) => {
+test.each(['toml', 'json', 'yaml'] as const)('a duplicate key in %s is an error', (format) => {
   const twice = { toml: 'a = 1\na = 1\n', json: '{ "a": 1, "a": 1 }', yaml: 'a: 1\na: 1\n' };
   expect(() => files[format][1](twice[format])).toThrow();
 });
 
-test('slips in the tables themselves are errors', () => {
+test('mistakes in the tables themselves are errors', () => {
   const none = { absent: [], renamed: {}, changed: [], added: [] };
   expect(() => disagreements([...table, ['RPC', 'Port', 'integer', 1]], new Map())).toThrow('twice');
   expect(() => older(table, { ...none, absent: ['RPC.Limit'] })).toThrow('RPC.Limit is not in the current file');
