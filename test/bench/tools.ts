@@ -9,21 +9,21 @@ import { workload } from './workload.ts';
 export const cases = ['noop', 'check', 'first', 'change'] as const;
 export type Case = (typeof cases)[number];
 
-/** Hosts as a tool is told of them. */
+/** Hosts in the form that tools need. */
 export interface Targets {
   readonly hosts: readonly { readonly name: string; readonly address: string }[];
   readonly identityFile: string;
   readonly knownHostsFile: string;
-  /** Where a tool's own files go. */
+  /** Directory for a tool's own files. */
   readonly directory: string;
 }
 
 export interface Tool {
   readonly title: string;
-  /** Of the peers that are installed, the one it comes with. */
+  /** The installed tool that contains it. */
   readonly peer?: 'ansible' | 'pyinfra';
   readonly cases: readonly Case[];
-  /** Writes its inventory, and says how it is run. */
+  /** Writes its inventory, and returns its command. */
   command(targets: Targets, what: Case): Command;
 }
 
@@ -69,10 +69,10 @@ function ansible(title: string, strategy: () => Readonly<Record<string, string>>
       const lines = hosts.map(({ name, address }) => `${name} ansible_host=${address}\n`).join('');
       writeFileSync(inventory, lines);
       const variables = join(directory, 'ansible.json');
-      // Names that Ansible has for itself are called otherwise there.
+      // Ansible reserves some names; they are renamed here.
       const { groups, ...rest } = workload;
       writeFileSync(variables, JSON.stringify({ ...rest, groupsWanted: groups }));
-      // An empty one, so that none of the machine's is taken.
+      // An empty one, so that the machine's own is not used.
       const settings = join(directory, 'ansible.cfg');
       writeFileSync(settings, '');
       const sockets = join(directory, 'sockets');
@@ -181,7 +181,7 @@ const nodeItself: Tool = {
   command: () => ({ argv: [process.execPath, '-e', '0'], cwd: root, ends: [0] }),
 };
 
-/** Which runs our playbooks, and is a part of every start. */
+/** It runs our playbooks, and is part of every start. */
 const zxItself: Tool = {
   title: 'zx, starting and ending',
   cases: ['noop'],

@@ -19,7 +19,7 @@ import { named, runPlaybook, summaryOf } from './playbook.ts';
 beforeAll(async () => {
   await labUp({ log: console.error });
   await resetHosts([...labHosts]);
-  // sshd answers before the boot is over, and what a boot still does is no change of ours.
+  // sshd answers before the boot has finished, and changes of the boot are not ours.
   for (const host of labHosts) await onHost(host, 'systemctl is-system-running --wait || true');
 });
 
@@ -112,13 +112,13 @@ test('manual drift is named, all of it and nothing else, and fixed; only depende
   const expected = [
     /^rpc-1 time-sync: .*zone/,
     /^rpc-1 configuration: .*node\.config\.toml/,
-    // It was started before the file changed.
+    // The container started before the file changed.
     /^rpc-1 json-rpc: .*json-rpc/,
     /^rpc-2 json-rpc: .*json-rpc/,
     /^rpc-2 configuration: .*prover\.config\.json/,
     /^db-1 snapshot: .*log_topic2_idx/,
     /^rpc-2 docker: .*daemon\.json/,
-    // It was started before its settings changed.
+    // The engine started before its settings changed.
     /^rpc-2 docker: docker\.service/,
   ];
   const pending = named(check.output, 'pending');

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await resetHosts(['rpc-2']);
 });
 
-// It has a Docker root that the lab's own inventory does not know of.
+// Its Docker root is not in the lab's own inventory.
 afterAll(() => resetHosts(['rpc-2']));
 
 test('existing data of Docker is moved, running containers run again, and the old copy stays', async () => {

@@ -23,7 +23,7 @@ const hosts = ['db-1', 'rpc-1'] as const;
 const registry = '172.30.77.10:5000';
 const served = 'http://172.30.77.10:8080';
 
-/** The lab as a deployment of the older generation; the restore tool comes out of the node's image. */
+/** The lab as a deployment of the older generation; the restore tool is in the node's image. */
 async function olderInventory(): Promise<string> {
   const { older } = await checksums();
   return labInventoryWith({
@@ -40,11 +40,11 @@ async function olderInventory(): Promise<string> {
 
 beforeAll(async () => {
   await labUp({ log: console.error });
-  // All of them: what is left of another deployment must not use these databases.
+  // All hosts: containers of another deployment must not use these databases.
   await resetHosts([...labHosts]);
 });
 
-// Nobody else's tests begin on a node of this generation.
+// Other tests must not start with a node of this generation.
 afterAll(() => resetHosts([...labHosts]));
 
 test('the first run deploys a serving node of the older generation to bare hosts, and no password is shown', async () => {

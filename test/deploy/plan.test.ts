@@ -20,7 +20,7 @@ function runOnTerminal(args: readonly string[]) {
   return $({ quiet: true, nothrow: true })`script --quiet --return --command ${words.join(' ')} /dev/null`;
 }
 
-/** As an operator's terminal runs it. @param answers what is typed, each when it is asked for */
+/** As on an operator's terminal. @param answers the input, each when it is asked for */
 async function onTerminal(answers: readonly string[], ...args: readonly string[]) {
   const run = runOnTerminal(args);
   let output = '';
@@ -52,7 +52,7 @@ test('check mode shows the exact commands, and follows a change to its dependent
   );
   expect(check.output).toMatch(/unknown +verify: eth_blockNumber .*\(is checked again after container json-rpc\)/);
 
-  // What was foretold is what happens.
+  // The prediction is what happens.
   const before = await started('rpc-1');
   const run = await deploy('--limit', 'rpc-1');
   expect(run.exitCode, run.output).toBe(0);

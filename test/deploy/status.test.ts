@@ -5,7 +5,7 @@ import { blockNumber, labHosts, listing, onHost, rpc, stateSql } from './lab-hos
 import { labInventoryWith } from './lab-inventory.ts';
 import { runPlaybook, startPlaybook } from './playbook.ts';
 
-/** What is used of the document (docs/status.md). */
+/** The used part of the document (docs/status.md). */
 interface Status {
   readonly health: string;
   readonly hosts: readonly {
@@ -33,13 +33,13 @@ async function look(...args: readonly string[]) {
 const words = (...args: readonly string[]) => runPlaybook('status', '--inventory', 'lab', ...args);
 const health = async () => (await look()).document.health;
 
-/** The lab's switchboard for the trusted sequencer. */
+/** The lab's control interface of the trusted sequencer. */
 async function sequencer(action: string): Promise<void> {
   const answer = await fetch(`http://172.30.77.10:8090/control/sequencer/${action}`, { method: 'POST' });
   expect(answer.status).toBe(204);
 }
 
-/** Listings of hosts on which containers run: without how long they have, and with no order, for images of one age have none. */
+/** Listings of hosts with running containers, without their age, and sorted, because images of the same age have no order. */
 async function listings(): Promise<string[]> {
   const all = await Promise.all(labHosts.map(listing));
   const ages = /(Up )?(About |Less than )?(an?|\d+) (second|minute|hour)s?/g;
@@ -52,7 +52,7 @@ beforeAll(async () => {
   expect(run.exitCode, run.output).toBe(0);
 });
 
-// Whatever failed, others find a sequencer that goes on.
+// After any failure the next tests find a running sequencer.
 afterAll(async () => {
   await sequencer('release');
   await sequencer('fork?from=0');

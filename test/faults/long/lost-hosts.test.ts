@@ -13,10 +13,10 @@ beforeAll(prepare);
 afterEach(emptied);
 afterAll(cleanUp);
 
-/** Which run of the download this is, as systemd names it. */
+/** The systemd invocation id of the download. */
 const invocation = () => onHost('db-1', `systemctl show --property InvocationID --value '${download}'`);
 
-/** Drops what this machine sends to a host, so that nobody hears of a lost connection. */
+/** Drops packets from this machine to a host, so that neither side notices the lost connection. */
 async function cutNetwork(host: string): Promise<() => Promise<void>> {
   const rule = ['OUTPUT', '--destination', hostNamed(host).address, '--jump', 'DROP'];
   await run`iptables --insert ${rule}`;
@@ -93,7 +93,7 @@ describe('a host goes away', () => {
     await labUp({ log: console.error });
     expect([1, 4], ended.output).toContain(ended.exitCode);
     expect(ended.output).toMatch(/db-1.*connection was lost/);
-    // The role of the snapshot alone does not wait for it.
+    // The snapshot role alone does not wait for it.
     await onHost('db-1', 'until docker exec state-db pg_isready -h 127.0.0.1 -q; do sleep 0.2; done');
     await succeeds();
   });
