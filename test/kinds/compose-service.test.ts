@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await host.run`docker rm -f ${container} 2>/dev/null; rm -rf ${directory} && mkdir -p ${directory}`;
-  // It reads a file when it starts, and ends where there is none.
+  // It reads a file when it starts, and ends if it is missing.
   const compose = `version: '3.5'
 services:
   looper:
@@ -51,7 +51,7 @@ services:
 
 const putRight = () => host.run`echo a setting > ${directory}/config`;
 
-/** Waits until Docker makes a pause before its next start, long enough for a look and a change. */
+/** Waits until Docker pauses before its next start, long enough for a check and a change. */
 async function crashLoop() {
   await looper.apply(host).catch(() => {});
   const state = async () => {

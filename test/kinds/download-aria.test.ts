@@ -18,7 +18,7 @@ import { downloadScript } from '../../lib/engine/resource/download/download-scri
 import { installMissing } from '../install-missing.ts';
 import { contentOf, startFaultyFileServer } from './faulty-file-server.ts';
 
-/** Downloads by several connections, by the real aria2 from a server on this machine. No lab is needed. */
+/** Downloads by several connections, with the real aria2 from a server on this machine. No lab is needed. */
 const megabyte = 1024 * 1024;
 const { content, hash } = contentOf(8 * megabyte + 4321);
 const connections = 4;
@@ -55,16 +55,16 @@ afterEach(() => {
 interface Changes {
   readonly sha256?: string;
   readonly connections?: number;
-  /** The address itself, where it is none of the server's. */
+  /** The whole address, if it is not the server's. */
   readonly url?: string;
-  /** Words of the script that are too slow for a test, and what stands for them. */
+  /** Words of the script that are too slow for a test, and their replacements. */
   readonly instead?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** What it mounts is seen by nobody else, and goes with it. */
+  /** Its mounts are private, and are removed with it. */
   readonly alone?: boolean;
 }
 
-/** Begins the script in a group of its own, as a unit is one. */
+/** Starts the script in its own process group, like a unit. */
 function begin(served: string, changes: Changes = {}): ChildProcess {
   const source = { url: changes.url ?? server.url(served), path, sha256: changes.sha256 ?? hash };
   let script = downloadScript({ ...source, connections: changes.connections ?? connections }, join(folder, 'status'));
@@ -101,7 +101,7 @@ function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   process.kill(-pid, 'SIGKILL');
 }
 
-/** As a power cut or `systemctl kill -s KILL` ends it. */
+/** As after a power failure or `systemctl kill -s KILL`. */
 async function kill(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.on('close', resolve));
   killGroup(child);
@@ -124,18 +124,18 @@ function expectWhole(wanted = content): void {
 /** Bytes without holes. */
 const heldOf = (file: string): number => statSync(file).blocks * 512;
 
-/** A run that is killed some time (milliseconds) after so much was sent. @returns how much was sent then */
+/** A run that is killed some time (milliseconds) after this many bytes were sent. @returns the bytes sent until then */
 async function cutOff(served: string, bytes: number, changes?: Changes, pause = 1300): Promise<number> {
   const before = server.sent(served);
   const child = begin(served, changes);
   await until(() => server.sent(served) - before > bytes);
-  // aria2 notes every second what is here.
+  // aria2 saves its state every second.
   await delay(pause);
   await kill(child);
   return server.sent(served) - before;
 }
 
-/** So slow that a run is seen on its way: the whole takes these seconds. */
+/** Slow enough to observe a run: the whole file takes these seconds. */
 const inSeconds = (seconds: number): number => content.length / connections / seconds;
 
 test('several connections fetch parts at the same time, and the complete file is verified', async () => {
@@ -144,7 +144,7 @@ test('several connections fetch parts at the same time, and the complete file is
   const ended = new Promise((resolve) => child.on('close', resolve));
   await until(() => existsSync(part) && statSync(part).size > 0.75 * content.length);
   expect(readFileSync(join(folder, 'status'), 'utf8')).toBe(`downloading ${content.length}\n`);
-  // The length of the part is no measure of progress: it has its last bytes long before its middle. Its blocks are.
+  // The length of the partial file does not measure progress: its last bytes arrive early. Its blocks do.
   expect(heldOf(part)).toBeLessThan(0.75 * content.length);
   expect(await ended).toBe(0);
   expectWhole();
@@ -155,11 +155,11 @@ test('a killed download continues where it was, at any length of the partial fil
   server.serve('/killed', { content, etag: '"1"', rate: inSeconds(5) });
   const first = await cutOff('/killed', content.length / 4, {}, 2500);
   expect(statSync(part).size).toBeGreaterThan(heldOf(part));
-  // Not so fast that sockets hold much of what nobody reads.
+  // Slow enough that sockets do not buffer much unread data.
   server.serve('/killed', { content, etag: '"1"', rate: inSeconds(4) });
   expect(await run('/killed', { connections: 8 })).toEqual({ code: 0, words: '' });
   expectWhole();
-  // At most what was under way is fetched twice.
+  // At most the pieces under way are fetched twice.
   expect(server.sent('/killed')).toBeLessThan(content.length + first);
   expect(server.sent('/killed') - first).toBeLessThan(content.length - first / 2);
 });
@@ -305,7 +305,7 @@ test('a file that changed on the server is fetched from its beginning', async ()
   server.serve('/changed', { content: other.content, etag: '"2"' });
   expect(await run('/changed', { sha256: other.hash })).toEqual({ code: 0, words: '' });
   expectWhole(other.content);
-  // Once, and not after a wrong SHA-256 once more.
+  // Once, and not again after a wrong SHA-256.
   expect(server.sent('/changed') - first).toBeLessThan(1.5 * content.length);
 });
 
@@ -442,7 +442,7 @@ test('the holes of a partial file need space, too', async () => {
 test.each([1, connections])('a disk that becomes full is reported at once, by %i connections', async (count) => {
   server.serve('/full', { content });
   mkdirSync(join(folder, 'bin'));
-  // Others write there, too: there was room when it was asked for.
+  // Other programs write there, too: there was space during the check.
   writeFileSync(join(folder, 'bin', 'df'), '#!/bin/sh\necho Avail\necho 999999999\n', { mode: 0o755 });
   const script = { 'set -u\n': `set -u\nmount -t tmpfs -o size=3m tmpfs ${join(folder, 'data')} || exit 99\n` };
   const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
@@ -467,7 +467,7 @@ test.each([1, connections])(
   },
 );
 
-/** Programs that note how they are called before they do their work. @returns the environment that has them, and what they noted */
+/** Programs that record their arguments before they do their work. @returns the environment with them, and the records */
 function noting(...programs: readonly string[]) {
   const bin = join(folder, 'noting');
   const notes = join(folder, 'notes');
@@ -570,7 +570,7 @@ test.each([
   const before = server.asked(address).length;
   expect(await run(address, { connections: then })).toEqual({ code: 0, words: '' });
   expectWhole();
-  // What the second began, the third continued: in the middle of a piece, and not at its beginning.
+  // The third download continued the second one: in the middle of a piece, and not at its beginning.
   const starts = server.asked(address).slice(before);
   expect(starts.some(({ range }) => Number(/=(\d+)-/.exec(range ?? '')?.[1] ?? 0) % megabyte !== 0)).toBe(true);
 });

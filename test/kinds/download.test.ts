@@ -15,12 +15,12 @@ const directory = '/srv/download-test';
 let host: Writer;
 let server: Server | undefined;
 let address: string;
-/** What was asked of the server: method, path and range. */
+/** Requests to the server: method, path and range. */
 let requests: string[];
-/** How many more answers end halfway. */
+/** How many more responses end halfway. */
 let drops: number;
 
-/** A file server with a server's faults. */
+/** A file server with configurable faults. */
 function serve(): Server {
   return createServer((request, response) => {
     const { url = '', method = '', headers } = request;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   if ((await curl.check(host)).is === 'drift') await curl.apply(host);
   const listening = serve().listen(0, '0.0.0.0');
   server = listening;
-  // The machine that the tests run on is the host's way out.
+  // The machine that runs the tests is the host's gateway.
   const gateway = (await host.run`ip route show default | cut -d ' ' -f 3`).text();
   address = `http://${gateway}:${(listening.address() as AddressInfo).port}`;
   return scratch.remove;

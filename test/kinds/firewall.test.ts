@@ -11,8 +11,8 @@ import { product } from '../../lib/node/server/product.ts';
 import { converge } from './converge.ts';
 import { type ScratchHost, scratchHost } from './scratch.ts';
 
-// With a real engine: what it does to the rules when it starts, when the host boots, and when networks come and go. What the rules
-// do to packets is in packet-filter.test.ts.
+// With a real engine: its effect on the rules when it starts, when the host boots, and when networks are added and removed.
+// The effect of the rules on packets is in packet-filter.test.ts.
 
 const image = `${outside.address}:5000/postgres:15`;
 const ports = (published: string) => [{ protocol: 'tcp', published, target: '5432' }] as const;
@@ -50,12 +50,12 @@ beforeAll(async () => {
 const run = (name: string, port: string) =>
   host.run`docker run -d --name ${name} --restart unless-stopped --network rpc-node -e POSTGRES_PASSWORD=any -p ${`${port}:5432`} ${image}`;
 
-/** This machine, which the rules do not know. A port that is closed shows by no answer at all. */
+/** This machine, which is not among the sources. A closed port does not answer at all. */
 function strangerReaches(port: number): Promise<boolean> {
   return answers(scratch.address, port, 1000);
 }
 
-/** The lab's outside, which they do. */
+/** The lab's outside, which is among the sources. */
 async function friendReaches(port: number): Promise<boolean> {
   return (await quietly`docker exec ${outside.container} timeout 2 bash -c ${knock(scratch.address, port)}`).ok;
 }
@@ -67,7 +67,7 @@ async function eventually(question: () => Promise<boolean>, seconds = 60): Promi
   return false;
 }
 
-/** Knocks all the while. @returns how often it was let in, of how many tries */
+/** Connects continuously. @returns how often it succeeded, of how many attempts */
 async function strangerDuring(work: () => Promise<unknown>): Promise<{ tries: number; reached: number }> {
   let over = false;
   const count = { tries: 0, reached: 0 };
@@ -85,7 +85,7 @@ async function strangerDuring(work: () => Promise<unknown>): Promise<{ tries: nu
   return count;
 }
 
-/** However often it was started lately. */
+/** Regardless of recent starts. */
 const restartEngine = () =>
   host.$({ timeoutSeconds: 120 })`systemctl reset-failed docker.service; systemctl restart docker.service`;
 
@@ -121,7 +121,7 @@ test('a second run changes no rule', async () => {
 test('a network and a container that are added later have the rules before their own', async () => {
   await host.run`docker network create later && docker run -d --name later --network later -e POSTGRES_PASSWORD=any -p 5440:5432 ${image}`;
   expect(await wanted().check(host)).toEqual({ is: 'ok' });
-  // It is nobody's whose ports are guarded.
+  // Its ports are not guarded.
   expect(await eventually(() => strangerReaches(5440))).toBe(true);
   await host.run`docker rm -f later && docker network rm later`;
   expect(await wanted().check(host)).toEqual({ is: 'ok' });

@@ -16,7 +16,7 @@ const fails = (run: number) =>
   runInUnit(host, {
     unit: 'rpc-playbooks-job-test',
     title: `run ${run}`,
-    // Words of a process that is there a moment before, and of one that ends with them.
+    // The output of a process that exists a moment before, and of one that ends with it.
     script: `/bin/echo 'first of run ${run}.' >&2\nsleep 0.1\necho 'last of run ${run}.' >&2\nexit 1\n`,
   });
 

@@ -14,9 +14,9 @@ let uuid: string;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
-  // The host is there for this alone, so its data disk may be used up.
+  // The host is for this test alone, so its data disk may be used up.
   device = (await host.run`findmnt -rno SOURCE --mountpoint /data`).text();
-  // Where / is not shared, as in a container, logind goes on holding what is unmounted.
+  // If / is not shared, as in a container, logind keeps unmounted file systems.
   await host.run`systemctl stop systemd-logind; umount /data`;
   return scratch.remove;
 });
@@ -59,7 +59,7 @@ test('a line of the same device by its name is replaced in its place', async () 
   expect((await host.stat('/etc/fstab'))?.mode).toBe(0o600);
 });
 
-/** Check says why, apply refuses for the same reason, and neither table nor mounts change. */
+/** Check gives the reason, apply refuses for the same reason, and neither fstab nor mounts change. */
 async function refused(why: string) {
   const [before, mounts] = [await fstab(), (await host.$`cat /proc/mounts`).stdout];
   expect(await wanted().check(host)).toMatchObject({ is: 'drift' });

@@ -4,7 +4,7 @@ import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
-// Small, and nothing needs them.
+// Small, and no other package needs them.
 const [one, two] = ['hello', 'tree'] as const;
 const hook = '/etc/apt/apt.conf.d/99kinds-test';
 const counter = '/run/kinds-test-updates';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const purge = () => host.run`dpkg --purge ${one} ${two}`;
 
-/** How often something fetched the package lists, as apt itself tells it. */
+/** How often the package lists were fetched, according to apt itself. */
 const updates = async () => (await host.$`cat ${counter}`).lines().length;
 
 test('missing packages are named and installed, with the lists fetched if there are none', async () => {

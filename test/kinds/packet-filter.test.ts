@@ -11,8 +11,8 @@ import {
 } from '../../lib/engine/resource/network/packet-filter-rules.ts';
 import { type Namespaces, namespaces } from './namespaces.ts';
 
-// Real packets through the real rules, with no Docker engine and no lab: a host in the middle of namespaces, with the rules that an
-// engine makes for published ports. 5432 is published for a container's 5432, 9092 for 9091, 8123 for 8123.
+// Real packets through the real rules, without Docker engine and lab: a host between namespaces, with the rules that an engine
+// makes for published ports. 5432 is published for a container's 5432, 9092 for 9091, 8123 for 8123.
 
 const script = fileURLToPath(new URL('../../templates/host/firewall.sh', import.meta.url));
 const tcp = (published: number, target: number) =>
@@ -30,7 +30,7 @@ const groups: readonly PortGroup[] = [
   { name: 'JSON-RPC', ports: [tcp(8123, 8123)], sources: from('0.0.0.0/0', '::/0') },
 ];
 
-/** What each of the two programs behind `iptables` is called on Debian. */
+/** The names of the two programs behind `iptables` on Debian. */
 describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
   let net: Namespaces;
 
@@ -56,7 +56,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
       'container',
     );
     await listen([5432, 9091, 8123], 'container');
-    // As docker-proxy does, and an SSH server.
+    // Like docker-proxy, and an SSH server.
     await listen([5432, 9092, 8123, 22]);
     // The friend is itself a server.
     await listen([5432], 'friend');
@@ -65,7 +65,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
   }, 60_000);
   afterAll(() => net?.remove());
 
-  /** Echoes what it is sent. */
+  /** An echo server. */
   async function listen(ports: readonly number[], name?: string) {
     const program = `for (const port of ${JSON.stringify(ports)})
       require('net').createServer((socket) => { socket.on('error', () => {}); socket.pipe(socket); }).listen(port, '::')`;
@@ -114,7 +114,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     return [...(await look('iptables', 4)), ...(await look('ip6tables', 6))];
   }
 
-  /** Whether a connection is made and answers. */
+  /** Whether a connection is accepted and answered. */
   async function reaches(address: string, port: number, name?: string): Promise<boolean> {
     const program = `exec 3<>/dev/tcp/${address}/${port} && echo hello >&3 && read -r line <&3 && [ "$line" = hello ]`;
     return net.run(`timeout 1 bash -c ${quote(program)} 2>/dev/null`, name).then(

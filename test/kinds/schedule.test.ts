@@ -6,7 +6,7 @@ import { scratchHost } from './scratch.ts';
 
 const name = 'kinds-test-schedule';
 const log = '/run/kinds-test-schedule.log';
-// Every character that a unit file or a shell would like to read for itself.
+// Every character with a special meaning in a unit file or a shell.
 const said = `a "b" 'c' %h \\t`;
 const work = {
   command: `HERE=there; printf '%s\\n' "$HERE $\{HERE} ${said.replace(/["\\]/g, '\\$&')}" >> ${log}`,

@@ -156,7 +156,7 @@ test('markup in a host name, a diff or an error stays text', async () => {
   expect(await report.evaluate(`'canary' in window`)).toBe(false);
   expect(await report.locator('h1').innerText()).toContain('<img src=x onerror="window.canary=1"></script>');
   expect(requests.filter((url) => !url.includes('report.html'))).toEqual([]);
-  // The policy would have complained had it had to keep a script from running.
+  // The policy would have reported a script that it had to block.
   expect(complaints).toEqual([]);
 });
 
@@ -233,7 +233,7 @@ test('100 hosts by 100 tasks open, filter and show details within seconds', asyn
   await looksDrawn(report);
 });
 
-/** A screenshot of what is in the window has many colours: it is not blank. */
+/** A screenshot of the window has many colours: it is not blank. */
 async function looksDrawn(report: Page): Promise<void> {
   const png = await report.screenshot();
   const data: Buffer[] = [];
@@ -247,7 +247,7 @@ async function looksDrawn(report: Page): Promise<void> {
 
 type Colour = readonly [red: number, green: number, blue: number];
 
-/** The colour of the first such element; a transparent one has that of what is behind it. */
+/** The colour of the first such element; a transparent one has the colour behind it. */
 async function colour(report: Page, selector: string, property: 'color' | 'backgroundColor'): Promise<Colour> {
   const text = await report.evaluate<string>(`(() => {
     for (let each = document.querySelector(${JSON.stringify(selector)}); each; each = each.parentElement) {

@@ -194,7 +194,7 @@ test('reads of one tick are one exec, of any type', async () => {
   expect(connection.execs - before).toBe(1);
 });
 
-/** Carries connections to sshd, and can cut them. */
+/** Forwards connections to sshd, and can close them. */
 async function cuttable(): Promise<{ port: number; cut(): void; close(): void }> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

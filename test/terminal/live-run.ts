@@ -10,7 +10,7 @@ import { Terminal } from './tmux.ts';
 
 const none = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
 
-/** A run that is made up, shown in a real terminal below the prompt of a shell. */
+/** A scripted run, shown in a real terminal below the prompt of a shell. */
 export class LiveRun {
   readonly terminal: Terminal;
   readonly hosts: readonly string[];
@@ -39,7 +39,7 @@ export class LiveRun {
     return new LiveRun(terminal, hosts, socket);
   }
 
-  /** Comes back when it has been told to what shows it. */
+  /** Returns after the display has received the events. */
   async tell(...events: readonly RunEvent[]): Promise<void> {
     for (const event of events) {
       this.#socket.write(`${JSON.stringify(event)}\n`);
@@ -47,7 +47,7 @@ export class LiveRun {
     }
   }
 
-  /** Makes the process end in its own way. */
+  /** Makes the process end in the given way. */
   end(
     how:
       | { readonly type: 'throw'; readonly error: string }
@@ -57,7 +57,7 @@ export class LiveRun {
     this.#socket.write(`${JSON.stringify(how)}\n`);
   }
 
-  /** Up to where the first play begins. @param tasks of each host */
+  /** Events up to the start of the first play. @param tasks of each host */
   async start(tasks: number): Promise<void> {
     const { hosts } = this;
     await this.tell(

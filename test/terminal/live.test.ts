@@ -22,7 +22,7 @@ test('50 hosts on 24 rows: the important ones are shown, also after many changes
   const { live, terminal } = await begin(80, 24, fifty);
   await live.start(4);
   await terminal.until((screen) => screen.at(-1)?.startsWith('0 of 50 hosts done, 50 waiting') ?? false);
-  // The screen is full before it is resized, as it is after a few tasks of a real run.
+  // The screen is full before it is resized, as after a few tasks of a real run.
   for (const host of fifty) await live.tell(started(host, 'packages'), done(host, 'packages'), started(host, archive));
   await live.tell(progress('rpc-37', archive, downloaded(10)));
   const wide = await terminal.until((screen) => screen.some((row) => row.includes('25%')));
@@ -57,7 +57,7 @@ test('50 hosts on 24 rows: the important ones are shown, also after many changes
     expect(screen.slice(row + 1, -2).join('\n')).toMatch(/^rpc-37.*\n.*25%.*(\nrpc-\d\d .*0:.*)*$/);
     expect(screen.slice(0, row).filter((line) => /0:\d\d|… and|of 50/.test(line))).toEqual([]);
   }
-  // As a window is dragged smaller and larger again.
+  // Like a window that is dragged smaller and larger again.
   for (let columns = 80; columns >= 40; columns -= 1) terminal.resize(columns, 24);
   for (let columns = 40; columns <= 80; columns += 1) terminal.resize(columns, 24);
   await more();

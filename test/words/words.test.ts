@@ -8,8 +8,8 @@ import { isSaid, testWords } from './test-words.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Fallbacks for what the types allow and never comes: an error of the file system without a code, one of zod without words. And
- * what is sent to psql, not said to anybody.
+ * Fallbacks for cases that the types allow and that do not occur: an error of the file system without a code, one of zod
+ * without a message. And text for psql, not for users.
  */
 const neverSaid = new Set([
   'unknown error',
@@ -31,7 +31,7 @@ const isSource = (file: string) => /\.(ts|mjs)$/.test(file) && !isTest(file) && 
 
 test('every error that a user can cause has a test of its message', () => {
   const tests = [...textsIn(['lib', 'roles', 'playbooks', 'test'], isTest)]
-    // What is said here is about no error.
+    // These texts do not belong to errors.
     .filter(([file]) => file !== 'test/words/words.test.ts')
     .flatMap(([file, text]) => testWords(file, text));
   const words = errorWords(textsIn(['lib', 'roles', 'playbooks'], isSource));
@@ -90,7 +90,7 @@ test.each<[said: string, words: readonly string[], is: boolean]>([
   expect(isSaid({ file: 'lib/a/b.ts', line: 1, pieces }, testWords('lib/c/d.test.ts', said))).toBe(is);
 });
 
-test('a few letters count only in a test of the same file', () => {
+test('a few letters count only in a test of the same place', () => {
   const words = { file: 'lib/a/b.ts', line: 1, pieces: ['', ' is empty'] };
   const said = (file: string) => isSaid(words, testWords(file, `expect(x).toBe('f is empty')`));
   expect(['lib/a/c.test.ts', 'test/kinds/b.test.ts', 'playbooks/a.test.ts'].map(said)).toEqual([true, true, true]);

@@ -16,7 +16,7 @@ let folder: string;
 let good: Readonly<Record<'state' | 'prover', string>>;
 const running = new Set<ChildProcess>();
 
-/** Rows of the largest table: enough for a restore to be met at work. */
+/** Rows of the largest table: enough to interrupt a running restore. */
 const blocks = 100_000;
 const [stateDatabase, proverDatabase, proverUser] = ['state_db', 'prover_db', 'prover_user'];
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
      create table state.program (hash bytea primary key, data bytea not null);`,
   );
   good = { state: archive('state', 'made_state'), prover: archive('prover', 'made_prover') };
-  // What the script asks of Docker: the server is a container in so far as its mounts are its own.
+  // The script's queries to Docker: the server counts as a container, with its own mounts.
   program(
     'docker',
     `case "$1" in
@@ -90,7 +90,7 @@ function program(name: string, script: string): void {
   chmodSync(join(folder, name), 0o755);
 }
 
-/** Two databases as the server's init script leaves them: the prover's own one, that of nobody else. */
+/** Two databases as the server's init script leaves them: the prover's user owns its own one. */
 function freshDatabases(): void {
   postgres.sql(
     'postgres',
@@ -119,7 +119,7 @@ interface Restored {
   readonly output: string;
 }
 
-/** Starts the script as its unit would: in a group of its own, to be killed as a whole. */
+/** Starts the script like its unit: in a process group that can be killed as a whole. */
 function start(archives = good, jobs = 4, path = `${folder}:${process.env.PATH}`) {
   const script = restoreScript({
     ...stores(archives),
@@ -129,7 +129,7 @@ function start(archives = good, jobs = 4, path = `${folder}:${process.env.PATH}`
     configuration: '/absent',
     log: join(folder, 'restore.log'),
   });
-  // Outside of the server's container, where its socket is not to be seen but through its process.
+  // Outside of the server's container, its socket is only visible through its process.
   const outside = `mount -t tmpfs tmpfs ${postgres.socket} && exec env PATH="$1" /bin/sh -c "$2"`;
   const child = spawn('unshare', ['--mount', '/bin/sh', '-c', outside, 'sh', path, script], {
     detached: true,
@@ -166,7 +166,7 @@ const marks = () =>
     from pg_database where datname in ('${stateDatabase}', '${proverDatabase}')`,
   );
 
-/** Everything of the archives is there, and belongs to whom it should. */
+/** Everything of the archives is there, with the right owner. */
 function holdsEverything(): void {
   const contents = (database: string) =>
     postgres.sql(
@@ -193,7 +193,7 @@ async function succeeds(archives = good, jobs = 4): Promise<void> {
   holdsEverything();
 }
 
-/** It failed with these words, and neither database passes for restored. */
+/** It failed with this message, and neither database counts as restored. */
 async function fails(archives: typeof good, words: RegExp, path?: string): Promise<void> {
   const { code, output } = await start(archives, 4, path).ended;
   expect(output).toMatch(words);
@@ -237,7 +237,7 @@ describe('what was not restored by us is not replaced', () => {
     const env = { ...process.env, ...postgres.environment };
     postgres.sql(proverDatabase, 'drop schema if exists state cascade');
     execFileSync('pg_restore', ['--no-owner', '--no-acl', `--dbname=${proverDatabase}`, good.prover], { env });
-    // All of it is what a restore can have written.
+    // A restore can have written all of it.
     expect(await decision()).toBe('restore');
     postgres.sql(stateDatabase, `insert into state.l2block values (${blocks + 1}, 'of the node')`);
     expect(await decision()).toBe('refuse');
@@ -338,7 +338,7 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
 
   test("an error of the server, which the node's own tool would pass over, is the reason", async () => {
     freshDatabases();
-    // In public, where nothing is emptied.
+    // In public, which is not emptied.
     postgres.sql(stateDatabase, 'create table public.l2block (); create type public.gorp_migrations as enum ()');
     await fails(
       good,
@@ -379,7 +379,7 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
     }
   });
 
-  /** As a snapshot may hold them beside the schema of the node. */
+  /** Objects of a snapshot beside the schema of the node. */
   const beside = `
     create type public.kind as enum ('a', 'b');
     create table public.notes (id serial primary key, kind public.kind, "a b" text);
@@ -401,7 +401,7 @@ end';
       );
       postgres.sql(`${name}_beside`, beside);
     }
-    // Only a superuser may make one, and the prover's own user is none.
+    // Only a superuser may create one, and the prover's own user is not a superuser.
     postgres.sql(
       'made_state_beside',
       "create event trigger told on sql_drop when tag in ('DROP CAST') execute function public.told()",
@@ -410,7 +410,7 @@ end';
       state: archive('state-beside', 'made_state_beside'),
       prover: archive('prover-beside', 'made_prover_beside'),
     };
-    // Of somebody else's.
+    // It belongs to another user.
     postgres.sql(stateDatabase, 'create table public.theirs as select 1 as n');
     const half = join(folder, 'half-beside');
     execFileSync('cp', [both.prover, half]);
@@ -470,7 +470,7 @@ end';
     'jobs at a time: %i; progress grows, never past the archives, to nearly all of the one at work',
     async (jobs) => {
       freshDatabases();
-      // All is read, and an index is still being made for a while.
+      // All input is read, and an index is still being built for a while.
       postgres.sql('postgres', 'drop database if exists made_slow; create database made_slow template made_state');
       postgres.sql(
         'made_slow',
