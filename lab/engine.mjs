@@ -14,15 +14,15 @@ const logFile = join(stateDirectory, 'dockerd.log');
 export const engineFiles = ['dockerd.pid', 'dockerd.log'];
 
 /**
- * Sees to it that a Docker engine answers: takes the one that does, else installs and starts one where that is possible.
+ * Makes sure that a Docker engine answers: uses a running one, otherwise installs and starts one if that is possible.
  *
  * @param {import('./script.mjs').Log} log
- * @throws {LabError} where no engine answers and none can be installed or started
+ * @throws {LabError} if no engine answers and none can be installed or started
  */
 export async function ensureEngine(log) {
   const complaint = await engineComplaint();
   if (complaint === undefined) return;
-  // An engine that somebody chose is not replaced by one installed here.
+  // An engine that the user chose is not replaced by one installed here.
   if (!canInstall() || process.env.DOCKER_HOST) {
     throw new LabError(
       `The lab needs a Docker engine and none answers: ${complaint}`,
@@ -31,7 +31,7 @@ export async function ensureEngine(log) {
   }
   if (!(await isInstalled('dockerd')) || !(await isInstalled('docker'))) {
     log('lab: installing the Docker engine from Debian packages');
-    // The client is a package of its own since Debian 13; the engine needs AppArmor's parser where the kernel has AppArmor.
+    // The client is a separate package since Debian 13; with AppArmor in the kernel, the engine needs AppArmor's parser.
     const more = [];
     await updatePackageLists();
     if ((await quietly`apt-cache show docker-cli`).ok) more.push('docker-cli');
@@ -66,7 +66,7 @@ export async function stopOwnEngine(log) {
 }
 
 /**
- * Installs Debian packages on the machine itself.
+ * Installs Debian packages on this machine.
  *
  * @param {...string} names
  */
@@ -87,7 +87,7 @@ export async function installPackages(...names) {
   }
 }
 
-/** Whether Debian packages can be installed here: apt-get is there and the user is root. */
+/** Whether Debian packages can be installed here: apt-get exists and the user is root. */
 export function canInstall() {
   return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
 }
@@ -103,7 +103,7 @@ async function updatePackageLists() {
 
 /** @param {import('./script.mjs').Log} log */
 async function startEngine(log) {
-  // Where the package's own start script works, the engine may be coming up already.
+  // If the package's own start script works, the engine may be starting already.
   if (await engineAnswersWithin(3)) return;
   if (existsSync('/run/systemd/system')) {
     log('lab: starting the Docker engine (systemd)');
@@ -133,7 +133,7 @@ async function startEngine(log) {
 
 /**
  * @param {number} seconds
- * @param {() => boolean} ended whether there is nothing left to wait for
+ * @param {() => boolean} ended whether there is nothing more to wait for
  */
 async function engineAnswersWithin(seconds, ended = () => false) {
   for (const end = Date.now() + seconds * 1000; Date.now() < end && !ended(); await sleep(200)) {
@@ -160,7 +160,7 @@ async function ownEnginePid() {
 }
 
 /**
- * Whether the process is a Docker engine: numbers are used again, and a dead process has no command line left.
+ * Whether the process is a Docker engine: process numbers are reused, and a dead process has no command line any more.
  *
  * @param {number} pid
  */
@@ -170,7 +170,7 @@ async function isEngine(pid) {
   return program.endsWith('dockerd');
 }
 
-/** A root shell entered by `su` may lack the directories of system programs. */
+/** A root shell of `su` may lack the directories of system programs. */
 function withSystemPath() {
   return { ...process.env, PATH: `${process.env.PATH ?? '/usr/bin:/bin'}:/usr/local/sbin:/usr/sbin:/sbin` };
 }

@@ -6,7 +6,7 @@ import { LabError } from './lab-error.mjs';
 import { inputsLabel, label, network, outside, packageCacheVolume, projectRoot } from './layout.mjs';
 import { answers } from './reach.mjs';
 
-/** Starts "everything outside" anew, from the images as they are now; its registry is empty. */
+/** Starts "everything outside" again, from the current images; its registry is empty. */
 export async function createOutside() {
   await removeContainers([outside.container]);
   await quietly`docker volume create --label ${label}=${projectRoot} ${packageCacheVolume}`;
@@ -28,7 +28,7 @@ export async function createOutside() {
 }
 
 /**
- * Puts the stand-ins' images into the lab's registry unless they are there.
+ * Pushes the stand-ins' images to the lab's registry unless they are there.
  *
  * @param {import('./script.mjs').Log} log
  */
@@ -64,7 +64,7 @@ export async function waitForOutside(seconds = 90) {
 }
 
 /**
- * What the served files are, as the lab's inventory needs it. Of the older generation are what lies in `older/`, and
+ * Checksums and date of the served files for the lab's inventory. Files of the older generation are in `older/`, and
  * genesis_older.json.
  *
  * @returns {Promise<{ genesis_sha256: string, state_sha256: string, prover_sha256: string, date: string,

@@ -8,7 +8,7 @@ import { runPlaybook } from '../test/deploy/playbook.ts';
 let folder: string;
 let good: string;
 
-/** An inventory whose hosts cannot be reached: whatever touched one would say so. */
+/** An inventory of unreachable hosts: a connection attempt would be an error. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inventory-'));
   for (const name of ['state', 'pool', 'prover'])
@@ -49,7 +49,7 @@ async function deploy(inventory: string, ...args: string[]) {
   return { ...run, output: run.output.replaceAll(file, 'FILE') };
 }
 
-/** Line and column, from 1, of a text in the good inventory after it was changed. */
+/** Line and column, from 1, of a text in the valid inventory after its change. */
 function placeOf(text: string, needle: string): string {
   const before = text.slice(0, text.indexOf(needle)).split('\n');
   return `${before.length}:${(before.at(-1) ?? '').length + 1}`;

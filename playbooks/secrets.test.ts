@@ -12,7 +12,7 @@ const zx = join(project, 'node_modules/.bin/zx');
 const passphrase = 'five random words in a row';
 const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const has = (program: string) => spawnSync(program, ['--version']).status === 0;
-/** Debian's package age: where it is missing, what takes it is left out. */
+/** Debian's package age: without it, tests that need it are left out. */
 const age = has('age');
 
 let folder: string;
@@ -21,7 +21,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'secrets-'));
   inventory = join(folder, 'own.yaml');
   writeFileSync(inventory, readFileSync(join(project, 'inventory/mainnet.yaml')));
-  // No passphrase: scrypt takes its time.
+  // No passphrase: scrypt is slow.
   writeFileSync(join(folder, 'own.secrets.recipients'), sshKey(folder, 'ed25519').public);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -42,7 +42,7 @@ function run(line: string, more: NodeJS.ProcessEnv = {}) {
   return { status, stdout, stderr };
 }
 
-/** An editor that says where it is, and waits. */
+/** An editor that prints its process number, and waits. */
 function slowEditor(): { editor: string; place: string } {
   const place = join(folder, `place-${Math.random().toString(36).slice(2)}`);
   const editor = join(folder, 'editor');
@@ -83,7 +83,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('the edited plain text is re
   const { editor, place } = slowEditor();
   const env = surroundings({ EDITOR: editor });
   const before = run('show --reveal').stdout;
-  // A process group of its own, to which a terminal sends its signals.
+  // A separate process group, to which a terminal sends its signals.
   const child: ChildProcess = spawn(zx, words('edit'), { cwd: project, env, stdio: 'ignore', detached: true });
   const ended = once(child, 'close');
   await untilThere(place);
@@ -97,7 +97,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('the edited plain text is re
 });
 
 describe.skipIf(!has('script'))('on a terminal', () => {
-  /** Types lines at a program that reads from its terminal alone, one a second and a half. */
+  /** Types lines into a program that reads only from its terminal, one every 1.5 seconds. */
   const typed = (command: string, lines: readonly string[], pause = 1.5) => {
     const typing = lines.map((line) => `sleep ${pause}; printf '${line}'`).join('; ');
     const { status, stdout } = spawnSync(

@@ -21,7 +21,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A project of two commands and a role that share a module, and a package that finds its file by its own place. */
+/** A project of two commands and a role that share a module, and a package that finds its file beside itself. */
 let project: string;
 let cache: string;
 beforeEach(() => {
@@ -75,7 +75,7 @@ const script = `
   const { Shared, beside } = await program('lib/commands/other/main.ts');
   console.log([word, isShared(shared), shared instanceof Shared, text, beside].join(', '));`;
 
-/** Runs the project in a process of its own. */
+/** Runs the project in its own process. */
 function run(
   as: { uid?: number; gid?: number } = {},
   text = script,
@@ -196,7 +196,7 @@ test.each<[what: string, give: () => void]>([
 ])('code in a directory that %s is not run', async (_, give) => {
   await run();
   const code = join(only(), '0.mjs');
-  // Of the same size, so that it is whole.
+  // Of the same size, so that it is complete.
   writeFileSync(code, 'console.log("mine");'.padEnd(statSync(code).size));
   give();
   expect(await run()).toEqual(good);

@@ -43,7 +43,7 @@ test('paths below the working directory are shown as relative, all others as abs
   onTestFinished(() => directory.mockRestore());
   directory.mockReturnValue(join(folder, '..'));
   expect(run(folder).said).toEqual([join(basename(folder), name)]);
-  // `../20241123…` is shorter, but depends on where it is read.
+  // `../20241123…` is shorter, but depends on the working directory.
   directory.mockReturnValue(join(folder, 'beside'));
   expect(run(folder).said).toEqual([join(folder, name)]);
 });

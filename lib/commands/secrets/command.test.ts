@@ -22,7 +22,7 @@ interface Given {
   readonly terminal?: Terminal;
 }
 
-/** The command on an inventory of its own. */
+/** The command with its own inventory. */
 async function command(changes: Changes = references) {
   const file = await labDeployment(changes);
   const secrets = file.replace(/\.yaml$/, '.secrets.age');
@@ -159,7 +159,7 @@ test('edit encrypts only a changed and valid file, and offers to edit again', as
   expect(edited[1]).toContain('hunter2/x');
   expect((await values()).get('pool_db_password')).toBe('hunter2-x');
 
-  // Other secrets than passwords of databases may have any characters.
+  // Secrets other than database passwords may have any characters.
   expect(await run('edit', { edit: (text) => `${text}sudo: 'a/b: c'\n` })).toMatchObject({ code: 0 });
   expect((await run('show sudo --reveal')).said).toBe('a/b: c');
   const stopped = await run('edit', { edit: () => '- a', terminal: { ...terminal, shown: async () => 'n' } });
@@ -236,7 +236,7 @@ test('every recipient in the recipients file can read the secrets, also after a 
   expect((await run('show', by(theirs.path))).code).toBe(0);
 
   writeFileSync(recipients, `${mine.public}\n`);
-  // The identity of the command line does not open it any more, and another one of the operator does.
+  // The identity of the command line does not decrypt it any more, and another one of the user does.
   expect((await run(`rekey --identity ${theirs.path}`, by(mine.path))).complained).toBe('');
   writeFileSync(recipients, `${mine.public}\n${theirs.public}\n`);
   await run('rekey', by(mine.path));
@@ -244,7 +244,7 @@ test('every recipient in the recipients file can read the secrets, also after a 
   expect((await run('rekey', by(theirs.path))).complained).toBe(
     'none of your own identities opens it now (checked id_rsa): only the other recipients can undo that',
   );
-  // A key with a passphrase fits by its public half: nobody is asked for the passphrase to see that.
+  // A key with a passphrase is matched by its public half, without asking for the passphrase.
   const locked = sshKey(folder, 'ed25519', 'pass phrase');
   writeFileSync(recipients, `${mine.public}\n${theirs.public}\n`);
   await run('rekey', by(mine.path));

@@ -137,10 +137,10 @@ interface Ended {
   readonly complained: readonly string[];
 }
 
-/** The result of a look that Ctrl-C cuts short. */
+/** The result of a check that Ctrl-C interrupts. */
 const cutShort = Symbol('cut short');
 
-/** Runs the command over the lab's inventory with hosts that are as given, healthy where nothing is. */
+/** Runs the command over the lab's inventory with the given hosts; all others are healthy. */
 async function run(
   args: readonly string[],
   statuses: Readonly<Record<string, HostStatus>> = {},

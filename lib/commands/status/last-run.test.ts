@@ -10,7 +10,7 @@ function record(directory: string, time: string, events: readonly object[], inve
   writeFileSync(join(directory, nameOf(time, inventory)), `${lines.join('\n')}\n`);
 }
 
-/** As a run names its record. */
+/** The file name that a run gives its record. */
 function nameOf(time: string, inventory: string): string {
   return recordName({ time: time.replaceAll(/[-:]|\.\d+/g, ''), inventory: safeName(inventory) });
 }

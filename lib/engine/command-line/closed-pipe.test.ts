@@ -19,7 +19,7 @@ const script = `
   process.exitCode = 7;
 `;
 
-/** @param closes what is closed as soon as the first line is there */
+/** @param closes the stream that is closed after the first line */
 async function outlived(stdout: 'pipe' | number, closes: readonly ('stdout' | 'stderr')[]) {
   const command = ['--import', 'tsx', '--input-type=module', '-e', script];
   const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', stdout, 'pipe'] });

@@ -5,7 +5,7 @@ import { Secret } from '../secret/secret.ts';
 import type { Word } from './host.ts';
 import { quote } from './quote.ts';
 
-/** What a real shell makes of the quoted words, each ended by a NUL. */
+/** The words that a real shell reads, each ended by a NUL. */
 function wordsSeenBySh(quoted: string): string[] {
   const printed = execFileSync('sh', ['-c', `set -- ${quoted}\n[ $# = 0 ] || printf '%s\\0' "$@"`], {
     encoding: 'utf8',
@@ -13,7 +13,7 @@ function wordsSeenBySh(quoted: string): string[] {
   return printed.split('\0').slice(0, -1);
 }
 
-/** Half of it is what shells trip over. */
+/** Half of the characters are special in a shell. */
 const character = fc.oneof(
   fc.constantFrom(...'\'"\\$`!*?[]{}()<>|&;#~=%^ \t\n\r-', 'é', '雪', '\u{1f600}', '\u007f', '\u0001'),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }).filter((text) => !text.includes('\0')),

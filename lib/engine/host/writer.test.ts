@@ -117,7 +117,7 @@ test('a rewrite of a file that has changed or was removed changes nothing and re
 test('a concurrent change during the transfer is not lost', async () => {
   const path = join(temporaryDirectory(), 'file');
   writeFileSync(path, 'old');
-  // All that takes time is before it: the content has come, and is on the disk.
+  // All slow steps are done: the content has arrived, and is on the disk.
   standInFor('sync', `[ "$1" = ${join(path, '..')} ] || printf ' and more' >>${path}`);
   const { writer } = await open();
   expect(await writer.rewrite(path, sha256Of('old'), 'new')).toBe(false);

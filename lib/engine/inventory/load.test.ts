@@ -45,7 +45,7 @@ async function write(files: Record<string, string | Buffer>): Promise<string> {
   return here;
 }
 
-/** The problems of a file, without its folder. */
+/** The problems of a file, without its directory. */
 async function complaints(files: Record<string, string | Buffer>): Promise<string[]> {
   const here = await write(files);
   try {

@@ -7,7 +7,7 @@ import { recorded, ScriptedRun, type TimedEvent } from './testdata/scripted-run.
 
 const data = (events: readonly TimedEvent[]) => reportData(recorded(events));
 
-/** The cells of a row, by a part of its name. */
+/** The cells of a row, found by a part of its name. */
 function row({ rows, hosts }: ReportData, resource: string): (Cell | undefined)[] {
   const cells = rows.find((each) => each.resource.includes(resource))?.cells;
   return [...hosts.keys()].map((host) => cells?.get(host));

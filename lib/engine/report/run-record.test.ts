@@ -20,7 +20,7 @@ const step = { host: 'db-1', play: 'a', role: 'snapshot', resource: 'restored' }
 const started: RunEvent = { type: 'run-started', playbook: 'deploy', inventory: 'lab', check: false, hosts: ['db-1'] };
 const stopping: RunEvent = { type: 'stopping' };
 
-/** A record in a folder that is not there yet, by a clock that the test sets. */
+/** A record in a directory that does not exist yet, with a clock that the test sets. */
 function record(options: { folder?: string; inventory?: string; keep?: number } = {}) {
   const folder = options.folder ?? join(temporaryDirectory(), '.runs');
   const complaints: string[] = [];

@@ -13,15 +13,15 @@ import { play, playbook } from './playbook.ts';
 import { run } from './run.ts';
 import type { RunOptions } from './run-options.ts';
 
-/** A fleet of three: `db` is to have the one thing, and on `a` and `b` it may not be. */
+/** A fleet of three hosts: `db` should have the resource, and `a` and `b` must not have it. */
 class World {
   readonly has = new Set<string>();
   readonly away = new Set<string>();
   readonly seen = new Map<string, Verdict>();
   readonly lockedBy = new Map<string, string>();
-  /** What happened, in order: connections, locks, looks, the start. */
+  /** The events in order: connections, locks, checks, the start. */
   readonly log: string[] = [];
-  /** Called with each entry of the log: the world may move on between two of them. */
+  /** Called with each entry of the log: the state may change between two of them. */
   happens: (what: string) => void = () => {};
 
   note(what: string): void {
@@ -29,7 +29,7 @@ class World {
     this.happens(what);
   }
 
-  /** The one thing, and before it one that anybody may have. */
+  /** The exclusive resource, and before it an ordinary one. */
   readonly resources = (host: string): Resource[] => [
     {
       name: 'before',
@@ -304,7 +304,7 @@ test('a lock that is lost while the hosts are checked stops the change', async (
 test('a closed connection to a host is opened again', async () => {
   const world = new World();
   world.happens = (what) => {
-    // Gone for as long as it takes to notice it.
+    // Gone for as long as it takes to detect it.
     if (what === 'make before db') world.away.add('a');
     if (what === 'open a') world.away.delete('a');
   };

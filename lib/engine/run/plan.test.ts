@@ -8,7 +8,7 @@ import { Secret } from '../secret/secret.ts';
 import { HostRun } from './host-run.ts';
 import { changesSomething, planOf } from './plan.ts';
 
-/** Nothing is on this host but a file that is empty. */
+/** A host with one empty file and nothing else. */
 const reader = {
   name: 'h',
   stat: async (path: string) => (path === '/srv/empty' ? { type: 'file' } : undefined),

@@ -14,7 +14,7 @@ import { play, playbook } from './playbook.ts';
 import { run } from './run.ts';
 import type { RunOptions } from './run-options.ts';
 
-/** These resources look at a set in memory, so the connection is never used. */
+/** These resources check a set in memory, so the connection is never used. */
 const session = {
   reader: {} as Reader,
   facts: {} as Facts,
@@ -37,10 +37,10 @@ function inventoryOf(groups: Record<string, readonly string[]>): Inventory<objec
   return { name: 'test', file: 'test.yaml', hosts };
 }
 
-/** Changes go through the Writer, as they do on a real host: a plan's has no `make`. */
+/** Changes go through the Writer, as on a real host: a plan's has no `make`. */
 type Making = Writer & { make?(change: () => void): void };
 
-/** A thing that is there once it was made, and that cannot be told before `needs` is there. */
+/** A resource that exists once it was made, and is unknown until `needs` exists. */
 function thing(made: Set<string>, name: string, needs?: string): Resource {
   return task(name, {
     check: async () => {
@@ -97,7 +97,7 @@ test('a run changes resources that drift, in order, and a second run changes not
   expect(second.outcomes).toEqual(['h1 a ok', 'h1 b ok', 'h1 c ok']);
 });
 
-/** That many things that are missing. */
+/** This many missing resources. */
 const many = (made: Set<string>, prefix: string, count: number) =>
   Array.from({ length: count }, (_, at) => thing(made, `${prefix}${at}`));
 
@@ -190,7 +190,7 @@ test('a condition that is not met during the run is a failure with the missing c
   });
 });
 
-/** A resource whose looks give these verdicts in turn, the last one from then on. @returns it, and how often it was looked at */
+/** A resource with these verdicts in turn, then always the last one. @returns it, and how often it was checked */
 function seenAs(name: string, ...verdicts: Verdict[]) {
   let looks = 0;
   const resource = expectation(name, async () => verdicts[Math.min(looks++, verdicts.length - 1)] ?? ok);
@@ -203,7 +203,7 @@ const oneRole = (...resources: Resource[]) => [
 
 test('a state that was read just before its condition was met, in one batch with it, is read again', async () => {
   const made = new Set<string>();
-  // The look after `server` is made reads `rows` first, when the server is still starting, and then that it is ready.
+  // The check after `server` is made reads `rows` first, while the server is starting, and then that it is ready.
   const isStarting = unknownUntil('the server is ready');
   const ready = seenAs('ready', isStarting, ok);
   const rows = seenAs('rows', isStarting, isStarting, ok);

@@ -79,7 +79,7 @@ test("an identity is the named one, that of the environment, or the user's own",
   writeFileSync(sops, identity, { mode: 0o600 });
   expect(await opened({})).toBe(text);
 
-  // A public key may be readable by all: what is wrong is that it is not the private one.
+  // A public key may be world-readable: the error is that it is not the private one.
   expect(await refusal(file, { ...nobody, identity: `${ssh.path}.pub` })).toBe(
     `${ssh.path}.pub is a public key\n  name the private one: ${ssh.path}`,
   );

@@ -41,7 +41,7 @@ const rendered = (template: string, source: Source, overrides: readonly Override
 const inToml = (overrides: readonly Override[]) => rendered(tomlTemplate, tomlSource, overrides);
 const inJson = (overrides: readonly Override[]) => rendered(jsonTemplate, jsonSource, overrides);
 
-/** `[path, kind, ...slots]` of each value. */
+/** `[path, type, ...placeholders]` of each value. */
 const leavesOf = ({ keys }: Section, above: readonly string[] = []): string[][] =>
   [...keys].flatMap(([key, entry]) =>
     isSection(entry) ? leavesOf(entry, [...above, key]) : [[[...above, key].join('.'), entry.kind, ...entry.slots]],

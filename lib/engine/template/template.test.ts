@@ -38,13 +38,13 @@ const templates: readonly [FormatName, string, (text: string) => unknown][] = [
     '# c {{ n }}\none: "{{ x }}"\ntwo: {{ n }}\nthree: "a-{{ x }}:{{ n }}"\n',
     (text) => {
       const { one, two, three } = parse(text, { version: '1.1' });
-      // Compose itself makes one dollar sign of two.
+      // Compose itself replaces two dollar signs by one.
       return { x: one.replaceAll('$$', '$'), n: two, y: three.replaceAll('$$', '$') };
     },
   ],
 ];
 
-/** Text that breaks files: quotes, escapes, comments, line ends, other planes, half of a surrogate pair. */
+/** Text that breaks files: quotes, escapes, comments, line breaks, other planes, half of a surrogate pair. */
 const nasty = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({
@@ -104,7 +104,7 @@ describe.each(templates)('%s', (format, template, read) => {
           text = renderTemplate(template, { x, n }, { file: 't', format }).text;
         } catch (error) {
           expect(error instanceof Problem || error instanceof Problems).toBe(true);
-          // Only these have to be refused; a formatter that refuses all would pass without this.
+          // Only these must be refused; a formatter that refuses everything would pass without this.
           expect(/[\0\uE000\uE001]|\p{Surrogate}/u.test(x)).toBe(true);
           return;
         }

@@ -10,7 +10,7 @@ import { defaultSizes } from './testdata/specification/defaults.ts';
 
 const older: Changes = [...defaultSizes, [['vars', 'generation'], 'older']];
 
-/** Each set of changes is loaded once: nothing changes what has been loaded. */
+/** Each set of changes is loaded once: loaded inventories do not change. */
 const deployments = new Map<string, Promise<Context<Variables>['hosts']>>();
 
 function loaded(changes: Changes): Promise<Context<Variables>['hosts']> {
@@ -41,7 +41,7 @@ function compose(host: RenderedHost & { text(name: string): string }) {
   return { parsed, services: parsed.services as Readonly<Record<string, Service>> };
 }
 
-/** What is known of each service beside the file is what the file says of it. */
+/** The data about each service agrees with its file. */
 function expectServicesAsInFile(host: RenderedHost & { text(name: string): string }): void {
   const known = Object.entries(host.services).flatMap(([name, service]) =>
     service === undefined ? [] : [[name, service.image, { 'rpc-playbooks.config-hash': service.configHash }]],

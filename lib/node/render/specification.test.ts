@@ -77,10 +77,10 @@ function withoutServerCommands(found: FoundValues): FoundValues {
   return new Map([...found].filter(([path]) => !serverCommand.test(path)));
 }
 
-/** Options of a database server in their order, `-c` taken away. */
+/** Options of a database server in their order, without `-c`. */
 function serverOptionsOf(compose: string, database: Database): string[][] {
   const { type, value } = readCompose(compose).get(`services.${database}.command`) ?? { type: 'missing', value: [] };
-  // Compose refuses a bare number among the words.
+  // Compose refuses a bare number in a list of words.
   expect(type).toBe('string list');
   const [program, ...words] = value as string[];
   expect(program).toBe('postgres');
@@ -166,20 +166,20 @@ describe.each(['current', 'older'] as const)('%s generation', (generation) => {
   );
 });
 
-/** The statements of a script in one line each, without comments and without the quotes of names. */
+/** The statements of a script, one per line, without comments and without quotes around names. */
 function statementsOf(script: string): string[] {
   const text = tokenizeSql(script)
     .filter(({ kind }) => kind !== 'comment')
     .map(({ kind, value }) => (kind === 'literal' ? `'${value}'` : value))
     .join('')
-    // A command of psql ends with its line.
+    // A command of psql ends at the end of its line.
     .replace(/^(\\.*)$/gm, '$1;');
   const statements = text.split(';').map((statement) => statement.replace(/\s+/g, ' ').trim());
   return statements.filter((statement) => statement !== '');
 }
 
 test('the state database gets the additional indexes', async () => {
-  // A database that has all tables and no index.
+  // A database with all tables and no index.
   const host = fakeHost([], { sql: async () => ({ ok: true, rows: [['t', '', '']] }) });
   const target = { container: 'state-db', user: 'state_user', database: 'state_db' };
   const found = await Promise.all(

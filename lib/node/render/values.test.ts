@@ -13,7 +13,7 @@ const { network, credentials, paths } = variablesSchema.shape;
 const isTaken = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) =>
   schema.safeParse(value).success;
 
-/** What files, shells and URLs take for more than themselves. */
+/** Characters with a special meaning in files, shells and URLs. */
 const biting = [..."/?#&%'$!()*+,;=:@~aZ0", '%41', '%22', '%0A', '$$', '$HOME', '#{', '--'];
 const address = fc
   .string({ unit: fc.constantFrom(...biting), maxLength: 30 })

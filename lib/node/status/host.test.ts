@@ -9,7 +9,7 @@ import { watchedHost } from './host.ts';
 
 const limits = { staleAfter: 300, mostBehind: 20 };
 
-/** A server of the lab's inventory at an address where somebody listens and says nothing. */
+/** A server of the lab's inventory, at an address that accepts connections and stays silent. */
 async function silentHost(timeout: number, interrupt = new AbortController().signal) {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

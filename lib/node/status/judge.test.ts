@@ -47,7 +47,7 @@ const forked = `0x${'f'.repeat(64)}`;
 interface ChainCase {
   readonly own?: number;
   readonly trusted?: number;
-  /** Seconds ago. */
+  /** Time of this many seconds ago. */
   readonly ownMade?: number;
   readonly written?: number;
   readonly trustedMade?: number;
@@ -55,7 +55,7 @@ interface ChainCase {
   readonly there?: string;
 }
 
-/** A host at a block, and the trusted sequencer at another. */
+/** A host at one block, and the trusted sequencer at another. */
 function chain(from: HostState['chain']['from'], given: ChainCase = {}): HostState['chain'] {
   const { own = 4252, trusted = 4252, ownMade = 2, written = 1, trustedMade = 1, missing, there } = given;
   const height = Math.min(own, trusted);

@@ -5,7 +5,7 @@ import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { readHost } from './read.ts';
 
-/** A host on which nothing answers, with a list of the questions. */
+/** A host on which nothing answers, with a list of the commands. */
 function bareHost(docker: string, tracking = new Output(127, Buffer.from(''), '')) {
   const asked: string[] = [];
   const answer = (pieces: TemplateStringsArray, ...words: readonly Word[]) => {
@@ -52,7 +52,7 @@ test.each(['database', 'rpc'])(
         },
       },
     });
-    // Docker's root is read by a command that checks first.
+    // Docker's root is read by a command that checks for the engine first.
     const asked = stopped.asked.filter((text) => !text.includes('systemctl is-active --quiet docker.service'));
     expect(asked.filter((text) => /docker|container|sql/.test(text))).toEqual([]);
 

@@ -9,7 +9,7 @@ interface Left {
   readonly stderr: string;
 }
 
-/** A reply as a host sends it. */
+/** A reply in the format of a host. */
 function reply(all: readonly Left[], codes = all.map((_, index) => index)): Buffer {
   const lines = codes.map((index) => `${index + 1} ${all[index]?.code} ${all[index]?.timedOut ? 1 : 0}\n`);
   const files: [string, Buffer][] = [
@@ -29,7 +29,7 @@ const left = fc.record({
   timedOut: fc.boolean(),
   stdout: fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
-    // What the reply itself is made of.
+    // The markers of the reply itself.
     fc.constantFrom('12 o1\n', '9 total\n', '1 0 0\n', '', '\n').map((text) => Buffer.from(text)),
   ),
   stderr: fc.constantFrom('', 'sh: not found\n', '7 total\n'),

@@ -90,7 +90,7 @@ test('a syntax error, an unclosed quote or an exit does not affect other reads',
   expect(connection.execs).toBe(1);
 });
 
-/** Runs text unchanged. */
+/** Runs a command unchanged. */
 function runText(host: Reader, text: string) {
   return host.$(Object.assign([text], { raw: [text] }));
 }
@@ -142,7 +142,7 @@ test('a batch leaves no file and no process', async () => {
 
 test('background processes of a read do not affect the others', async () => {
   const { host, connection } = await open();
-  // Writes on while the reply is put together.
+  // Keeps writing while the reply is assembled.
   const [noisy, quiet] = await Promise.all([
     host.$`(i=0; while [ $i -lt 3000 ]; do echo noise; i=$((i+1)); done; exec sleep 0.2) & echo started`,
     host.$`echo quiet`,

@@ -170,7 +170,7 @@ test('read: only missing files, and files of the kernel', async () => {
 test('read: files that change during the read are read one by one', async () => {
   const root = temporaryDirectory();
   for (const name of ['a', 'b']) writeFileSync(join(root, name), name);
-  // What wc says is out of date before cat begins.
+  // The size from wc is out of date before cat starts.
   standInFor('wc', `PATH=\${PATH#*:}; wc "$@"; case "$*" in *${root}/a*) echo more >> ${root}/a;; esac`);
   const { connection, host } = await open();
   const [a, b] = await Promise.all([host.read(join(root, 'a')), host.read(join(root, 'b'))]);
@@ -325,7 +325,7 @@ test('container: running, ended, missing, and no engine', async () => {
 const target = { container: 'state-db', user: 'state', database: 'state' };
 
 test('sql: rows, NULL, special characters, no rows, errors, each query by itself', async () => {
-  // Answers as psql 15 does: COPY's text format, then what the \\echo lines ask for.
+  // Answers like psql 15: COPY's text format, then the output of the \\echo lines.
   standInFor(
     'docker',
     `while IFS= read -r line; do

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { findKnownKeys, fingerprint, hostKeyStatus, parseHostKey } from './known-hosts.ts';
 
-/** A blob of the right form, for a key that nobody holds. */
+/** A blob of the right form, for a key that nobody has. */
 function hostKey(seed: string, type = 'ssh-ed25519') {
   const name = Buffer.from(type);
   const length = Buffer.alloc(4);

@@ -6,7 +6,7 @@ import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
 import { resolveSshConfig } from './resolve-ssh-config.ts';
 import { parseSshConfig } from './ssh-config.ts';
 
-/** Of the account. */
+/** Home directory of the account. */
 const { homedir } = userInfo();
 
 afterEach(() => {

@@ -6,7 +6,7 @@ import { newKeyPair } from '../../secret/testing/keys.ts';
 import { connect } from '../connection.ts';
 import { temporaryDirectory } from '../testing/local-connection.ts';
 
-/** What is said of a port on which something else than a sound sshd answers. */
+/** The error for a port with anything but a working sshd. */
 async function refusal(answer: (socket: Socket) => void): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

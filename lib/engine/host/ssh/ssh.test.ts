@@ -14,7 +14,7 @@ import { openSsh } from './ssh.ts';
 
 const hostKey = newKeyPair('ed25519');
 
-/** A server of SSH in this process, that lets everybody in unless `serve` says otherwise. @returns its port */
+/** An SSH server in this process that accepts every login unless `serve` says otherwise. @returns its port */
 async function sshServer(serve: (client: Client) => void, algorithms: ssh2.Algorithms = {}): Promise<number> {
   const server = new ssh2.Server({ hostKeys: [hostKey.private], algorithms }, (client) => {
     client.on('error', () => {});
@@ -58,7 +58,7 @@ function reach(more: Partial<ConnectionSettings> = {}): ConnectionSettings {
   };
 }
 
-/** What an operator reads of a host that cannot be reached. */
+/** The error message for a host that cannot be reached. */
 async function refusal(more: Partial<ConnectionSettings>, options: { signal?: AbortSignal; timeout?: number } = {}) {
   const failed: unknown = await connect('h', reach(more), { retries: 0, ...options }).then(
     () => expect.fail('connected'),
@@ -68,7 +68,7 @@ async function refusal(more: Partial<ConnectionSettings>, options: { signal?: Ab
   return describeProblem(failed as Unreachable);
 }
 
-/** ssh as it is where ssh_config says more than the inventory does. */
+/** ssh with more settings in ssh_config than in the inventory. */
 function sshConfig(...lines: string[]): void {
   standInFor('ssh', `printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')}`);
 }
@@ -217,7 +217,7 @@ test('a host that refuses a second channel gets its commands one after another',
   const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
   const results = await Promise.all([1, 2, 3, 4, 5].map((at) => transport.run(`${at}`, undefined)));
   expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
-  // Two of the first three, and one more where both are turned away at once. All others wait for their turn.
+  // Two of the first three, and one more if both are refused at once. All others wait for their turn.
   expect(turnedAway).toBeLessThanOrEqual(3);
   await transport.close();
 });

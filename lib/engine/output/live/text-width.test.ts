@@ -8,7 +8,7 @@ test('a cut text never exceeds its room, and no half character stays', () => {
   expect(cut('数据库', 4)).toBe('数…');
   expect(cut('数据库', 6)).toBe('数据库');
   expect(cut('abc', 0)).toBe('');
-  // An accent that is a character of its own takes no room, and a picture that is made of several takes that of one.
+  // A combining accent has no width, and an emoji of several characters has the width of one.
   expect(cut('e\u0301❤️🇩🇪🚀', 6)).toBe('e\u0301❤️🇩🇪…');
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.nat(30), (text, width) => stringWidth(cut(text, width)) <= width),

@@ -67,7 +67,7 @@ const sync = composeService({
   readsAtStart: [],
 });
 
-/** A host whose container is in these states in turn, the last one from then on; and the first word of docker in each change. */
+/** A host with a container in these states in turn, then always the last one; and docker's subcommand of each change. */
 function hostWith(...states: (ContainerState | undefined)[]) {
   const changes: string[] = [];
   const host = fakeHost([[/^docker logs /, 'no config\n']], {

@@ -14,7 +14,7 @@ test('the data-root is set, and all other keys stay', () => {
     'log-opts': { 'max-size': '10m' },
     'data-root': '/data/docker',
   });
-  // The move script looks for exactly this.
+  // The move script searches for exactly this.
   expect(text).toContain('"data-root": "/data/docker"');
 });
 

@@ -12,7 +12,7 @@ test.each([
 
 test.each([
   ['{\n  "hard": 9223372036854775807\n}', 2],
-  // Exact as a number, and written in another way all the same.
+  // The value is exact, but its notation changes.
   ['[9223372036854775808]', 1],
   ['{"a": 1,\n"b":\n-12345678901234567890}', 3],
   ['[1e400]', 1],

@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Looks, and gives what differs. */
+/** Checks, and returns the differences. */
 async function differencesOf(resource: Resource): Promise<readonly Difference[]> {
   const verdict = await resource.check(host);
   return verdict.is === 'drift' ? verdict.differences : [];

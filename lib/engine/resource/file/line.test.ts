@@ -81,7 +81,7 @@ test('in a real file: mode and owner stay, and the target of a link is changed',
   writeFileSync(target, '127.0.0.1 localhost\n10.0.0.1 state-db\n');
   chmodSync(target, 0o640);
   symlinkSync(target, path);
-  // A pattern with a memory must not make every second look differ.
+  // A stateful pattern (flag g) must not give alternating results.
   const wanted = line(path, '10.0.0.2 state-db', /\sstate-db$/g);
   for (let look = 0; look < 3; look += 1) expect(await wanted.check(host)).toMatchObject({ is: 'drift' });
   await wanted.apply(host);

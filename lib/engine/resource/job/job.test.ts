@@ -15,7 +15,7 @@ const unit = (active: string, more: Partial<UnitState> = {}): UnitState => ({
   ...more,
 });
 
-/** A host whose unit is in these states, one after the other. */
+/** A host with a unit in these states, one after the other. */
 function hostWith(states: UnitState[], running?: string) {
   const commands: string[] = [];
   const command = async (pieces: TemplateStringsArray) => {

@@ -5,7 +5,7 @@ import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { askHttp, readAnswer, withoutQuery } from './http.ts';
 
-/** Every byte there is, and more than a pipe holds. */
+/** Every byte value, and more than a pipe can buffer. */
 const content = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 256));
 let server: Server;
 let address: string;

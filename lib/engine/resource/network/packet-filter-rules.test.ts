@@ -45,7 +45,7 @@ test('a port without allowed sources is closed', () => {
   expect(nobody?.rules).toEqual(['-j DROP']);
 });
 
-/** What iptables -S prints, with the ways that lead to the chains. */
+/** The output of iptables -S, with the jumps to the chains. */
 function listing(ways: readonly string[] = [], text = restoreLines(chains(4))): string {
   return `-P INPUT ACCEPT
 -P FORWARD DROP

@@ -21,7 +21,7 @@ const holder = (more: Partial<LockHolder> = {}): LockHolder => ({
   ...more,
 });
 const elsewhere = () => holder({ process: { pid: 1, start: '1', machine: 'another machine' } });
-/** A process of this machine that has ended. */
+/** The number of an ended process of this machine. */
 function dead(): LockHolder {
   const pid = Number(execFileSync('sh', ['-c', 'echo $$'], { encoding: 'utf8' }));
   const own = holder();
@@ -65,7 +65,7 @@ test('a silent holder on another machine is reported with the time of silence, a
   const answer = await takeLock(host, own, folder);
   expect(answer).toMatchObject({ taken: false, holder: silent });
   expect(answer.taken || answer.silent).toBeGreaterThanOrEqual(300);
-  // A sign of life makes it young again.
+  // A sign of life makes it recent again.
   expect(await beatLock(host, silent, folder)).toBe(true);
   expect(await takeLock(host, own, folder)).toMatchObject({ taken: false, silent: expect.toSatisfy((s) => s < 100) });
 

@@ -58,7 +58,7 @@ test.each(['ed25519', 'rsa'] as const)(
 
     await expect(decrypt(file, await readIdentityFile(locked.path, undefined))).rejects.toThrow('there is no terminal');
     expect(await decrypt(file, await readIdentityFile(other.path, undefined))).toBeUndefined();
-    // A passphrase is asked for only where the key can open the file.
+    // A passphrase is asked for only if the key can decrypt the file.
     const foreign = await readAgeFile(await to(canary, await parseRecipients(other.public, 'r')));
     expect(await decrypt(foreign, await readIdentityFile(locked.path, ask))).toBeUndefined();
     expect(asked).toHaveLength(2);
@@ -152,7 +152,7 @@ test('recipients are refused with line and column, all at once', async () => {
     weak,
     // Its one field is too short for a key.
     `ssh-ed25519 ${Buffer.from('\0\0\0\x0bssh-ed25519\0\0\0\x01a').toString('base64')}`,
-    // Points that are not on the curve, and that everybody shares the same secret with.
+    // Points that are not on the curve, or that give everybody the same shared secret.
     `ssh-ed25519 ${Buffer.from(`\0\0\0\x0bssh-ed25519\0\0\0\x20\x02${'\0'.repeat(31)}`).toString('base64')}`,
     `ssh-ed25519 ${Buffer.from(`\0\0\0\x0bssh-ed25519\0\0\0\x20${'\0'.repeat(32)}`).toString('base64')}`,
     // Its modulus is empty.
