@@ -25,8 +25,8 @@ export async function ensureEngine(log) {
   // An engine that the user chose is not replaced by one installed here.
   if (!canInstall() || process.env.DOCKER_HOST) {
     throw new LabError(
-      `The lab needs a Docker engine and none answers: ${complaint}`,
-      'Install one (Debian, Ubuntu: apt-get install docker.io), start it, and see that "docker ps" works for this user; or run as root on Debian, where the lab does that itself.',
+      `The lab needs a Docker engine, but none answers: ${complaint}`,
+      'Install one (Debian, Ubuntu: apt-get install docker.io), start it, and make sure that "docker ps" works for this user; or run as root on Debian, where the lab does that itself.',
     );
   }
   if (!(await isInstalled('dockerd')) || !(await isInstalled('docker'))) {
@@ -52,16 +52,16 @@ export async function stopOwnEngine(log) {
   if (pid === undefined) return false;
   const others = await quietly`docker ps --all --quiet`;
   if (!others.ok || others.stdout.trim() !== '') {
-    log('lab: the Docker engine was started by the lab but holds other containers: left running');
+    log('lab: the Docker engine was started by the lab, but has other containers: still running');
     return true;
   }
   process.kill(pid, 'SIGTERM');
   for (let tries = 0; tries < 100 && (await ownEnginePid()) !== undefined; tries += 1) await sleep(200);
   if ((await ownEnginePid()) !== undefined) {
-    log(`lab: the Docker engine (process ${pid}) does not stop: left running`);
+    log(`lab: the Docker engine (process ${pid}) does not stop: still running`);
     return true;
   }
-  log('lab: stopped the Docker engine that it had started');
+  log('lab: stopped the Docker engine that the lab had started');
   return false;
 }
 
@@ -128,7 +128,7 @@ async function startEngine(log) {
   }
   if (await engineAnswersWithin(60, ended)) return;
   const text = await readFile(logFile, 'utf8').catch(() => '');
-  throw new LabError(`The Docker engine does not start:\n  ${lastLines(text)}`, `Its whole log is ${logFile}.`);
+  throw new LabError(`The Docker engine does not start:\n  ${lastLines(text)}`, `The whole log is ${logFile}.`);
 }
 
 /**

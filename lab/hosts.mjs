@@ -84,7 +84,7 @@ export async function removeContainers(containers) {
   if (left.length === 0) return;
   throw new LabError(
     `The Docker engine does not remove ${left.map(({ name }) => name).join(', ')}: ${lastLines(removal.stderr)}`,
-    'A disk that is still being written can hold it up: run this again in a minute.',
+    'A disk that is still being written can delay it: run this again in a minute.',
   );
 }
 

@@ -83,7 +83,7 @@ export async function removeImages(log) {
     const remaining = new Set(await imageIds());
     left = left.filter((id) => remaining.has(id));
   }
-  if (left.length > 0) log(`lab: left ${left.length} of its images, which a container that is not the lab's needs`);
+  if (left.length > 0) log(`lab: kept ${left.length} of its images, which other containers use`);
   else await quietly`docker image rm ${debian}`;
 }
 
@@ -127,11 +127,11 @@ async function ensureDebian(log) {
   }
   if (!canInstall()) {
     throw new LabError(
-      `The lab needs Debian's image and no registry gave ${official}`,
-      `Load it into the Docker engine (docker load), or run as root on Debian, where the lab makes it by debootstrap.`,
+      `The lab needs Debian's image and no registry has ${official}`,
+      `Load it into the Docker engine (docker load), or run as root on Debian, where the lab creates it by debootstrap.`,
     );
   }
-  log('lab: base system: no image registry answers, made by debootstrap');
+  log('lab: base system: no image registry answers, created by debootstrap');
   if (!(await isInstalled('debootstrap'))) await installPackages('debootstrap', 'debian-archive-keyring');
   const root = await mkdtemp(join(tmpdir(), 'rpc-lab-debian-'));
   try {
@@ -166,7 +166,7 @@ async function build({ name, directory, inputs, log, target, arguments: values =
     await writeFile(file, built.stdall);
     throw new LabError(
       `The lab's image ${name} does not build:\n  ${lastLines(built.stdall, 12)}`,
-      `All of it: ${file}`,
+      `The whole output: ${file}`,
     );
   }
   log(`lab: image ${name} built in ${Math.round((Date.now() - started) / 1000)} s`);

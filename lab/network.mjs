@@ -14,7 +14,7 @@ export async function ensureNetwork() {
   if (made.ok) return;
   throw new LabError(
     `The lab's network ${network.subnet} cannot be made: ${lastLines(made.stderr, 1)}`,
-    'Where another Docker network has these addresses, remove that one ("docker network ls") and run this again.',
+    'If another Docker network has these addresses, remove it ("docker network ls") and run this again.',
   );
 }
 
@@ -22,7 +22,7 @@ export async function ensureNetwork() {
 export async function removeNetwork(log) {
   const removal = await quietly`docker network rm ${network.name}`;
   const stays = !removal.ok && (await quietly`docker network inspect ${network.name}`).ok;
-  if (stays) log(`lab: its network stays: ${lastLines(removal.stderr, 1)}`);
+  if (stays) log(`lab: its network is kept: ${lastLines(removal.stderr, 1)}`);
 }
 
 /** MTU of the interface of the default route; 1500, Ethernet's, if it cannot be read. */

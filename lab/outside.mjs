@@ -42,7 +42,7 @@ export async function fillRegistry(log) {
     await docker(['tag', imageOf(target), pushed]);
     const push = await quietly`docker push --quiet ${pushed}`;
     await quietly`docker image rm ${pushed}`;
-    if (!push.ok) throw new LabError(`The lab's registry does not take ${reference}: ${lastLines(push.stderr)}`);
+    if (!push.ok) throw new LabError(`The lab's registry refuses ${reference}: ${lastLines(push.stderr)}`);
   }
   log(`lab: registry serves ${served.map((image) => image.reference).join(', ')}`);
 }
@@ -58,7 +58,7 @@ export async function waitForOutside(seconds = 90) {
     const output = await quietly`docker logs --tail 10 ${outside.container}`;
     throw new LabError(
       `"Everything outside" (${outside.address}) does not answer on ${silent.join(', ')}:\n  ${lastLines(output.stdall, 10)}`,
-      `The engine's networks have to be reachable from this machine, as they are on Linux; see "docker logs ${outside.container}".`,
+      `The engine's networks must be reachable from this machine, as on Linux; see "docker logs ${outside.container}".`,
     );
   }
 }

@@ -69,8 +69,8 @@ async function refuseLabOfOtherProject() {
   const other = (await labContainers())?.find(({ project }) => project !== projectRoot && existsSync(project));
   if (other === undefined) return;
   throw new LabError(
-    `The lab of another copy of the project is here: ${other.name} belongs to ${other.project}`,
-    `Take that one down first: cd ${other.project} && npm run lab:down`,
+    `The lab of another copy of the project is running here: ${other.name} belongs to ${other.project}`,
+    `Take it down first: cd ${other.project} && npm run lab:down`,
   );
 }
 
