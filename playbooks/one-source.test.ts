@@ -461,10 +461,10 @@ test('the table has every variable of the inventory', async () => {
 function followers(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
   const keys = [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
   const withFiles = ['db', 'rpc'].filter((kind) => keys.some((key) => key.startsWith(kind) && !key.includes(' role ')));
-  const told = keys.filter((key) => !withFiles.some((kind) => key === `${kind} role configuration`));
-  return told
-    .filter((key) => !(key.startsWith('rpc ') && told.includes(key.replace('rpc ', 'db '))))
-    .map((key) => (told.includes(key.replace('db ', 'rpc ')) && key.startsWith('db ') ? key.slice(3) : key))
+  const named = keys.filter((key) => !withFiles.some((kind) => key === `${kind} role configuration`));
+  return named
+    .filter((key) => !(key.startsWith('rpc ') && named.includes(key.replace('rpc ', 'db '))))
+    .map((key) => (named.includes(key.replace('db ', 'rpc ')) && key.startsWith('db ') ? key.slice(3) : key))
     .sort();
 }
 

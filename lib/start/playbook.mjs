@@ -1,4 +1,4 @@
-// What a playbook imports: plays, roles by name, and the command line that runs it.
+// The parts that a playbook imports: plays, roles by name, and its command line.
 import { commandLine } from './command-line.mjs';
 import { program, role } from './program.mjs';
 

@@ -35,8 +35,8 @@ if (!options) {
     process.execPath,
     fileURLToPath(new URL('inside.mjs', import.meta.url)),
   ];
-  const told = JSON.stringify({ options, missing: Object.fromEntries(missing) });
-  const running = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, ...inside, told], {
+  const input = JSON.stringify({ options, missing: Object.fromEntries(missing) });
+  const running = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, ...inside, input], {
     stdio: 'inherit',
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => running.kill('SIGKILL'));

@@ -169,9 +169,9 @@ const oneExec: Tool = {
   title: 'one exec for each check, node-ssh with noDelay',
   cases: ['noop'],
   command({ hosts, identityFile, knownHostsFile, directory }) {
-    const told = join(directory, 'one-exec.json');
-    writeFileSync(told, JSON.stringify({ hosts, identityFile, knownHostsFile, work: workload }));
-    return { argv: [process.execPath, join(here, 'tools/one-exec.mjs'), told], cwd: root, ends: [0] };
+    const inputFile = join(directory, 'one-exec.json');
+    writeFileSync(inputFile, JSON.stringify({ hosts, identityFile, knownHostsFile, work: workload }));
+    return { argv: [process.execPath, join(here, 'tools/one-exec.mjs'), inputFile], cwd: root, ends: [0] };
   },
 };
 

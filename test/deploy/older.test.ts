@@ -61,8 +61,8 @@ test('the first run deploys a serving node of the older generation to bare hosts
     .filter((name) => name.endsWith('-lab-changed.ndjson'))
     .sort()
     .reverse();
-  const told = [run.output, await readFile(report, 'utf8'), await readFile(join('.runs', record), 'utf8')];
-  for (const text of told) {
+  const outputs = [run.output, await readFile(report, 'utf8'), await readFile(join('.runs', record), 'utf8')];
+  for (const text of outputs) {
     expect(text).toContain('time zone is Etc/UTC');
     for (const password of passwords) expect(text).not.toContain(password);
   }
@@ -89,8 +89,8 @@ test('a task that fails shows no password either', async () => {
     for (const password of passwords) expect(run.output).not.toContain(password);
   }
   await onHost('rpc-1', 'rmdir /opt/rpc-node/node.config.toml');
-  const mended = await runPlaybook('deploy', '--inventory', inventory, '--limit', 'rpc-1');
-  expect(mended.exitCode, mended.output).toBe(0);
+  const fixed = await runPlaybook('deploy', '--inventory', inventory, '--limit', 'rpc-1');
+  expect(fixed.exitCode, fixed.output).toBe(0);
 });
 
 test('the programs and images are of the older generation', async () => {

@@ -103,7 +103,7 @@ echo 'Defaults lecture=always, lecture_file=/etc/lecture' >/etc/sudoers.d/lectur
   test.concurrent('sudo with requiretty: refused', async () => {
     const requiretty = `echo 'Defaults requiretty' >/etc/sudoers.d/tty`;
     const password = user({ sudoers: 'op ALL=(ALL) ALL' });
-    await refused(/sudo wants a terminal for op/, [
+    await refused(/sudo requires a terminal for op/, [
       { host: await started({ setUp: `${user()}${requiretty}` }), ...asOp },
       { host: await started({ setUp: `${password}${requiretty}` }), ...withPassword },
     ]);

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Reader, Writer } from '../../lib/engine/host/host.ts';
-import { begun, job, runInUnit } from '../../lib/engine/resource/job/job.ts';
+import { job, runInUnit, startedEarly } from '../../lib/engine/resource/job/job.ts';
 import { drift, ok } from '../../lib/engine/resource/resource.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -31,34 +31,34 @@ test('two runs that start the same work at the same moment do it once', async ()
   const work = {
     unit: 'rpc-playbooks-job-test-once',
     title: 'once',
-    script: 'echo begun >>/root/job-test-once\nsleep 3\n',
+    script: 'echo started >>/root/job-test-once\nsleep 3\n',
   };
   await Promise.all([runInUnit(host, work), runInUnit(host, work), runInUnit(host, work)]);
-  expect((await host.$`cat /root/job-test-once`).lines()).toEqual(['begun']);
+  expect((await host.$`cat /root/job-test-once`).lines()).toEqual(['started']);
 });
 
 test('work that is started early runs by itself, is waited for in its turn, and done once', async () => {
   const work = {
     unit: 'rpc-playbooks-job-test-early',
     title: 'early',
-    script: 'echo begun >>/root/job-test-early\nsleep 2\ntouch /root/job-test-done\n',
+    script: 'echo started >>/root/job-test-early\nsleep 2\ntouch /root/job-test-done\n',
   };
   const done = async (reader: Reader) => ((await reader.stat('/root/job-test-done')) ? ok : drift('not done'));
-  const early = begun('early work is under way', work, done);
+  const early = startedEarly('early work is under way', work, done);
   const itself = job('early work is done', { ...work, done });
-  expect(await early.check(host)).toEqual(drift('not begun'));
+  expect(await early.check(host)).toEqual(drift('not started'));
   await early.apply(host);
   expect(await early.check(host)).toEqual(ok);
   expect(await itself.check(host)).toEqual(drift('not done'));
   await itself.apply(host);
   expect(await itself.check(host)).toEqual(ok);
-  expect((await host.$`cat /root/job-test-early`).lines()).toEqual(['begun']);
+  expect((await host.$`cat /root/job-test-early`).lines()).toEqual(['started']);
 });
 
 test('work that was started early and failed at once is reported in its turn, with its own output', async () => {
   const work = { unit: 'rpc-playbooks-job-test-fails', title: 'fails', script: 'echo oh no >&2\nexit 1\n' };
   const done = async () => drift('not done');
-  const early = begun('it is under way', work, done);
+  const early = startedEarly('it is under way', work, done);
   await early.apply(host);
   await host.run`sleep 0.5`;
   expect(await early.check(host)).toEqual(ok);

@@ -13,8 +13,8 @@ let host: Writer;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
-  const tell = `APT::Update::Pre-Invoke {"echo update >> ${counter}";};\n`;
-  await host.write(hook, tell, { mode: 0o644, owner: 'root', group: 'root' });
+  const setting = `APT::Update::Pre-Invoke {"echo update >> ${counter}";};\n`;
+  await host.write(hook, setting, { mode: 0o644, owner: 'root', group: 'root' });
   return scratch.remove;
 });
 

@@ -40,7 +40,7 @@ export class LiveRun {
   }
 
   /** Returns after the display has received the events. */
-  async tell(...events: readonly RunEvent[]): Promise<void> {
+  async send(...events: readonly RunEvent[]): Promise<void> {
     for (const event of events) {
       this.#socket.write(`${JSON.stringify(event)}\n`);
       await this.#answers.next();
@@ -60,7 +60,7 @@ export class LiveRun {
   /** Events up to the start of the first play. @param tasks of each host */
   async start(tasks: number): Promise<void> {
     const { hosts } = this;
-    await this.tell(
+    await this.send(
       { type: 'run-started', playbook: 'deploy', inventory: 'test', check: false, hosts },
       ...hosts.map((host): RunEvent => ({ type: 'host-looked', host, tasks })),
       { type: 'play-started', play: 'servers', hosts },

@@ -23,8 +23,8 @@ test('50 hosts on 24 rows: the important ones are shown, also after many changes
   await live.start(4);
   await terminal.until((screen) => screen.at(-1)?.startsWith('0 of 50 hosts done, 50 waiting') ?? false);
   // The screen is full before it is resized, as after a few tasks of a real run.
-  for (const host of fifty) await live.tell(started(host, 'packages'), done(host, 'packages'), started(host, archive));
-  await live.tell(progress('rpc-37', archive, downloaded(10)));
+  for (const host of fifty) await live.send(started(host, 'packages'), done(host, 'packages'), started(host, archive));
+  await live.send(progress('rpc-37', archive, downloaded(10)));
   const wide = await terminal.until((screen) => screen.some((row) => row.includes('25%')));
   expect(wide).toHaveLength(24);
   expect(wide[16]).toMatch(/^rpc-37 {2}0:0\d {2}1\/4 {2}docker: \/data\/snapshots\/mainnet/);
@@ -35,7 +35,7 @@ test('50 hosts on 24 rows: the important ones are shown, also after many changes
   let again = 0;
   const more = async () => {
     for (let i = 0; i < 8; i += 1)
-      await live.tell(started('rpc-01', `task ${++again}`), done('rpc-01', `task ${again}`));
+      await live.send(started('rpc-01', `task ${++again}`), done('rpc-01', `task ${again}`));
   };
   for (const [columns, rows] of [
     [40, 24],
@@ -63,9 +63,9 @@ test('50 hosts on 24 rows: the important ones are shown, also after many changes
   await more();
 
   for (const host of fifty) {
-    await live.tell(host === 'rpc-07' ? done(host, archive, 'failed', 'it broke') : done(host, archive));
+    await live.send(host === 'rpc-07' ? done(host, archive, 'failed', 'it broke') : done(host, archive));
   }
-  await live.tell(finished(fifty, ['rpc-07']));
+  await live.send(finished(fifty, ['rpc-07']));
   await terminal.until((screen) => screen.at(-1) === 'shell>');
   const shownOnce = terminal.everything();
   const from = shownOnce.findIndex((row) => row.startsWith('deploy on test'));
@@ -96,9 +96,9 @@ test('50 hosts on 24 rows: the important ones are shown, also after many changes
 test('a download shows a bar, bytes, rate and the time left, in 80, 40 and 20 columns', async () => {
   const { live, terminal } = await begin(80, 24, ['db-1', 'rpc-1']);
   await live.start(9);
-  await live.tell(started('db-1', archive), started('rpc-1', 'daemon.json'), progress('db-1', archive, downloaded(1)));
+  await live.send(started('db-1', archive), started('rpc-1', 'daemon.json'), progress('db-1', archive, downloaded(1)));
   await delay(1100);
-  await live.tell(progress('db-1', archive, downloaded(2)));
+  await live.send(progress('db-1', archive, downloaded(2)));
   const wide = await terminal.until((screen) => screen.some((row) => row.includes('/s ')));
   expect(wide.slice(-4).join('\n')).toMatch(
     /^db-1 {3}0:0\d {2}0\/9 {2}docker: \/data\/snapshots\/mainnet_state_db\.sql\.tar\.gz is downl…\n {4}\[\.{10,}\] {3}5% {2}2\.0 GiB of 40\.0 GiB {2}\S+ MiB\/s {2}\d+ s left\nrpc-1 {2}0:0\d {2}0\/9 {2}docker: daemon\.json\n0 of 2 hosts done, 2 busy {2}0:0\d$/,
@@ -122,12 +122,12 @@ test('characters of two columns, and emoji, wrap no line', async () => {
   const { live, terminal } = await begin(40, 24, hosts);
   await live.start(2);
   const title = '文件在它应该在的地方并且内容是正确的🚀🚀🚀🚀🚀🚀🚀';
-  for (const host of hosts) await live.tell(started(host, title));
+  for (const host of hosts) await live.send(started(host, title));
   const screen = await terminal.until((rows) => rows.at(-1)?.startsWith('0 of 2 hosts done, 2 busy') ?? false);
   expect(screen.slice(-3).join('\n')).toMatch(
     /^数据库-一 0:0\d docker: 文件在它应该在…\n伺服器🚀 {2}0:0\d docker: 文件在它应该在…\n0 of 2 hosts done/,
   );
-  await live.tell(...hosts.map((host) => done(host, title)), finished(hosts));
+  await live.send(...hosts.map((host) => done(host, title)), finished(hosts));
   await terminal.until((rows) => rows.at(-1) === 'shell>');
   expect(terminal.everything().filter((row) => row.includes('docker: '))).toEqual(
     hosts.map((host) => `${host.padEnd(6)}  changed docker: ${title}`),
@@ -137,8 +137,8 @@ test('characters of two columns, and emoji, wrap no line', async () => {
 test('--quiet shows live lines too, and only problems above them', async () => {
   const { live, terminal } = await begin(80, 24, ['a', 'b'], '--quiet');
   await live.start(3);
-  await live.tell(started('a', 'one'), done('a', 'one'), started('a', 'two'), started('b', 'one'));
-  await live.tell(done('b', 'one', 'failed', 'no room left'));
+  await live.send(started('a', 'one'), done('a', 'one'), started('a', 'two'), started('b', 'one'));
+  await live.send(done('b', 'one', 'failed', 'no room left'));
   const screen = await terminal.until((rows) => rows.at(-1)?.includes('1 failed') ?? false);
   expect(screen.map((row) => row.replace(/\d:\d\d/, 'T'))).toEqual([
     'b       failed  docker: one',
@@ -151,16 +151,16 @@ test('--quiet shows live lines too, and only problems above them', async () => {
 
 test('between check and change, where a question may be asked, nothing is drawn', async () => {
   const { live, terminal } = await begin(80, 24, ['a', 'b']);
-  const begun = {
+  const runStarted = {
     type: 'run-started',
     playbook: 'deploy',
     inventory: 'test',
     check: false,
     hosts: ['a', 'b'],
   } as const;
-  await live.tell(begun, { type: 'host-looked', host: 'a', tasks: 3 });
+  await live.send(runStarted, { type: 'host-looked', host: 'a', tasks: 3 });
   await terminal.until((rows) => rows.at(-1)?.startsWith('checked 1 of 2 hosts  0:0') ?? false);
-  await live.tell({ type: 'host-looked', host: 'b', tasks: 3 });
+  await live.send({ type: 'host-looked', host: 'b', tasks: 3 });
   await terminal.until((rows) => rows.at(-1) === 'deploy on test: a, b');
   terminal.press('half an answer');
   await delay(1500);
@@ -170,7 +170,7 @@ test('between check and change, where a question may be asked, nothing is drawn'
 async function busyRun() {
   const { live, terminal } = await begin(80, 24, ['a', 'b']);
   await live.start(3);
-  await live.tell(started('a', 'one'), started('b', 'two'));
+  await live.send(started('a', 'one'), started('b', 'two'));
   await terminal.until((rows) => rows.at(-1)?.startsWith('0 of 2 hosts done, 2 busy') ?? false);
   return { live, terminal };
 }
@@ -215,7 +215,7 @@ test('Ctrl-Z removes the lines, and fg draws them again', async () => {
   expect(stopped.filter((row) => row.includes('busy') || row.includes('docker: one'))).toEqual([]);
   terminal.press('fg', 'Enter');
   await terminal.until((rows) => rows.at(-1)?.startsWith('0 of 2 hosts done, 2 busy') ?? false);
-  await live.tell(done('a', 'one'), done('b', 'two'), finished(['a', 'b']));
+  await live.send(done('a', 'one'), done('b', 'two'), finished(['a', 'b']));
   await terminal.until((rows) => rows.at(-1) === 'shell>');
   expect(terminal.everything().filter((row) => row.includes('busy'))).toEqual([]);
 });

@@ -143,19 +143,19 @@ test('edit encrypts only a changed and valid file, and offers to edit again', as
   expect(readFileSync(secrets)).toEqual(before);
 
   const edited: string[] = [];
-  const mend = (text: string) => {
+  const fix = (text: string) => {
     edited.push(text);
     return edited.length === 1
       ? text.replace(/^(pool_db_password: ).*$/m, '$1hunter2/x')
       : text.replace('hunter2/x', 'hunter2-x');
   };
   const terminal: Terminal = { hidden: async () => '', shown: async () => '' };
-  const mended = await run('edit', { edit: mend, terminal });
-  expect(mended).toMatchObject({ code: 0, said: 'wrote lab.secrets.age' });
-  expect(mended.complained).toMatch(
+  const fixed = await run('edit', { edit: fix, terminal });
+  expect(fixed).toMatchObject({ code: 0, said: 'wrote lab.secrets.age' });
+  expect(fixed.complained).toMatch(
     /^lab\.secrets\.age:4:19: pool_db_password has a character that is not allowed: only A-Z/,
   );
-  expect(mended.complained).not.toContain('hunter2');
+  expect(fixed.complained).not.toContain('hunter2');
   expect(edited[1]).toContain('hunter2/x');
   expect((await values()).get('pool_db_password')).toBe('hunter2-x');
 

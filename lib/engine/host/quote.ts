@@ -11,7 +11,7 @@ export function quote(word: Word): string {
   return [word].flat().map(quoteOne).join(' ');
 }
 
-/** Playbooks are JavaScript too, so what the type forbids is checked once more. */
+/** Playbooks are JavaScript too, so values that the type forbids are checked once more. */
 function quoteOne(word: unknown): string {
   if (word instanceof Secret) {
     throw new TypeError(

@@ -100,7 +100,7 @@ test('a secret of the encrypted file is looked up by its name, and only such a r
     /^a\.yaml:3:5: credentials\.state\.password \(from secret:odd\) has a character/,
   );
   expect(await refused('secret:a/b')).toContain('must be a reference, env:NAME, file:PATH or secret:NAME');
-  expect(await refusal('secret:odd')).toContain('needs a file of secrets, and there is none');
+  expect(await refusal('secret:odd')).toContain('needs a file of secrets, but none is given');
 });
 
 test('characters that are not allowed are refused with the reason, and the value is not shown', async () => {

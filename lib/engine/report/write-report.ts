@@ -6,7 +6,7 @@ import { readRecord } from './record.ts';
 import { reportHtml } from './report-html.ts';
 
 /**
- * Writes the report of a record, mode 0600, as it names hosts and shows their files. An older report is replaced.
+ * Writes the report of a record, mode 0600, because it names hosts and shows their files. An older report is replaced.
  *
  * @param record path of a run record, or of what `--json` printed
  * @param out path of the page

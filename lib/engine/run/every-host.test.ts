@@ -91,7 +91,7 @@ class World {
       }
       return '';
     };
-    const told = fakeHost([], { name });
+    const fake = fakeHost([], { name });
     const shellOf = (pieces: TemplateStringsArray, words: readonly unknown[]) =>
       fakeHost([[/^/, answer(String.raw({ raw: pieces }, ...words))]], { name });
     const run = ((first: TemplateStringsArray | object, ...words: readonly unknown[]) => {
@@ -101,9 +101,9 @@ class World {
     }) as Writer['run'];
     const $ = (async () => {
       if (this.away.has(name)) throw new Error(`${name}: the connection was lost`);
-      return told.$`:`;
+      return fake.$`:`;
     }) as unknown as Reader['$'];
-    return { ...told, run, $ };
+    return { ...fake, run, $ };
   }
 }
 

@@ -479,7 +479,7 @@ test('a run that ends with an error of its own reports it', async () => {
   const choosy = role<object>('choosy', () => {
     throw new Problem('two values do not fit together');
   });
-  const told: RunEvent[] = [];
+  const events: RunEvent[] = [];
   const inventory = inventoryOf({ g: ['h1'] });
   const all = playbook('test', 'tests.', [play('all', { hosts: 'all', roles: [choosy] })]);
   const options = { check: true, forks: 1, hosts: new Set(['h1']), selects: () => true };
@@ -489,10 +489,10 @@ test('a run that ends with an error of its own reports it', async () => {
       inventory,
       async () => session,
       { ...options, interrupt: new AbortController().signal },
-      (event) => told.push(event),
+      (event) => events.push(event),
     ),
   ).rejects.toThrow('do not fit together');
-  expect(told.at(-1)).toMatchObject({ type: 'run-failed', error: { message: 'two values do not fit together' } });
+  expect(events.at(-1)).toMatchObject({ type: 'run-failed', error: { message: 'two values do not fit together' } });
 });
 
 test('a host that a role does not accept fails there, and others go on', async () => {

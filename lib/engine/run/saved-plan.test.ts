@@ -83,7 +83,7 @@ test('a plan is valid as long as the state of the hosts is the same', () => {
 });
 
 test.each<[string, Planned[], string]>([
-  ['mended meanwhile', [task('a', { outcome: 'ok' })], 'h: r: a: ok or failing since the plan was made'],
+  ['fixed meanwhile', [task('a', { outcome: 'ok' })], 'h: r: a: ok or failing since the plan was made'],
   ['drifted meanwhile', [task('a'), task('b')], 'h: r: b: drifted since the plan was made'],
   [
     'other drift',
@@ -126,9 +126,9 @@ test('a file that is not a plan, or a plan without hosts, is refused with how to
       () => 'accepted',
       (error: Problem) => describeProblem(error),
     );
-  const anew = 'make a new one: --check --out FILE';
+  const hint = 'make a new one: --check --out FILE';
   await writeFile(file, '{"format":0}');
-  expect(await refused()).toBe(`${file} is not a plan of this version\n  ${anew}`);
+  expect(await refused()).toBe(`${file} is not a plan of this version\n  ${hint}`);
   savePlan(makePlan([], origin, 0), file);
-  expect(await refused()).toBe(`${file} is a plan without hosts\n  ${anew}`);
+  expect(await refused()).toBe(`${file} is a plan without hosts\n  ${hint}`);
 });

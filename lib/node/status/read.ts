@@ -10,7 +10,7 @@ import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 import { readDisks } from './disks.ts';
 import { logState, readLog } from './log.ts';
 
-/** What is read from one host. `at` is the time by its own clock; times are seconds since 1970. */
+/** The data of one host. `at` is the time by its own clock; times are seconds since 1970. */
 export type HostState = Awaited<ReturnType<typeof readHost>>;
 
 /** The container of a service. */
@@ -50,11 +50,11 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
   const { sync } = containers;
   return {
     at,
-    /** systemd's word for docker.service: `active` where it runs. */
+    /** systemd's state of docker.service: `active` if it runs. */
     docker: docker.load === 'not-found' ? 'not installed' : docker.active,
     containers,
     chain: { from: isDatabase ? ('state-db' as const) : ('json-rpc' as const), ...chain },
-    /** undefined where no synchronizer runs. */
+    /** undefined if no synchronizer runs. */
     log: lines && sync?.status === 'running' ? logState(lines, sync.since ?? 0) : undefined,
     disks,
     clock,

@@ -7,12 +7,12 @@ import { parseDocument } from 'yaml';
 
 const passwords = { state: 'state.Pw~1', pool: 'pool.Pw~2', prover: 'prover.Pw~3' } as const;
 
-/** A value at a path of the inventory; undefined takes the path away. */
+/** A value at a path of the inventory; undefined removes the path. */
 export type Changes = readonly (readonly [path: readonly string[], value: unknown])[];
 
 /**
- * Writes inventory/lab.yaml, and values, passwords and files of keys (which are empty) such as the lab makes, to a folder that goes
- * when the test ends.
+ * Writes inventory/lab.yaml with values, passwords and (empty) key files like those of the lab to a temporary folder for
+ * the test.
  *
  * @returns the path of the inventory there
  */

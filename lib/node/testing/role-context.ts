@@ -7,7 +7,7 @@ import { loadDeployment } from '../inventory/inventory.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type Changes, labDeployment } from './lab-deployment.ts';
 
-/** A host on which everything is as it should be. */
+/** A host in the wanted state. */
 export const sound: Facts = {
   distribution: { id: 'debian', version: '12', codename: 'bookworm', title: 'Debian GNU/Linux 12 (bookworm)' },
   architecture: 'x86_64',
@@ -22,7 +22,7 @@ export const sound: Facts = {
   hostname: 'h',
 };
 
-/** What differs from the lab's deployment on sound hosts. */
+/** Differences from the lab's deployment on good hosts. */
 export interface Given {
   readonly changes?: Changes;
   readonly facts?: Partial<Facts>;
@@ -30,7 +30,7 @@ export interface Given {
   readonly hosts?: (hosts: Context<Variables>['hosts']) => Context<Variables>['hosts'];
 }
 
-/** What a role is given for the first host of a group. */
+/** The context of a role for the first host of a group. */
 export async function contextOf({ changes = [], facts = {}, group = 'database', hosts = (all) => all }: Given) {
   const inventory = await loadDeployment(await labDeployment(changes));
   const host = inventory.hosts.find(({ groups }) => groups.includes(group));
@@ -38,7 +38,7 @@ export async function contextOf({ changes = [], facts = {}, group = 'database', 
   return { host, vars: host.vars, facts: { ...sound, ...facts }, hosts: hosts(inventory.hosts) };
 }
 
-/** What an operator reads of a requirement that is not met. */
+/** The message for a requirement that is not met. */
 export async function refusal(resources: readonly Resource[], name: string, host: Writer = fakeHost([])) {
   const resource = resources.find((each) => each.name === name);
   const failed: unknown = await resource?.apply(host).then(

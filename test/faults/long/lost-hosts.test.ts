@@ -21,12 +21,12 @@ async function cutNetwork(host: string): Promise<() => Promise<void>> {
   const rule = ['OUTPUT', '--destination', hostNamed(host).address, '--jump', 'DROP'];
   await run`iptables --insert ${rule}`;
   let cut = true;
-  const mend = async () => {
+  const reconnect = async () => {
     if (cut) await run`iptables --delete ${rule}`;
     cut = false;
   };
-  onTestFinished(mend);
-  return mend;
+  onTestFinished(reconnect);
+  return reconnect;
 }
 
 describe('a long job goes on without us', () => {
@@ -57,9 +57,9 @@ describe('a long job goes on without us', () => {
   test('the network is gone for 5 s amid a download: nobody notices', async () => {
     const through = await start({ behaviour: { rate: 1_500_000 } }, '--role', 'snapshot');
     await running(download);
-    const mend = await cutNetwork('db-1');
+    const reconnect = await cutNetwork('db-1');
     await new Promise((resolve) => setTimeout(resolve, 5_000));
-    await mend();
+    await reconnect();
     expect((await through.ended).exitCode, through.output()).toBe(0);
   });
 
@@ -69,11 +69,11 @@ describe('a long job goes on without us', () => {
     const cut = await start({ behaviour: { rate: 200_000 } }, '--role', 'snapshot');
     await running(download);
     const before = await invocation();
-    const mend = await cutNetwork('db-1');
+    const reconnect = await cutNetwork('db-1');
     const since = performance.now();
     const ended = await cut.ended;
     const seconds = Math.round((performance.now() - since) / 1000);
-    await mend();
+    await reconnect();
     expect([1, 4], ended.output).toContain(ended.exitCode);
     expect(ended.output).toMatch(/db-1.*connection was lost/);
     expect(await invocation()).toBe(before);

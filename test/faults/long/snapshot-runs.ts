@@ -63,17 +63,17 @@ export async function emptied(): Promise<void> {
 export interface Run {
   readonly archives?: Partial<Archives>;
   /** The archives that the inventory describes, if they differ. */
-  readonly told?: Partial<Archives>;
+  readonly declared?: Partial<Archives>;
   readonly behaviour?: Behaviour;
   /** How they are restored; by default as in the lab. */
   readonly restoreWith?: 'pg_restore';
 }
 
 /** Starts a deployment of the database host with these archives. */
-export async function start({ archives, told, behaviour, restoreWith }: Run, ...more: readonly string[]) {
+export async function start({ archives, declared, behaviour, restoreWith }: Run, ...more: readonly string[]) {
   const served = { ...good, ...archives };
   server.serve({ [names.state]: served.state, [names.prover]: served.prover }, behaviour);
-  const said = { ...served, ...told };
+  const said = { ...served, ...declared };
   const source = (store: 'state' | 'prover') => ({
     url: server.url(names[store]),
     sha256: createHash('sha256').update(said[store]).digest('hex'),

@@ -84,13 +84,13 @@ describe('a snapshot archive is wrong: nothing is fetched, and it is said what i
 describe('a download goes wrong', () => {
   test('an archive that is not the one whose SHA-256 the inventory has: refused, the next run succeeds', async () => {
     const archives = { state: changed(good.state, good.state.length / 2, (byte) => byte ^ 1) };
-    await refused(await deploy({ archives, told: good }), /is corrupted, or not the file that the inventory names/);
+    await refused(await deploy({ archives, declared: good }), /is corrupted, or not the file that the inventory names/);
     await succeeds();
   });
 
   test('an archive that was cut off: refused, the next run succeeds', async () => {
     await refused(
-      await deploy({ archives: { prover: half(good.prover) }, told: good }),
+      await deploy({ archives: { prover: half(good.prover) }, declared: good }),
       /is corrupted, or not the file/,
     );
     await succeeds();

@@ -50,7 +50,7 @@ export function parseHostKey(text: string): HostKey | undefined {
   return type && typeOfBlob(blob) === type ? { type, blob } : undefined;
 }
 
-/** What is known of the key that a host shows. */
+/** The result of looking up a host's key. */
 export function hostKeyStatus(known: KnownKeys, blob: Buffer): 'known' | 'unknown' | 'changed' | 'revoked' {
   const isSame = (key: HostKey) => key.blob.equals(blob);
   if (known.revoked.some(isSame)) return 'revoked';

@@ -10,7 +10,7 @@ export async function connectLocally(): Promise<Connection> {
   return connect('here', thisMachine);
 }
 
-/** A directory that goes when the test ends. */
+/** A temporary directory for the test. */
 export function temporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'host-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));

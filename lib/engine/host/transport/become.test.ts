@@ -57,7 +57,7 @@ test.each([
     'a terminal is wanted',
     [{ stderr: 'sudo: sorry, you must have a tty to run sudo' }],
     undefined,
-    /sudo wants a terminal for me, and there is none here\n {2}put this into .*: Defaults:me !requiretty/,
+    /sudo requires a terminal for me, and this connection has none\n {2}put this into .*: Defaults:me !requiretty/,
   ],
   [
     'the user may not',

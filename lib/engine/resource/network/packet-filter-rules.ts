@@ -12,7 +12,7 @@ export interface GuardedPort {
 
 /** Ports that the same sources may reach. */
 export interface PortGroup {
-  /** Ends the name of its chain: `METRICS`. */
+  /** Suffix of its chain's name: `METRICS`. */
   readonly name: string;
   readonly ports: readonly GuardedPort[];
   readonly sources: readonly IpNetwork[];
@@ -24,14 +24,14 @@ export interface Chain {
   readonly rules: readonly string[];
 }
 
-/** The chain that the Docker engine keeps for rules of others: every forwarded packet goes there first. It is never emptied. */
+/** The Docker engine's chain for rules of others: every forwarded packet goes there first. It is never emptied. */
 const userChain = 'DOCKER-USER';
 
-/** Bridges of Docker's networks have names of br- and twelve hex digits. */
+/** Bridges of Docker's networks are named br- and twelve hex digits. */
 const bridges = 'br-+';
 
 /**
- * Chains that open the ports of each group to its sources alone. All other packets pass through them and meet the rules that follow.
+ * Chains that open the ports of each group to its sources alone. All other packets pass through them to the following rules.
  *
  * Packets of established connections are checked as well. So a source that is removed is cut off, and so is a connection that was
  * made while the engine removes its jump to DOCKER-USER and inserts it again, as it does for each new network.
@@ -79,7 +79,7 @@ export function packetFilterChains(prefix: string, groups: readonly PortGroup[],
 }
 
 /**
- * Docker's proxy also listens on the host itself: for IPv6 where its networks have none, and for IPv4 where its own rules are missing.
+ * Docker's proxy also listens on the host itself: for IPv6 if its networks have none, and for IPv4 if its own rules are missing.
  * Such packets are not forwarded, and never reach DOCKER-USER.
  */
 function inputChain(prefix: string): string {

@@ -14,7 +14,7 @@ interface Schedule {
 }
 
 /**
- * A command that the host runs again and again, by a systemd timer.
+ * A command that the host runs periodically, by a systemd timer.
  *
  * @param name of both units: NAME.service does the work, NAME.timer starts it
  */
@@ -32,7 +32,7 @@ export function schedule(name: string, { every, command, description }: Schedule
 
     async check(host) {
       const [timerVerdict, ...fileVerdicts] = await Promise.all([timer, ...files].map((part) => part.check(host)));
-      // The state of a timer is not worth a line while its files differ.
+      // The state of a timer is not shown while its files differ.
       const differences = fileVerdicts.flatMap((verdict) => (verdict.is === 'drift' ? verdict.differences : []));
       if (differences.length > 0) return drift(differences);
       return timerVerdict?.is === 'unknown' ? drift('systemd has not read its units yet') : (timerVerdict ?? ok);
@@ -73,7 +73,7 @@ WantedBy=timers.target
 `;
 }
 
-/** A shell line as one word of ExecStart, where systemd itself would read `\`, `"`, `%` and `$`. */
+/** A shell line as one word of ExecStart, in which systemd would interpret `\`, `"`, `%` and `$`. */
 export function quoteForUnit(command: string): string {
   if (/[\n\0]/.test(command)) throw new TypeError('a scheduled command has to be one line');
   return `"${command.replace(/[\\"]/g, '\\$&').replace(/[%$]/g, '$&$&')}"`;
