@@ -33,7 +33,7 @@ export async function runPlaybook(playbook) {
 
 /**
  * @param {(line: string) => void} say
- * @throws {Problem} what keeps the lab from coming up
+ * @throws {Problem} why the lab cannot start
  */
 async function bringLabUp(say) {
   const [{ labUp }, { LabError }] = await Promise.all([import('../../lab/up.mjs'), import('../../lab/lab-error.mjs')]);

@@ -41,7 +41,7 @@ export interface Connection {
 /**
  * Connects to a host and becomes root there.
  *
- * @param name what the inventory calls it
+ * @param name its name in the inventory
  * @throws Unreachable
  */
 export async function connect(

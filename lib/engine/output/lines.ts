@@ -66,7 +66,7 @@ export function linesOf(event: RunEvent, style: Style): string[] {
   }
 }
 
-/** A finished task as lines of text. @param label what starts each line */
+/** A finished task as lines of text. @param label the start of each line */
 export function resourceLines(
   event: Extract<RunEvent, { type: 'resource-done' }>,
   style: Style,

@@ -6,7 +6,7 @@ const step = { host: z.string(), play: z.string(), role: z.string(), resource: z
 /** Seconds. No run takes longer, and dates can be computed with it. */
 const duration = z.number().min(0).max(1e10);
 
-/** Of a host that stopped: the number of tasks that are not done, and the first of them. */
+/** The number of tasks that are not done on a host that stopped, and the first of them. */
 const left = { left: z.number().optional(), next: z.string().optional() };
 
 const hostSummary = z.looseObject({

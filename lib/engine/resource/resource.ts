@@ -28,7 +28,7 @@ export function driftOf(differences: readonly Difference[]): Verdict {
   return differences.length === 0 ? ok : drift(differences);
 }
 
-/** @param until what has to be true first, in the words of an operator: `docker is installed` */
+/** @param until the condition that has to be met first, in the words of an operator: `docker is installed` */
 export function unknownUntil(until: string): Verdict {
   return { is: 'unknown', until };
 }

@@ -104,7 +104,7 @@ export async function readRecipients(secretsFile: string): Promise<readonly AgeR
 /**
  * Replaces a file of secrets, mode 0600, completely or not at all: by a temporary name and a rename.
  *
- * @param before what was there when it was read; undefined: there was no file
+ * @param before its content when it was read; undefined: there was no file
  * @throws Problem where it cannot be written, or somebody else changed it in the meantime. Then the file stays as it is.
  */
 export function replaceSecretsFile(file: string, bytes: Uint8Array, before: Uint8Array | undefined): void {

@@ -7,7 +7,7 @@ export type Kind = 'boolean' | 'whole number' | 'number' | 'duration' | 'text' |
 /** One value of a template. */
 export interface Leaf {
   readonly kind: Kind;
-  /** Of a list the type of its values; undefined if it has none. */
+  /** Type of a list's values; undefined for an empty list. */
   readonly items: Kind | undefined;
   /** Its text, quotes and braces included, and its offsets. */
   readonly text: string;

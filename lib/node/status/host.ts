@@ -51,7 +51,7 @@ interface WatchOptions {
 /**
  * A host to watch. It is not connected to yet.
  *
- * @throws Problem, Problems where its files cannot be rendered: then nobody knows what should run there
+ * @throws Problem, Problems if its files cannot be rendered: then the wanted containers are unknown
  */
 export async function watchedHost(
   context: RenderContext & { readonly host: InventoryHost<Variables> },

@@ -93,7 +93,7 @@ async function readClock(host: Reader) {
 /**
  * @param offController the host's clock less the controller's, in seconds; 0 where the round trip explains the difference
  * @param tracking the output of `chronyc -c -n tracking`
- * @returns with the offset from the time server, in seconds, and what is wrong with the clock
+ * @returns with the offset from the time server, in seconds, and the fault of the clock
  */
 function clockState(
   offController: number,

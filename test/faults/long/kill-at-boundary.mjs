@@ -34,16 +34,16 @@ function see({ type, host, role, resource, outcome }) {
   const change = `${host} ${role}: ${resource}`;
   if (type === 'resource-started') {
     killAt('before', change);
-    if (killed.has(keyOf('amid', change))) return;
+    if (killed.has(keyOf('during', change))) return;
     waiting.set(
       change,
-      setTimeout(() => killAt('amid', change), part(change) * (applySeconds[change] ?? 1) * 1000),
+      setTimeout(() => killAt('during', change), part(change) * (applySeconds[change] ?? 1) * 1000),
     );
   } else if (type === 'resource-done' && waiting.has(change)) {
     // It ended sooner than expected: this boundary is as good as the one after it.
     clearTimeout(waiting.get(change));
     waiting.delete(change);
-    killAt('amid', change);
+    killAt('during', change);
   } else if (type === 'resource-done' && outcome === 'changed') killAt('after', change);
 }
 

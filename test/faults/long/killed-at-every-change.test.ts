@@ -16,7 +16,7 @@ const killer = fileURLToPath(new URL('./kill-at-boundary.mjs', import.meta.url))
 /** Changes that only wait, and may be done already when the next run checks. */
 const waits = / (the clock is synchronised|[\w-]+ accepts connections|[\w-]+ stays up)$/;
 
-/** Of the undisturbed deployment. */
+/** The fingerprint of the undisturbed deployment. */
 let undisturbed: Fingerprint;
 let applySeconds: Record<string, number>;
 

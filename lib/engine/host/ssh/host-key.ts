@@ -33,7 +33,7 @@ const supported = [
 ];
 
 /**
- * @param name what the inventory calls the host
+ * @param name the host's name in the inventory
  * @param settings `hostKeys`: pinned keys; where there are some, a known_hosts file cannot add to them, but can still revoke one.
  *   `knownHostsFile`: used instead of the operator's own files
  * @throws Unreachable for a pinned key that is not a key

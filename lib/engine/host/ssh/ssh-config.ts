@@ -26,7 +26,7 @@ export interface GivenLogin {
   readonly port?: number | undefined;
 }
 
-/** @param text what `ssh -G` printed; empty for the defaults */
+/** @param text output of `ssh -G`; empty for the defaults */
 export function parseSshConfig(text: string, given: GivenLogin & { readonly host: string }): SshConfig {
   const values = new Map<string, string[]>();
   for (const line of text.split('\n')) {

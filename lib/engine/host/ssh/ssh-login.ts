@@ -26,7 +26,7 @@ export class LoginThrottled extends NetworkError {}
 /**
  * Connects and logs in, once. The host's key is always verified.
  *
- * @param name what errors call it
+ * @param name its name in errors
  * @param via a stream through a jump host, instead of a connection of our own
  * @param limits `timeout` in seconds, from the first packet to the login
  * @throws NetworkError where the network is at fault, Unreachable for all else

@@ -13,7 +13,7 @@ import { transportOver } from './ssh-transport.ts';
  * Connects by SSH, through jump hosts if there are any. Tries again after a network failure, never after a refused login or
  * a wrong host key.
  *
- * @param config what the operator's ssh_config has for the host
+ * @param config the operator's ssh_config for the host
  * @throws Unreachable
  */
 export async function openSsh(

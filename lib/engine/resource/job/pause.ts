@@ -11,7 +11,7 @@ export class Interrupted extends Error {
 /**
  * Waits between two checks. A shortened wait was interrupted: an immediate new check would be a busy loop.
  *
- * @param meanwhile what goes on without us, for the operator
+ * @param meanwhile the work that continues on the host, for the operator
  * @throws Interrupted
  */
 export async function pause(host: Writer, seconds: number, meanwhile?: string): Promise<void> {

@@ -36,7 +36,7 @@ const bridges = 'br-+';
  * Packets of established connections are checked as well. So a source that is removed is cut off, and so is a connection that was
  * made while the engine removes its jump to DOCKER-USER and inserts it again, as it does for each new network.
  *
- * @param prefix name of the first chain; the other names begin with it
+ * @param prefix name of the first chain, and prefix of the other names
  */
 export function packetFilterChains(prefix: string, groups: readonly PortGroup[], family: 4 | 6): readonly Chain[] {
   const isOpen = ({ sources }: PortGroup) => sources.some((from) => from.family === family && from.everything);
@@ -100,7 +100,7 @@ export function restoreLines(chains: readonly Chain[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What differs between the rules of a host and the wanted ones. @param listing output of `iptables -S` or `ip6tables -S`, the `tool` */
+/** The differences between the rules of a host and the wanted ones. @param listing output of `iptables -S` or `ip6tables -S`, the `tool` */
 export function packetFilterDifferences(
   tool: string,
   listing: string,

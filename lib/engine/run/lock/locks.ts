@@ -30,7 +30,7 @@ export interface Locks {
  *
  * @param options `breaks`: take locks from other holders; `lost` is called when a lock has been taken from this run; `without` is
  *   called with the reason when a host cannot be locked: nothing may be changed there
- * @throws Problem (exit code 5) with the holder, since when, from where and what it runs
+ * @throws Problem (exit code 5) with the holder, its start, its machine and its playbook
  */
 export async function lockHosts(
   hosts: readonly LockedHost[],
