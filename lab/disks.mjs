@@ -3,8 +3,8 @@ import { imageOf } from './images.mjs';
 import { LabError } from './lab-error.mjs';
 import { diskVolume, hostNamed, label, projectRoot } from './layout.mjs';
 
-// Disks are sparse files in a volume, attached as loop devices from a short-lived container: so it is one way
-// for every machine and user with a Docker engine, and nothing is needed on the machine itself.
+// Disks are sparse files in a volume, attached as loop devices from a short-lived container: this works the same way
+// for every machine and user with a Docker engine, and needs nothing on the machine itself.
 const shell = [
   ...['--cap-add', 'SYS_ADMIN', '--cap-add', 'MKNOD'],
   ...['--device-cgroup-rule', 'b 7:* rmw', '--device-cgroup-rule', 'c 10:237 rmw'],
@@ -12,7 +12,7 @@ const shell = [
   ...['--volume', '/dev:/dev', '--volume', `${diskVolume}:/disks`, '--network', 'none'],
 ];
 
-/** What follows works in /disks, on names relative to it. A file that is attached already is not attached twice. */
+/** Start of each script: works in /disks, on names relative to it. An attached file is not attached twice. */
 const functions = `
 set -eu
 cd /disks
@@ -34,13 +34,13 @@ export async function ensureDiskVolume() {
 }
 
 /**
- * Makes the disks of hosts anew, empty, each with one ext4 file system, and attaches them.
- * What was on a host's disks is gone: its container must have been removed before.
+ * Creates the disks of hosts again, empty, each with one ext4 file system, and attaches them.
+ * The earlier data of a host's disks is lost: its container must have been removed before.
  *
  * @param {readonly { host: string, drives: readonly Disk[] }[]} wanted
  */
 export async function makeDisks(wanted) {
-  // The kernel fills in what mkfs leaves out later, when it has nothing else to do.
+  // The kernel writes the rest of the file system later, when it is idle.
   const mkfs = 'mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=1,lazy_journal_init=1';
   const steps = wanted.flatMap(({ host, drives }) => [
     `remove ${host}-`,
@@ -53,7 +53,7 @@ export async function makeDisks(wanted) {
 }
 
 /**
- * Gives a running host one more disk, without a file system or anything else on it. It goes when the host is made anew.
+ * Gives a running host one more disk, blank, without a file system. It is removed when the host is created again.
  *
  * @param {string} host its name
  * @param {string} name of the disk

@@ -2,16 +2,16 @@ import { $ } from 'zx';
 import { LabError } from './lab-error.mjs';
 import { inputsLabel, label } from './layout.mjs';
 
-/** Runs a command, says nothing, and never throws: what went wrong is in its result. */
+/** Runs a command, prints nothing, and never throws: errors are in its result. */
 export const quietly = $({ quiet: true, nothrow: true });
 
 /**
- * A docker command that has to succeed.
+ * Runs a docker command that has to succeed.
  *
  * @param {readonly string[]} words after `docker`
  * @param {{ input?: string }} [options] `input` goes to its standard input
- * @returns {Promise<string>} what it printed
- * @throws {LabError} with the engine's own words
+ * @returns {Promise<string>} its output
+ * @throws {LabError} with the engine's own message
  */
 export async function docker(words, options = {}) {
   const done = await quietly(options)`docker ${words}`;
@@ -20,7 +20,7 @@ export async function docker(words, options = {}) {
 }
 
 /**
- * The end of a program's output: that is where the cause stands.
+ * The end of a program's output: the cause is there.
  *
  * @param {string} text
  */
@@ -32,8 +32,8 @@ export function lastLines(text, count = 5) {
  * @typedef {object} LabContainer
  * @property {string} name
  * @property {boolean} running
- * @property {string} project directory of the project that made it
- * @property {string} inputs hash of what its image was built from
+ * @property {string} project directory of the project that created it
+ * @property {string} inputs hash of the inputs of its image
  */
 
 /**

@@ -1,4 +1,4 @@
-// Takes the lab down and leaves nothing of it.
+// Takes the lab down and removes everything of it.
 import { existsSync } from 'node:fs';
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,15 +16,15 @@ import { removeNetwork } from './network.mjs';
 import { print, runAsScript } from './script.mjs';
 
 /**
- * Removes what the lab made, and only that: containers, disks, network, keys and generated values, images.
+ * Removes what the lab created, and nothing else: containers, disks, network, keys and generated values, images.
  *
  * @param {{ log?: import('./script.mjs').Log, keepImages?: boolean }} [options] `keepImages` leaves images and the
- *   package cache, so that the next lab comes up fast
+ *   package cache, so that the next lab starts fast
  */
 export async function labDown({ log = print, keepImages = false } = {}) {
   const wasUp = existsSync(identityFile);
   const engineStays = await withLock(log, async () => {
-    // The lab lasts longer than the engine runs: what is left of it can only be removed by an engine.
+    // The lab outlasts the engine: only a running engine can remove the rest of it.
     if (wasUp) await ensureEngine(log);
     const containers = await labContainers();
     if (containers === undefined) {

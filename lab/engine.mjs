@@ -14,24 +14,24 @@ const logFile = join(stateDirectory, 'dockerd.log');
 export const engineFiles = ['dockerd.pid', 'dockerd.log'];
 
 /**
- * Sees to it that a Docker engine answers: takes the one that does, else installs and starts one where that is possible.
+ * Makes sure that a Docker engine answers: uses a running one, otherwise installs and starts one if that is possible.
  *
  * @param {import('./script.mjs').Log} log
- * @throws {LabError} where no engine answers and none can be installed or started
+ * @throws {LabError} if no engine answers and none can be installed or started
  */
 export async function ensureEngine(log) {
   const complaint = await engineComplaint();
   if (complaint === undefined) return;
-  // An engine that somebody chose is not replaced by one installed here.
+  // An engine that the user chose is not replaced by one installed here.
   if (!canInstall() || process.env.DOCKER_HOST) {
     throw new LabError(
-      `The lab needs a Docker engine and none answers: ${complaint}`,
-      'Install one (Debian, Ubuntu: apt-get install docker.io), start it, and see that "docker ps" works for this user; or run as root on Debian, where the lab does that itself.',
+      `The lab needs a Docker engine, but none answers: ${complaint}`,
+      'Install one (Debian, Ubuntu: apt-get install docker.io), start it, and make sure that "docker ps" works for this user; or run as root on Debian, where the lab does that itself.',
     );
   }
   if (!(await isInstalled('dockerd')) || !(await isInstalled('docker'))) {
     log('lab: installing the Docker engine from Debian packages');
-    // The client is a package of its own since Debian 13; the engine needs AppArmor's parser where the kernel has AppArmor.
+    // The client is a separate package since Debian 13; with AppArmor in the kernel, the engine needs AppArmor's parser.
     const more = [];
     await updatePackageLists();
     if ((await quietly`apt-cache show docker-cli`).ok) more.push('docker-cli');
@@ -52,21 +52,21 @@ export async function stopOwnEngine(log) {
   if (pid === undefined) return false;
   const others = await quietly`docker ps --all --quiet`;
   if (!others.ok || others.stdout.trim() !== '') {
-    log('lab: the Docker engine was started by the lab but holds other containers: left running');
+    log('lab: the Docker engine was started by the lab, but has other containers: still running');
     return true;
   }
   process.kill(pid, 'SIGTERM');
   for (let tries = 0; tries < 100 && (await ownEnginePid()) !== undefined; tries += 1) await sleep(200);
   if ((await ownEnginePid()) !== undefined) {
-    log(`lab: the Docker engine (process ${pid}) does not stop: left running`);
+    log(`lab: the Docker engine (process ${pid}) does not stop: still running`);
     return true;
   }
-  log('lab: stopped the Docker engine that it had started');
+  log('lab: stopped the Docker engine that the lab had started');
   return false;
 }
 
 /**
- * Installs Debian packages on the machine itself.
+ * Installs Debian packages on this machine.
  *
  * @param {...string} names
  */
@@ -87,7 +87,7 @@ export async function installPackages(...names) {
   }
 }
 
-/** Whether Debian packages can be installed here: apt-get is there and the user is root. */
+/** Whether Debian packages can be installed here: apt-get exists and the user is root. */
 export function canInstall() {
   return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
 }
@@ -103,7 +103,7 @@ async function updatePackageLists() {
 
 /** @param {import('./script.mjs').Log} log */
 async function startEngine(log) {
-  // Where the package's own start script works, the engine may be coming up already.
+  // If the package's own start script works, the engine may be starting already.
   if (await engineAnswersWithin(3)) return;
   if (existsSync('/run/systemd/system')) {
     log('lab: starting the Docker engine (systemd)');
@@ -128,12 +128,12 @@ async function startEngine(log) {
   }
   if (await engineAnswersWithin(60, ended)) return;
   const text = await readFile(logFile, 'utf8').catch(() => '');
-  throw new LabError(`The Docker engine does not start:\n  ${lastLines(text)}`, `Its whole log is ${logFile}.`);
+  throw new LabError(`The Docker engine does not start:\n  ${lastLines(text)}`, `The whole log is ${logFile}.`);
 }
 
 /**
  * @param {number} seconds
- * @param {() => boolean} ended whether there is nothing left to wait for
+ * @param {() => boolean} ended whether there is nothing more to wait for
  */
 async function engineAnswersWithin(seconds, ended = () => false) {
   for (const end = Date.now() + seconds * 1000; Date.now() < end && !ended(); await sleep(200)) {
@@ -160,7 +160,7 @@ async function ownEnginePid() {
 }
 
 /**
- * Whether the process is a Docker engine: numbers are used again, and a dead process has no command line left.
+ * Whether the process is a Docker engine: process numbers are reused, and a dead process has no command line any more.
  *
  * @param {number} pid
  */
@@ -170,7 +170,7 @@ async function isEngine(pid) {
   return program.endsWith('dockerd');
 }
 
-/** A root shell entered by `su` may lack the directories of system programs. */
+/** A root shell of `su` may lack the directories of system programs. */
 function withSystemPath() {
   return { ...process.env, PATH: `${process.env.PATH ?? '/usr/bin:/bin'}:/usr/local/sbin:/usr/sbin:/sbin` };
 }

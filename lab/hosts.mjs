@@ -11,8 +11,8 @@ import { disks, inputsLabel, label, network, projectRoot } from './layout.mjs';
 
 /** @typedef {import('./layout.mjs').LabHost} LabHost */
 
-// A machine of its own inside: systemd, mounts, a Docker engine. Not --privileged: that asks for more
-// than an engine may have which runs confined itself (CAP_SYS_RESOURCE).
+// A machine of its own inside: systemd, mounts, a Docker engine. Not --privileged: that demands more
+// than an engine may give that is confined itself (CAP_SYS_RESOURCE).
 const capabilities = [
   ...['SYS_ADMIN', 'NET_ADMIN', 'SYS_PTRACE', 'SYS_CHROOT', 'MKNOD', 'NET_RAW', 'SYS_MODULE', 'SYSLOG', 'SYS_NICE'],
   ...['DAC_READ_SEARCH', 'LINUX_IMMUTABLE', 'IPC_LOCK', 'AUDIT_CONTROL', 'MAC_ADMIN'],
@@ -25,7 +25,7 @@ const machine = ['--cgroupns', 'private', '--tmpfs', '/run:exec', '--tmpfs', '/r
 const loopDevices = ['--device-cgroup-rule', 'b 7:* rmw'];
 
 /**
- * Makes hosts bare: a new container, new empty disks, a new host key. What was there under the same names is gone.
+ * Makes hosts bare: a new container, new empty disks, a new host key. Earlier ones of the same names are removed.
  *
  * @param {readonly LabHost[]} wanted
  * @param {string} clientKey public key that may log in
@@ -61,7 +61,7 @@ export async function createHosts(wanted, clientKey) {
       return { address: host.address, key: key.public.split(' ').slice(0, 2).join(' ') };
     }),
   );
-  // Written last: a host that is not known here was not finished, and is made again.
+  // Written last: a host that is not listed here is incomplete, and is created again.
   const keys = new Map(await knownHosts());
   for (const { address, key } of made) keys.set(address, key);
   await writeKnownHosts(keys);
@@ -73,7 +73,7 @@ export async function startContainers(containers) {
 }
 
 /**
- * Removes containers; those that are not there count as removed.
+ * Removes containers; missing ones count as removed.
  *
  * @param {readonly string[]} containers
  */
@@ -84,7 +84,7 @@ export async function removeContainers(containers) {
   if (left.length === 0) return;
   throw new LabError(
     `The Docker engine does not remove ${left.map(({ name }) => name).join(', ')}: ${lastLines(removal.stderr)}`,
-    'A disk that is still being written can hold it up: run this again in a minute.',
+    'A disk that is still being written can delay it: run this again in a minute.',
   );
 }
 
@@ -94,7 +94,7 @@ function fstabLine({ uuid, mountPoint }) {
 }
 
 /**
- * Lets the user of the host in with the key, and makes him root by sudo where he is not.
+ * Lets the user of the host log in with the key, and gives it sudo unless it is root.
  *
  * @param {LabHost} host
  * @param {string} clientKey
@@ -117,7 +117,7 @@ async function letIn({ container, user }, clientKey) {
 }
 
 /**
- * Puts files into a container that may not run yet.
+ * Copies files into a container that may not run yet.
  *
  * @param {string} container
  * @param {readonly { path: string, content: string, mode: number }[]} files

@@ -7,13 +7,13 @@ import { canInstall, installPackages, isInstalled } from './engine.mjs';
 import { LabError } from './lab-error.mjs';
 import { imageLabel, inputsLabel, labDirectory, stateDirectory } from './layout.mjs';
 
-/** Debian as it came, before anything of the lab is in it. */
+/** Debian as obtained, before anything of the lab is in it. */
 const debian = 'rpc-lab/debian';
 const release = 'bookworm';
 
 /**
- * What is built from which directory. A target's image is rebuilt when a file of its directory or of its base changed.
- * `served` are the stand-ins' images as the lab's registry serves them.
+ * The directory from which each image is built. An image is rebuilt when a file of its directory or of its base has changed.
+ * `served` are the stand-ins' images with the names in the lab's registry.
  */
 const standIns = join(labDirectory, 'standins');
 export const served = [
@@ -27,12 +27,12 @@ export const served = [
 /** @param {string} name */
 export const imageOf = (name) => `rpc-lab/${name}`;
 
-/** Hash of everything that the image of the hosts is built from. */
+/** Hash of all inputs of the hosts' image. */
 export async function hostInputs() {
   return hashOf(await baseInputs(), await directoryHash(join(labDirectory, 'host')));
 }
 
-/** Hash of everything that the images of "everything outside" and the stand-ins are built from. */
+/** Hash of all inputs of the images of "everything outside" and the stand-ins. */
 export async function standInInputs() {
   return hashOf(await baseInputs(), await directoryHash(standIns));
 }
@@ -68,14 +68,14 @@ export async function ensureStandInImages(log) {
 }
 
 /**
- * Removes every image that the lab built, and what lies between them. Images of others are not touched,
- * nor one that a container of somebody else's runs.
+ * Removes every image that the lab built, and their intermediate images. Images of others stay,
+ * also one that a foreign container runs.
  *
  * @param {import('./script.mjs').Log} log
  */
 export async function removeImages(log) {
   const ours = await ownImages();
-  // An image goes only after those built from it; each round takes the outermost.
+  // An image can be removed only after those built from it; each round removes the outermost ones.
   let left = ours;
   for (let before = Infinity; left.length > 0 && left.length < before; ) {
     before = left.length;
@@ -83,11 +83,11 @@ export async function removeImages(log) {
     const remaining = new Set(await imageIds());
     left = left.filter((id) => remaining.has(id));
   }
-  if (left.length > 0) log(`lab: left ${left.length} of its images, which a container that is not the lab's needs`);
+  if (left.length > 0) log(`lab: kept ${left.length} of its images, which other containers use`);
   else await quietly`docker image rm ${debian}`;
 }
 
-/** @returns {Promise<string[]>} images built here, and those built from them: a build's stages have no name and no label */
+/** @returns {Promise<string[]>} images built here, and those built from them: stages of a build have no name and no label */
 async function ownImages() {
   const ids = await imageIds();
   if (ids.length === 0) return [];
@@ -110,7 +110,7 @@ async function imageIds() {
 }
 
 /**
- * Debian from the registry where one answers, else made here by debootstrap.
+ * Gets Debian from a registry if one answers, otherwise by debootstrap.
  *
  * @param {import('./script.mjs').Log} log
  */
@@ -127,11 +127,11 @@ async function ensureDebian(log) {
   }
   if (!canInstall()) {
     throw new LabError(
-      `The lab needs Debian's image and no registry gave ${official}`,
-      `Load it into the Docker engine (docker load), or run as root on Debian, where the lab makes it by debootstrap.`,
+      `The lab needs Debian's image and no registry has ${official}`,
+      `Load it into the Docker engine (docker load), or run as root on Debian, where the lab creates it by debootstrap.`,
     );
   }
-  log('lab: base system: no image registry answers, made by debootstrap');
+  log('lab: base system: no image registry answers, created by debootstrap');
   if (!(await isInstalled('debootstrap'))) await installPackages('debootstrap', 'debian-archive-keyring');
   const root = await mkdtemp(join(tmpdir(), 'rpc-lab-debian-'));
   try {
@@ -166,7 +166,7 @@ async function build({ name, directory, inputs, log, target, arguments: values =
     await writeFile(file, built.stdall);
     throw new LabError(
       `The lab's image ${name} does not build:\n  ${lastLines(built.stdall, 12)}`,
-      `All of it: ${file}`,
+      `The whole output: ${file}`,
     );
   }
   log(`lab: image ${name} built in ${Math.round((Date.now() - started) / 1000)} s`);
@@ -179,8 +179,8 @@ async function inputsOf(image) {
 }
 
 /**
- * What the machine's apt was told about reaching its mirror (a proxy; a frozen mirror whose lists are past their date):
- * the lab's images reach the same mirror from the same network.
+ * The settings of the machine's apt for its mirror (a proxy; a frozen mirror with expired lists): the lab's images use the same
+ * mirror from the same network.
  */
 async function machineAptConf() {
   const dump = await quietly`apt-config dump Acquire::Check-Valid-Until Acquire::Check-Date Acquire::http::Proxy`;

@@ -15,13 +15,13 @@ export const knownHostsFile = join(stateDirectory, 'known_hosts');
 export function newKeyPair(comment) {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment });
-    // The library loses a leading zero of the public key, so one pair in 256 is none, and sshd does not start with it.
+    // The library loses a leading zero of the public key, so one pair in 256 is invalid, and sshd does not start with it.
     if (!(ssh2.utils.parseKey(pair.private) instanceof Error)) return pair;
   }
 }
 
 /**
- * The key with which the lab's hosts let one in; made on first use.
+ * The key for logins to the lab's hosts; created on first use.
  *
  * @returns {Promise<string>} its public half
  */
@@ -34,7 +34,7 @@ export async function ensureClientKey() {
   return pair.public;
 }
 
-/** @returns {Promise<Map<string, string>>} address to host key, as known_hosts has them */
+/** @returns {Promise<Map<string, string>>} address to host key, as in known_hosts */
 export async function knownHosts() {
   const text = await readFile(knownHostsFile, 'utf8').catch(() => '');
   /** @type {Map<string, string>} */

@@ -1,4 +1,4 @@
-/** What an operator can mend: the cause, and what to do about it. Shown without a stack trace. */
+/** An error that an operator can fix: the cause, and what to do. Shown without a stack trace. */
 export class LabError extends Error {
   /**
    * @param {string} message the cause first

@@ -1,4 +1,4 @@
-// Names and addresses of the lab: the one place where they stand.
+// Names and addresses of the lab, defined only here.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LabError } from './lab-error.mjs';
@@ -8,14 +8,14 @@ export const projectRoot = dirname(dirname(fileURLToPath(import.meta.url)));
 export const labDirectory = join(projectRoot, 'lab');
 export const stateDirectory = join(projectRoot, '.lab');
 
-/** Containers, networks and volumes of the lab carry this label; its value is the project directory they belong to. */
+/** Containers, networks and volumes of the lab have this label; its value is the project directory that they belong to. */
 export const label = 'rpc-playbooks.lab';
-/** Images carry another: a container inherits its image's labels, and not every container of ours is the lab's. */
+/** Images have another one: a container inherits its image's labels, and not every container of our images is the lab's. */
 export const imageLabel = 'rpc-playbooks.lab-image';
-/** The hash of what an image was built from; on a container, of the image that it runs. */
+/** The hash of an image's inputs; on a container, that of its image. */
 export const inputsLabel = 'rpc-playbooks.inputs';
 
-/** Addresses that nobody chose come from `spare`, so that none of the lab's own is taken. */
+/** Automatic addresses come from `spare`, so that none of the lab's own is used. */
 export const network = {
   name: 'rpc-lab',
   subnet: '172.30.77.0/24',
@@ -25,7 +25,7 @@ export const network = {
 export const diskVolume = 'rpc-lab-disks';
 export const packageCacheVolume = 'rpc-lab-apt-cache';
 
-/** "Everything outside" and the TCP ports that have to answer before the lab counts as up. */
+/** "Everything outside", and the TCP ports that must answer before the lab counts as up. */
 export const outside = {
   container: 'rpc-lab-outside',
   address: '172.30.77.10',
@@ -37,10 +37,10 @@ export const outside = {
  * @property {string} name as in inventory/lab.yaml
  * @property {string} container
  * @property {string} address
- * @property {string} user who may log in; anybody but root becomes root with sudo, without a password
+ * @property {string} user the login user; anybody but root becomes root with sudo, without a password
  */
 
-/** @type {readonly LabHost[]} Both ways of becoming root are here: logging in as root, and sudo. */
+/** @type {readonly LabHost[]} Both ways to become root occur: login as root, and sudo. */
 export const hosts = [
   { name: 'db-1', container: 'rpc-lab-db-1', address: '172.30.77.11', user: 'root' },
   { name: 'rpc-1', container: 'rpc-lab-rpc-1', address: '172.30.77.12', user: 'root' },
@@ -57,7 +57,7 @@ export function hostNamed(name) {
   throw new LabError(`The lab has no host "${name}"`, `Its hosts: ${hosts.map((one) => one.name).join(', ')}`);
 }
 
-/** Disks of every host: sparse files, so that only what is written takes room. */
+/** Disks of every host: sparse files, so that only written data takes space. */
 export const disks = [
   { name: 'data', mountPoint: '/data', size: '16G' },
   { name: 'docker', mountPoint: '/var/lib/docker', size: '8G' },

@@ -6,7 +6,7 @@ import { stateDirectory } from './layout.mjs';
 const lockFile = join(stateDirectory, 'lock');
 
 /**
- * Runs `work` while no other process changes the lab; waits for one that does. A lock whose holder is gone is taken over.
+ * Runs `work` while no other process changes the lab; waits for one that does. The lock of an ended process is taken over.
  *
  * @template T
  * @param {import('./script.mjs').Log} log
@@ -15,11 +15,11 @@ const lockFile = join(stateDirectory, 'lock');
  */
 export async function withLock(log, work) {
   await mkdir(stateDirectory, { recursive: true });
-  for (let told = false; !(await take()); await sleep(200)) {
+  for (let reported = false; !(await take()); await sleep(200)) {
     const holder = Number(await readFile(lockFile, 'utf8').catch(() => ''));
     if (holder > 0 && !isAlive(holder)) await rm(lockFile, { force: true });
-    else if (!told) log(`lab: waiting for process ${holder}, which changes the lab`);
-    told = true;
+    else if (!reported) log(`lab: waiting for process ${holder}, which changes the lab`);
+    reported = true;
   }
   try {
     return await work();

@@ -3,18 +3,18 @@ import { lastLines, quietly } from './docker.mjs';
 import { LabError } from './lab-error.mjs';
 import { label, network, projectRoot } from './layout.mjs';
 
-/** Makes the lab's network unless it is there. */
+/** Creates the lab's network unless it exists. */
 export async function ensureNetwork() {
   if ((await quietly`docker network inspect ${network.name}`).ok) return;
   const options = ['--subnet', network.subnet, '--ip-range', network.spare, '--gateway', network.gateway];
   options.push('--label', `${label}=${projectRoot}`);
-  // A bridge does not learn the MTU of the way out: too large a packet would vanish on a machine with less than 1500.
+  // A bridge does not learn the MTU of the default route: too large a packet would be lost on a machine with less than 1500.
   options.push('--opt', `com.docker.network.driver.mtu=${await defaultRouteMtu()}`);
   const made = await quietly`docker network create ${options} ${network.name}`;
   if (made.ok) return;
   throw new LabError(
     `The lab's network ${network.subnet} cannot be made: ${lastLines(made.stderr, 1)}`,
-    'Where another Docker network has these addresses, remove that one ("docker network ls") and run this again.',
+    'If another Docker network has these addresses, remove it ("docker network ls") and run this again.',
   );
 }
 
@@ -22,10 +22,10 @@ export async function ensureNetwork() {
 export async function removeNetwork(log) {
   const removal = await quietly`docker network rm ${network.name}`;
   const stays = !removal.ok && (await quietly`docker network inspect ${network.name}`).ok;
-  if (stays) log(`lab: its network stays: ${lastLines(removal.stderr, 1)}`);
+  if (stays) log(`lab: its network is kept: ${lastLines(removal.stderr, 1)}`);
 }
 
-/** MTU of the interface that the default route goes out by; 1500, Ethernet's, where that cannot be read. */
+/** MTU of the interface of the default route; 1500, Ethernet's, if it cannot be read. */
 async function defaultRouteMtu() {
   const table = await readFile('/proc/net/route', 'utf8').catch(() => '');
   const route = table.split('\n').find((line) => line.split('\t')[1] === '00000000');

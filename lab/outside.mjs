@@ -6,7 +6,7 @@ import { LabError } from './lab-error.mjs';
 import { inputsLabel, label, network, outside, packageCacheVolume, projectRoot } from './layout.mjs';
 import { answers } from './reach.mjs';
 
-/** Starts "everything outside" anew, from the images as they are now; its registry is empty. */
+/** Starts "everything outside" again, from the current images; its registry is empty. */
 export async function createOutside() {
   await removeContainers([outside.container]);
   await quietly`docker volume create --label ${label}=${projectRoot} ${packageCacheVolume}`;
@@ -28,7 +28,7 @@ export async function createOutside() {
 }
 
 /**
- * Puts the stand-ins' images into the lab's registry unless they are there.
+ * Pushes the stand-ins' images to the lab's registry unless they are there.
  *
  * @param {import('./script.mjs').Log} log
  */
@@ -42,7 +42,7 @@ export async function fillRegistry(log) {
     await docker(['tag', imageOf(target), pushed]);
     const push = await quietly`docker push --quiet ${pushed}`;
     await quietly`docker image rm ${pushed}`;
-    if (!push.ok) throw new LabError(`The lab's registry does not take ${reference}: ${lastLines(push.stderr)}`);
+    if (!push.ok) throw new LabError(`The lab's registry refuses ${reference}: ${lastLines(push.stderr)}`);
   }
   log(`lab: registry serves ${served.map((image) => image.reference).join(', ')}`);
 }
@@ -58,13 +58,13 @@ export async function waitForOutside(seconds = 90) {
     const output = await quietly`docker logs --tail 10 ${outside.container}`;
     throw new LabError(
       `"Everything outside" (${outside.address}) does not answer on ${silent.join(', ')}:\n  ${lastLines(output.stdall, 10)}`,
-      `The engine's networks have to be reachable from this machine, as they are on Linux; see "docker logs ${outside.container}".`,
+      `The engine's networks must be reachable from this machine, as on Linux; see "docker logs ${outside.container}".`,
     );
   }
 }
 
 /**
- * What the served files are, as the lab's inventory needs it. Of the older generation are what lies in `older/`, and
+ * Checksums and date of the served files for the lab's inventory. Files of the older generation are in `older/`, and
  * genesis_older.json.
  *
  * @returns {Promise<{ genesis_sha256: string, state_sha256: string, prover_sha256: string, date: string,

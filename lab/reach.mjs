@@ -36,8 +36,8 @@ export async function waitForHost(host, seconds = 60) {
     const state =
       await quietly`timeout 5 docker exec ${host.container} sh -c 'systemctl is-system-running; systemctl --no-legend --failed; systemctl status --no-pager --lines 5 ssh'`;
     throw new LabError(
-      `${host.name} (${host.address}) does not answer on port 22; systemd there says:\n  ${lastLines(state.stdall, 20)}`,
-      `To make it anew: npx zx lab/reset.mjs ${host.name}. The engine's networks have to be reachable from this machine, as they are on Linux.`,
+      `${host.name} (${host.address}) does not answer on port 22; its systemd reports:\n  ${lastLines(state.stdall, 20)}`,
+      `To create it again: npx zx lab/reset.mjs ${host.name}. The engine's networks must be reachable from this machine, as on Linux.`,
     );
   }
 }

@@ -1,4 +1,4 @@
-// Makes hosts of the lab bare again, as they were when they were new.
+// Makes hosts of the lab bare again, as after their creation.
 import { createHosts } from './hosts.mjs';
 import { ensureHostImage } from './images.mjs';
 import { ensureClientKey } from './keys.mjs';

@@ -1,4 +1,4 @@
-// Enters a host of the lab, or runs one command there.
+// Opens a shell on a host of the lab, or runs one command there.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { isInstalled } from './engine.mjs';
@@ -17,7 +17,7 @@ await runAsScript(import.meta.url, async ([name, ...words]) => {
 });
 
 /**
- * By SSH where there is a client, else by the Docker engine. "outside" has no SSH server.
+ * By SSH if a client is installed, otherwise by the Docker engine. "outside" has no SSH server.
  *
  * @param {string} name
  * @param {readonly string[]} command

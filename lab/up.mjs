@@ -1,4 +1,4 @@
-// Brings the lab up: three servers to deploy to, and everything outside of them that a deployment needs.
+// Brings the lab up: three servers to deploy to, and all external services of a deployment.
 import { existsSync } from 'node:fs';
 import { attachDisks, ensureDiskVolume } from './disks.mjs';
 import { labContainers } from './docker.mjs';
@@ -19,11 +19,11 @@ const standIns =
   'lab: stand-ins for: node and prover programs, trusted sequencer, layer 1, genesis, snapshots; the rest is real';
 
 /**
- * Brings the lab up, or what is missing of it: after a restart of the machine or of the Docker engine it is as before.
- * Hosts that are there stay as they are. Returns at once when the lab is up.
+ * Brings the lab up, or its missing parts: after a restart of the machine or of the Docker engine it is as before.
+ * Existing hosts stay as they are. Returns at once when the lab is up.
  *
- * @param {{ log?: import('./script.mjs').Log }} [options] `log` is given a plain line for each thing done
- * @throws {LabError} what is in the way, and what to do about it
+ * @param {{ log?: import('./script.mjs').Log }} [options] `log` gets a plain line for each step
+ * @throws {LabError} with the obstacle, and what to do about it
  */
 export async function labUp({ log = print } = {}) {
   if (await isUp()) {
@@ -46,7 +46,7 @@ export async function labUp({ log = print } = {}) {
   log(standIns);
 }
 
-/** Whether all of the lab runs, answers and is made of what the project says now. */
+/** Whether all of the lab runs, answers and is built from the current project. */
 async function isUp() {
   if (![identityFile, ...inventoryFiles].every((file) => existsSync(file))) return false;
   const [containers = [], known, inputs, ...answered] = await Promise.all([
@@ -64,13 +64,13 @@ async function isUp() {
   );
 }
 
-/** Addresses and names are fixed, so a machine carries one lab. */
+/** Addresses and names are fixed, so a machine has one lab. */
 async function refuseLabOfOtherProject() {
   const other = (await labContainers())?.find(({ project }) => project !== projectRoot && existsSync(project));
   if (other === undefined) return;
   throw new LabError(
-    `The lab of another copy of the project is here: ${other.name} belongs to ${other.project}`,
-    `Take that one down first: cd ${other.project} && npm run lab:down`,
+    `The lab of another copy of the project is running here: ${other.name} belongs to ${other.project}`,
+    `Take it down first: cd ${other.project} && npm run lab:down`,
   );
 }
 

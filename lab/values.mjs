@@ -8,16 +8,16 @@ const secretsDirectory = join(stateDirectory, 'secrets');
 const secrets = ['state_db_password', 'pool_db_password', 'prover_db_password'];
 const valuesFile = join(stateDirectory, 'vars.yaml');
 
-/** Every file that inventory/lab.yaml refers to, beside the keys. */
+/** Every file that inventory/lab.yaml refers to, except the keys. */
 export const inventoryFiles = [valuesFile, ...secrets.map((name) => join(secretsDirectory, name))];
 
-/** Makes a password for each database; one that is there stays. */
+/** Generates a password for each database; existing ones stay. */
 export async function ensureSecrets() {
   await mkdir(secretsDirectory, { recursive: true, mode: 0o700 });
   for (const name of secrets) {
     const file = join(secretsDirectory, name);
     if ((await readFile(file, 'utf8').catch(() => '')) === '') {
-      // Base64url is safe in every file and URL that carries it.
+      // Base64url is safe in every file and URL that contains it.
       await writeFile(file, `${randomBytes(24).toString('base64url')}\n`);
     }
     await chmod(file, 0o600);
@@ -25,7 +25,7 @@ export async function ensureSecrets() {
 }
 
 /**
- * Writes the values of inventory/lab.yaml that are known only when the lab is made.
+ * Writes the values of inventory/lab.yaml that are known only after the lab is created.
  *
  * @param {{ genesis_sha256: string, state_sha256: string, prover_sha256: string, date: string }} made
  */
@@ -40,7 +40,7 @@ export async function writeValues(made) {
   );
 }
 
-/** Forgets the values of a genesis file and snapshots that are about to be replaced. */
+/** Removes the values of a genesis file and snapshots that will be replaced. */
 export async function removeValues() {
   await rm(valuesFile, { force: true });
 }

@@ -5,7 +5,7 @@ import { commandLine } from '../lib/start/command-line.mjs';
 const [first, folder = '', inventory = ''] = commandLine;
 
 if (first === 'hosts') {
-  // Asked by the script itself, on each press of Tab: nothing is loaded that is not needed.
+  // Called by the script itself, on each press of Tab: it loads only what it needs.
   const { namesForPatterns } = await import('../lib/commands/completions/hosts.mjs');
   for (const name of namesForPatterns(folder, inventory)) console.log(name);
 } else {

@@ -8,7 +8,7 @@ import { runPlaybook } from '../test/deploy/playbook.ts';
 let folder: string;
 let good: string;
 
-/** An inventory whose hosts cannot be reached: whatever touched one would say so. */
+/** An inventory of unreachable hosts: a connection attempt would be an error. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inventory-'));
   for (const name of ['state', 'pool', 'prover'])
@@ -49,13 +49,13 @@ async function deploy(inventory: string, ...args: string[]) {
   return { ...run, output: run.output.replaceAll(file, 'FILE') };
 }
 
-/** Line and column, from 1, of a text in the good inventory after it was changed. */
+/** Line and column, from 1, of a text in the valid inventory after its change. */
 function placeOf(text: string, needle: string): string {
   const before = text.slice(0, text.indexOf(needle)).split('\n');
   return `${before.length}:${(before.at(-1) ?? '').length + 1}`;
 }
 
-describe('bad input ends with 3, names its place, and touches nothing', () => {
+describe('bad input ends with 3, names its place, and changes nothing', () => {
   test('an unknown key', async () => {
     const bad = good.replace('trusted_sequencer_url', 'trusted_sequencer_ulr');
     const run = await deploy(bad);
@@ -92,7 +92,7 @@ describe('bad input ends with 3, names its place, and touches nothing', () => {
     expect(run.output).toMatch(/FILE:5:\d+: .*db-1.*127\.0\.0\.1/);
   });
 
-  test('a placeholder left', async () => {
+  test('a placeholder that is not filled in', async () => {
     const bad = good.replace('http://127.0.0.1:9/genesis.json', '<FILL: address of the genesis file>');
     const run = await deploy(bad);
     expect(run.exitCode, run.output).toBe(3);
@@ -100,7 +100,7 @@ describe('bad input ends with 3, names its place, and touches nothing', () => {
     expect(run.output).toContain('address of the genesis file');
   });
 
-  test('an unreadable secret, and one that others may read', async () => {
+  test('an unreadable secret, and a world-readable one', async () => {
     const missing = await deploy(good.replace('file:pool', 'file:nowhere'));
     expect(missing.exitCode, missing.output).toBe(3);
     expect(missing.output).toMatch(/FILE:\d+:\d+: .*nowhere/);
@@ -112,7 +112,7 @@ describe('bad input ends with 3, names its place, and touches nothing', () => {
     expect(open.output).not.toContain('pool-Passw0rd');
   });
 
-  test('a password that would break a file that carries it, without showing it', async () => {
+  test('a password that would break a file, without showing it', async () => {
     await writeFile(join(folder, 'odd'), 'p@ss/w%41rd', { mode: 0o600 });
     const run = await deploy(good.replace('file:pool', 'file:odd'));
     expect(run.exitCode, run.output).toBe(3);
@@ -148,19 +148,19 @@ describe('bad input ends with 3, names its place, and touches nothing', () => {
     ['rpc-l', 'has no host "rpc-l"\n  did you mean rpc-1?'],
     ['db-1,rpc', 'has no host "rpc"'],
     ['', '--assume-stopped "": a name is missing\n  such as --assume-stopped rpc-1,rpc-2'],
-  ])('a host to assume stopped that is none: "%s"', async (names, words) => {
+  ])('an unknown host to assume stopped: "%s"', async (names, words) => {
     const run = await deploy(good, '--assume-stopped', names);
     expect(run.exitCode).toBe(3);
     expect(run.stderr).toContain(words);
   });
 
-  test('an empty --limit, as of a variable that is not set: not all hosts', async () => {
+  test('an empty --limit, as from an unset variable: not all hosts', async () => {
     const run = await deploy(good, '--limit', '');
     expect(run.exitCode, run.output).toBe(3);
     expect(run.output).toContain('the host pattern is empty');
   });
 
-  test('names and paths that would steer the terminal', async () => {
+  test('names and paths with control characters', async () => {
     const evil = '\\e]0;title\\a\\e[2J';
     for (const bad of [good.replace('rpc-1:', `"${evil}":`), good.replace("'file:pool'", `"file:${evil}"`)]) {
       const run = await deploy(bad);
@@ -182,7 +182,7 @@ describe('bad input ends with 3, names its place, and touches nothing', () => {
   });
 });
 
-test('hosts that refuse the connection: exit 4, each named, no stack', async () => {
+test('hosts that refuse the connection: exit code 4, each named, no stack trace', async () => {
   const run = await deploy(good, '--check');
   expect(run.exitCode, run.output).toBe(4);
   expect(run.output).toMatch(/^db-1\s+unreachable: /m);
@@ -190,7 +190,7 @@ test('hosts that refuse the connection: exit 4, each named, no stack', async () 
   expect(run.output).not.toMatch(/^\s+at /m);
 });
 
-test('--set is checked as an inventory is, with its own words as the place', async () => {
+test('--set is checked like an inventory, with its own words as the place', async () => {
   const wrong = await deploy(good, '--set', 'ports.rpc_http=many');
   expect(wrong.exitCode, wrong.output).toBe(3);
   expect(wrong.output).toContain('--set ports.rpc_http: ports.rpc_http must be a whole number, not text');
@@ -199,19 +199,19 @@ test('--set is checked as an inventory is, with its own words as the place', asy
   expect(unknown.output).toMatch(/--set ports\.rcp_http: unknown key ports\.rcp_http\n {2}did you mean rpc_http\?/);
 });
 
-test('--set never repeats a value: it might be a password', async () => {
+test('--set never repeats a value: it may be a password', async () => {
   const run = await deploy(good, '--set', 'credentials.state.password=hunter2');
   expect(run.exitCode, run.output).toBe(3);
   expect(run.output).toContain('--set credentials.state.password: ');
   expect(run.output).not.toContain('hunter2');
 });
 
-test('--list-hosts names the chosen hosts with no connection to any', async () => {
+test('--list-hosts names the chosen hosts without a connection to any', async () => {
   const run = await deploy(good, '--list-hosts', '--limit', 'rpc');
   expect(run).toMatchObject({ exitCode: 0, stdout: 'rpc-1  rpc  127.0.0.2\n' });
 });
 
-test('--json has events on standard output and nothing else', async () => {
+test('--json writes events and nothing else to standard output', async () => {
   const run = await deploy(good, '--check', '--json');
   expect(run.exitCode, run.output).toBe(4);
   const events = run.stdout
@@ -233,19 +233,19 @@ test('--quiet shows problems and the summary only', async () => {
   expect(run.stdout).not.toContain('play:');
 });
 
-test('a question that nobody can answer is refused', async () => {
+test('a question without a terminal is refused', async () => {
   const run = await deploy(good, '--step');
   expect(run.exitCode, run.output).toBe(3);
   expect(run.output).toContain('there is no terminal to ask on');
 });
 
-test('a plan that is missing or no plan is refused', async () => {
+test('a missing or invalid plan is refused', async () => {
   const run = await deploy(good, '--plan', join(folder, 'nowhere.json'));
   expect(run.exitCode, run.output).toBe(3);
   expect(run.output).toMatch(/nowhere\.json" does not exist\n {2}make one: --check --out FILE/);
 });
 
-test('a plan of another playbook, or with a host that the inventory has not, is refused', async () => {
+test('a plan of another playbook, or with a host that is not in the inventory, is refused', async () => {
   const inventory = { name: 'x', file: join(folder, 'x.yaml'), hosts: [] };
   const file = join(folder, 'plan.json');
   const plan = async (playbook: string) => {

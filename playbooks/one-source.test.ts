@@ -15,8 +15,8 @@ import { renderHost } from '../lib/node/render/render.ts';
 import { type Changes, labDeployment } from '../lib/node/testing/lab-deployment.ts';
 import { type Variables, variablesSchema } from '../lib/node/variables/variables.ts';
 
-// Each variable of the inventory is changed alone, and everything that uses it has to follow: values in the rendered files, and
-// roles, by what their resources ask of a bare host and would do to it. `db` is the Database+Sync server, `rpc` an RPC server.
+// Each variable of the inventory is changed alone, and everything that uses it has to change: values in the rendered files, and
+// roles, in what their resources read and would run on a bare host. `db` is the Database+Sync server, `rpc` an RPC server.
 
 const GB = 1e9;
 const facts: Facts = {
@@ -51,11 +51,11 @@ const facts: Facts = {
   hostname: 'host',
 };
 
-/** Ends an apply that waits for what a bare host never becomes. */
+/** Ends an apply that waits for a state that a bare host never reaches. */
 class Enough extends Error {}
 const mostAsked = 40;
 
-/** A host on which nothing is, that notes what is asked of it and done to it. */
+/** A bare host that records the reads and commands on it. */
 function bareHost(notes: unknown[]): Writer {
   const note = (...what: unknown[]): void => {
     notes.push(what.map((each) => (each instanceof Secret ? each.reveal() : each)));
@@ -112,7 +112,7 @@ function bareHost(notes: unknown[]): Writer {
   };
 }
 
-/** What a role's resources are, ask and would do. */
+/** The resources of a role, with their reads and commands. */
 async function traceOf(role: Role<Variables>, context: Context<Variables>): Promise<string> {
   const resources = await role.resources(context);
   const traces = resources.map(async (resource) => {
@@ -141,7 +141,7 @@ beforeAll(async () => {
   allRoles = await Promise.all(roleNames.map(async (name) => (await import(`../roles/${name}.ts`)).default));
 });
 
-/** Leaves of a parsed file, `Section.Key` -> value. Compose's hashes follow everything, and are left out. */
+/** Leaves of a parsed file, `Section.Key` -> value. Without Compose's hashes, which change with everything. */
 function leaves(tree: unknown, path: readonly string[] = []): [string, string][] {
   if (typeof tree !== 'object' || tree === null || Array.isArray(tree))
     return [[path.join('.').replace(/^services\./, ''), JSON.stringify(tree)]];
@@ -157,7 +157,7 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   sql: (text) => text,
 };
 
-/** Everything that a deployment's variables lead to, `db node.config.toml Log.Level` or `rpc role verify` -> what it leads to. */
+/** Everything that depends on a deployment's variables: `db node.config.toml Log.Level` or `rpc role verify` -> its content. */
 async function everything(changes: Changes): Promise<Map<string, string>> {
   const { hosts } = await loadDeployment(await labDeployment([[['groups', 'rpc', 'rpc-2'], undefined], ...changes]));
   const all = new Map<string, string>();
@@ -177,7 +177,7 @@ async function everything(changes: Changes): Promise<Map<string, string>> {
 
 type Row = readonly [variable: string, value: unknown, followers: readonly string[]];
 
-/** With no `db` or `rpc` before it, both follow. A role whose only business is the files named before it is not named. */
+/** Without `db` or `rpc` before it, both change. A role that only writes the files named before it is not named. */
 const table: readonly Row[] = [
   ['network.kind', 'main', ['db role preflight', 'db role snapshot']],
   ['network.region', 'lab-2', ['db role preflight']],
@@ -420,7 +420,7 @@ const table: readonly Row[] = [
   ['verify.pause_seconds', 9, ['rpc role verify']],
 ];
 
-/** What a bare host cannot show, and where it is proved instead. */
+/** Variables without an effect on a bare host, and the tests of their effect. */
 const elsewhere: Readonly<Record<string, string>> = {
   generation: 'lib/node/render/specification.test.ts',
   'network.chain_id': 'lib/node/chain/genesis-file.ts',
@@ -439,17 +439,17 @@ beforeAll(() => {
   process.env.OTHER_PASSWORD = 'other-password';
 });
 
-test('nothing changes by itself', async () => {
+test('without a changed variable nothing changes', async () => {
   expect((await base()).size).toBeGreaterThan(300);
   expect(followers(await base(), await everything([]))).toEqual([]);
 });
 
-test.each(table)('%s = %j is followed by all that use it, and by nothing else', async (variable, value, expected) => {
+test.each(table)('%s = %j reaches everything that uses it, and nothing else', async (variable, value, expected) => {
   const changed = await everything([[['vars', ...variable.split('.')], value]]);
   expect(followers(await base(), changed)).toEqual([...expected].sort());
 });
 
-test('every variable of the inventory is in the table', async () => {
+test('the table has every variable of the inventory', async () => {
   const schema = z.toJSONSchema(variablesSchema, { io: 'input' }) as JsonSchema;
   const named = [...table.map(([variable]) => variable), ...Object.keys(elsewhere)];
   expect([...new Set(named)].sort()).toEqual(variables(schema).sort());
@@ -461,10 +461,10 @@ test('every variable of the inventory is in the table', async () => {
 function followers(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
   const keys = [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
   const withFiles = ['db', 'rpc'].filter((kind) => keys.some((key) => key.startsWith(kind) && !key.includes(' role ')));
-  const told = keys.filter((key) => !withFiles.some((kind) => key === `${kind} role configuration`));
-  return told
-    .filter((key) => !(key.startsWith('rpc ') && told.includes(key.replace('rpc ', 'db '))))
-    .map((key) => (told.includes(key.replace('db ', 'rpc ')) && key.startsWith('db ') ? key.slice(3) : key))
+  const named = keys.filter((key) => !withFiles.some((kind) => key === `${kind} role configuration`));
+  return named
+    .filter((key) => !(key.startsWith('rpc ') && named.includes(key.replace('rpc ', 'db '))))
+    .map((key) => (named.includes(key.replace('db ', 'rpc ')) && key.startsWith('db ') ? key.slice(3) : key))
     .sort();
 }
 

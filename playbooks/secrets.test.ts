@@ -12,7 +12,7 @@ const zx = join(project, 'node_modules/.bin/zx');
 const passphrase = 'five random words in a row';
 const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const has = (program: string) => spawnSync(program, ['--version']).status === 0;
-/** Debian's package age: where it is missing, what takes it is left out. */
+/** Debian's package age: without it, tests that need it are left out. */
 const age = has('age');
 
 let folder: string;
@@ -21,7 +21,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'secrets-'));
   inventory = join(folder, 'own.yaml');
   writeFileSync(inventory, readFileSync(join(project, 'inventory/mainnet.yaml')));
-  // No passphrase: scrypt takes its time.
+  // No passphrase: scrypt is slow.
   writeFileSync(join(folder, 'own.secrets.recipients'), sshKey(folder, 'ed25519').public);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -42,7 +42,7 @@ function run(line: string, more: NodeJS.ProcessEnv = {}) {
   return { status, stdout, stderr };
 }
 
-/** An editor that says where it is, and waits. */
+/** An editor that prints its process number, and waits. */
 function slowEditor(): { editor: string; place: string } {
   const place = join(folder, `place-${Math.random().toString(36).slice(2)}`);
   const editor = join(folder, 'editor');
@@ -59,7 +59,7 @@ async function untilThere(path: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
-test('the whole way: generate, show, edit, rotate', () => {
+test('the whole workflow: generate, show, edit, rotate', () => {
   expect(run('generate')).toMatchObject({
     status: 0,
     stdout: expect.stringContaining('made prover_db_password'),
@@ -79,11 +79,11 @@ test('the whole way: generate, show, edit, rotate', () => {
   expect(run('show', { RPC_PLAYBOOKS_IDENTITY: '/none' })).toMatchObject({ status: 3, stdout: '' });
 });
 
-test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('what is being edited is gone after %s', async (signal) => {
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('the edited plain text is removed after %s', async (signal) => {
   const { editor, place } = slowEditor();
   const env = surroundings({ EDITOR: editor });
   const before = run('show --reveal').stdout;
-  // A process group of its own, to which a terminal sends its signals.
+  // A separate process group, to which a terminal sends its signals.
   const child: ChildProcess = spawn(zx, words('edit'), { cwd: project, env, stdio: 'ignore', detached: true });
   const ended = once(child, 'close');
   await untilThere(place);
@@ -97,7 +97,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('what is being edited is gon
 });
 
 describe.skipIf(!has('script'))('on a terminal', () => {
-  /** Types lines at a program that reads from its terminal alone, one a second and a half. */
+  /** Types lines into a program that reads only from its terminal, one every 1.5 seconds. */
   const typed = (command: string, lines: readonly string[], pause = 1.5) => {
     const typing = lines.map((line) => `sleep ${pause}; printf '${line}'`).join('; ');
     const { status, stdout } = spawnSync(
@@ -112,7 +112,7 @@ describe.skipIf(!has('script'))('on a terminal', () => {
     return { status, stdout };
   };
 
-  test('a passphrase is asked for, and not shown; Ctrl-C ends with 130; the age program takes the same', () => {
+  test('a passphrase is asked for, and not shown; Ctrl-C ends with 130; the age program accepts it', () => {
     const [plain, out] = [join(folder, 'plain'), join(folder, 'out')];
     const [theirs, secrets] = [join(folder, 'theirs.yaml'), join(folder, 'theirs.secrets.age')];
     writeFileSync(theirs, 'groups: {}\n');

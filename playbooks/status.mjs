@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
-// Shows how every host is, once or again and again. It only looks.
+// Shows the state of every host, once or repeatedly. It only reads.
 import { command } from '../lib/start/program.mjs';
 
 await command('status');

@@ -8,14 +8,14 @@ import { $ } from 'zx';
 import { canInstall, installPackages, isInstalled } from '../lab/engine.mjs';
 
 const show = $({ stdio: 'inherit', nothrow: true });
-/** The oldest and the newest Node that are supported. */
+/** The oldest and the newest supported Node. */
 const versions = ['20.20.2', '24.21.0'];
 const major = (/** @type {string} */ version) => version.split('.')[0];
 const others = versions.filter((version) => major(version) !== major(process.versions.node));
 
-// Another program that reads what ours encrypts: tests compare the two where it is there.
+// Tests compare our encryption with that of another program if it is installed.
 if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
-// Every shell script has to pass it.
+// Checks every shell script.
 if (canInstall() && !(await isInstalled('shellcheck'))) await installPackages('shellcheck');
 // Tests of the firewall send packets between network namespaces.
 if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
@@ -28,7 +28,7 @@ const testedOnly = await show`npx knip --production`;
 /** @type {{ passed: number, failed: number }[]} */
 const runs = [];
 for (const version of others) {
-  // Not a dependency: as one, its `node` would come before the operator's own in whatever npx starts.
+  // Not a dependency: its `node` would then be first on the path of every npx command.
   const node = `npx --yes --package=node-linux-${process.arch}@${version} -- node`;
   runs.push(await vitest(`${node} node_modules/vitest/vitest.mjs`, ['unit']));
 }
@@ -48,9 +48,9 @@ async function vitest(command, projects) {
   const chosen = projects.map((project) => `--project=${project}`);
   const { ok } =
     await show`${command.split(' ')} run ${chosen} --reporter=default --reporter=json --outputFile=${report}`;
-  // There is no report where this Node cannot be fetched.
+  // Without network this Node cannot be fetched, and there is no report.
   const counts = JSON.parse(await readFile(report, 'utf8').catch(() => '{ "numPassedTests": 0, "numFailedTests": 0 }'));
   await rm(report, { force: true });
-  // A suite that fails before its first test has no failed test, yet it did fail.
+  // A suite that fails before its first test has no failed test, but it failed.
   return { passed: counts.numPassedTests, failed: Math.max(counts.numFailedTests, ok ? 0 : 1) };
 }

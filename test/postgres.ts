@@ -4,30 +4,30 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { installMissing } from './install-missing.ts';
 
-/** Where Debian has the programs of the major version that is deployed. */
+/** Debian's directory for the programs of the deployed major version. */
 const programs = '/usr/lib/postgresql/15/bin';
 const superuser = 'state_user';
 
-/** A PostgreSQL 15 of its own, reached by its socket alone, where everybody is trusted as in the container of the deployment. */
+/** A separate PostgreSQL 15, reached by its socket alone, with trust authentication as in the container of the deployment. */
 export interface Postgres {
   readonly user: string;
-  /** Folder of the socket. */
+  /** Directory of the socket. */
   readonly socket: string;
   readonly port: number;
-  /** Of the server. */
+  /** Process number of the server. */
   readonly pid: number;
-  /** What a client of this server needs in its environment. */
+  /** The environment of its clients. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Runs SQL. @returns rows, with | between columns. @throws Error at the first one that fails */
+  /** Runs SQL. @returns rows, with | between columns. @throws Error at the first statement that fails */
   sql(database: string, statements: string): string;
   /** Stops the server and removes its data. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts one. Needs root; installs Debian's package where it is missing.
+ * Starts one. Needs root; installs Debian's package if it is missing.
  *
- * @param parent where its data go
+ * @param parent directory for its data
  * @param settings options of the server
  */
 export async function startPostgres(parent: string, settings: Readonly<Record<string, string>>): Promise<Postgres> {
@@ -43,7 +43,7 @@ export async function startPostgres(parent: string, settings: Readonly<Record<st
   const port = 5432;
   const all = { listen_addresses: '', unix_socket_directories: socket, port: String(port), ...settings };
   const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  // It ends with whoever started it, however that ends.
+  // It ends with the process that started it, in any case.
   const words = ['--pdeathsig', 'INT', ...asPostgres, `${programs}/postgres`, '-D', data, ...options];
   const server = spawn('setpriv', words, { cwd: folder, stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()));

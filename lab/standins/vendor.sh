@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes vendor/ of the Go module in the current directory from Debian's packaged libraries, so that a build needs no module
-# proxy: neither this image's build nor, later, that of whoever clones the node's source.
+# proxy: neither this image's build nor, later, a build from a clone of the node's source.
 #
-# Takes the packages that the module imports, one to an argument, each as MODULE@VERSION[/SUBPACKAGE...]:
+# Takes the packages that the module imports, one per argument, each as MODULE@VERSION[/SUBPACKAGE...]:
 #   vendor.sh github.com/lib/pq@v1.10.7 github.com/lib/pq@v1.10.7/oid
 set -eu
 source=/usr/share/gocode/src

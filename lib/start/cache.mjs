@@ -1,4 +1,4 @@
-// Compiled modules on disk: one folder for each state of the sources. To resolve and compile some hundred modules at every start
+// Compiled modules on disk: one folder for each state of the sources. Resolving and compiling some hundred modules at every start
 // takes five times as long as everything else before the first connection.
 import { createHash } from 'node:crypto';
 import {
@@ -26,7 +26,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/rpc-playbooks');
 
 const day = 24 * 3600 * 1000;
-/** A folder that nothing has used for so long is dropped. Milliseconds. */
+/** A folder that was not used for this time is removed. Milliseconds. */
 const keptFor = 7 * day;
 
 /** The sizes of all files of a folder, by name. It is written last. */
@@ -66,7 +66,7 @@ async function folderOf(bundles) {
 }
 
 /**
- * Whether a file is a module of the program: not a test, and not a file that an editor or a Mac left beside it.
+ * Whether a file is a module of the program: not a test, and not a file that an editor or macOS left beside it.
  *
  * @param {string} path
  */
@@ -96,7 +96,7 @@ function stateOf(bundles) {
 }
 
 /**
- * Whether a folder is complete and nobody else could have put other code there.
+ * Whether a folder is complete and nobody else could have written code into it.
  *
  * @param {string} folder
  */
@@ -145,7 +145,7 @@ function keep(files, folder) {
     dropOld();
     made = mkdtempSync(join(cache, '.new-'));
     write(files, made);
-    // The folder gets its name when all of it is on the disk, so two that compile at once do not meet.
+    // The folder gets its name when all of it is on the disk, so two simultaneous compilations do not collide.
     if (!isUsable(folder)) rmSync(folder, { recursive: true, force: true });
     renameSync(made, folder);
     return folder;
@@ -187,7 +187,7 @@ function dropOld() {
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // Another user's folder: that user drops it.
+      // Another user's folder: that user removes it.
     }
   }
 }

@@ -1,4 +1,4 @@
-// What a playbook imports: plays, roles by name, and the command line that runs it.
+// The parts that a playbook imports: plays, roles by name, and its command line.
 import { commandLine } from './command-line.mjs';
 import { program, role } from './program.mjs';
 
@@ -33,7 +33,7 @@ export async function runPlaybook(playbook) {
 
 /**
  * @param {(line: string) => void} say
- * @throws {Problem} what keeps the lab from coming up
+ * @throws {Problem} why the lab cannot start
  */
 async function bringLabUp(say) {
   const [{ labUp }, { LabError }] = await Promise.all([import('../../lab/up.mjs'), import('../../lab/lab-error.mjs')]);

@@ -21,7 +21,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A project of two commands and a role that share a module, and a package that finds its file by its own place. */
+/** A project of two commands and a role that share a module, and a package that finds its file beside itself. */
 let project: string;
 let cache: string;
 beforeEach(() => {
@@ -75,7 +75,7 @@ const script = `
   const { Shared, beside } = await program('lib/commands/other/main.ts');
   console.log([word, isShared(shared), shared instanceof Shared, text, beside].join(', '));`;
 
-/** Runs the project in a process of its own. */
+/** Runs the project in its own process. */
 function run(
   as: { uid?: number; gid?: number } = {},
   text = script,
@@ -93,7 +93,7 @@ function run(
 
 const good = { code: 0, stdout: 'one, true, true, beside it, beside the package', stderr: '' };
 
-test('modules share what they import, find what lies beside them, and are compiled once', async () => {
+test('modules share their imports, find files beside them, and are compiled once', async () => {
   expect(await run()).toEqual(good);
   const [folder = ''] = readdirSync(cache);
   const { mtimeMs } = statSync(join(cache, folder));
@@ -102,7 +102,7 @@ test('modules share what they import, find what lies beside them, and are compil
   expect(statSync(join(cache, folder)).mtimeMs).toBe(mtimeMs);
 });
 
-test('packages that have compiled parts are whole', async () => {
+test('packages with precompiled parts are complete', async () => {
   put(
     'lib/commands/playbook/main.ts',
     `export { NodeSSH } from 'node-ssh';\nexport { default as ssh2 } from 'ssh2';\n`,
@@ -113,7 +113,7 @@ test('packages that have compiled parts are whole', async () => {
   expect(await run({}, asked)).toEqual({ code: 0, stdout: 'function function string', stderr: '' });
 });
 
-test('a source that changed is compiled again, even where its size and time are as before', async () => {
+test('a changed source is compiled again, even with the same size and time', async () => {
   const file = join(project, 'lib/commands/playbook/main.ts');
   await run();
   const { atime, mtime, size } = statSync(file);
@@ -124,7 +124,7 @@ test('a source that changed is compiled again, even where its size and time are 
   expect((await run()).stdout).toBe('two, false, false, beside it, beside the package');
 });
 
-test('a source that was JavaScript already and changed is compiled again', async () => {
+test('a changed JavaScript source is compiled again', async () => {
   put('lib/plain.mjs', 'export const plain = 1;\n');
   put('lib/commands/playbook/main.ts', `import { plain } from '../../plain.mjs';\nexport const word = plain;\n`);
   await run();
@@ -132,25 +132,25 @@ test('a source that was JavaScript already and changed is compiled again', async
   expect((await run()).stdout).toMatch(/^2,/);
 });
 
-test('code that one user has compiled, another can run', async () => {
+test('code that one user has compiled runs for another', async () => {
   await run();
   chmodSync(project, 0o755);
   expect(await run({ uid: 65534, gid: 65534 })).toEqual(good);
   expect(readdirSync(cache)).toHaveLength(1);
 });
 
-test('several that start in one moment all run, and leave one result', async () => {
+test('several simultaneous starts all run, and leave one result', async () => {
   expect(await Promise.all([run(), run(), run(), run()])).toEqual([good, good, good, good]);
   expect(readdirSync(cache)).toHaveLength(1);
 });
 
-test('where packages cannot be written to, it runs all the same and leaves nothing', async () => {
+test('if packages cannot be written to, it still runs and leaves nothing', async () => {
   put('node_modules/.cache', 'no folder');
   expect(await run()).toEqual(good);
   expect(readdirSync(join(project, 'temporary'))).toEqual([]);
 });
 
-test('a folder that no run can still be using is dropped', async () => {
+test('a directory that no run can still be using is removed', async () => {
   mkdirSync(join(cache, 'of-old'), { recursive: true });
   mkdirSync(join(cache, 'of-yesterday'));
   const days = (count: number) => Date.now() / 1000 - count * 24 * 3600;
@@ -163,7 +163,7 @@ test('a folder that no run can still be using is dropped', async () => {
 
 const only = () => join(cache, readdirSync(cache)[0] ?? '');
 
-test('a folder in use is not dropped, however long ago it was compiled', async () => {
+test('a directory in use is not removed, however old it is', async () => {
   await run();
   const longAgo = Date.now() / 1000 - 8 * 24 * 3600;
   utimesSync(only(), longAgo, longAgo);
@@ -183,7 +183,7 @@ test.each<[what: string, spoil: () => void]>([
       writeFileSync(folder, '');
     },
   ],
-])('compiled code that is not complete is compiled again: %s', async (_, spoil) => {
+])('incomplete compiled code is compiled again: %s', async (_, spoil) => {
   await run();
   spoil();
   expect(await run()).toEqual(good);
@@ -193,10 +193,10 @@ test.each<[what: string, spoil: () => void]>([
 test.each<[what: string, give: () => void]>([
   ['is of another user', () => chownSync(only(), 65534, 65534)],
   ['lies where anybody may write', () => chmodSync(cache, 0o777)],
-])('code in a folder that %s is not run', async (_, give) => {
+])('code in a directory that %s is not run', async (_, give) => {
   await run();
   const code = join(only(), '0.mjs');
-  // Of the same size, so that it is whole.
+  // Of the same size, so that it is complete.
   writeFileSync(code, 'console.log("mine");'.padEnd(statSync(code).size));
   give();
   expect(await run()).toEqual(good);
@@ -212,7 +212,7 @@ test('code that only another user may read is compiled again', async () => {
   expect(readdirSync(join(project, 'temporary'))).toEqual([]);
 });
 
-test('a file that an editor or a Mac leaves beside roles is not a role', async () => {
+test('a file that an editor or macOS leaves beside roles is not a role', async () => {
   symlinkSync('nobody@nowhere.1', join(project, 'roles/.#role.ts'));
   put('roles/._role.ts', '\0');
   mkdirSync(join(project, 'roles/folder.ts'));
@@ -231,7 +231,7 @@ test.each([
   expect(await run({}, asked)).toEqual({ code: 3, stdout: '', stderr });
 });
 
-test('a role that is not there is refused with those that are', async () => {
+test('a missing role is refused with the list of roles', async () => {
   const asked = `(await import(process.argv[1] + '/lib/start/program.mjs')).role('nope')`;
   expect(await run({}, asked)).toEqual({
     code: 3,
@@ -248,7 +248,7 @@ test('a role that cannot be read is refused with its place', async () => {
 test.each([
   ['node', ['other.mjs', '--limit', 'a.mjs']],
   ['zx', ['other.mjs', '--limit', 'a.mjs']],
-])('the command line follows the script, whatever its name, run by %s', async (runner, words) => {
+])('the command line follows the script, with any file name, run by %s', async (runner, words) => {
   put(
     'other.mjs',
     `import { commandLine } from './lib/start/command-line.mjs';\nconsole.log(JSON.stringify(commandLine));\n`,

@@ -1,34 +1,34 @@
 #!/bin/sh
-# Downloads a file, verifies it, and only then gives it its name. It may be killed at any moment: run again, it continues.
+# Downloads a file, verifies it, and only then puts it in place. It may be killed at any moment: the next run continues.
 #
 # Settings, in the environment or assigned before this text:
 #   url          its query may be as good as a password: it is in no argument list, no message and no file that others can read
-#   path         where the file goes
+#   path         target path of the file
 #   sha256       its SHA-256, in hex
-#   connections  1: curl fetches it; more: aria2c fetches as many pieces at the same time
+#   connections  1: curl fetches it; more: aria2c fetches as many pieces in parallel
 #   status       file that shows the phase: `downloading TOTAL` (bytes) or `verifying`
 #
-# Files that it makes:
-#   PATH.part        the part that is fetched so far
-#   PATH.part.of     program, URL and version of the part. Only the same program continues a part, and only of the same version
-#   PATH.part.aria2  aria2c's control file: the pieces that are in the part, from before the first byte until the part is whole. While
-#                    it exists, the length of the part means nothing. Without it, only a part of full length is of use
+# Files that it creates:
+#   PATH.part        the partial file
+#   PATH.part.of     program, URL and version of the partial file. Only the same program continues it, and only of the same version
+#   PATH.part.aria2  aria2c's control file: the fetched pieces, from before the first byte until the file is complete. While it
+#                    exists, the length of the partial file means nothing. Without it, only one of full length is useful
 #   PATH.verified    SHA-256, size and time of the file that was verified
 set -u
 : "${url:?}" "${path:?}" "${sha256:?}" "${connections:?}" "${status:?}"
 shown=${url%%\?*}
 directory=$(dirname "$path")
 part=$path.part
-# Longest pause that a busy server can ask for. Seconds.
+# Longest pause that a busy server can request. Seconds.
 longest=300
 
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 show() { printf '%s\n' "$*" >"$status.new" && mv -f "$status.new" "$status"; }
 size_of() { if [ -e "$1" ]; then stat -c %s "$1"; else echo 0; fi; }
 sum_of() { show verifying; sha256sum <"$1" | cut -d' ' -f1; }
-# What keeps more from being written, in the system's words.
+# The reason why nothing more can be written, in the system's words.
 write_error() { LC_ALL=C dd if=/dev/zero of="$part.probe" bs=64k count=16 2>&1 >/dev/null | sed -n 's/^dd: .*: //p'; rm -f "$part.probe"; }
-# Prints one header of the last answer, as redirects come before it.
+# Prints one header of the last answer, because redirects come before it.
 header() { tr -d '\r' | awk -v name="$1:" 'toupper($1) ~ /^HTTP\// { v = "" } tolower($1) == name { sub(/^[^:]*: */, ""); v = $0 } END { print v }'; }
 ask() {
   printf '%s\n' "$url" | sed 's/[\\"]/\\&/g; s/.*/url = "&"/' |
@@ -44,7 +44,7 @@ if [ "$connections" -eq 1 ]; then
   fetch() {
     http=$(ask --show-error --speed-limit 1 --speed-time 120 --continue-at - --dump-header "$status.headers" --output "$part" --write-out '%{http_code}')
     code=$?
-    # The part is whole already, and the server did not send the length.
+    # The partial file is complete already, and the server did not send the length.
     if [ -z "$total" ] && [ -s "$part" ] && [ "$http" = 416 ]; then code=0; fi
     # The server cannot continue a download.
     case $code in 33 | 36) rm -f "$part" ;; esac
@@ -53,7 +53,7 @@ if [ "$connections" -eq 1 ]; then
 else
   by=aria2c
   mark='aria2 '
-  # Without the holes between the pieces.
+  # Without holes between the pieces.
   held() { if [ -e "$part" ]; then echo $(($(stat -c '%b * %B' "$part"))); else echo 0; fi; }
   drop_useless() {
     [ -e "$part.aria2" ] || [ "$(size_of "$part")" = "$total" ] || rm -f "$part"
@@ -61,9 +61,9 @@ else
   }
   is_whole() { [ -e "$part" ] && [ ! -e "$part.aria2" ]; }
   fetch() {
-    # Its messages hold the URL.
+    # Its messages contain the URL.
     (umask 077 && : >"$status.log")
-    # After 60 s without a byte a connection is made again; after two tries of each connection it ends.
+    # After 60 s without a byte a connection is opened again; after two attempts of each connection it ends.
     aria2c --no-conf=true --no-netrc=true --enable-rpc=false --enable-dht=false --enable-dht6=false --follow-torrent=false \
       --follow-metalink=false --parameterized-uri=false --async-dns=false --remote-time=false --auto-file-renaming=false \
       --allow-overwrite=false --always-resume=true --file-allocation=none --disk-cache=0 --auto-save-interval=1 --piece-length=1M \
@@ -75,17 +75,17 @@ $url
 END
     code=$?
     if [ "$code" -eq 0 ] && is_whole; then return 0; fi
-    # It does not report what the server answered: curl asks for the first byte.
+    # It does not report the server's status: curl requests the first byte.
     http=$(ask --no-fail --show-error --range 0-0 --max-filesize 1000000 --max-time 30 --dump-header "$status.headers" \
       --output /dev/null --write-out '%{http_code}' 2>"$status.error")
     if [ "$http" = 000 ]; then cat "$status.error" >&2; fi
-    # Its control file cannot be read, or is of another file.
+    # Its control file is unreadable, or belongs to another file.
     if grep -q BtProgressInfoFile "$status.log"; then rm -f "$part" "$part.aria2"; fi
     return 1
   }
 fi
 
-# Waits before the next try: as long as a busy server asks for, in seconds or by a date.
+# Waits before the next attempt: as long as a busy server requests, in seconds or by a date.
 pause() {
   pause=$tries
   after=
@@ -100,7 +100,7 @@ pause() {
   sleep "$pause"
 }
 
-# Makes the part whole.
+# Completes the partial file.
 fetch_all() {
   tries=0
   refused=0
@@ -120,7 +120,7 @@ fetch_all() {
       408 | 416 | 429) ;;
       4*) fail "$shown answers $http" ;;
     esac
-    # Only more than ever before is progress: a part may have been dropped.
+    # Only more than ever before is progress: a partial file may have been removed.
     if [ "$have" -gt "$most" ]; then most=$have tries=0 refused=0; elif [ "$code" -eq 8 ]; then refused=$((refused + 1)); fi
     # aria2c: the server cannot continue a download.
     if [ "$refused" -gt 1 ]; then rm -f "$part" "$part.aria2"; refused=0; fi
@@ -150,11 +150,11 @@ fi
 
 headers=$(ask --head --max-time 60) || headers=
 total=$(printf '%s\n' "$headers" | header content-length)
-# A shell may run commands that are in an arithmetic expression.
+# A shell may run commands inside an arithmetic expression.
 case $total in *[!0-9]* | ????????????????*) fail "$shown answers a length that is not a number: $total" ;; esac
 version=$(printf '%s\n' "$headers" | tr -d '\r' | awk 'tolower($1) ~ /^(content-length|etag|last-modified):$/ { printf "%s;", $0 }')
 case $headers:$(cat "$part.of" 2>/dev/null) in
-  # Without an answer, the version of the part is not known to be another one.
+  # Without an answer it is unknown whether the version has changed.
   ":$mark$url "*) ;;
   *)
     rm -f "$part.of.new"
@@ -174,7 +174,7 @@ fi
 
 show downloading "$total"
 fetch_all
-# Nothing is written of an empty file.
+# Nothing is written for an empty file.
 [ -e "$part" ] || : >"$part"
 found=$(sum_of "$part")
 if [ "$found" != "$sha256" ]; then

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts the rules of the published ports in place: FILE.v4 and FILE.v6, lines for iptables-restore. Run before each start of the
+# Loads the rules of the published ports: FILE.v4 and FILE.v6, lines for iptables-restore. Run before each start of the
 # Docker engine, which is not started without them, and whenever they change.
 #
 # Only the chains that the files name are emptied, and only the jumps to them are moved. Each family changes in one step.
@@ -10,7 +10,7 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 rules=$1
 prefix=$2
 
-# Says how the first chain comes to lead to the second before it does anything else.
+# Prints how the first chain leads to the second before it does anything else.
 lead() {
   present=$("$command" --wait=60 -S "$1")
   [ "$(printf '%s\n' "$present" | sed -n '/^-A /{p;q;}')" != "-A $1 -j $2" ] || return 0
@@ -20,7 +20,7 @@ lead() {
 
 load() {
   command=$1
-  # The engine takes the chain as it finds it.
+  # The engine uses the existing chain.
   "$command" --wait=60 -n -L DOCKER-USER >/dev/null 2>&1 || "$command" --wait=60 -N DOCKER-USER
   # Read first: iptables-restore holds the lock of the rules from its first line on.
   lines=$(
@@ -35,5 +35,5 @@ load() {
 }
 
 load iptables "$rules.v4"
-# A kernel that was told to have no IPv6 has no such file.
+# A kernel without IPv6 has no such file.
 if [ -e /proc/net/if_inet6 ]; then load ip6tables "$rules.v6"; fi

@@ -1,21 +1,21 @@
 #!/bin/sh
 # Moves the data of the Docker engine to another disk. Run as a transient systemd unit, so that it outlives the connection.
 #
-# It may be ended at any moment, by whatever: run again, it finishes what it began. The old data is never changed or removed.
-# The folder $state, a setting in the environment or assigned before this text, holds what is to be done. As long as a move is
+# It may be killed at any moment: the next run finishes the work. The old data is never changed or removed.
+# The folder $state, a setting in the environment or assigned before this text, has the input. As long as a move is
 # unfinished, it has the file `from`:
 #   from, to      the folders
 #   mount         where the disk of the new one is mounted
-#   settings.new  /etc/docker/daemon.json as it is to be
-# and, made here:
-#   settings.old  as it was; empty where there was none
-#   running       containers that have to run again
-#   held          what the engine held: driver and number of images
-#   empty         there where it held nothing
-#   phase         what is being done, in words
+#   settings.new  the new /etc/docker/daemon.json
+# and, created here:
+#   settings.old  the old one; empty if there was none
+#   running       containers to start again
+#   held          content of the engine: driver and number of images
+#   empty         exists if the engine was empty
+#   phase         the current step, in words
 #   old-copy      after a move: where the old data still is
-#   copy          which folder was made here to copy into: only in that one is anything ever removed
-#   without-disk  what the engine made below the mount point when the disk had gone; moved here from there, empty of anybody's data
+#   copy          the folder that was created here for the copy: only in this one is anything ever removed
+#   without-disk  files that the engine created below the mount point without its disk; moved here, they hold nobody's data
 set -eu
 umask 077
 : "${state:?}"
@@ -23,7 +23,7 @@ export LC_ALL=C
 
 settings=/etc/docker/daemon.json
 
-# "from" last: without it nothing is unfinished. "to" before it: a move of which only "from" is left is over.
+# "from" last: without it no move is unfinished. "to" before it: a move with only "from" left is over.
 forget() {
   rm -f "$state/settings.old" "$state/settings.new" "$state/running" "$state/held" "$state/empty" \
     "$state/needed" "$state/free" "$state/phase"
@@ -45,10 +45,10 @@ is_active() { systemctl is-active --quiet docker.service; }
 is_switched() { grep -qF "\"data-root\": \"$to\"" "$settings" 2>/dev/null; }
 root_now() { docker info --format '{{.DockerRootDir}}' 2>/dev/null; }
 holds() { docker info --format '{{.Driver}}, {{.Images}} images' 2>/dev/null; }
-# By number and time of birth, which no other folder of that name has.
+# By number and birth time, which identify the folder.
 identity() { stat -c '%i %W' "$to" 2>/dev/null; }
 is_ours() { [ -e "$state/copy" ] && [ "$(identity)" = "$(cat "$state/copy")" ]; }
-# A disk that went away leaves the folder that it was mounted on, which is another disk's.
+# The disk is gone: the mount point is then a folder of another disk.
 is_disk_there() { [ "$(stat -L -c %m "$(dirname "$to")" 2>/dev/null)" = "$mount" ]; }
 need_disk() { is_disk_there || fail "no disk is mounted at $mount any more"; }
 is_empty() { [ -z "$(find "$to" -mindepth 1 -maxdepth 1 -print -quit 2>/dev/null)" ]; }
@@ -66,25 +66,25 @@ start_engine() {
   return 1
 }
 
-# Those with a restart policy come back by themselves; the others have to be started.
+# Those with a restart policy start by themselves; the others have to be started.
 start_containers() {
   not_started=
   [ -e "$state/running" ] || return 0
   while read -r id; do
-    # One that removes itself when it stops is gone.
+    # A container that removes itself when it stops is gone.
     running=$(docker inspect --format '{{.State.Running}}' "$id" 2>/dev/null) || continue
     [ "$running" = true ] || docker start "$id" >/dev/null || not_started="$not_started $id"
   done < "$state/running"
 }
 
-# An engine that was started just when its disk went away began anew below the mount point, and the disk could not be mounted there
-# again. Only what was born since this began, which can hold nothing else.
+# An engine that started while its disk was missing has created its folder below the mount point, so that the disk could not be
+# mounted again. Only files that are newer than this move, which can hold nothing else.
 clear_mount_point() {
   if is_disk_there || [ ! -d "$to" ] || [ "$(root_now)" = "$to" ]; then return 0; fi
   if [ "$(stat -c %W "$to")" -ge "$began" ]; then mv "$to" "$state/without-disk.$began"; fi
 }
 
-# Whatever goes wrong, the engine runs again from where it was.
+# After any error the engine runs again from its old folder.
 put_back() {
   code=$?
   trap - EXIT
@@ -95,9 +95,9 @@ put_back() {
     if [ -s "$state/settings.old" ]; then put_settings "$state/settings.old"; else rm -f "$settings"; fi
   fi
   if is_switched; then
-    # Without its disk it would begin anew, with nothing, on another one.
+    # Without its disk the engine would start empty, on another disk.
     if is_disk_there; then start_engine; fi
-    echo 'what is wrong has to be mended first: see systemctl status docker' >&2
+    echo 'fix the cause first: see systemctl status docker' >&2
   elif start_engine; then
     start_containers
     clear_mount_point
@@ -115,7 +115,7 @@ copy() {
   # From inside the new folder: by its name, a copy could go to the disk below when this one goes away.
   cd "$to"
   need_disk
-  # Hard links, ACLs, extended attributes (the overlay's own among them), holes; nothing of other file systems.
+  # Hard links, ACLs, extended attributes (including the overlay's own), holes; nothing of other file systems.
   rsync --archive --hard-links --acls --xattrs --sparse --numeric-ids --one-file-system --delete --exclude=/lost+found "$@" "$from/" ./
   cd /
 }
@@ -123,12 +123,12 @@ copy() {
 move() {
   is_empty || is_ours || fail "$to, which is to hold the data of docker, holds other data"
   if is_active; then
-    # Before anything is stopped. Files of running containers may vanish meanwhile.
+    # Before anything is stopped. Files of running containers may disappear meanwhile.
     phase 'measuring the data of docker'
     needed=$(du -sx -B1 "$from" 2>/dev/null | cut -f1)
     there=$( (du -sx -B1 "$to" 2>/dev/null || echo 0) | cut -f1)
     free=$(df -P -B1 "$(dirname "$to")" | sed -n '$s/.* \([0-9][0-9]*\)  *[0-9]*% .*/\1/p')
-    # A twentieth to spare: the new file system may store small files less tightly.
+    # A twentieth in reserve: the new file system may need more space for small files.
     if [ $((needed + needed / 20)) -gt $((free + there)) ]; then
       fail "there is no room for it: the data of docker takes $((needed / 1000000)) MB, and $((free / 1000000)) MB are free for $to"
     fi
@@ -142,10 +142,10 @@ move() {
     case $(cat "$state/held") in *', 0 images') [ -n "$(docker volume ls --quiet)" ] || : > "$state/empty" ;; esac
 
     phase 'stopping docker'
-    # Nothing may start it meanwhile. In memory only: a reboot ends the move, and the engine starts from where it was.
+    # Nothing may start it meanwhile. In memory only: a reboot ends the move, and the engine starts from its old folder.
     systemctl mask --runtime --quiet docker.service docker.socket
     if [ "$(docker info --format '{{.LiveRestoreEnabled}}')" = true ] && [ -s "$state/running" ]; then
-      # They would go on running without the engine.
+      # They would keep running without the engine.
       xargs docker stop --time 120 < "$state/running" >/dev/null
     fi
     systemctl stop docker.socket docker.service
@@ -154,7 +154,7 @@ move() {
     systemctl stop docker.socket 2>/dev/null || :
   fi
 
-  # What the engine left mounted holds nothing of its own. A disk that somebody mounted there does, and would stay behind.
+  # Mounts of the engine have no data of their own. A disk that somebody mounted there has, and would stay behind.
   below=$(awk -v from="$from/" 'index($2, from) == 1 { print $3, $2 }' /proc/self/mounts | sort -r)
   printf '%s\n' "$below" | while read -r type target; do
     case $type in
@@ -192,7 +192,7 @@ $(printf '%s\n' "$different" | head -n 5)"
 
 if { is_active && [ "$(root_now)" = "$to" ]; } || { ! is_active && is_switched; }; then
   phase 'finishing the move'
-  # It may have been at work there since: going back would lose that.
+  # The engine may have worked there since: going back would lose that.
   rm -f "$state/settings.old" "$state/held"
 else
   move
@@ -206,11 +206,11 @@ now=$(root_now)
 if [ -s "$state/held" ] && [ "$(holds)" != "$(cat "$state/held")" ]; then
   fail "docker holds $(holds) after the move, and $(cat "$state/held") before it"
 fi
-# It is done; what may still go wrong is no reason to go back.
+# The move is done; later errors are no reason to go back.
 trap - EXIT HUP INT TERM
 start_containers
 
-# An engine that held nothing leaves nothing that is worth a word.
+# An empty engine leaves nothing that is worth a message.
 [ -e "$state/empty" ] || printf '%s\n' "$from" > "$state/old-copy"
 rm -f "$state/copy"
 forget

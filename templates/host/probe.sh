@@ -1,7 +1,7 @@
 #!/bin/sh
-# Sends one HTTP request with what a bare server has: curl, else wget, else bash. Prints the answer as it comes: status line, headers,
-# an empty line, body; with redirects, one answer after the other. Prints `connected` where only the connection can be tried: other
-# protocols, and https without curl and wget. Without an answer it prints nothing, and the reason on standard error.
+# Sends one HTTP request with the tools of a bare server: curl, else wget, else bash. Prints the unchanged answer: status line,
+# headers, an empty line, body; with redirects, one answer after the other. Prints `connected` if only the connection can be tested:
+# other protocols, and https without curl and wget. Without an answer it prints nothing, and the reason on standard error.
 #
 # Standard input: the URL, as providers put a key into it and other users see arguments.
 # Arguments: time limit in seconds, length of the body to read, and a JSON body to POST instead of a GET.
@@ -28,7 +28,7 @@ if [ -z "$port" ]; then
 fi
 type='Content-Type: application/json'
 range="bytes=0-$((length - 1))"
-# A server that does not know ranges sends everything. The headers take the rest.
+# A server without ranges sends everything. The headers need the rest.
 longest=$((length + 32768))
 
 with_curl() {
@@ -39,7 +39,7 @@ with_curl() {
 with_wget() {
   if [ -n "$json" ]; then set -- --header "$type" --post-data "$json"; else set -- --header "Range: $range"; fi
   printf '%s\n' "$url" | wget -nv -O - --save-headers --content-on-error -T "$limit" -t 1 -i - "$@"
-  # By its exit code: of an answer that asks for a password, it prints nothing.
+  # By its exit code: it prints nothing for an answer that asks for a password.
   if [ $? -eq 6 ]; then printf 'HTTP/1.1 401 Unauthorized\n\n'; fi
 }
 

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Which synchronizers run on a host, one a line: `container NAME STATUS`, `process PID PROGRAM`, or `start PID` where Docker's client
-# is about to start one. `engine` says that Docker is there and does not answer. Arguments: the name of the deployment's container, and
-# whether it may run here: `own` or nothing. The node takes --components (-co) with or without `=`, several times or with commas, and
-# runs all of its components without it.
+# Prints the synchronizers of a host, one a line: `container NAME STATUS`, `process PID PROGRAM`, or `start PID` if Docker's
+# client is about to start one. `engine` means that Docker exists and does not answer. Arguments: the name of the deployment's
+# container, and whether it may run here: `own` or nothing. The node takes --components (-co) with or without `=`, several times or
+# with commas, and runs all of its components without it.
 container=$1
 own=${2-}
 
-# Words of a command line, one a line, on standard input: whether they run the node with its synchronizer.
+# Reads the words of a command line, one a line: whether they run the node with its synchronizer.
 synchronizes() {
   program='' part=program named='' found=1
   while IFS= read -r word || [ -n "$word" ]; do
@@ -26,7 +26,7 @@ synchronizes() {
             part=value
             ;;
           -*) part=options ;;
-          # What a shell is given in one text may have blanks in its list.
+          # The text that a shell runs may have blanks in its list.
           *) if [ "$part" = value ]; then components "$word"; fi ;;
         esac
         ;;
@@ -41,7 +41,7 @@ components() {
   case $1 in *synchronizer*) found=0 ;; esac
 }
 
-# Likewise: whether they have Docker start the container. A run that was killed goes on with the command that it had begun there: it
+# Likewise: whether they make Docker start the container. A killed run continues with the command that it had started there: it
 # asks Compose for its version, and then starts the container.
 starts() {
   client='' verb='' name=''
@@ -59,7 +59,7 @@ starts() {
 processes=''
 for file in /proc/[0-9]*/cmdline; do
   line=''
-  # Without the bytes between the words, which is enough to leave out nearly all.
+  # Without the separators between the words, which is enough to skip nearly all processes.
   { IFS= read -r line <"$file"; } 2>/dev/null
   process=${file#/proc/}
   process=${process%/cmdline}
@@ -102,7 +102,7 @@ fi
 for process in $processes; do
   program=''
   { IFS= read -r program <"/proc/$process/comm"; } 2>/dev/null
-  # One that has ended meanwhile runs no more.
+  # A process that has ended meanwhile no longer counts.
   [ -z "$program" ] || echo "process $process $program"
 done
 exit 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
-// Measures this project beside other tools at the same work, on hosts of its own (docs/benchmarks.md).
+// Compares this project with other tools at the same work, on hosts of its own (docs/benchmarks.md).
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,15 +18,15 @@ if (!options) {
   process.exitCode = 1;
 } else {
   const missing = prepare((line) => console.error(line));
-  // Each systemd watches files with several of these. It is the one setting of the machine that changes, until the end.
+  // Each systemd needs several inotify instances. This is the only machine setting that changes, until the end.
   const watchers = '/proc/sys/fs/inotify/max_user_instances';
   const usual = readFileSync(watchers, 'utf8');
   const needed = Math.max(Number(usual), 1024 + 32 * Math.max(...options.hosts));
   writeFileSync(watchers, String(needed));
-  // Everything goes on in namespaces of its own. Whatever ends this process, a kill -9 as well, ends the first process in there, and
-  // with that one the kernel ends all others and drops mounts, addresses and interfaces.
+  // Everything runs in private namespaces. When this process ends, also by kill -9, the first process in them ends too, and
+  // then the kernel ends all others and removes mounts, addresses and interfaces.
   const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
-  // The shell is there to reap what is left by others.
+  // The shell reaps orphaned processes.
   const inside = [
     'sh',
     '-c',
@@ -35,8 +35,8 @@ if (!options) {
     process.execPath,
     fileURLToPath(new URL('inside.mjs', import.meta.url)),
   ];
-  const told = JSON.stringify({ options, missing: Object.fromEntries(missing) });
-  const running = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, ...inside, told], {
+  const input = JSON.stringify({ options, missing: Object.fromEntries(missing) });
+  const running = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, ...inside, input], {
     stdio: 'inherit',
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => running.kill('SIGKILL'));

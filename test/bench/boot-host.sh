@@ -1,12 +1,12 @@
 #!/bin/sh
-# First process of a light host, in namespaces of its own: what firmware and initrd do, then systemd.
-# $1: file system to begin from, which stays as it is; $2: keys to put in; $3: name
+# First process of a light host, in its own namespaces: does the work of firmware and initrd, then starts systemd.
+# $1: file system to start from, read-only; $2: directory with keys; $3: name
 set -e
 base=$1 seed=$2 name=$3
 mount --make-rprivate /
 work=/run/bench-host
 mkdir -p $work
-# Seen by this host alone, and gone with it.
+# Visible to this host alone, and removed with it.
 mount -t tmpfs tmpfs $work
 mkdir $work/upper $work/work $work/root
 mount -t overlay overlay -o lowerdir="$base",upperdir=$work/upper,workdir=$work/work $work/root

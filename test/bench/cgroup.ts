@@ -2,20 +2,20 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Everything that one program started, however it was detached: what it used, and a way to end all of it. */
+/** All processes that one program started, also detached ones: their resource use, and a way to end them. */
 export interface Cgroup {
   readonly path: string;
-  /** Processor seconds so far, user and system, of ended processes too. */
+  /** Processor seconds so far, user and system, including ended processes. */
   seconds(): number;
   processes(): number[];
-  /** Kills what is left in it, and removes it. */
+  /** Kills the remaining processes, and removes the group. */
   end(): Promise<void>;
 }
 
-/** Below this one are all of ours. */
+/** Parent of all our groups. */
 const ours = 'rpc-playbooks-bench';
 
-/** @throws Error where there is no control group hierarchy of version 2 */
+/** @throws Error without a control group hierarchy of version 2 */
 function topOfOurs(): string {
   const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
   const [, hierarchy] = mounts.map((line) => line.split(' ')).find(([, , type]) => type === 'cgroup2') ?? [];
@@ -37,7 +37,7 @@ export function cgroupFor(name: string): Cgroup {
     seconds: () => Number(/usage_usec (\d+)/.exec(readFileSync(join(path, 'cpu.stat'), 'utf8'))?.[1]) / 1e6,
     async end() {
       writeFileSync(join(path, 'cgroup.kill'), '1');
-      // What has just been killed keeps it for a moment, though it is listed no more.
+      // A killed process keeps the group for a moment, although it is no longer listed.
       while (processes().length > 0 || !remove(path)) await delay(5);
     },
   };
@@ -54,18 +54,18 @@ function remove(path: string): boolean {
   }
 }
 
-/** Removes the groups of a benchmark that has ended. */
+/** Removes the groups of earlier benchmarks. */
 export function removeEmptyCgroups(path = topOfOurs()): void {
   try {
     for (const entry of readdirSync(path, { withFileTypes: true }))
       if (entry.isDirectory()) removeEmptyCgroups(join(path, entry.name));
     rmdirSync(path);
   } catch {
-    // Not there, or in use.
+    // It does not exist, or is in use.
   }
 }
 
-/** Whether another benchmark is under way. */
+/** Whether another benchmark is running. */
 export function anyRuns(): boolean {
   const events = join(topOfOurs(), 'cgroup.events');
   return existsSync(events) && readFileSync(events, 'utf8').includes('populated 1');

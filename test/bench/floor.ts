@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { quote } from '../../lib/engine/host/quote.ts';
 import type { Workload } from './workload.ts';
 
-/** The end of a here document: stands on no line of the workload. */
+/** The end marker of a here document: is on no line of the workload. */
 const end = 'END-OF-CONTENT';
 
 /**
- * The floor: what a good hand would write as one script for sh, about this workload alone. It looks at everything in a few
- * commands, and only where something differs goes through all of it.
+ * The floor: one hand-written sh script for this workload alone. It checks everything in a few commands, and goes through
+ * each resource only if something differs.
  *
  * @param mode `check` prints what differs and changes nothing
  */
@@ -43,10 +43,10 @@ function expectations({ preflight, freePorts }: Workload): string {
 const attributes = ({ path, mode, owner, group }: Workload['directories'][number]) =>
   `${path} ${mode.replace(/^0/, '')} ${owner} ${group}`;
 
-/** What \`look\` prints where all is well. */
+/** The output of \`look\` if nothing differs. */
 function wanted(work: Workload): string {
   return [
-    // dpkg-query sorts.
+    // dpkg-query sorts its output.
     ...[...work.packages].sort().map((name) => `${name} installed`),
     ...work.groups.map(({ name, gid }) => `${name} ${gid}`),
     ...work.users.map(({ name, uid }) => `${name} ${uid}`),
@@ -122,7 +122,7 @@ function sha256(content: string): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Puts a host back to where nothing of the workload is there but its packages. */
+/** Resets a host: removes everything of the workload but its packages. */
 export function bareScript(work: Workload): string {
   const own = work.units.filter((unit) => unit !== 'cron.service');
   const files = [...work.files.map(({ path }) => path), ...work.sysctl.map(({ key }) => `/etc/sysctl.d/${key}.conf`)];

@@ -5,35 +5,35 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { cgroupFor } from './cgroup.ts';
 
-/** A light host: systemd and sshd in namespaces of their own, over a shared read-only file system. */
+/** A light host: systemd and sshd in their own namespaces, over a shared read-only file system. */
 export interface Host {
   readonly name: string;
   readonly address: string;
-  /** Its init, as seen from here. */
+  /** Process number of its init, as seen from here. */
   readonly pid: number;
 }
 
 export interface Hosts {
   readonly all: readonly Host[];
-  /** A private key that root may log in with, and all host keys. */
+  /** A private key that root may log in with, and the keys of all hosts. */
   readonly identityFile: string;
   readonly knownHostsFile: string;
-  /** Runs a script as root on hosts, not by SSH. @throws Error where it fails on one */
+  /** Runs a script as root on hosts, without SSH. @throws Error if it fails on one */
   runOn(hosts: readonly Host[], script: string): Promise<string[]>;
 }
 
-/** The controller's end of the bridge that all hosts hang on, and theirs. */
+/** Addresses of the controller and of the hosts on their common bridge. */
 const controllerAddress = '10.90.0.1/16';
 export const addressOf = (index: number): string => `10.90.${1 + Math.floor(index / 200)}.${1 + (index % 200)}`;
-/** Where the same host is reached with so many milliseconds added to each round trip. */
+/** The address of the same host with these milliseconds added to each round trip. */
 export const delayedAddressOf = (index: number, milliseconds: number): string =>
   `127.${milliseconds}.${1 + Math.floor(index / 200)}.${1 + (index % 200)}`;
 
 /**
- * Boots hosts. Works only in the private namespaces that bench.mjs makes: with those, all of it ends.
+ * Boots hosts. Works only in the private namespaces that bench.mjs makes: they end together.
  *
- * @param root file system that all of them begin from
- * @param directory for keys and what the hosts write
+ * @param root file system that all of them start from
+ * @param directory for keys and files of the hosts
  */
 export async function startHosts(
   count: number,
@@ -64,7 +64,7 @@ export async function startHosts(
     const pid = await boot(name, [root, seed, name]);
     plug(index, pid);
     all.push({ name, address: addressOf(index), pid });
-    // Booting all at once would take no less time.
+    // Booting all at once is not faster.
     if (index % 8 === 7) await answers(all.at(-1) as Host);
   }
   for (const host of all) await answers(host);
@@ -73,7 +73,7 @@ export async function startHosts(
   return { all, identityFile, knownHostsFile, runOn };
 }
 
-/** A cable from the bridge to the host. */
+/** A veth pair from the bridge to the host. */
 function plug(index: number, pid: number): void {
   ip('link', 'add', `h${index}`, 'master', 'hosts', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(pid));
   ip('link', 'set', `h${index}`, 'up');
@@ -91,7 +91,7 @@ function makeKey(path: string): void {
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', path]);
 }
 
-/** @returns its init, once that has become systemd */
+/** @returns its init, once that is systemd */
 async function boot(name: string, args: readonly string[]): Promise<number> {
   const script = fileURLToPath(new URL('boot-host.sh', import.meta.url));
   const own = ['--mount', '--pid', '--net', '--uts', '--ipc', '--cgroup', '--fork', '--kill-child'];
@@ -119,7 +119,7 @@ function readOr(path: string): string {
   }
 }
 
-/** @throws Error where its sshd does not answer within two minutes */
+/** @throws Error if its sshd does not answer within two minutes */
 async function answers(host: Host): Promise<void> {
   const deadline = performance.now() + 120_000;
   while (performance.now() < deadline) {
@@ -127,7 +127,7 @@ async function answers(host: Host): Promise<void> {
       const [listening] = await runOn([host], 'ss -Hltn "sport = :22"; systemctl is-active cron.service');
       if (listening?.includes(':22 ') && listening.includes('active')) return;
     } catch {
-      // It has not come so far.
+      // It has not started yet.
     }
     await delay(50);
   }

@@ -1,4 +1,4 @@
-// The part of the benchmark that runs in namespaces of its own. Argument: what bench.mjs tells it, as JSON.
+// The part of the benchmark that runs in private namespaces. Argument: the JSON of bench.mjs.
 import '../typescript.mjs';
 
 const { measureAll } = await import('./measure-all.ts');

@@ -12,7 +12,7 @@ import { type Measured, saveResult } from './results.ts';
 import { type Case, type ToolName, tools } from './tools.ts';
 import { changedFile, workload } from './workload.ts';
 
-/** What one round of one case needs. */
+/** The input of one round of one case. */
 interface Setting {
   readonly hosts: Hosts;
   readonly targets: readonly Host[];
@@ -22,9 +22,9 @@ interface Setting {
 const say = (line: string) => console.error(line);
 
 /**
- * Boots hosts, measures all that is asked for, and saves each result as soon as it is there.
+ * Boots hosts, measures all requested cases, and saves each result at once.
  *
- * @param missing peers that could not be had, and why
+ * @param missing tools that are not available, and why
  */
 export async function measureAll({
   options,
@@ -33,7 +33,7 @@ export async function measureAll({
   readonly options: Options;
   readonly missing: Readonly<Record<string, string>>;
 }): Promise<void> {
-  // Kept in memory, and gone with this process.
+  // Kept in memory, and removed with this process.
   execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', '/mnt']);
   const directory = mkdtempSync('/mnt/bench-');
   const most = Math.max(...options.hosts);
@@ -91,7 +91,7 @@ function commandsFor(
   return { ready, missing: cannot };
 }
 
-/** A first run of each tool shows that it does the work, and how much memory it takes; then every round has all of them in turn. */
+/** The first run of each tool shows that it does the work, and its memory; then every round runs all tools in turn. */
 async function measureCase(setting: Setting, commands: ReadonlyMap<ToolName, Command>, pairs: number) {
   const { targets, what } = setting;
   const costs = new Map<ToolName, { memory: number; runs: Cost[] }>();
@@ -111,7 +111,7 @@ async function measureCase(setting: Setting, commands: ReadonlyMap<ToolName, Com
   }
   for (let round = 0; round < pairs; round += 1) {
     const names = [...costs.keys()];
-    // Another one begins each time, so that none always follows the same.
+    // The order rotates, so that no tool always follows the same one.
     for (const name of [...names.slice(round % names.length), ...names.slice(0, round % names.length)]) {
       const command = commands.get(name);
       if (!command) continue;
@@ -128,14 +128,14 @@ async function measureCase(setting: Setting, commands: ReadonlyMap<ToolName, Com
   return { measured, failed };
 }
 
-/** Puts the hosts to where a run of this case begins. */
+/** Brings the hosts to the state in which a run of this case starts. */
 async function begin({ hosts, targets, what }: Setting): Promise<void> {
   if (what === 'first') await hosts.runOn(targets, bareScript(workload));
   else await hosts.runOn(targets, floorScript(workload, 'apply'));
   if (what === 'check' || what === 'change') await hosts.runOn(targets, `echo another >${changedFile}`);
 }
 
-/** @throws Error where a tool has not done what it was to do */
+/** @throws Error if a tool has not done its work */
 async function verify({ hosts, targets, what }: Setting, name: ToolName, { output }: Cost): Promise<void> {
   const found = await hosts.runOn(targets, floorScript(workload, 'check'));
   const differing = found.filter((text) => text !== '').length;

@@ -12,13 +12,13 @@ export interface Command {
   readonly ends: readonly number[];
 }
 
-/** What one run of it cost. */
+/** The cost of one run. */
 export interface Cost {
   /** Seconds from its start to its end. */
   readonly wall: number;
-  /** Seconds of processor time, of all processes that it started, those that stay behind as well. */
+  /** Processor seconds of all its processes, also of those that remain. */
   readonly cpu: number;
-  /** Bytes at the peak, of all its processes. undefined where it was not watched. */
+  /** Peak memory of all its processes, in bytes. undefined if it was not watched. */
   readonly memory: number | undefined;
   readonly output: string;
 }
@@ -26,10 +26,10 @@ export interface Cost {
 let runs = 0;
 
 /**
- * Runs a controller to its end, in a control group of its own; what it left running is killed.
+ * Runs a controller to its end, in its own control group; remaining processes are killed.
  *
- * @param watch looks at its memory all the time, which takes time itself
- * @throws Error with the end of its output where it fails
+ * @param watch reads its memory all the time, which takes time itself
+ * @throws Error with the end of its output if it fails
  */
 export async function measure({ argv, env = {}, cwd, ends }: Command, watch: boolean): Promise<Cost> {
   runs += 1;
@@ -54,7 +54,7 @@ export async function measure({ argv, env = {}, cwd, ends }: Command, watch: boo
   while (watch && !ended) {
     const looked = performance.now();
     memory = Math.max(memory ?? 0, sizeOf(group.processes()));
-    // No more than a tenth of the time goes into looking.
+    // At most a tenth of the time is spent on reading.
     await delay(Math.max(20, 10 * (performance.now() - looked)));
   }
   const { code, wall } = await end;
@@ -67,7 +67,7 @@ export async function measure({ argv, env = {}, cwd, ends }: Command, watch: boo
   return { wall, cpu, memory, output };
 }
 
-/** Their own memory, what is shared among them counted once; of programs and libraries, as much as the largest of them has. */
+/** Private memory, plus shared memory counted once; of programs and libraries, the largest amount that one process has. */
 function sizeOf(pids: readonly number[]): number {
   let own = 0;
   let files = 0;
@@ -77,7 +77,7 @@ function sizeOf(pids: readonly number[]): number {
       own += kilobytes(rollup, 'Pss_Anon') + kilobytes(rollup, 'Pss_Shmem');
       files = Math.max(files, kilobytes(readFileSync(`/proc/${pid}/status`, 'utf8'), 'RssFile'));
     } catch {
-      // It has ended since.
+      // It has ended meanwhile.
     }
   }
   return (own + files) * 1024;
@@ -87,7 +87,7 @@ function kilobytes(text: string, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0);
 }
 
-/** No agent, no settings of whoever runs the benchmark. */
+/** No agent and no settings of the user who runs the benchmark. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const { PATH = '', HOME = '' } = process.env;
   return { PATH, HOME, LC_ALL: 'C.UTF-8' };

@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util';
 import { type Case, cases, type ToolName, tools } from './tools.ts';
 
-/** What is measured. */
+/** The requested measurements. */
 export interface Options {
   readonly hosts: readonly number[];
   /** Milliseconds added to each round trip. */
   readonly delays: readonly number[];
   readonly cases: readonly Case[];
   readonly tools: readonly ToolName[];
-  /** How often each tool is measured: once in each round, in turn. */
+  /** How often each tool is measured: once per round, in turn. */
   readonly pairs: number;
 }
 
@@ -24,7 +24,7 @@ What is not measured this time keeps its rows in the table, each with the date o
 Needs root, and the network when it runs for the first time.
 `;
 
-/** @throws Error for what is not understood */
+/** @throws Error for an unknown or invalid option */
 export function parseOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],
@@ -40,7 +40,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
   if (values.help) return undefined;
   return {
     hosts: numbers('--hosts', values.hosts, 1, 200),
-    // A byte of the address that a delayed host is reached at.
+    // It becomes a byte of the address of a delayed host.
     delays: numbers('--delay', values.delay, 0, 255),
     cases: among('--case', values.case, cases),
     tools: among('--tool', values.tool, Object.keys(tools) as ToolName[]),

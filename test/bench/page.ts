@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** Where all measurements are shown. */
+/** The page with all measurements. */
 export const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
 
 /**
- * Puts a text between the page's two marks of that name, and leaves the rest of it.
+ * Puts a text between the page's two marks of that name, and keeps the rest.
  *
- * @throws Error where the page has no such marks
+ * @throws Error if the page has no such marks
  */
 export function putSection(name: string, text: string): void {
   const [begin, end] = [`<!-- ${name} -->\n`, `<!-- end of ${name} -->\n`];
@@ -18,10 +18,10 @@ export function putSection(name: string, text: string): void {
   writeFileSync(page, `${whole.slice(0, from)}${begin}${text}\n${whole.slice(to)}`);
 }
 
-/** What was measured on, in words. */
+/** Describes the machine. */
 export const machine = `Linux ${release()}, ${cpus().length} processors (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB`;
 
-/** The median, and what lies between the least and the most. */
+/** The median, and the range from minimum to maximum. */
 export function spread(values: readonly number[], text: (value: number) => string): string {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   return values.length === 1 ? text(least) : `${text(median(values))} (${text(least)}–${text(most)})`;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { workload } from './workload.ts';
 
-/** What is fetched once and kept, not committed: the hosts' file system and the peers. */
+/** Cached, not committed: the hosts' file system and the other tools. */
 export const cache = fileURLToPath(new URL('../../.bench', import.meta.url));
 export const baseRoot = join(cache, 'host');
 export const peerProgram = (peer: 'ansible' | 'pyinfra', program: string): string => join(cache, peer, 'bin', program);
@@ -12,13 +12,13 @@ export const peerProgram = (peer: 'ansible' | 'pyinfra', program: string): strin
 const mirror = 'http://deb.debian.org/debian';
 const release = 'bookworm';
 
-/** Whatever a host has before the workload. Ansible and Mitogen need Python there. */
+/** Packages that a host has before the workload. Ansible and Mitogen need Python there. */
 const hostPackages = ['systemd-sysv', 'dbus', 'openssh-server', 'python3-minimal', 'python3-apt', ...workload.packages];
 
-/** Each into a virtual environment of its own. */
+/** Each in its own virtual environment. */
 const peers = { ansible: ['ansible==12.3.0', 'mitogen==0.3.54'], pyinfra: ['pyinfra==3.10.0'] } as const;
 
-/** A server has these too, but here they would only disturb the measurement or cannot work. */
+/** Units of a server that would disturb the measurement, or cannot work here. */
 const unused = [
   ...['systemd-udevd', 'systemd-logind', 'console-getty', 'getty@tty1', 'systemd-remount-fs', 'systemd-sysctl'],
   ...['systemd-tmpfiles-setup-dev', 'systemd-modules-load', 'systemd-journal-flush'],
@@ -36,9 +36,9 @@ const ours = ['node_modules/zx/build/cli.js', 'test/bench/tools/ours.mjs'].map((
 );
 
 /**
- * Makes what is missing in the cache, and has this project compiled, as it is from its second run on. Needs root and the network.
+ * Makes missing parts of the cache, and compiles this project, as after its first run. Needs root and the network.
  *
- * @returns the peers that could not be had, and why
+ * @returns the tools that are not available, and why
  */
 export function prepare(say: (line: string) => void): Map<string, string> {
   mkdirSync(cache, { recursive: true });
@@ -66,7 +66,7 @@ export function prepare(say: (line: string) => void): Map<string, string> {
   return missing;
 }
 
-/** Under another name until it is whole. */
+/** Under another name until it is complete. */
 function makeBase(): void {
   const half = `${baseRoot}.new`;
   rmSync(half, { recursive: true, force: true });
@@ -90,7 +90,7 @@ function run(program: string, args: readonly string[]): void {
   });
 }
 
-/** Versions of all that is measured. */
+/** Versions of all measured tools. */
 export function versions(): string[] {
   const said = (program: string, ...args: string[]): string => {
     try {

@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
-// Measures how long pg_restore takes with several jobs beside one, on a PostgreSQL of its own (docs/benchmarks.md).
+// Measures pg_restore with one and with several jobs, on its own PostgreSQL (docs/benchmarks.md).
 import { parseArgs } from 'node:util';
 import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
@@ -26,7 +26,7 @@ Needs root on Debian; installs postgresql-15 where it is missing.`);
 } else {
   const [megabytes, rounds] = [Number(values.megabytes), Number(values.rounds)];
   if (!(megabytes >= 1) || !(rounds >= 1)) throw new Error('--megabytes and --rounds must be numbers from 1 on');
-  // Its databases go before it does.
+  // Its databases are removed first.
   const stopped = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stopped.abort());
   const say = (/** @type {string} */ line) => console.error(line);

@@ -6,24 +6,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startPostgres } from '../postgres.ts';
 import { machine, putSection, spread } from './page.ts';
 
-/** One job is what the node's own tool restores by. */
+/** The node's own tool restores with one job. */
 const jobs = [1, 2, 4] as const;
 
-/** Seconds of one restore for each number of jobs, in the order of the rounds. */
+/** Seconds of each restore by number of jobs, in the order of the rounds. */
 type Seconds = Readonly<Record<(typeof jobs)[number], readonly number[]>>;
 
 export interface MeasuredRestore {
   readonly seconds: Seconds;
-  /** Of the restored database and of the archive. */
+  /** Bytes of the restored database and of the archive. */
   readonly megabytes: { readonly database: number; readonly archive: number };
   readonly tables: readonly string[];
   readonly versions: readonly string[];
-  /** How many processes of other work ran on average in the minute before. */
+  /** Average number of other running processes in the minute before. */
   readonly otherLoad: number;
   readonly date: string;
 }
 
-/** The server's settings are the deployment's, but for its memory, which is a small machine's. */
+/** The server has the settings of the deployment, except its memory, which is that of a small machine. */
 const settings = {
   shared_buffers: '1GB',
   maintenance_work_mem: '128MB',
@@ -34,7 +34,7 @@ const settings = {
 /** With its indexes a part of the tables takes about 1.08 MB. */
 const partsInMegabyte = 0.93;
 
-/** Four tables as the state database has them, with keys, references and the specified indexes. */
+/** Four tables like those of the state database, with keys, references and the specified indexes. */
 const made = (parts: number): string => `
 create schema state;
 create function pg_temp.hash(text) returns text language sql as $$ select '0x' || encode(sha256($1::bytea), 'hex') $$;
@@ -65,11 +65,11 @@ create index idx_receipt_tx_index on state.receipt (block_num, tx_index);
 create index receipt_block_num_idx on state.receipt (block_num);`;
 
 /**
- * Fills a database, dumps it, and restores the dump with each number of jobs in turn. What was dumped is removed first, so that the
- * kernel keeps what a restore reads and writes, and not that.
+ * Fills a database, dumps it, and restores the dump with each number of jobs in turn. The source is removed first, so that the
+ * kernel caches only data of the restores.
  *
- * @param stopped ends it after the restore that goes on
- * @throws Error where there is no room, a restore leaves something out, or it was stopped
+ * @param stopped ends it after the current restore
+ * @throws Error without enough space, after an incomplete restore, or when it was stopped
  */
 export async function measureRestore(
   parent: string,
@@ -96,7 +96,7 @@ export async function measureRestore(
     postgres.sql('postgres', 'drop database filled');
     const seconds = { 1: [], 2: [], 4: [] } as Record<(typeof jobs)[number], number[]>;
     for (let round = 0; round < rounds; round += 1) {
-      // Each has each place in turn.
+      // Each number of jobs has each position in turn.
       for (const count of [...jobs.slice(round % jobs.length), ...jobs.slice(0, round % jobs.length)]) {
         await nextTurn();
         stopped.throwIfAborted();

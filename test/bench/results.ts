@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { page, spread } from './page.ts';
 import { type Case, type ToolName, tools } from './tools.ts';
 
-/** What one tool's runs cost, in the order of the rounds. */
+/** The costs of one tool's runs, in the order of the rounds. */
 export interface Measured {
   readonly wall: readonly number[];
   readonly cpu: readonly number[];
@@ -11,7 +11,7 @@ export interface Measured {
   readonly memory: number;
 }
 
-/** One case for so many hosts at such a distance, measured in one run, in turn. */
+/** One case for a number of hosts and a latency, measured in one run, in turn. */
 export interface Result {
   readonly hosts: number;
   readonly delay: number;
@@ -20,14 +20,14 @@ export interface Result {
   readonly machine: string;
   readonly versions: readonly string[];
   readonly tools: Partial<Record<ToolName, Measured>>;
-  /** Tools that were asked for and could not be measured, and why. */
+  /** Requested tools that could not be measured, and why. */
   readonly missing: Partial<Record<ToolName, string>>;
 }
 
 const resultsFile = fileURLToPath(new URL('results.json', import.meta.url));
 const mark = '<!-- results -->\n';
 
-/** Puts results in the place of earlier ones of the same case, and writes the tables. */
+/** Replaces earlier results of the same case, and writes the tables. */
 export function saveResult(result: Result): void {
   const earlier: Result[] = existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : [];
   const id = ({ hosts, delay, case: what }: Result) => `${hosts} ${delay} ${what}`;

@@ -14,16 +14,16 @@ interface Targets {
   readonly hosts: readonly { readonly name: string; readonly address: string }[];
   readonly identityFile: string;
   readonly knownHostsFile: string;
-  /** Where a tool's own files go. */
+  /** Directory for a tool's own files. */
   readonly directory: string;
 }
 
 export interface Tool {
   readonly title: string;
-  /** Of the peers that are installed, the one it comes with. */
+  /** The installed tool that contains it. */
   readonly peer?: 'ansible' | 'pyinfra';
   readonly cases: readonly Case[];
-  /** Writes its inventory, and says how it is run. */
+  /** Writes its inventory, and returns its command. */
   command(targets: Targets, what: Case): Command;
 }
 
@@ -69,10 +69,10 @@ function ansible(title: string, strategy: () => Readonly<Record<string, string>>
       const lines = hosts.map(({ name, address }) => `${name} ansible_host=${address}\n`).join('');
       writeFileSync(inventory, lines);
       const variables = join(directory, 'ansible.json');
-      // Names that Ansible has for itself are called otherwise there.
+      // Ansible reserves some names; they are renamed here.
       const { groups, ...rest } = workload;
       writeFileSync(variables, JSON.stringify({ ...rest, groupsWanted: groups }));
-      // An empty one, so that none of the machine's is taken.
+      // An empty one, so that the machine's own is not used.
       const settings = join(directory, 'ansible.cfg');
       writeFileSync(settings, '');
       const sockets = join(directory, 'sockets');
@@ -169,9 +169,9 @@ const oneExec: Tool = {
   title: 'one exec for each check, node-ssh with noDelay',
   cases: ['noop'],
   command({ hosts, identityFile, knownHostsFile, directory }) {
-    const told = join(directory, 'one-exec.json');
-    writeFileSync(told, JSON.stringify({ hosts, identityFile, knownHostsFile, work: workload }));
-    return { argv: [process.execPath, join(here, 'tools/one-exec.mjs'), told], cwd: root, ends: [0] };
+    const inputFile = join(directory, 'one-exec.json');
+    writeFileSync(inputFile, JSON.stringify({ hosts, identityFile, knownHostsFile, work: workload }));
+    return { argv: [process.execPath, join(here, 'tools/one-exec.mjs'), inputFile], cwd: root, ends: [0] };
   },
 };
 
@@ -181,7 +181,7 @@ const nodeItself: Tool = {
   command: () => ({ argv: [process.execPath, '-e', '0'], cwd: root, ends: [0] }),
 };
 
-/** Which runs our playbooks, and is a part of every start. */
+/** It runs our playbooks, and is part of every start. */
 const zxItself: Tool = {
   title: 'zx, starting and ending',
   cases: ['noop'],

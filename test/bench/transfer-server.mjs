@@ -1,10 +1,10 @@
-// Serves one file of so many bytes with ranges, each connection no faster than it is told and each answer so much later.
+// Serves one file of a given size with ranges, with a limited rate per connection and a delay before each response.
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** @typedef {{ size: number, rate: number, latency: number }} Line bytes, bytes a second (0: as fast as it can), milliseconds */
 
-/** What the file repeats. */
+/** The pattern that the file repeats. */
 export const block = Buffer.from(
   Array.from({ length: 1024 * 1024 }, (_, at) => (Math.imul(at, 2654435761) >>> 13) & 255),
 );

@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
-// Measures how a large file is fetched: plain curl beside what a download runs on a host (docs/benchmarks.md).
+// Compares downloads of a large file: plain curl and our download on a host (docs/benchmarks.md).
 import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
 

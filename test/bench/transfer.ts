@@ -10,7 +10,7 @@ import { installMissing } from '../install-missing.ts';
 import { machine, putSection, spread } from './page.ts';
 import { block } from './transfer-server.mjs';
 
-/** Milliseconds from a request to its answer. */
+/** Milliseconds from a request to its response. */
 const latency = 25;
 const lines = [
   { title: '60 MB/s a connection', rate: 60e6 },
@@ -19,7 +19,7 @@ const lines = [
 
 const curl = 'curl --silent --show-error --fail --output "$0" -- "$1"';
 
-/** How a file is fetched: by these words of shell, or by a download of ours with so many connections. */
+/** A way to fetch a file: by a shell command, or by our download with a number of connections. */
 const ways = [
   { title: 'plain curl', shell: curl },
   { title: 'plain curl, then sha256sum', shell: `${curl} && sha256sum "$0"` },
@@ -104,7 +104,7 @@ async function fetchOnce(way: Way, url: string, sha256: string, folder: string):
   const seconds = (performance.now() - began) / 1000;
   if (code !== 0) throw new Error(`${way.title} ended with ${code}`);
   rmSync(data, { recursive: true });
-  // What one run left for the disk to write is not the next one's.
+  // Unwritten data of one run must not slow down the next one.
   execFileSync('sync');
   return seconds;
 }

@@ -1,20 +1,20 @@
-/** What every tool has to bring about on every host, the same for all, as data: about 60 resources. */
+/** The wanted state of every host, the same for all tools, as data: about 60 resources. */
 export interface Workload {
   readonly packages: readonly string[];
   readonly groups: readonly { readonly name: string; readonly gid: number }[];
   readonly users: readonly { readonly name: string; readonly uid: number; readonly group: string }[];
   readonly directories: readonly Located[];
   readonly files: readonly (Located & { readonly content: string })[];
-  /** Kernel settings: each stands in /etc/sysctl.d and is in force. */
+  /** Kernel settings: each is in /etc/sysctl.d and in effect. */
   readonly sysctl: readonly { readonly key: string; readonly value: string }[];
   /** Enabled and running. */
   readonly units: readonly string[];
   readonly timezone: string;
-  /** Lines that have to stand in /etc/hosts. */
+  /** Required lines of /etc/hosts. */
   readonly hostsLines: readonly string[];
-  /** Ports that nothing may listen on. */
+  /** Ports on which nothing may listen. */
   readonly freePorts: readonly number[];
-  /** What has to be so of a host before anything is done. Memory and disk in bytes. */
+  /** Requirements of a host that are checked first. Memory and disk in bytes. */
   readonly preflight: {
     readonly distribution: string;
     readonly version: string;
@@ -36,7 +36,7 @@ interface Located {
 const top = '/srv/ledger';
 const settings = { network: 'bench', chain_id: 55555, rpc_port: 18123, metrics_port: 19091, peers: 25 };
 
-/** Where resources of each kind begin to differ from one another: path, mode, owner. */
+/** Start values of the varying resources of each kind: path, mode, owner. */
 const directories: readonly Located[] = [
   { path: top, mode: '0755', owner: 'root', group: 'root' },
   ...['config', 'config/certificates', 'config/rules', 'bin', 'log'].map((name) => located(name, '0755', 'root')),
@@ -98,7 +98,7 @@ export const workload: Workload = {
   ],
   directories,
   files,
-  // Of the network: a host in a network namespace has these of its own.
+  // Network settings: a host in a network namespace has its own.
   sysctl: [
     { key: 'net.ipv4.tcp_keepalive_time', value: '600' },
     { key: 'net.ipv4.tcp_keepalive_intvl', value: '30' },

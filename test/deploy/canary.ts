@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { $ } from 'zx';
 import { onHost } from './lab-host.ts';
 
-/** The lab's passwords: canaries, for wherever one of them turns up, a secret has got out. */
+/** The lab's passwords are canaries: if one appears anywhere else, a secret has leaked. */
 export async function labPasswords(): Promise<readonly string[]> {
   const names = ['state', 'pool', 'prover'];
   const folder = new URL('../../.lab/secrets/', import.meta.url);
@@ -15,10 +15,10 @@ export async function labPasswords(): Promise<readonly string[]> {
 }
 
 /**
- * Looks at the command lines and environments of all processes of this machine, and so at those of the lab's hosts and their
- * containers too, again and again.
+ * Checks the command lines and environments of all processes of this machine repeatedly, which includes the processes of the
+ * lab's hosts and containers.
  *
- * @returns a function that ends it and gives the command lines in which a password was seen
+ * @returns a function that stops it and returns the command lines in which a password was seen
  */
 export function watchProcesses(passwords: readonly string[]): () => Promise<string[]> {
   const seen = new Set<string>();
@@ -50,8 +50,8 @@ function commandLine(pid: string): string {
 }
 
 /**
- * Files of a host that hold a password, beside those that have to: the rendered files (0600, root's) and what the Docker engine
- * and containerd keep of their containers. Logs and the journal are looked through as well.
+ * Files of a host with a password, except those that need it: the rendered files (0600, root's) and the container data of the
+ * Docker engine and containerd. Logs and the journal are searched as well.
  */
 export async function filesWithPasswords(host: string, passwords: readonly string[]): Promise<string[]> {
   const patterns = passwords.map((password) => `-e '${password}'`).join(' ');
@@ -67,7 +67,7 @@ export async function filesWithPasswords(host: string, passwords: readonly strin
   return found.split('\n').filter((line) => line !== '');
 }
 
-/** Files of this machine that hold a password, beside those that the lab keeps them in: temporary ones, and what runs leave. */
+/** Files of this machine with a password, except those of the lab: temporary files and files of runs. */
 export async function filesHereWithPasswords(passwords: readonly string[]): Promise<string[]> {
   const patterns = passwords.flatMap((password) => ['-e', password]);
   const skipped = ['.lab', 'node_modules', '.git'].map((name) => `--exclude-dir=${name}`);

@@ -37,7 +37,7 @@ const serviceOf = async (host: LabHost, name: string) =>
     name
   ] as ComposeService;
 
-/** As node and restore tool put it together: with nothing escaped. */
+/** Built like in the node and the restore tool: without escaping. */
 const urlOf = ({ User, Password, Name, Host, Port }: Database) =>
   `postgresql://${User}:${Password}@${Host}:${Port}/${Name}`;
 const proverUrl = async (host: LabHost) =>
@@ -45,7 +45,7 @@ const proverUrl = async (host: LabHost) =>
 
 const psql = 'psql --no-psqlrc --quiet --no-align --tuples-only --set=ON_ERROR_STOP=1';
 
-/** Runs a shell script in a container of a network, with PostgreSQL's client; on the host itself where none is named. */
+/** Runs a shell script with PostgreSQL's client in a container of a network, or on the host itself without one. */
 async function runFrom(host: LabHost, from: string | undefined, script: string): Promise<string[]> {
   const { image } = await serviceOf(host, 'pool-db');
   const shell = from === undefined ? 'sh -e' : `docker run --rm --interactive --network ${from} ${quote(image)} sh -e`;
@@ -62,7 +62,7 @@ beforeAll(async () => {
 });
 
 describe('the prover user', () => {
-  /** @param from the network on which databaseURL, as it stands, finds the database */
+  /** @param from the network in which the unchanged databaseURL finds the database */
   async function worksInItsDatabase(from: string): Promise<void> {
     const url = await proverUrl('db-1');
     const { username, pathname } = new URL(url);
@@ -116,8 +116,8 @@ describe('the prover user', () => {
     expect(done).toEqual(['state|42', 'nodes|\\x02', 'program|\\x04']);
   }
 
-  test('owns and uses what the init script makes on the first start of the database image', async () => {
-    // A server of its own on a network of its own, by the rendered files, and found there by the name that databaseURL says.
+  test('owns and uses the objects of the init script on the first start of the database image', async () => {
+    // A separate server on a separate network, from the rendered files, under the name in databaseURL.
     const place = 'first-start';
     const remove = async (): Promise<void> => {
       await onHost('db-1', `docker rm -fv ${place} || true; docker network rm ${place} || true`);
@@ -145,12 +145,12 @@ describe('the prover user', () => {
   test('owns and uses the same after the restore', () => worksInItsDatabase(network));
 });
 
-describe('the connection strings of the files on a host connect from where they are used, and by their passwords', () => {
+describe('the connection strings on a host work from where they are used, and with their passwords', () => {
   type Configured = { readonly State: { readonly DB: Database }; readonly Pool: { readonly DB: Database } };
   type Restored = { readonly State: { readonly DB: Database }; readonly HashDB: Database };
 
   async function connect(host: LabHost, from: string | undefined, urls: readonly string[]): Promise<void> {
-    // With a wrong password too: a server that asks for none would prove nothing.
+    // Also with a wrong password: a server that asks for none would prove nothing.
     const tried = urls.flatMap((url) => [url, url.replace(/:[^:@/]+@/, ':wrong@')]);
     const answers = await runFrom(
       host,
@@ -179,7 +179,7 @@ describe('the connection strings of the files on a host connect from where they 
   });
 });
 
-describe('the options of the rendered command are in force', () => {
+describe('the options of the rendered command are in effect', () => {
   test.each([
     ['state-db', 'db-1'],
     ['pool-db', 'db-1'],
@@ -213,10 +213,10 @@ SQL`,
 });
 
 describe('Compose', () => {
-  /** Whichever of the two a host has. */
+  /** The one of the two that a host has. */
   const compose = `compose() { if docker compose version >/dev/null 2>&1; then docker compose "$@"; else docker-compose "$@"; fi; }`;
 
-  test.each(labHosts)('takes the file of %s, with nothing in it left to its environment', async (host) => {
+  test.each(labHosts)('reads the file of %s, and takes nothing from its environment', async (host) => {
     const said = await onHost(
       host,
       `${compose}; cd /; compose --file ${deployed}/docker-compose.yml --project-directory ${deployed} config --services 2>&1`,
@@ -226,8 +226,8 @@ describe('Compose', () => {
     expect(services.sort()).toEqual([...containersOf[host]].sort());
   });
 
-  // No variable of the inventory that stands in a Compose file may hold such values: what keeps them whole is the template engine.
-  test('gives a container what a template was given, whatever it is', async () => {
+  // Inventory variables in a Compose file cannot have such values; the template engine handles them.
+  test('passes each value of a template to a container unchanged', async () => {
     const values = [
       `$HOME $\{HOME} $$HOME $$\{HOME} $\{NOT_SET:-other} $\{NOT_SET:?} $1 $`,
       `"double" 'single' \\backslash\\n \`back\``,
@@ -275,11 +275,11 @@ END OF FILE
   });
 });
 
-describe('values that the inventory may hold are read back by the programs as it says them', () => {
+describe('programs read the values of the inventory back unchanged', () => {
   const text = `"double" 'single' \\back\\n $HOME $\{HOME} $$ #no %41 & → 漢字 😀\n\ttwo lines`;
   const folder = '/tmp/reads-back';
 
-  /** Runs a component once more, by its service of rpc-1 but with its configuration rendered anew. @returns what it says */
+  /** Runs a component again, by its service of rpc-1 with a newly rendered configuration. @returns its output */
   async function says(component: string, config: string, values: Record<string, unknown>): Promise<string> {
     const out = await folderForTest();
     const inventory = await labInventoryWith(values);
@@ -303,7 +303,7 @@ END OF FILE
   }
 
   test('by the node', async () => {
-    // Nothing answers there, and the node then ends with the address in its last words.
+    // Nothing answers there, and the node then ends with the address in its last output.
     const address = `http://172.30.77.10:9/a%20b/%22%5C/$HOME/$$x?q='1'&r=%25%41;s=(t)*!&u=~,+@:#end`;
     const words = await says('json-rpc', 'node.config.toml', {
       'vars.network.l1_rpc_url': address,
@@ -311,12 +311,12 @@ END OF FILE
     });
     const last = words.split('\n').findLast((line) => line.startsWith('{')) ?? '{}';
     expect((JSON.parse(last) as { msg?: string }).msg).toContain(`layer 1 at ${address}: `);
-    // It logs to a file of this name too.
+    // It also logs to a file of this name.
     expect(await onHost('rpc-1', `find ${folder} -name '*two lines' -printf %f`)).toBe(text);
   });
 
   test('by the prover', async () => {
-    // There is no such table, and the prover ends with its name in its last words.
+    // This table does not exist, and the prover ends with its name in its last output.
     const words = await says('prover', 'prover.config.json', { 'vars.prover_config.dbNodesTableName': text });
     expect(words).toContain(`table ${text}: `);
   });

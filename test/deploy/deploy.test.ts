@@ -19,7 +19,7 @@ import { named, runPlaybook, summaryOf } from './playbook.ts';
 beforeAll(async () => {
   await labUp({ log: console.error });
   await resetHosts([...labHosts]);
-  // sshd answers before the boot is over, and what a boot still does is no change of ours.
+  // sshd answers before the boot has finished, and changes of the boot are not ours.
   for (const host of labHosts) await onHost(host, 'systemctl is-system-running --wait || true');
 });
 
@@ -43,7 +43,7 @@ test('check mode on bare hosts plans everything and changes nothing', async () =
   expect(named(run.output, 'failed')).toEqual([]);
 });
 
-test('the first run takes bare hosts to a serving node', async () => {
+test('the first run deploys a serving node to bare hosts', async () => {
   const run = await runPlaybook('deploy', '--inventory', 'lab');
   expect(run.exitCode, run.output).toBe(0);
   for (const host of labHosts) {
@@ -63,7 +63,7 @@ test('each RPC host answers with a block that is in the restored database, and b
   }
 });
 
-test('what the specification asks of containers and databases is so', async () => {
+test('containers and databases match the specification', async () => {
   for (const container of ['state-db', 'pool-db']) {
     expect(await onHost('db-1', `docker inspect --format '{{.HostConfig.CpuShares}}' ${container}`)).toBe('4096');
   }
@@ -71,7 +71,7 @@ test('what the specification asks of containers and databases is so', async () =
   expect(await stateIndexes()).toEqual(expect.arrayContaining(specifiedIndexes));
 });
 
-test('a second run changes nothing, restarts nothing, touches no file, in one connection and two requests a host', async () => {
+test('a second run changes nothing, restarts nothing, writes no file, in one connection and two requests per host', async () => {
   const before = await Promise.all(labHosts.flatMap((host) => [started(host), files(host)]));
   const since = Math.floor(Date.now() / 1000);
   const run = await runPlaybook('deploy', '--inventory', 'lab', '--json');
@@ -88,12 +88,12 @@ test('a second run changes nothing, restarts nothing, touches no file, in one co
   expect(await Promise.all(labHosts.flatMap((host) => [started(host), files(host)]))).toEqual(before);
 });
 
-test('check mode on a converged deployment ends with 0', async () => {
+test('check mode on a deployed system ends with 0', async () => {
   const run = await runPlaybook('deploy', '--inventory', 'lab', '--check');
   expect(run.exitCode, run.output).toBe(0);
 });
 
-test('drift put in by hand is named, all of it and nothing else, and mended; only dependents restart', async () => {
+test('manual drift is named, all of it and nothing else, and fixed; only dependents restart', async () => {
   await onHost('rpc-1', 'ln -sf /usr/share/zoneinfo/Europe/Paris /etc/localtime');
   await onHost(
     'rpc-1',
@@ -112,13 +112,13 @@ test('drift put in by hand is named, all of it and nothing else, and mended; onl
   const expected = [
     /^rpc-1 time-sync: .*zone/,
     /^rpc-1 configuration: .*node\.config\.toml/,
-    // It was started before the file changed.
+    // The container started before the file changed.
     /^rpc-1 json-rpc: .*json-rpc/,
     /^rpc-2 json-rpc: .*json-rpc/,
     /^rpc-2 configuration: .*prover\.config\.json/,
     /^db-1 snapshot: .*log_topic2_idx/,
     /^rpc-2 docker: .*daemon\.json/,
-    // It was started before its settings changed.
+    // The engine started before its settings changed.
     /^rpc-2 docker: docker\.service/,
   ];
   const pending = named(check.output, 'pending');

@@ -15,10 +15,10 @@ beforeAll(async () => {
   await resetHosts(['rpc-2']);
 });
 
-// It has a Docker root that the lab's own inventory does not know of.
+// Its Docker root is not in the lab's own inventory.
 afterAll(() => resetHosts(['rpc-2']));
 
-test('data that Docker already holds moves along, running containers run again, and the old copy stays', async () => {
+test('existing data of Docker is moved, running containers run again, and the old copy stays', async () => {
   const install = await runPlaybook('deploy', '-i', 'lab', '-l', 'rpc-2', '--role', 'client-tools', '--role', 'docker');
   expect(install.exitCode, install.output).toBe(0);
   await onHost(
@@ -46,7 +46,7 @@ test('data that Docker already holds moves along, running containers run again, 
   expect(again.output).toContain('/var/lib/docker');
 });
 
-test('a blank disk is formatted only when the inventory names it and says so, and one with a signature never', async () => {
+test('a blank disk is formatted only if the inventory names it and allows it, and one with a signature never', async () => {
   const device = await addBlankDisk('rpc-2', 'blank', '3G');
   const withDisk = (settings: string) =>
     changedLabInventory({

@@ -14,8 +14,8 @@ beforeAll(async () => {
   expect(run.exitCode, run.output).toBe(0);
 });
 
-describe('a host that cannot be worked on is named, and the others are finished', () => {
-  test('a host key that is not the pinned one', async () => {
+describe('a host that cannot be deployed to is named, and the others are finished', () => {
+  test('a host key that differs from the pinned one', async () => {
     const other = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMVX8VpLjfyPDbcmJyBhEYQ3jFUQcYJZZVCiYkvQGDYp';
     const inventory = await changedLabInventory({
       [rpc1]: `rpc-1: { address: 172.30.77.12, host_key: ${other} }`,
@@ -62,7 +62,7 @@ describe('a host that cannot be worked on is named, and the others are finished'
     await onHost('rpc-2', 'userdel -r asks 2>/dev/null; rm /etc/sudoers.d/asks');
   });
 
-  test('a host that goes away in mid-run', async () => {
+  test('a host that disconnects during the run', async () => {
     await onHost('rpc-1', 'dpkg --purge --force-depends postgresql-client-15 >/dev/null');
     const run = startPlaybook('deploy', '--inventory', 'lab', '--role', 'client-tools', '--verbose');
     await expect.poll(run.output, { timeout: 60_000, interval: 20 }).toContain('play: prepare servers');
@@ -78,8 +78,8 @@ describe('a host that cannot be worked on is named, and the others are finished'
   });
 });
 
-describe('what is not ours is not overwritten', () => {
-  test('a database that we did not restore is refused, and left as it is', async () => {
+describe('foreign data is not overwritten', () => {
+  test('a database that we did not restore is refused, and left unchanged', async () => {
     await onHost('db-1', 'docker stop -t 5 sync prover');
     await onHost(
       'db-1',
@@ -99,9 +99,9 @@ describe('what is not ours is not overwritten', () => {
     expect(await count()).toBe(before);
 
     const inventory = await changedLabInventory({ '  snapshot:\n': '  snapshot:\n    replace_existing: true\n' });
-    const told = await runPlaybook('deploy', '--inventory', inventory, '--check');
-    expect(told.exitCode, told.output).toBe(1);
-    expect(told.output).toMatch(/nothing uses the databases that are to be replaced\n.*they are used by .*rpc-1 \(/);
+    const checked = await runPlaybook('deploy', '--inventory', inventory, '--check');
+    expect(checked.exitCode, checked.output).toBe(1);
+    expect(checked.output).toMatch(/nothing uses the databases that are to be replaced\n.*they are used by .*rpc-1 \(/);
     await onHost('rpc-1', 'docker stop -t 5 json-rpc prover');
     await onHost('rpc-2', 'docker stop -t 5 json-rpc prover');
     const replaced = await runPlaybook('deploy', '--inventory', inventory);
@@ -110,7 +110,7 @@ describe('what is not ours is not overwritten', () => {
   });
 });
 
-test('a full disk is told once when it crosses the threshold and once when it clears', async () => {
+test('a full disk is reported once when it crosses the threshold and once when it clears', async () => {
   const alerts = async () => JSON.parse(await onHost('db-1', 'curl -sS http://172.30.77.10:8081/alerts')) as unknown[];
   const before = (await alerts()).length;
   await onHost('db-1', `fallocate -l $(( $(df -B1 --output=avail /data | tail -1) * 95 / 100 )) /data/filler`);

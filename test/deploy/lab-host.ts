@@ -5,7 +5,7 @@ import { indexes } from '../../lib/node/render/testdata/specification/indexes.ts
 export const labHosts = ['db-1', 'rpc-1', 'rpc-2'] as const;
 export type LabHost = (typeof labHosts)[number];
 
-/** What runs on each of them when all is deployed. */
+/** The containers of each host after a deploy. */
 export const containersOf: Readonly<Record<LabHost, readonly string[]>> = {
   'db-1': ['state-db', 'prover', 'pool-db', 'sync'],
   'rpc-1': ['prover', 'pool-db', 'json-rpc'],
@@ -14,7 +14,7 @@ export const containersOf: Readonly<Record<LabHost, readonly string[]>> = {
 
 const quiet = $({ quiet: true, nothrow: true, maxBuffer: 256 * 1024 * 1024 } as object);
 
-/** Runs a script on a lab host, past the tool's own connection, as root. @throws Error when it fails */
+/** Runs a script on a lab host as root, without the tool's own connection. @throws Error when it fails */
 export async function onHost(host: string, script: string): Promise<string> {
   const result = await quiet({ input: script })`docker exec -i rpc-lab-${host} sh -e`;
   if (!result.ok) throw new Error(`on ${host}: ${script}\nexited with ${result.exitCode}: ${result.stderr}`);
@@ -22,8 +22,8 @@ export async function onHost(host: string, script: string): Promise<string> {
 }
 
 /**
- * All that a run might change on a host: files with mode, owner, time and checksum, packages, units, containers, time zone.
- * Left out is what a host writes by itself at any moment: logs, caches, /run, and what running services keep of their own.
+ * Everything that a run may change on a host: files with mode, owner, time and checksum, packages, units, containers, time zone.
+ * Without changes that a host makes itself at any moment: logs, caches, /run, and data of running services.
  */
 export function listing(host: string): Promise<string> {
   return onHost(
@@ -44,7 +44,7 @@ export function listing(host: string): Promise<string> {
   );
 }
 
-/** The containers that run on a host, and since when. */
+/** The running containers of a host, with their start times. */
 export function started(host: string): Promise<string> {
   return onHost(host, `docker inspect --format '{{.Name}} {{.Id}} {{.State.StartedAt}}' $(docker ps -q) | sort`);
 }
@@ -54,7 +54,7 @@ export function files(host: string): Promise<string> {
   return onHost(host, `find /etc /opt /usr -xdev -type f -printf '%p %T@ %m %u %s\\n' | sort`);
 }
 
-/** Asks the state database, past the tool. @returns rows, one a line */
+/** Queries the state database without the tool. @returns rows, one per line */
 export function stateSql(query: string): Promise<string> {
   return onHost(
     'db-1',
@@ -62,10 +62,10 @@ export function stateSql(query: string): Promise<string> {
   );
 }
 
-/** Names of the extra indexes that the state database has to have. */
+/** Names of the required additional indexes of the state database. */
 export const specifiedIndexes = indexes.map(([name]) => name);
 
-/** Names of all indexes that it has. */
+/** Names of all its indexes. */
 export async function stateIndexes(): Promise<string[]> {
   return (await stateSql(`select indexname from pg_indexes where schemaname = 'state'`)).split('\n');
 }

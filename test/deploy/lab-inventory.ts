@@ -8,10 +8,10 @@ import { parseDocument } from 'yaml';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * The lab's inventory with some of its text replaced, in a file of its own that goes when the test ends.
+ * The lab's inventory with some text replaced, in a temporary file for the test.
  *
- * @param changes text in inventory/lab.yaml -> what stands there instead
- * @throws Error when a text is not there, so that no test changes nothing without knowing
+ * @param changes text in inventory/lab.yaml -> its replacement
+ * @throws Error when a text is not there, so that a test cannot silently change nothing
  */
 export async function changedLabInventory(changes: Record<string, string>): Promise<string> {
   let text = await labInventory();
@@ -23,9 +23,9 @@ export async function changedLabInventory(changes: Record<string, string>): Prom
 }
 
 /**
- * The lab's inventory with other values, in a file of its own that goes when the test ends.
+ * The lab's inventory with other values, in a temporary file for the test.
  *
- * @param values a path in inventory/lab.yaml -> what is to stand there, whatever does now; undefined takes the path away
+ * @param values a path in inventory/lab.yaml -> its new value; undefined removes the path
  */
 export async function labInventoryWith(values: Readonly<Record<string, unknown>>): Promise<string> {
   const document = parseDocument(await labInventory());
@@ -48,7 +48,7 @@ async function write(inventory: string): Promise<string> {
   return file;
 }
 
-/** A folder that goes when the test ends. */
+/** A temporary directory for the test. */
 export async function folderForTest(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'lab-test-'));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -23,7 +23,7 @@ const hosts = ['db-1', 'rpc-1'] as const;
 const registry = '172.30.77.10:5000';
 const served = 'http://172.30.77.10:8080';
 
-/** The lab as a deployment of the older generation; the restore tool comes out of the node's image. */
+/** The lab as a deployment of the older generation; the restore tool is in the node's image. */
 async function olderInventory(): Promise<string> {
   const { older } = await checksums();
   return labInventoryWith({
@@ -40,14 +40,14 @@ async function olderInventory(): Promise<string> {
 
 beforeAll(async () => {
   await labUp({ log: console.error });
-  // All of them: what is left of another deployment must not use these databases.
+  // All hosts: containers of another deployment must not use these databases.
   await resetHosts([...labHosts]);
 });
 
-// Nobody else's tests begin on a node of this generation.
+// Other tests must not start with a node of this generation.
 afterAll(() => resetHosts([...labHosts]));
 
-test('the first run takes bare hosts to a serving node of the older generation, and no password gets out', async () => {
+test('the first run deploys a serving node of the older generation to bare hosts, and no password is shown', async () => {
   const passwords = await labPasswords();
   const stopWatching = watchProcesses(passwords);
   const report = join(await folderForTest(), 'report.html');
@@ -61,8 +61,8 @@ test('the first run takes bare hosts to a serving node of the older generation, 
     .filter((name) => name.endsWith('-lab-changed.ndjson'))
     .sort()
     .reverse();
-  const told = [run.output, await readFile(report, 'utf8'), await readFile(join('.runs', record), 'utf8')];
-  for (const text of told) {
+  const outputs = [run.output, await readFile(report, 'utf8'), await readFile(join('.runs', record), 'utf8')];
+  for (const text of outputs) {
     expect(text).toContain('time zone is Etc/UTC');
     for (const password of passwords) expect(text).not.toContain(password);
   }
@@ -89,8 +89,8 @@ test('a task that fails shows no password either', async () => {
     for (const password of passwords) expect(run.output).not.toContain(password);
   }
   await onHost('rpc-1', 'rmdir /opt/rpc-node/node.config.toml');
-  const mended = await runPlaybook('deploy', '--inventory', inventory, '--limit', 'rpc-1');
-  expect(mended.exitCode, mended.output).toBe(0);
+  const fixed = await runPlaybook('deploy', '--inventory', inventory, '--limit', 'rpc-1');
+  expect(fixed.exitCode, fixed.output).toBe(0);
 });
 
 test('the programs and images are of the older generation', async () => {
@@ -106,7 +106,7 @@ test('the programs and images are of the older generation', async () => {
   for (const host of hosts) expect(await running(host, 'prover')).toBe(prover);
 });
 
-test('the snapshot was restored by the tool of the image, which found state-db in the hosts file', async () => {
+test('the snapshot was restored by the tool of the image, which resolved state-db by the hosts file', async () => {
   expect(await onHost('db-1', `sed -n '/\\sstate-db$/p' /etc/hosts`)).toBe('127.0.0.1 state-db');
   expect(await onHost('rpc-1', `sed -n '/\\sstate-db$/p' /etc/hosts`)).toBe('');
   const restore = await onHost('db-1', 'cat /data/snapshot/restore.log');
@@ -142,7 +142,7 @@ test('json-rpc answers with a block of the database, and blocks grow', async () 
   await expect.poll(() => blockNumber('rpc-1'), { timeout: 60_000, interval: 1000 }).toBeGreaterThan(first);
 });
 
-test('a second run changes nothing, restarts nothing, touches no file', async () => {
+test('a second run changes nothing, restarts nothing, writes no file', async () => {
   const seen = () => Promise.all(hosts.flatMap((host) => [started(host), files(host)]));
   const before = await seen();
   const run = await runPlaybook('deploy', '--inventory', await olderInventory());

@@ -12,7 +12,7 @@ beforeAll(async () => {
   expect(run.exitCode, run.output).toBe(0);
 });
 
-test('a synchronizer on a server outside of the limit: none is started, and a check says so beforehand', async () => {
+test('a synchronizer on a server outside of the limit: none is started, and check mode reports it beforehand', async () => {
   await onHost('db-1', 'docker rm -f sync');
   await onHost(
     'rpc-1',

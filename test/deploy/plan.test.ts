@@ -20,7 +20,7 @@ function runOnTerminal(args: readonly string[]) {
   return $({ quiet: true, nothrow: true })`script --quiet --return --command ${words.join(' ')} /dev/null`;
 }
 
-/** As an operator's terminal runs it. @param answers what is typed, each when it is asked for */
+/** As on an operator's terminal. @param answers the input, each when it is asked for */
 async function onTerminal(answers: readonly string[], ...args: readonly string[]) {
   const run = runOnTerminal(args);
   let output = '';
@@ -37,7 +37,7 @@ async function onTerminal(answers: readonly string[], ...args: readonly string[]
 const zone = (host: string) => onHost(host, 'readlink -f /etc/localtime');
 const moveZone = (host: string) => onHost(host, 'ln -sf /usr/share/zoneinfo/Europe/Paris /etc/localtime');
 
-test('check mode shows the very commands, and follows a change to what depends on it', async () => {
+test('check mode shows the exact commands, and follows a change to its dependents', async () => {
   await moveZone('rpc-1');
   await onHost('rpc-1', 'rm /opt/rpc-node/node.config.toml');
   const check = await deploy('--check', '--limit', 'rpc-1');
@@ -52,7 +52,7 @@ test('check mode shows the very commands, and follows a change to what depends o
   );
   expect(check.output).toMatch(/unknown +verify: eth_blockNumber .*\(is checked again after container json-rpc\)/);
 
-  // What was foretold is what happens.
+  // The prediction is what happens.
   const before = await started('rpc-1');
   const run = await deploy('--limit', 'rpc-1');
   expect(run.exitCode, run.output).toBe(0);
@@ -64,7 +64,7 @@ test('check mode shows the very commands, and follows a change to what depends o
   expect(await blockNumber('rpc-1')).toBeGreaterThan(0);
 });
 
-test('a saved plan is refused where the world has moved, by name, and else done exactly', async () => {
+test('a saved plan is refused by name if the hosts have changed, and otherwise followed exactly', async () => {
   const file = join(await folderForTest(), 'plan.json');
   await moveZone('rpc-1');
   await moveZone('rpc-2');
@@ -92,7 +92,7 @@ test('a saved plan is refused where the world has moved, by name, and else done 
   expect(check2.exitCode, check2.output).toBe(0);
 });
 
-test('on a terminal the plan is shown and asked about, and only a yes is one', async () => {
+test('on a terminal the plan is shown and has to be confirmed with yes', async () => {
   await moveZone('rpc-1');
   const declined = await onTerminal(['n']);
   expect(declined.exitCode, declined.output).toBe(2);
@@ -110,7 +110,7 @@ test('on a terminal the plan is shown and asked about, and only a yes is one', a
   expect(unasked.output).not.toContain('[y/N]');
 });
 
-test('--step asks before each change, and a no ends that host before it', async () => {
+test('--step asks before each change, and a no ends that host before the change', async () => {
   await moveZone('rpc-1');
   await onHost('rpc-1', 'chmod 0644 /opt/rpc-node/prover.config.json');
   const run = await onTerminal(['y', 'n'], '--step', '--limit', 'rpc-1');
@@ -122,7 +122,7 @@ test('--step asks before each change, and a no ends that host before it', async 
   expect(rest.exitCode, rest.output).toBe(0);
 });
 
-test('tasks are listed, a run begins at one of them, and roles are left out', async () => {
+test('tasks are listed, a run starts at one of them, and roles are skipped', async () => {
   const list = await deploy('--list-tasks', '--limit', 'rpc');
   expect(list.exitCode, list.output).toBe(0);
   expect(list.stdout).toMatch(
@@ -147,11 +147,11 @@ test('tasks are listed, a run begins at one of them, and roles are left out', as
   expect(rest.exitCode, rest.output).toBe(0);
 });
 
-describe('two runs at once', () => {
+describe('two simultaneous runs', () => {
   const package_ = 'postgresql-client-15';
   const purge = (host: string) => onHost(host, `dpkg --purge --force-depends ${package_} >/dev/null`);
 
-  test('the second is told who is at work, and changes nothing; looking needs no lock', async () => {
+  test('the second is refused with the holder of the lock, and changes nothing; check mode needs no lock', async () => {
     await moveZone('rpc-1');
     await moveZone('rpc-2');
     const first = runOnTerminal(['--limit', 'rpc-1', '--step']);
@@ -172,7 +172,7 @@ describe('two runs at once', () => {
     expect(rest.exitCode, rest.output).toBe(0);
   });
 
-  test('the lock of a run that was killed does not keep the next one out', async () => {
+  test('the lock of a killed run does not block the next one', async () => {
     await purge('rpc-1');
     const killed = startPlaybook('deploy', '--inventory', 'lab', '--limit', 'rpc-1');
     await expect
@@ -184,7 +184,7 @@ describe('two runs at once', () => {
     expect(next.exitCode, next.output).toBe(0);
   });
 
-  test('a lock from elsewhere is taken only when that is asked for', async () => {
+  test('the lock of another machine is taken over only on request', async () => {
     await purge('rpc-1');
     const holder = {
       token: 'x'.repeat(36),

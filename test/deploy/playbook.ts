@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What a playbook printed and how it ended. */
+/** The output of a playbook and its exit code. */
 export interface Ended {
   readonly exitCode: number | null;
   readonly stdout: string;
@@ -12,7 +12,7 @@ export interface Ended {
   readonly output: string;
 }
 
-/** A playbook run as an operator runs it, in a process of its own, with no terminal. */
+/** A playbook in its own process without a terminal, as an operator runs it. */
 export function startPlaybook(name: string, ...args: readonly string[]) {
   return startPlaybookIn({}, name, ...args);
 }
@@ -47,7 +47,7 @@ export function runPlaybook(name: string, ...args: readonly string[]): Promise<E
   return startPlaybook(name, ...args).ended;
 }
 
-/** The same with more in its environment. */
+/** The same with additional environment variables. */
 export function runPlaybookIn(
   environment: Readonly<Record<string, string>>,
   name: string,
@@ -56,7 +56,7 @@ export function runPlaybookIn(
   return startPlaybookIn(environment, name, ...args).ended;
 }
 
-/** The rows of the summary table: what it says of each host. */
+/** The rows of the summary table, by host. */
 export function summaryOf(output: string): Record<string, Record<string, string>> {
   const lines = output.split('\n');
   const at = lines.findLastIndex((line) =>
@@ -73,7 +73,7 @@ export function summaryOf(output: string): Record<string, Record<string, string>
   return rows;
 }
 
-/** The resources that a run names with an outcome, as `host role: resource`. */
+/** The resources that a run reports with an outcome, as `host role: resource`. */
 export function named(output: string, outcome: string): string[] {
   return output.split('\n').flatMap((line) => {
     const match = new RegExp(`^(\\S+)\\s+${outcome}\\s+(\\S+: .*?)(?:  .*)?$`).exec(line);

@@ -5,7 +5,7 @@ import { blockNumber, labHosts, listing, onHost, rpc, stateSql } from './lab-hos
 import { labInventoryWith } from './lab-inventory.ts';
 import { runPlaybook, startPlaybook } from './playbook.ts';
 
-/** What is used of the document (docs/status.md). */
+/** The used part of the document (docs/status.md). */
 interface Status {
   readonly health: string;
   readonly hosts: readonly {
@@ -33,13 +33,13 @@ async function look(...args: readonly string[]) {
 const words = (...args: readonly string[]) => runPlaybook('status', '--inventory', 'lab', ...args);
 const health = async () => (await look()).document.health;
 
-/** The lab's switchboard for the trusted sequencer. */
+/** The lab's control interface of the trusted sequencer. */
 async function sequencer(action: string): Promise<void> {
   const answer = await fetch(`http://172.30.77.10:8090/control/sequencer/${action}`, { method: 'POST' });
   expect(answer.status).toBe(204);
 }
 
-/** Listings of hosts on which containers run: without how long they have, and with no order, for images of one age have none. */
+/** Listings of hosts with running containers, without their age, and sorted, because images of the same age have no order. */
 async function listings(): Promise<string[]> {
   const all = await Promise.all(labHosts.map(listing));
   const ages = /(Up )?(About |Less than )?(an?|\d+) (second|minute|hour)s?/g;
@@ -52,13 +52,13 @@ beforeAll(async () => {
   expect(run.exitCode, run.output).toBe(0);
 });
 
-// Whatever failed, others find a sequencer that goes on.
+// After any failure the next tests find a running sequencer.
 afterAll(async () => {
   await sequencer('release');
   await sequencer('fork?from=0');
 });
 
-test('a deployment that is well ends with 0, and looking changes nothing', async () => {
+test('a healthy deployment ends with 0, and the check changes nothing', async () => {
   await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
   const before = await listings();
   const run = await words();
@@ -70,7 +70,7 @@ test('a deployment that is well ends with 0, and looking changes nothing', async
   expect(await listings()).toEqual(before);
 });
 
-test('a sequencer that makes no blocks is named, and no host is blamed; the numbers are those of a direct query', async () => {
+test('a sequencer that makes no blocks is named, and no host is blamed; the numbers equal those of a direct query', async () => {
   await sequencer('hold');
   const trusted = Number((await askTrusted('eth_blockNumber')) as string);
   const arrived = async () => Math.min(await blockNumber('rpc-1'), await blockNumber('rpc-2'));
@@ -103,7 +103,7 @@ async function askTrusted(method: string): Promise<unknown> {
   return ((await answer.json()) as { result: unknown }).result;
 }
 
-test('a stopped json-rpc is named, once, and the worst host stands first', async () => {
+test('a stopped json-rpc is named once, and the worst host is first', async () => {
   await onHost('rpc-2', 'docker stop -t 2 json-rpc');
   const { exitCode, faults } = await look();
   expect(exitCode).toBe(1);
@@ -115,7 +115,7 @@ test('a stopped json-rpc is named, once, and the worst host stands first', async
   await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
 });
 
-test('a synchronizer that stands still is unhealthy, and who serves its blocks', async () => {
+test('a synchronizer that makes no progress is unhealthy, and the servers of its blocks are named', async () => {
   await onHost('db-1', 'docker pause sync; sleep 12');
   const { exitCode, faults } = await look('--stale-after', '5s', '--max-behind', '100');
   await onHost('db-1', 'docker unpause sync');
@@ -124,7 +124,7 @@ test('a synchronizer that stands still is unhealthy, and who serves its blocks',
   await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
 });
 
-test('a synchronizer that halted is unhealthy while its container stays up, until it is started again', async () => {
+test('a synchronizer that halted is unhealthy while its container runs, until it is started again', async () => {
   await sequencer(`fork?from=${(await blockNumber('rpc-1')) - 20}`);
   const halted = async () => (await look()).faults('db-1');
   await expect.poll(halted, { timeout: 60_000, interval: 1000 }).toEqual(['halted sync', 'diverged sync']);
@@ -144,7 +144,7 @@ test('a synchronizer that halted is unhealthy while its container stays up, unti
   expect(again.exitCode, again.output).toBe(0);
 });
 
-test('an image that is not as the inventory says is named', async () => {
+test('an image that differs from the inventory is named', async () => {
   const inventory = await labInventoryWith({ 'vars.images.prover': '172.30.77.10:5000/prover:v7' });
   const run = await runPlaybook('status', '--inventory', inventory, '--limit', 'rpc-1');
   expect(run.exitCode, run.output).toBe(1);
@@ -161,7 +161,7 @@ test('an unreachable host ends with 4, and the others are shown', async () => {
   expect(run.stdout).toMatch(/\n3 hosts: 2 healthy, 1 unreachable\n$/);
 });
 
-test('--watch survives a host that goes and comes back, and ends with 130 on Ctrl-C', async () => {
+test('--watch survives a host that disappears and returns, and ends with 130 on Ctrl-C', async () => {
   const run = startPlaybook('status', '--inventory', 'lab', '--watch', '--every', '1', '--timeout', '3', '--json');
   const latest = () => {
     const lines = run

@@ -1,7 +1,7 @@
 #!/usr/bin/env zx
-// Brings about every fault there is a test of, on the lab and on hosts that the tests make, and writes what came of it into
-// docs/reliability.md. Given words for vitest (npm run faults -- test/faults/long/snapshot -t 503), it brings
-// about theirs, and leaves the other rows.
+// Injects every fault that has a test, on the lab and on hosts that the tests make, and writes the results into
+// docs/reliability.md. With arguments for vitest (npm run faults -- test/faults/long/snapshot -t 503) it runs only the
+// matching tests, and keeps the other rows.
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ await rm(report);
 
 const results = testResults.flatMap((file) => file.assertionResults);
 const text = await readFile(page, 'utf8');
-// All of them: what has another name now does not stay.
+// After a full run: rows of renamed tests are removed.
 const kept = chosen.length > 0 ? text : `${text.split('<!-- table -->', 1)[0]}<!-- table -->\n`;
 await writeFile(page, withResults(kept, results, new Date().toISOString().slice(0, 10)));
 process.exitCode = run.ok ? 0 : 1;

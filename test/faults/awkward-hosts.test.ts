@@ -35,7 +35,7 @@ chmod 440 /etc/sudoers.d/op
 const asOp = { inventory: { user: 'op' } };
 const withPassword = { inventory: { user: 'op', become_password: 'env:LIGHT_SUDO' } };
 
-/** Everything is put there byte by byte, and the second run finds nothing to do. */
+/** Everything is written byte for byte, and the second run changes nothing. */
 async function works(...members: readonly Member[]): Promise<void> {
   const first = await runLight(members);
   for (const { host } of members) expect(first.errorsOf(host.name)).toBe('');
@@ -103,7 +103,7 @@ echo 'Defaults lecture=always, lecture_file=/etc/lecture' >/etc/sudoers.d/lectur
   test.concurrent('sudo with requiretty: refused', async () => {
     const requiretty = `echo 'Defaults requiretty' >/etc/sudoers.d/tty`;
     const password = user({ sudoers: 'op ALL=(ALL) ALL' });
-    await refused(/sudo wants a terminal for op/, [
+    await refused(/sudo requires a terminal for op/, [
       { host: await started({ setUp: `${user()}${requiretty}` }), ...asOp },
       { host: await started({ setUp: `${password}${requiretty}` }), ...withPassword },
     ]);
@@ -234,7 +234,7 @@ echo 'LC_ALL=de_DE.ISO-8859-1' >/etc/environment`;
 });
 
 describe('Awkward hosts: clock', () => {
-  // No clock of its own can be had without a machine of its own: `date` is a stand-in that tells another time.
+  // A clock of its own needs a machine of its own: a stand-in for `date` reports another time.
   const threeHours = (sign: '+' | '-') => `mv /usr/bin/date /usr/bin/date.real
 printf '#!/bin/sh\\nexec /usr/bin/date.real -d "${sign}3 hours" "$@"\\n' >/usr/bin/date
 chmod +x /usr/bin/date`;
@@ -275,7 +275,7 @@ describe('Awkward hosts: sshd', () => {
   test.concurrent('a jump host with MaxStartups 2, and forty hosts behind it: works', async () => {
     const jump = await startSshd('MaxStartups 2');
     try {
-      // Four hosts, which are forty by their ports: to look at them takes no lock. An sshd listens on sixteen at most.
+      // Four hosts, as forty by their ports: checks take no lock. An sshd listens on sixteen ports at most.
       const ports = Array.from({ length: 10 }, (_, at) => 2200 + at);
       const sshd = ['AddressFamily inet', ...ports.map((port) => `Port ${port}`)].join('\n');
       const four = await Promise.all([1, 2, 3, 4].map(() => started({ sshd })));

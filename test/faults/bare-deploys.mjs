@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
-// Deploys to bare hosts of the lab again and again: a race may show in one first deploy out of many.
+// Deploys to bare hosts of the lab repeatedly: a race may show in one first deploy of many.
 import { parseArgs } from 'node:util';
 import { quietly } from '../../lab/docker.mjs';
 import { hosts } from '../../lab/layout.mjs';
@@ -25,7 +25,7 @@ for (let at = 1; at <= times; at += 1) {
     hosts.map(({ name }) => name),
     { log },
   );
-  // sshd answers before the boot is over.
+  // sshd answers before the boot has finished.
   for (const { container } of hosts) await quietly`docker exec ${container} systemctl is-system-running --wait`;
   const start = performance.now();
   const { exitCode, output } = await runPlaybook('deploy', '--inventory', 'lab');

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { type Ended, runPlaybook } from '../deploy/playbook.ts';
 import type { LightHost } from './light-host.ts';
 
-/** Where nobody listens. */
+/** An address without a listener. */
 const nowhere = 'http://127.0.0.1:9';
 
-/** What the real deploy would do on a light host: check mode, which tells beforehand what keeps a server from being deployed to. */
+/** The result of the real deploy on a light host in check mode, which reports beforehand what prevents a deployment. */
 export async function checkDeployment({ address, hostKey, clientKey }: LightHost): Promise<Ended> {
   const directory = mkdtempSync(join(tmpdir(), 'light-deploy-'));
   const inventory = join(directory, 'light.yaml');
@@ -20,7 +20,7 @@ export async function checkDeployment({ address, hostKey, clientKey }: LightHost
   }
 }
 
-/** Nothing outside answers: whatever else is found, the cause that is looked for has to be named among it. */
+/** Nothing outside answers: the expected cause has to be among the findings. */
 function inventoryOf(rpc: object): string {
   const credentials = (store: string) => ({
     user: `${store}_user`,

@@ -21,17 +21,17 @@ async function started(name: string, options: LightHostOptions = {}): Promise<Li
   return host;
 }
 
-/** A connection over which nothing came for so long is dead; a little is for noticing it. Seconds. */
+/** A connection without data for this time is dead; detecting it takes a little longer. Seconds. */
 const keepaliveLimit = 60;
 const slack = 15;
 
-/** Long enough for whatever happens meanwhile; each host knows its own by the digits after the point. */
+/** Long enough for each fault; each host recognizes its own by the digits after the point. */
 const looking = { vars: { look_seconds: 4.25 } };
 const working = { vars: { work_seconds: 6.5 } };
 const isLooking = /^sleep 4\.25$/;
 const isWorking = /^sleep 6\.5$/;
 
-/** A run on a host that something happens to, beside one to which nothing does. */
+/** A run on a host with a fault, beside one without. */
 async function runBesideAnother({ host, inventory = {} }: Member, happens: () => Promise<unknown>): Promise<LightRun> {
   const other = await started('other');
   const running = runLight([{ host, inventory }, { host: other }]);
@@ -42,7 +42,7 @@ async function runBesideAnother({ host, inventory = {} }: Member, happens: () =>
   return run;
 }
 
-/** The same command once more makes up for what is missing; a third finds nothing to do. */
+/** The same command once more does the rest; a third changes nothing. */
 async function nextRunConverges(host: LightHost): Promise<void> {
   const next = await runLight([{ host }]);
   expect(next.errorsOf(host.name)).toBe('');
@@ -54,7 +54,7 @@ async function nextRunConverges(host: LightHost): Promise<void> {
   expect(check.exitCode).toBe(exitCode.converged);
 }
 
-/** The host is named with the cause and what to do, as a failure of what was under way. */
+/** The host is named with the cause and what to do, as a failure of the task under way. */
 function lost(run: LightRun, name: string, cause: RegExp): void {
   expect(run.errorsOf(name)).toMatch(cause);
   expect(run.errorsOf(name)).toMatch(/run again/);
@@ -63,7 +63,7 @@ function lost(run: LightRun, name: string, cause: RegExp): void {
 }
 
 describe('Connection cut', () => {
-  // These two wait for a minute, the others meanwhile.
+  // These two wait for a minute, the others run meanwhile.
   test.concurrent('network down for longer than the keepalive limit: told within it, next run converges', async ({
     task,
   }) => {
@@ -118,7 +118,7 @@ describe('Connection cut', () => {
   test.concurrent('session killed while a file is written: none of it is seen, next run converges', async () => {
     const host = await started('written', { setUp: 'mkdir /etc/light; echo old >/etc/light/large' });
     const inventory = { vars: { large_file_bytes: 30_000_000 } };
-    // Slow enough to be met in the middle.
+    // Slow enough to be interrupted in the middle.
     host.slow('80mbit');
     const run = await runBesideAnother({ host, inventory }, async () => {
       await host.untilRuns(/^cat$/);

@@ -60,7 +60,7 @@ describe('hostile archives and genesis files', () => {
           { archive: archive('prover'), header: second },
           '1999-01-01',
         );
-        // Of another day at the least.
+        // At least of another day.
         expect(problems.length).toBeGreaterThan(0);
       }),
       { numRuns: 10_000, seed },

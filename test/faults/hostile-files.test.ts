@@ -23,7 +23,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Bytes of a good file with some cut out, changed and put in; or cut off. */
+/** Bytes of a valid file, with some removed, changed and inserted; or truncated. */
 function damaged(good: Buffer): fc.Arbitrary<Buffer> {
   const edits = fc.array(fc.tuple(fc.nat(good.length), fc.nat(8), fc.uint8Array({ maxLength: 8 })), {
     minLength: 1,
@@ -39,7 +39,7 @@ function damaged(good: Buffer): fc.Arbitrary<Buffer> {
   );
 }
 
-/** A JSON document with some of its values exchanged for others. */
+/** A JSON document with some of its values replaced. */
 function exchanged(good: unknown): fc.Arbitrary<unknown> {
   const value = fc.oneof(
     fc.jsonValue({ maxDepth: 2 }),

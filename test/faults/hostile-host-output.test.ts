@@ -33,7 +33,7 @@ const marks = [
   'a'.repeat(5000),
   ' '.repeat(5000),
 ];
-/** Random bytes, and what replies are made of. Not UTF-8, most of it. */
+/** Random bytes, and parts of replies. Mostly not UTF-8. */
 const noise = fc
   .array(
     fc.oneof(
@@ -44,7 +44,7 @@ const noise = fc
   )
   .map((parts) => Buffer.concat(parts));
 
-/** A reply as a host sends it, of which every command printed the same. */
+/** A reply of a host in which every command printed the same. */
 function reply(count: number, printed: Buffer): Buffer {
   const codes = Buffer.from(`0 0 0\n${Array.from({ length: count }, (_, i) => `${i + 1} 0 0\n`).join('')}`);
   const files: [string, Buffer][] = [['codes', codes]];
@@ -56,7 +56,7 @@ function reply(count: number, printed: Buffer): Buffer {
   ]);
 }
 
-/** A host that answers whatever is asked with the same. */
+/** A host that answers every request with the same output. */
 function answering(printed: Buffer, how: 'framed' | 'raw'): Connection {
   return createConnection(
     'h',
@@ -74,7 +74,7 @@ function answering(printed: Buffer, how: 'framed' | 'raw'): Connection {
   );
 }
 
-/** An answer, or an error in words. What JavaScript throws of its own accord is a fault of ours. */
+/** A result, or an error message. An error that JavaScript throws itself is a bug of ours. */
 async function answered(work: Promise<unknown>): Promise<void> {
   try {
     await work;

@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What YAML, JavaScript, shells and file systems take for more than text. */
+/** Texts with a special meaning in YAML, JavaScript, shells and file systems. */
 const nasty = fc.oneof(
   fc.constantFrom<unknown>(
     '',
@@ -148,7 +148,7 @@ const edit: fc.Arbitrary<Edit> = fc.record({
   key: keys,
 });
 
-/** The good inventory with some of its values, keys or branches changed. */
+/** The valid inventory with some of its values, keys or branches changed. */
 function changed(edits: readonly Edit[]): string {
   const document = parsed.clone();
   for (const { at, how, value, key } of edits) {
@@ -215,7 +215,7 @@ const piece = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 4 }),
 );
 
-/** The good inventory with pieces of its text cut out and others put in. */
+/** The valid inventory with pieces of its text removed and others inserted. */
 const damaged = fc
   .array(fc.tuple(fc.nat(5000), fc.nat(12), piece), { minLength: 1, maxLength: 5 })
   .map((edits) =>
@@ -246,18 +246,18 @@ describe('hostile inventories', () => {
         for (const { name, groups } of inventory.hosts) {
           for (const each of [name, ...groups]) expect(each).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]*$/);
         }
-        // Rendering takes longer than all else: of those that are taken, one in twenty.
+        // Rendering is the slowest part: one in twenty of the accepted ones.
         if (taken % 20 !== 0) return;
         for (const host of inventory.hosts) await takenOrRefused(() => filesOf(host, inventory.hosts), text);
       }),
       { numRuns: documentsTried, seed },
     );
-    // A test in which nothing is taken would prove little of what comes after. One in twenty is.
+    // A test that accepts no inventory would prove little of the later steps. One in twenty is accepted.
     expect(taken).toBeGreaterThan(documentsTried / 40);
     expect(process.memoryUsage().heapUsed).toBeLessThan(1.5e9);
   });
 
-  /** Texts of the largest size that is read, or nearly so, that a parser or a check could choke on. */
+  /** Texts of about the maximum size that might be slow for a parser or a check. */
   const large = 256 * 1024 - 100;
   const over = (one: string) => one.repeat(Math.floor(large / one.length));
   const lines = (count: number, line: (i: number) => string) =>

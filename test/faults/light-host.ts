@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { installMissing } from '../install-missing.ts';
 
 /**
- * A server without Docker: its own mounts, processes, network and name, a root in memory that begins as a copy of this machine's,
- * and a real sshd on port 22. Its network is a cable to this machine that can be pulled.
+ * A server without Docker: its own mounts, processes, network and name, a root in memory that starts as a copy of this machine's,
+ * and a real sshd on port 22. A virtual cable connects it to this machine, and can be disconnected.
  */
 export interface LightHost {
   readonly name: string;
@@ -16,40 +16,40 @@ export interface LightHost {
   readonly hostKey: string;
   /** A private key that every user there may log in with. */
   readonly clientKey: string;
-  /** Runs a shell command there as root, without SSH. @returns what it printed @throws where it fails */
+  /** Runs a shell command there as root, without SSH. @returns its output @throws if it fails */
   run(command: string): string;
-  /** Process numbers, as this machine has them, of all there whose command line matches. */
+  /** Process numbers of this machine for all its processes with a matching command line. */
   processes(pattern: RegExp): number[];
   /** Waits until such a process runs there. */
   untilRuns(pattern: RegExp): Promise<void>;
-  /** Kills the processes that carry logged-in connections. */
+  /** Kills the processes of logged-in connections. */
   killSessions(): void;
-  /** Resets its SSH connections, as a firewall does that has forgotten them. */
+  /** Resets its SSH connections, like a firewall that has lost its state. */
   reset(): void;
-  /** Ends the sshd that listens, and only that; another one is started after a second. */
+  /** Ends the listening sshd only; another one is started after a second. */
   restartSshd(): void;
-  /** Limits what it receives: `80mbit`. */
+  /** Limits its receive rate: `80mbit`. */
   slow(rate: string | undefined): void;
-  /** Takes the cable out, or plugs it in again: what is on the way is dropped, and nobody is told. */
+  /** Disconnects or connects the cable: packets on the way are dropped, without any error. */
   cable(state: 'up' | 'down'): void;
-  /** All its processes are killed at once; what is left of its network closes their connections. */
+  /** Kills all its processes at once; its remaining network closes their connections. */
   die(): void;
-  /** Dies, and leaves nothing. */
+  /** Ends it, and removes everything of it. */
   stop(): Promise<void>;
 }
 
 export interface LightHostOptions {
-  /** What its root begins as: this machine's own files, or busybox and sshd alone. */
+  /** The content of its root: this machine's own files, or busybox and sshd alone. */
   readonly userland?: 'debian' | 'busybox';
-  /** How large its root may become. Default 64m */
+  /** Maximum size of its root. Default 64m */
   readonly size?: string;
-  /** For sh, run there before sshd starts. */
+  /** Shell commands that run there before sshd starts. */
   readonly setUp?: string;
-  /** More lines for its sshd_config. */
+  /** Additional lines for its sshd_config. */
   readonly sshd?: string;
 }
 
-/** Installs what light hosts need and the machine lacks. Needs root. */
+/** Installs packages that light hosts need and the machine lacks. Needs root. */
 export function installForLightHosts(): void {
   installMissing([
     ['/usr/sbin/sshd', 'openssh-server'],
@@ -65,7 +65,7 @@ export function installForLightHosts(): void {
   ]);
 }
 
-/** Its start, in its namespaces. $1 root's size, $2 address, $3 name, $4 where the files that it is given are, $5 userland. */
+/** Its start, in its namespaces. $1 size of root, $2 address, $3 name, $4 directory of given files, $5 userland. */
 const start = `set -eu
 read -r pid rest </proc/self/stat
 mount --make-rprivate /
@@ -112,7 +112,7 @@ echo "started $pid"
 exec chroot root sh -c 'while :; do $(command -v /usr/sbin/sshd) -D -e -f /etc/ssh/light_config; sleep 1; done'
 `;
 
-/** @param name what it calls itself, too */
+/** @param name also its host name */
 export async function startLightHost(name: string, options: LightHostOptions = {}): Promise<LightHost> {
   const directory = mkdtempSync(join(tmpdir(), 'light-host-'));
   for (const key of ['host', 'client']) {
@@ -124,7 +124,7 @@ export async function startLightHost(name: string, options: LightHostOptions = {
 
   const words = [options.size ?? '64m', address, name, directory, options.userland ?? 'debian'];
   const namespaces = ['--mount', '--pid', '--uts', '--ipc', '--fork', '--kill-child'];
-  // Should the tests be killed, what they started goes with them.
+  // If the tests are killed, their processes end with them.
   const child = spawn(
     'setpriv',
     [
@@ -191,7 +191,7 @@ export async function startLightHost(name: string, options: LightHostOptions = {
   };
 }
 
-/** @returns the process in which all of the host runs */
+/** @returns the first process of the host */
 async function startedAs(name: string, child: ChildProcess): Promise<number> {
   let said = '';
   const pid = await new Promise<number>((resolve, reject) => {
@@ -224,7 +224,7 @@ UsePAM no
 `;
 }
 
-/** A network namespace and a cable to it. The addresses are of the block that is kept for tests of networks (RFC 2544). */
+/** A network namespace and a veth pair to it. The addresses are of the block for network tests (RFC 2544). */
 function layCable(): { readonly wire: string; readonly address: string } {
   for (let tries = 0; tries < 20; tries += 1) {
     const number = Math.floor(Math.random() * 2 ** 15);
@@ -251,7 +251,7 @@ function blockAddress(number: number): string {
   return `198.${18 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}`;
 }
 
-/** All processes in the process namespace that this one is in. */
+/** All processes in the process namespace of this one. */
 function processesOf(pid: number): number[] {
   const namespace = namespaceOf(pid);
   return readdirSync('/proc')

@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
-// A playbook for light hosts: a few files, and one task that takes as long as the inventory says to look at and to do.
+// A playbook for light hosts: a few files, and one task with a check and a change of configurable duration.
 import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { commandLine } from '../../lib/start/command-line.mjs';

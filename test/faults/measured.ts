@@ -2,12 +2,12 @@ import type { TestContext } from 'vitest';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** What a fault's test measured, for the table in docs/reliability.md. */
+    /** The measurement of a fault's test, for the table in docs/reliability.md. */
     measured?: string;
   }
 }
 
-/** Notes what a test measured. @param task of the test's context */
+/** Records the measurement of a test. @param task of the test's context */
 export function measured(task: TestContext['task'], what: string): void {
   task.meta.measured = what;
 }

@@ -7,25 +7,25 @@ import type { Writer } from '../../lib/engine/host/host.ts';
 import type { Transport } from '../../lib/engine/host/transport/transport.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
 
-/** The program whose run shows that text was taken for a command. */
+/** The canary: a run of this program shows that text was interpreted as a command. */
 export const canary = 'rpc-canary';
 
-/** What a shell calls /bin/sh on this host. */
+/** The shell that is /bin/sh on this host. */
 export type ShellName = 'dash' | 'bash' | 'busybox';
 
 /**
- * A host for scripts that nobody trusts: this machine's own files under an overlay that goes when the test ends, with namespaces of
- * its own for mounts, processes and network. Programs that need more than files (systemd, Docker, apt, curl, git) are stand-ins that
- * say little and succeed; shells, coreutils, awk and sed are the real ones.
+ * A host for untrusted scripts: this machine's own files under an overlay that is removed after the test, with its own namespaces
+ * for mounts, processes and network. Programs that need more than files (systemd, Docker, apt, curl, git) are stand-ins that
+ * print little and succeed; shells, coreutils, awk and sed are the real ones.
  */
 export interface NamespaceHost {
   readonly writer: Writer;
-  /** A line for each run of the canary. */
+  /** One line for each run of the canary. */
   canaryRuns(): string;
   stop(): void;
 }
 
-/** Stand-ins. Every unit is run at once, by the shell in question, as systemd would run it by /bin/sh. */
+/** Stand-ins. Every unit runs at once, in the shell under test, as systemd would run it by /bin/sh. */
 const standIns: Readonly<Record<string, string>> = {
   [canary]: 'echo ran >> /canary-ran',
   systemctl: 'case "$1" in show) exit 0;; esac; exit 0',
@@ -37,7 +37,7 @@ const standIns: Readonly<Record<string, string>> = {
 exec*) cat > /dev/null; exit 0;;
 *) exit 0;;
 esac`,
-  // A server that would have its words computed with.
+  // A server that tries to inject a command through its reply.
   curl: `case "$*" in
 *--head*) printf 'HTTP/1.1 200 OK\\r\\nContent-Length: a[$(${canary})]\\r\\nETag: $(${canary})\\r\\n\\r\\n';;
 *--write-out*) printf '$(${canary})\`${canary}\`;${canary}\\n200';;
@@ -48,7 +48,7 @@ esac`,
   chronyc: 'echo "x,$(echo \'$\')(rpc-canary),1,1,0.0,Normal"',
 };
 
-/** Programs that would do something, and here do nothing. */
+/** Programs that would change something, and do nothing here. */
 const silent =
   'apt-get apt-cache make go psql pg_dump pg_isready journalctl timedatectl rsync mount umount mkfs.ext4 blkid wipefs lsblk ss getent mountpoint sync wget chown reboot'.split(
     ' ',
@@ -62,7 +62,7 @@ export function startNamespaceHost(shell: ShellName): NamespaceHost {
   for (const [name, script] of Object.entries(standIns)) put(join(bin, name), script);
   for (const name of silent) put(join(bin, name), 'exit 0');
   const shellPath = execFileSync('sh', ['-c', `command -v ${shell}`], { encoding: 'utf8' }).trim();
-  // By this name busybox knows what it is to be.
+  // busybox selects its applet by this name.
   symlinkSync(shellPath, join(folder, 'sh'));
   const setUp = `set -e
 mount -t tmpfs tmpfs ${folder}/top
@@ -112,7 +112,7 @@ function openHost(holder: ChildProcess, folder: string): Omit<NamespaceHost, 'st
     onProgress: () => {},
   });
   return {
-    // Waits end at once, as when a run is interrupted: nothing comes about here by itself.
+    // Waits end at once, as in an interrupted run: nothing changes here by itself.
     writer: { ...writer, sleep: async () => {} },
     canaryRuns() {
       const pid = String(innerProcess(holder));

@@ -2,17 +2,17 @@ import { expect } from 'vitest';
 import { describeError } from '../../lib/engine/output/describe-error.ts';
 import { Problem, Problems } from '../../lib/engine/problem/problem.ts';
 
-/** How long anything hostile may keep us. A second or two are ample, but other tests may have the processor. Milliseconds. */
+/** Time limit for any hostile input, in milliseconds. A second or two are enough, but other tests may use the processor. */
 const patience = 20_000;
 
-/** Control characters but line breaks and tabs: what could steer a terminal. */
+/** Control characters except line breaks and tabs: they could control a terminal. */
 const steering = /(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
 /**
- * What comes of reading something hostile: it is taken, or refused in words that an operator can read. Anything else (another error,
- * a long wait, words that steer the terminal) is a fault of ours.
+ * The outcome of hostile input: it is accepted, or refused with a readable message. Anything else (another error, a long wait,
+ * control characters in the message) is a bug of ours.
  *
- * @returns what was read, or undefined where it was refused
+ * @returns the parsed value, or undefined if it was refused
  */
 export async function takenOrRefused<T>(read: () => T | Promise<T>, what: unknown): Promise<T | undefined> {
   const started = performance.now();

@@ -1,7 +1,7 @@
 #!/usr/bin/env zx
-// Deploys of the synchronizer that race each other on the lab, in random orders: two controllers at once, one of them maybe with a
-// stale inventory, servers that go and come, controllers that are killed, synchronizers that somebody else starts. A sampler looks at
-// every process of the lab's hosts and proves that no controller ever started a synchronizer beside another.
+// Concurrent deploys of the synchronizer on the lab, in random orders: two controllers at once, one of them maybe with a stale
+// inventory, servers that stop and start, controllers that are killed, synchronizers that others start. A sampler checks every
+// process of the lab's hosts and proves that no controller ever started a second synchronizer.
 //
 //   npm run race -- --orders 200 --seed 7 --minutes 15
 import { spawn } from 'node:child_process';
@@ -53,8 +53,8 @@ function controller(args) {
 }
 
 /**
- * The lab's inventory, under a name for which nobody brings the lab up first, and as somebody may still have it for whom rpc-1 is the
- * Database+Sync server; with its files in a folder of their own.
+ * The lab's inventory under another name, so that the lab is not started first; and an outdated one in which rpc-1 is the
+ * Database+Sync server. Both with their files in their own directory.
  */
 function writeInventories() {
   const text = readFileSync(join(projectRoot, 'inventory/lab.yaml'), 'utf8');
@@ -68,13 +68,13 @@ function writeInventories() {
   writeFileSync(stale, document.toString({ lineWidth: 0 }));
 }
 
-/** @param {readonly string[]} args @throws Error where the lab cannot be brought to where the races begin */
+/** @param {readonly string[]} args @throws Error if the lab cannot be brought to the start of the races */
 async function prepare(...args) {
   const { code, output } = await controller(args).ended;
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}:\n${output}`);
 }
 
-/** What an operator may say to have the synchronizer started. @param {string} database */
+/** Options with which an operator may have the synchronizer started. @param {string} database */
 const optionSets = (database) => [
   ['--role', 'sync'],
   ['--limit', database, '--role', 'sync'],
@@ -84,7 +84,7 @@ const optionSets = (database) => [
   ['--limit', 'database', '--role', 'one-synchronizer', '--role', 'sync'],
 ];
 
-/** A synchronizer of somebody else, as far as anybody can see from outside: its words, and nothing in the database. */
+/** A foreign synchronizer, as far as it is visible from outside: its command line, and nothing in the database. */
 const foreignWords = `-c 'trap "kill \\$!" TERM; sleep 600 & wait' /app/zkevm-node run --components synchronizer foreign`;
 const foreignStarts = /** @type {const} */ ([
   ['container', `docker run -d --name twin --entrypoint sh ${databaseImage} ${foreignWords}`],
@@ -128,7 +128,7 @@ async function order(random) {
     await onHost(foreignOn, start);
   }
 
-  /** Somebody who says that a host is stopped knows it: nothing is started there later. */
+  /** An operator who says that a host is stopped knows it: nothing is started there later. */
   const assumes = gone !== undefined && foreignOn === undefined && random.chance(0.3);
   const controllers = [0, 1].map((at) => {
     const isStale = at === 1 && random.chance(0.5);
@@ -174,7 +174,7 @@ async function order(random) {
     }
   };
   const [ends] = await Promise.all([Promise.all(work), events()]);
-  // What a killed controller had begun on a host may still come about.
+  // Changes that a killed controller started on a host may still take effect.
   if (ends.includes(null)) await sleep(2000);
   return { words, ends };
 }
@@ -195,7 +195,7 @@ let wrong = 0;
 let started = 0;
 try {
   for (; done < orders && Date.now() < end; done += 1) {
-    // Each order has a seed of its own: a wrong one is repeated with --orders 1.
+    // Each order has its own seed: a wrong one is repeated with --orders 1.
     const seed = Number(values.seed) + done;
     sampler.forget();
     const from = Date.now();

@@ -1,7 +1,7 @@
 /** @typedef {{ below(limit: number): number, chance(share: number): boolean, of<T>(items: readonly T[]): T }} Random */
 
 /**
- * Numbers that look random and are the same for the same seed (mulberry32).
+ * Pseudo-random numbers, the same for the same seed (mulberry32).
  *
  * @param {number} seed
  * @returns {Random}

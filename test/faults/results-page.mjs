@@ -4,7 +4,7 @@ const mark = '<!-- table -->\n';
 const head = '| Fault | Result | Time | Day |\n|---|---|---|---|';
 
 /**
- * A page whose tables, below its mark, have these results: each suite is a section, each test a row. Rows of tests that did not run
+ * Puts results into the tables of a page, below its mark: each suite is a section, each test a row. Rows of tests that did not run
  * now stay.
  *
  * @param {string} page
@@ -16,7 +16,7 @@ export function withResults(page, results, day) {
   const [before = '', after = ''] = page.split(mark);
   const sections = sectionsOf(after);
   for (const result of results) {
-    // One that could not be run says why; others were not meant to run now.
+    // A test that could not be run says why; others were not selected.
     const wasRun = result.status === 'passed' || result.status === 'failed';
     if (!wasRun && !result.meta.measured) continue;
     const suite = result.ancestorTitles.join(', ');
@@ -31,7 +31,7 @@ export function withResults(page, results, day) {
   return `${before}${mark}${tables.join('')}`;
 }
 
-/** @param {string} text @returns {Map<string, Map<string, string>>} by title, and in there by the first cell */
+/** @param {string} text @returns {Map<string, Map<string, string>>} rows by title, and within it by the first cell */
 function sectionsOf(text) {
   const sections = text.split(/^### /m).slice(1);
   return new Map(

@@ -9,7 +9,7 @@ const result = (title: string, status: string, measured?: string) => ({
   meta: measured === undefined ? {} : { measured },
 });
 
-test('results stand in the table of their suite, and those of tests that did not run now stay', () => {
+test('results are in the table of their suite, and earlier results of tests that did not run stay', () => {
   const first = withResults(
     '# Page\n\n<!-- table -->\nNot run yet.\n',
     [

@@ -9,7 +9,7 @@ import type { LightHost } from './light-host.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A light host as an inventory has it: keys of a host, which go over those that reach it. */
+/** A light host in an inventory: its host keys have priority over those that reach it. */
 export interface Member {
   readonly host: LightHost;
   readonly inventory?: Readonly<Record<string, unknown>>;
@@ -26,24 +26,24 @@ interface Event {
   readonly hosts?: readonly HostSummary[];
 }
 
-/** How a run of the light playbook ended. */
+/** The outcome of a run of the light playbook. */
 export interface LightRun {
   readonly exitCode: number | null;
   readonly seconds: number;
-  /** The controller's largest memory, megabytes. */
+  /** The controller's peak memory, in megabytes. */
   readonly peak: number;
   readonly stderr: string;
   readonly events: readonly Event[];
-  /** What became of each host. */
+  /** The result of each host. */
   readonly summary: Readonly<Record<string, HostSummary>>;
-  /** All that was said of what went wrong on a host. */
+  /** All error messages of a host. */
   errorsOf(host: string): string;
 }
 
-/** No fault may hold a run up for longer. Seconds. */
+/** Maximum time that a fault may delay a run. Seconds. */
 const longest = 120;
 
-/** Runs the light playbook as an operator does, in a process of its own. */
+/** Runs the light playbook in its own process, as an operator does. */
 export async function runLight(members: readonly Member[], ...args: readonly string[]): Promise<LightRun> {
   const directory = mkdtempSync(join(tmpdir(), 'light-run-'));
   const inventory = join(directory, `light-${basename(directory)}.yaml`);
@@ -55,7 +55,7 @@ export async function runLight(members: readonly Member[], ...args: readonly str
     {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A run that hangs is a failure that says so.
+      // A run that hangs is a failure with its own message.
       timeout: longest * 1000,
       env: { ...process.env, NO_COLOR: '1', LIGHT_PEAK_FILE: join(directory, 'peak'), LIGHT_SUDO: 'right-password' },
     },
@@ -106,7 +106,7 @@ function inventoryOf(members: readonly Member[]): string {
   return JSON.stringify({ groups: { light: Object.fromEntries(hosts) } });
 }
 
-/** The records of these runs tell an operator nothing. */
+/** The records of these runs are useless to an operator. */
 function forget(inventory: string): void {
   const records = existsSync(recordFolder) ? readdirSync(recordFolder) : [];
   for (const name of records) if (name.includes(`-${inventory}.`)) rmSync(join(recordFolder, name));

@@ -38,7 +38,7 @@ const roleNames = readdirSync(new URL('../../roles', import.meta.url))
   .filter((file) => file.endsWith('.ts') && !/\.test\.ts$|^testing\.ts$/.test(file))
   .map((file) => basename(file, '.ts'));
 
-/** An inventory in which every field that takes text is there. */
+/** An inventory with every field that takes text. */
 const full = {
   vars_files: ['vars.yaml'],
   ssh: {
@@ -164,7 +164,7 @@ async function load(changes: readonly (readonly [Path, unknown])[]): Promise<Inv
 
 type Change = readonly [Path, string];
 
-/** Rounds of the same inventory with text of ours in as many fields as take it, each field in several ways. */
+/** Rounds of the same inventory with injected text in as many fields as possible, each field in several ways. */
 async function acceptedRounds(): Promise<Change[][]> {
   const rounds: Change[][] = [];
   const leftOver: Change[] = [];
@@ -177,7 +177,7 @@ async function acceptedRounds(): Promise<Change[][]> {
     for (const form of forms) if (taken.length < 2 && (await load([[at, form]]))) taken.push([at, form]);
     for (const [round, change] of taken.entries()) {
       const others = rounds[round] ?? [];
-      // Some do not go together: a field has to agree with another.
+      // Some fields have to agree with each other.
       if (await load([...others, change])) rounds[round] = [...others, change];
       else leftOver.push(change);
     }
@@ -212,7 +212,7 @@ const facts: Facts = {
 
 const hostile = `$(${canary})`;
 
-/** What a host may say of itself that would have us run something. */
+/** Facts of a host that try to inject a command. */
 const hostileFacts: Facts = {
   ...facts,
   distribution: { id: hostile, version: hostile, codename: hostile, title: hostile },
@@ -281,7 +281,7 @@ describe('shell injection', () => {
     async (shell) => {
       const host = startNamespaceHost(shell);
       try {
-        // The canary sings: otherwise a host that runs nothing would pass.
+        // The canary works: otherwise a host that runs nothing would pass.
         await host.writer.run`eval ${canary}`;
         expect(host.canaryRuns()).toBe('ran\n');
         await host.writer.run`rm /canary-ran`;
@@ -292,7 +292,7 @@ describe('shell injection', () => {
           if (!inventory) throw new Error('what was taken is not taken any more');
           for (const { name, connection } of inventory.hosts) {
             await unproblematic(resolveSshConfig(connection.address, connection));
-            // All that is particular to RPC servers is in three roles.
+            // The three roles that are specific to RPC servers.
             if (at > 0 && name !== 'db-1') continue;
             for (const resource of await resourcesOf(inventory, name, at === 0 ? hostileFacts : facts)) {
               await unproblematic(resource.check(host.writer));

@@ -1,27 +1,27 @@
-// Which synchronizers run on the lab's hosts, by their processes: every process of the lab is one of this machine as well.
+// Finds the running synchronizers of the lab's hosts by their processes, which are processes of this machine as well.
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Between two looks, milliseconds. */
+/** Milliseconds between two samples. */
 const pause = 50;
-/** Looks after which a process stays what it is. */
+/** Number of samples after which a process does not change any more. */
 const grown = 40;
 
 /** @typedef {{ pid: string, container: string, foreign: boolean, since: number }} Synchronizer */
 
 /**
- * Looks all the time, until it is stopped.
+ * Samples continuously, until it is stopped.
  *
- * @param {readonly string[]} hosts ids of the lab's containers: what runs outside of them is not the lab's
+ * @param {readonly string[]} hosts ids of the lab's containers: processes outside of them are not the lab's
  * @returns `seen`: since `forget`, how many synchronizers of a deployment were started, and which of them beside another
  */
 export function synchronizersSeen(hosts) {
   /** @type {Map<string, Synchronizer>} by process */
   let running = new Map();
-  /** How often a process was seen to be something else: one that is young may become a synchronizer. @type {Map<string, number>} */
+  /** How often a process was seen as something else: a young one may become a synchronizer. @type {Map<string, number>} */
   let others = new Map();
   /** @type {string[]} */
   let beside = [];
-  /** Containers of a deployment that have run: what Docker itself starts again is started by nobody. @type {Set<string>} */
+  /** Containers of a deployment that have run: restarts by Docker itself count for no controller. @type {Set<string>} */
   let containers = new Set();
   let before = 0;
   let samples = 0;
@@ -45,7 +45,7 @@ export function synchronizersSeen(hosts) {
     for (const one of now.values()) {
       if (running.has(one.pid) || one.foreign || containers.has(one.container)) continue;
       containers.add(one.container);
-      // One that went in the same moment is still there in the look before.
+      // A process that ended at the same moment is still in the previous sample.
       const next = [...now.values()].filter((each) => each.pid !== one.pid && each.since <= one.since);
       if (next.length > 0) beside.push(`${describe(one)} beside ${next.map(describe).join(' and ')}`);
     }
@@ -72,7 +72,7 @@ export function synchronizersSeen(hosts) {
 /** @param {Synchronizer} one */
 const describe = ({ pid, container, foreign }) => (foreign ? `foreign process ${pid}` : container.slice(0, 12));
 
-/** @param {string} pid @param {readonly string[]} hosts @returns {Synchronizer | undefined} undefined for any other, and for one that is gone */
+/** @param {string} pid @param {readonly string[]} hosts @returns {Synchronizer | undefined} undefined for other and ended processes */
 function synchronizerOf(pid, hosts) {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
@@ -81,7 +81,7 @@ function synchronizerOf(pid, hosts) {
     if (!isNode) return undefined;
     const cgroup = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
     if (!hosts.some((id) => cgroup.includes(id))) return undefined;
-    // The last: the first is the lab host's own.
+    // The last one: the first is the lab host's own.
     const container = [...cgroup.matchAll(/[0-9a-f]{64}/g)].at(-1)?.[0] ?? pid;
     return { pid, container, foreign: words.includes('foreign'), since: Date.now() };
   } catch {

@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await host.run`docker rm -f ${container} 2>/dev/null; rm -rf ${directory} && mkdir -p ${directory}`;
-  // It reads a file when it starts, and ends where there is none.
+  // It reads a file when it starts, and ends if it is missing.
   const compose = `version: '3.5'
 services:
   looper:
@@ -51,7 +51,7 @@ services:
 
 const putRight = () => host.run`echo a setting > ${directory}/config`;
 
-/** Waits until Docker makes a pause before its next start, long enough for a look and a change. */
+/** Waits until Docker pauses before its next start, long enough for a check and a change. */
 async function crashLoop() {
   await looper.apply(host).catch(() => {});
   const state = async () => {
@@ -61,14 +61,14 @@ async function crashLoop() {
   await expect.poll(state, { timeout: 60_000, interval: 200 }).toBe('restarting');
 }
 
-test('a container in a crash loop converges at once when its cause is gone', async () => {
+test('a container in a crash loop converges at once when its cause is removed', async () => {
   await crashLoop();
   await putRight();
   expect(await converge(host, looper)).toEqual([{ what: 'container', was: 'restarting', wanted: 'running' }]);
   expect(await host.container(container)).toMatchObject({ status: 'running', restartCount: 0 });
 });
 
-test('a container whose cause is still there fails with its last words', async () => {
+test('a container whose cause remains fails with its last output', async () => {
   await crashLoop();
   await expect(looper.apply(host)).rejects.toThrow(
     /^container kinds-looper (is restarting, exit code 1|does not stay up, restarts by Docker: \d+)\n[\s\S]*No such file/,

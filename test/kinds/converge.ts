@@ -3,9 +3,9 @@ import type { Writer } from '../../lib/engine/host/host.ts';
 import type { Difference, Resource } from '../../lib/engine/resource/resource.ts';
 
 /**
- * What the engine does with a resource that is not as it should be: look, change, look again.
+ * Does what the engine does with a resource that drifts: check, change, check again.
  *
- * @returns what differed before
+ * @returns the differences of the first check
  */
 export async function converge(host: Writer, resource: Resource): Promise<readonly Difference[]> {
   const before = await resource.check(host);

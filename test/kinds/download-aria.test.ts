@@ -18,7 +18,7 @@ import { downloadScript } from '../../lib/engine/resource/download/download-scri
 import { installMissing } from '../install-missing.ts';
 import { contentOf, startFaultyFileServer } from './faulty-file-server.ts';
 
-/** Downloads by several connections, by the real aria2 from a server on this machine. No lab is needed. */
+/** Downloads by several connections, with the real aria2 from a server on this machine. No lab is needed. */
 const megabyte = 1024 * 1024;
 const { content, hash } = contentOf(8 * megabyte + 4321);
 const connections = 4;
@@ -55,16 +55,16 @@ afterEach(() => {
 interface Changes {
   readonly sha256?: string;
   readonly connections?: number;
-  /** The address itself, where it is none of the server's. */
+  /** The whole address, if it is not the server's. */
   readonly url?: string;
-  /** Words of the script that are too slow for a test, and what stands for them. */
+  /** Words of the script that are too slow for a test, and their replacements. */
   readonly instead?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** What it mounts is seen by nobody else, and goes with it. */
+  /** Its mounts are private, and are removed with it. */
   readonly alone?: boolean;
 }
 
-/** Begins the script in a group of its own, as a unit is one. */
+/** Starts the script in its own process group, like a unit. */
 function begin(served: string, changes: Changes = {}): ChildProcess {
   const source = { url: changes.url ?? server.url(served), path, sha256: changes.sha256 ?? hash };
   let script = downloadScript({ ...source, connections: changes.connections ?? connections }, join(folder, 'status'));
@@ -101,7 +101,7 @@ function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   process.kill(-pid, 'SIGKILL');
 }
 
-/** As a power cut or `systemctl kill -s KILL` ends it. */
+/** As after a power failure or `systemctl kill -s KILL`. */
 async function kill(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.on('close', resolve));
   killGroup(child);
@@ -124,48 +124,48 @@ function expectWhole(wanted = content): void {
 /** Bytes without holes. */
 const heldOf = (file: string): number => statSync(file).blocks * 512;
 
-/** A run that is killed some time (milliseconds) after so much was sent. @returns how much was sent then */
+/** A run that is killed some time (milliseconds) after this many bytes were sent. @returns the bytes sent until then */
 async function cutOff(served: string, bytes: number, changes?: Changes, pause = 1300): Promise<number> {
   const before = server.sent(served);
   const child = begin(served, changes);
   await until(() => server.sent(served) - before > bytes);
-  // aria2 notes every second what is here.
+  // aria2 saves its state every second.
   await delay(pause);
   await kill(child);
   return server.sent(served) - before;
 }
 
-/** So slow that a run is seen on its way: the whole takes these seconds. */
+/** Slow enough to observe a run: the whole file takes these seconds. */
 const inSeconds = (seconds: number): number => content.length / connections / seconds;
 
-test('several connections fetch parts at the same time, and the whole is verified', async () => {
+test('several connections fetch parts at the same time, and the complete file is verified', async () => {
   server.serve('/whole', { content, rate: inSeconds(4) });
   const child = begin('/whole');
   const ended = new Promise((resolve) => child.on('close', resolve));
   await until(() => existsSync(part) && statSync(part).size > 0.75 * content.length);
   expect(readFileSync(join(folder, 'status'), 'utf8')).toBe(`downloading ${content.length}\n`);
-  // The length of the part is no measure of progress: it has its last bytes long before its middle. Its blocks are.
+  // The length of the partial file does not measure progress: its last bytes arrive early. Its blocks do.
   expect(heldOf(part)).toBeLessThan(0.75 * content.length);
   expect(await ended).toBe(0);
   expectWhole();
   expect(server.asked('/whole').filter(({ range }) => range).length).toBeGreaterThanOrEqual(connections - 1);
 });
 
-test('what was killed continues where it was, whatever the length of the part', async () => {
+test('a killed download continues where it was, at any length of the partial file', async () => {
   server.serve('/killed', { content, etag: '"1"', rate: inSeconds(5) });
   const first = await cutOff('/killed', content.length / 4, {}, 2500);
   expect(statSync(part).size).toBeGreaterThan(heldOf(part));
-  // Not so fast that sockets hold much of what nobody reads.
+  // Slow enough that sockets do not buffer much unread data.
   server.serve('/killed', { content, etag: '"1"', rate: inSeconds(4) });
   expect(await run('/killed', { connections: 8 })).toEqual({ code: 0, words: '' });
   expectWhole();
-  // At most what was under way is fetched twice.
+  // At most the pieces under way are fetched twice.
   expect(server.sent('/killed')).toBeLessThan(content.length + first);
   expect(server.sent('/killed') - first).toBeLessThan(content.length - first / 2);
 });
 
 test.each([1, connections])(
-  'a part is kept when the server does not show its version, by %i connections',
+  'a partial file is kept if the server does not show its version, by %i connections',
   async (count) => {
     const address = `/untold-${count}`;
     server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
@@ -177,7 +177,7 @@ test.each([1, connections])(
   },
 );
 
-test('a part that is whole and was killed before it was verified is not fetched again', async () => {
+test('a complete partial file that was killed before verification is not fetched again', async () => {
   server.serve('/unverified', { content });
   const child = begin('/unverified', { instead: { 'sha256sum <"$1"': 'sleep 60 <"$1"' } });
   await until(
@@ -190,7 +190,7 @@ test('a part that is whole and was killed before it was verified is not fetched 
   expect(server.asked('/unverified')).toHaveLength(asked);
 });
 
-test('a run that was killed as soon as the file had its name leaves nothing to the next one', async () => {
+test('a run that was killed right after the rename leaves nothing to the next one', async () => {
   server.serve('/named', { content });
   const child = begin('/named', { instead: { 'note() {': 'note() { sleep 60; ' } });
   await until(() => existsSync(path));
@@ -200,7 +200,7 @@ test('a run that was killed as soon as the file had its name leaves nothing to t
   expectWhole();
 });
 
-test('a part of full length without its control file is hashed, and fetched again when it is wrong', async () => {
+test('a partial file of full length without its control file is hashed, and fetched again if it is wrong', async () => {
   server.serve('/holes', { content, rate: inSeconds(5) });
   await cutOff('/holes', content.length / 4);
   rmSync(`${part}.aria2`);
@@ -210,7 +210,7 @@ test('a part of full length without its control file is hashed, and fetched agai
   expectWhole();
 });
 
-test('a part of full length that is nothing but a hole, as after a power cut, is fetched again', async () => {
+test('a partial file of full length that is only a hole, as after a power failure, is fetched again', async () => {
   server.serve('/hole', { content, rate: inSeconds(5) });
   await cutOff('/hole', content.length / 4);
   rmSync(part);
@@ -224,7 +224,7 @@ test('a part of full length that is nothing but a hole, as after a power cut, is
 });
 
 test.each([0, content.length])(
-  'a control file with pieces that a power cut took is no reason to report the file as corrupted: %i bytes are left, all of them a hole',
+  'a control file with pieces that a power failure lost does not report the file as corrupted: %i bytes remain, all of them a hole',
   async (left) => {
     const address = `/lost-${left}`;
     server.serve(address, { content, rate: inSeconds(5) });
@@ -237,7 +237,7 @@ test.each([0, content.length])(
   },
 );
 
-test('a part that is shorter than the whole and has no control file is dropped', async () => {
+test('a shorter partial file without a control file is removed', async () => {
   server.serve('/noteless', { content, rate: inSeconds(5) });
   const first = await cutOff('/noteless', content.length / 4);
   rmSync(`${part}.aria2`);
@@ -248,7 +248,7 @@ test('a part that is shorter than the whole and has no control file is dropped',
 });
 
 test.each(['', 'junk', Buffer.alloc(200)])(
-  'a control file that cannot be read is dropped with its part: %#',
+  'an unreadable control file is removed with its partial file: %#',
   async (note) => {
     server.serve('/unreadable', { content, rate: inSeconds(5) });
     await cutOff('/unreadable', content.length / 4);
@@ -259,7 +259,7 @@ test.each(['', 'junk', Buffer.alloc(200)])(
   },
 );
 
-test('a control file without its part is dropped', async () => {
+test('a control file without its partial file is removed', async () => {
   server.serve('/partless', { content, rate: inSeconds(5) });
   await cutOff('/partless', content.length / 4);
   rmSync(part);
@@ -268,13 +268,13 @@ test('a control file without its part is dropped', async () => {
   expectWhole();
 });
 
-test('a server without ranges is asked by one connection for the whole', async () => {
+test('a server without ranges gets one connection for the whole file', async () => {
   server.serve('/no-ranges', { content, withoutRanges: true });
   expect((await run('/no-ranges')).code).toBe(0);
   expectWhole();
 });
 
-test('a server without ranges that breaks off is asked for the whole once more', async () => {
+test('a server without ranges that closes the connection is asked for the whole file again', async () => {
   server.serve('/no-ranges-breaks', { content, withoutRanges: true, breaking: { times: 6, how: 'reset' } });
   expect((await run('/no-ranges-breaks')).code).toBe(0);
   expectWhole();
@@ -283,7 +283,7 @@ test('a server without ranges that breaks off is asked for the whole once more',
 test.each([
   [1, 'curl exit code (?:18|33), HTTP 200'],
   [connections, 'aria2c exit code 8, HTTP 200'],
-])('a server without ranges that always breaks off is given up by %i connections', async (count, how) => {
+])('a server without ranges that always closes the connection is given up by %i connections', async (count, how) => {
   server.serve('/never', { content, withoutRanges: true, breaking: { times: 1e9, how: 'reset' } });
   const { code, words } = await run('/never', { connections: count });
   expect(code).toBe(1);
@@ -305,7 +305,7 @@ test('a file that changed on the server is fetched from its beginning', async ()
   server.serve('/changed', { content: other.content, etag: '"2"' });
   expect(await run('/changed', { sha256: other.hash })).toEqual({ code: 0, words: '' });
   expectWhole(other.content);
-  // Once, and not after a wrong SHA-256 once more.
+  // Once, and not again after a wrong SHA-256.
   expect(server.sent('/changed') - first).toBeLessThan(1.5 * content.length);
 });
 
@@ -318,13 +318,13 @@ test.each([404, 401, 403, 410])('%i is reported at once', async (status) => {
   expect(server.asked(`/${status}`)).toHaveLength(2);
 });
 
-test('an address that reads like an answer of a server is not one', async () => {
+test('an address that looks like a reply of a server is not one', async () => {
   server.serve('/x?%20status=404', { content, failing: { status: 500, times: 2 } });
   expect((await run('/x?%20status=404')).code).toBe(0);
   expectWhole();
 });
 
-test.each([408, 429, 500, 503])('after %i it is asked again', async (status) => {
+test.each([408, 429, 500, 503])('after %i it is requested again', async (status) => {
   server.serve(`/then-${status}`, { content, failing: { status, times: 3 } });
   expect((await run(`/then-${status}`)).code).toBe(0);
   expectWhole();
@@ -345,7 +345,7 @@ test.each(
     ].map(([header = '', pause = '']): [number, string, string] => [count, header, pause]),
   ),
 )(
-  'by %i connections: a busy server that answers Retry-After: %s is left alone for %s s',
+  'by %i connections: a busy server that answers Retry-After: %s is not contacted for %s s',
   async (count, header, pause) => {
     const address = `/busy-${count}-${encodeURIComponent(header)}`;
     server.serve(address, { content, failing: { status: 429, times: 4, headers: { 'retry-after': header } } });
@@ -357,7 +357,7 @@ test.each(
   },
 );
 
-test('a server that goes on failing is given up after ten tries', async () => {
+test('a server that keeps failing is given up after ten attempts', async () => {
   server.serve('/failing', { content, failing: { status: 500, times: 1e9 } });
   const { code, words } = await run('/failing');
   expect(code).toBe(1);
@@ -365,20 +365,20 @@ test('a server that goes on failing is given up after ten tries', async () => {
   expect(server.asked('/failing')).toHaveLength(20);
 });
 
-test('a server that does not answer at all is given up after ten tries', async () => {
+test('a server that does not answer at all is given up after ten attempts', async () => {
   const { code, words } = await run('', { url: 'http://127.0.0.1:1/nobody' });
   expect(code).toBe(1);
   expect(words).toContain('curl: (7) Failed to connect to 127.0.0.1 port 1');
   expect(words).toContain('/nobody breaks off at 0 of an unknown number of bytes (aria2c exit code 1, HTTP 000)\n');
 });
 
-test('a connection that goes silent is made again', async () => {
+test('a connection that becomes silent is opened again', async () => {
   server.serve('/silence', { content, breaking: { times: 2, how: 'silence' } });
   expect((await run('/silence', { instead: { '--timeout=60': '--timeout=2' } })).code).toBe(0);
   expectWhole();
 });
 
-test('when all connections stay silent that is one try, and the next one continues', async () => {
+test('silence on all connections is one attempt, and the next one continues', async () => {
   server.serve('/silent', { content, breaking: { times: 2 * connections, how: 'silence' } });
   expect((await run('/silent', { instead: { '--timeout=60': '--timeout=1' } })).code).toBe(0);
   expectWhole();
@@ -393,7 +393,7 @@ test('a server that stays silent is given up', async () => {
   expect(words).toMatch(/\/mute breaks off at 0 of \d+ bytes \(aria2c exit code \d+, HTTP \d+\)\n$/);
 });
 
-test('a wrong SHA-256 is reported with both, and the file never gets its name', async () => {
+test('a wrong SHA-256 is reported with both hashes, and the file is not put in place', async () => {
   server.serve('/wrong', { content });
   const wanted = 'a'.repeat(64);
   const { code, words } = await run('/wrong', { sha256: wanted });
@@ -404,7 +404,7 @@ test('a wrong SHA-256 is reported with both, and the file never gets its name', 
   expect(existsSync(path)).toBe(false);
 });
 
-test('what was continued and is wrong is fetched once more', async () => {
+test('a continued file that is wrong is fetched once more', async () => {
   server.serve('/spoiled', { content, etag: '"1"', rate: inSeconds(5) });
   await cutOff('/spoiled', content.length / 4);
   const held = readFileSync(part);
@@ -414,7 +414,7 @@ test('what was continued and is wrong is fetched once more', async () => {
   expectWhole();
 });
 
-test('too little room is reported before anything is fetched', async () => {
+test('too little space is reported before anything is fetched', async () => {
   server.serve('/huge', { content, toldSize: 999_999_999_999_999 });
   const { code, words } = await run('/huge');
   expect(code).toBe(1);
@@ -422,7 +422,7 @@ test('too little room is reported before anything is fetched', async () => {
   expect(server.asked('/huge')).toEqual([]);
 });
 
-test('the holes of a part need room, too', async () => {
+test('the holes of a partial file need space, too', async () => {
   server.serve('/room', { content, rate: inSeconds(5) });
   await cutOff('/room', content.length / 4);
   const missing = content.length - heldOf(part);
@@ -439,10 +439,10 @@ test('the holes of a part need room, too', async () => {
   expect((await run('/room', { env })).code).toBe(0);
 });
 
-test.each([1, connections])('a disk that fills up on the way is reported at once, by %i connections', async (count) => {
+test.each([1, connections])('a disk that becomes full is reported at once, by %i connections', async (count) => {
   server.serve('/full', { content });
   mkdirSync(join(folder, 'bin'));
-  // Others write there, too: there was room when it was asked for.
+  // Other programs write there, too: there was space during the check.
   writeFileSync(join(folder, 'bin', 'df'), '#!/bin/sh\necho Avail\necho 999999999\n', { mode: 0o755 });
   const script = { 'set -u\n': `set -u\nmount -t tmpfs -o size=3m tmpfs ${join(folder, 'data')} || exit 99\n` };
   const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
@@ -467,7 +467,7 @@ test.each([1, connections])(
   },
 );
 
-/** Programs that note how they are called before they do their work. @returns the environment that has them, and what they noted */
+/** Programs that record their arguments before they do their work. @returns the environment with them, and the records */
 function noting(...programs: readonly string[]) {
   const bin = join(folder, 'noting');
   const notes = join(folder, 'notes');
@@ -482,7 +482,7 @@ function noting(...programs: readonly string[]) {
 }
 
 test.each([1, connections])(
-  'the query of an address is in no argument list, message or file of others, by %i connections',
+  'the query of an address is in no argument list, message or readable file, by %i connections',
   async (count) => {
     const address = '/signed?X-Amz-Signature=5ec2e7';
     const { env, noted } = noting('curl', 'aria2c');
@@ -512,7 +512,7 @@ test('redirects are followed', async () => {
   expectWhole();
 });
 
-test("no settings and passwords of a user's are read", async () => {
+test('settings and passwords of the user are not read', async () => {
   const home = join(folder, 'data', 'home');
   mkdirSync(join(home, '.config', 'aria2'), { recursive: true });
   mkdirSync(join(home, '.aria2'));
@@ -532,14 +532,14 @@ test.each(
   ['/f[1-3]{a,b}', "/it's$(touch%20ran)`id`;x", '/a=b&c;d', '/a?b=c&d'].flatMap((address) =>
     [1, connections].map((count): [string, number] => [address, count]),
   ),
-)('%s is one address and no pattern, by %i connections', async (address, count) => {
+)('%s is one address and not a pattern, by %i connections', async (address, count) => {
   server.serve(address, { content });
   expect(await run(address, { connections: count })).toEqual({ code: 0, words: '' });
   expectWhole();
   expect(new Set(server.asked(address).map(({ path: asked }) => asked))).toEqual(new Set([address]));
 });
 
-test('an address that begins with a dash is no option', async () => {
+test('an address that begins with a dash is not an option', async () => {
   const { code, words } = await run('', { url: '--version' });
   expect(code).toBe(1);
   expect(words).toMatch(/--version breaks off at 0 of an unknown number of bytes \(aria2c exit code 0, HTTP \d+\)\n$/);
@@ -549,7 +549,7 @@ test.each([
   ['/x.torrent', 'application/x-bittorrent'],
   ['/x.meta4', 'application/metalink4+xml'],
   ['/x.gz', 'application/gzip', 'gzip'],
-])('%s is stored as it comes', async (address, type, encoding?: string) => {
+])('%s is stored as it arrives', async (address, type, encoding?: string) => {
   const headers = { 'content-type': type, ...(encoding ? { 'content-encoding': encoding } : {}) };
   server.serve(address, { content, headers });
   expect(await run(address)).toEqual({ code: 0, words: '' });
@@ -559,7 +559,7 @@ test.each([
 test.each([
   [1, connections],
   [connections, 1],
-])('what %i connections began and %i end is right', async (first, then) => {
+])('a file that %i connections started and %i finish is right', async (first, then) => {
   const address = `/${first}-then-${then}`;
   server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
   await cutOff(address, content.length / 10, { connections: first });
@@ -570,7 +570,7 @@ test.each([
   const before = server.asked(address).length;
   expect(await run(address, { connections: then })).toEqual({ code: 0, words: '' });
   expectWhole();
-  // What the second began, the third continued: in the middle of a piece, and not at its beginning.
+  // The third download continued the second one: in the middle of a piece, and not at its beginning.
   const starts = server.asked(address).slice(before);
   expect(starts.some(({ range }) => Number(/=(\d+)-/.exec(range ?? '')?.[1] ?? 0) % megabyte !== 0)).toBe(true);
 });

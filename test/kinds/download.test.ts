@@ -15,12 +15,12 @@ const directory = '/srv/download-test';
 let host: Writer;
 let server: Server | undefined;
 let address: string;
-/** What was asked of the server: method, path and range. */
+/** Requests to the server: method, path and range. */
 let requests: string[];
-/** How many more answers end halfway. */
+/** How many more responses end halfway. */
 let drops: number;
 
-/** A file server with a server's faults. */
+/** A file server with configurable faults. */
 function serve(): Server {
   return createServer((request, response) => {
     const { url = '', method = '', headers } = request;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   if ((await curl.check(host)).is === 'drift') await curl.apply(host);
   const listening = serve().listen(0, '0.0.0.0');
   server = listening;
-  // The machine that the tests run on is the host's way out.
+  // The machine that runs the tests is the host's gateway.
   const gateway = (await host.run`ip route show default | cut -d ' ' -f 3`).text();
   address = `http://${gateway}:${(listening.address() as AddressInfo).port}`;
   return scratch.remove;
@@ -72,25 +72,25 @@ test('a file is fetched once, verified, and then neither fetched nor hashed agai
   expect(gets()).toHaveLength(1);
 });
 
-test('what breaks off goes on where it broke off', async () => {
+test('an interrupted download continues where it stopped', async () => {
   drops = 2;
   await converge(host, file('file', 'b'));
   expect(gets()).toEqual(['GET /file', 'GET /file bytes=300000-', 'GET /file bytes=450000-']);
 });
 
-test('a server that cannot go on is asked for the whole file', async () => {
+test('a server that cannot continue is asked for the whole file', async () => {
   drops = 1;
   await converge(host, file('no-ranges', 'c'));
   expect(gets()).toEqual(['GET /no-ranges', 'GET /no-ranges bytes=300000-', 'GET /no-ranges']);
 });
 
-test('a part of unknown origin is not continued', async () => {
+test('a partial file of unknown origin is not continued', async () => {
   await host.run`echo junk > ${directory}/d.part`;
   await converge(host, file('file', 'd'));
   expect(gets()).toEqual(['GET /file']);
 });
 
-test('a file that was put there by hand is verified and kept', async () => {
+test('a file that was copied by hand is verified and kept', async () => {
   await converge(host, file('file', 'e'));
   await host.run`rm ${directory}/e.verified`;
   requests = [];
@@ -98,24 +98,24 @@ test('a file that was put there by hand is verified and kept', async () => {
   expect(requests).toEqual([]);
 });
 
-test('a file that is not ours and not what is wanted is never overwritten', async () => {
+test('a foreign file with other content is never overwritten', async () => {
   await host.run`echo precious > ${directory}/f`;
   await expect(file('file', 'f').apply(host)).rejects.toThrow('is not a file of this tool');
   expect((await host.$`cat ${directory}/f`).text()).toBe('precious');
 });
 
-test('a corrupted file never gets its name, and the error tells both hashes', async () => {
+test('a corrupted file is never put in place, and the error shows both hashes', async () => {
   const found = createHash('sha256').update(content.subarray(0, -1)).digest('hex');
   await expect(file('cut', 'g').apply(host)).rejects.toThrow(`SHA-256 ${found}, wanted ${hash} (599999 bytes)`);
   expect(await host.stat(`${directory}/g`)).toBeUndefined();
 });
 
-test('a missing file is told at once', async () => {
+test('a missing file is reported at once', async () => {
   await expect(file('absent', 'h').apply(host)).rejects.toThrow(`${address}/absent answers 404`);
   expect(gets()).toHaveLength(1);
 });
 
-test('work that goes on without us is found again', async () => {
+test('a download that continues without us is found again', async () => {
   drops = 1;
   const gone = { ...host, sleep: async () => Promise.reject(new Error('connection lost')) };
   await expect(file('file', 'i').apply(gone)).rejects.toThrow('connection lost');

@@ -2,24 +2,24 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What one file is, and how it is served. */
+/** The content of one file, and its faults. */
 export interface Served {
   readonly content: Buffer;
   readonly etag?: string;
-  /** Sends the whole file whatever was asked for. */
+  /** Sends the whole file for every request. */
   readonly withoutRanges?: boolean;
-  /** HTTP status of the first so many answers to GET; with headers, of those to HEAD that come between them, too. */
+  /** HTTP status of the first N responses to GET; with headers, also of the HEAD requests between them. */
   readonly failing?: { readonly status: number; readonly times: number; readonly headers?: OutgoingHttpHeaders };
-  /** The first so many answers to GET end halfway: the connection is reset, or goes silent; or it is mute after the headers. */
+  /** The first N responses to GET end halfway: the connection is reset, or becomes silent; or nothing follows the headers. */
   readonly breaking?: { readonly times: number; readonly how: 'reset' | 'silence' | 'mute' };
-  /** Most bytes a second of one connection. */
+  /** Maximum bytes per second of one connection. */
   readonly rate?: number;
   readonly headers?: OutgoingHttpHeaders;
-  /** Where it is instead. */
+  /** Target of a redirect. */
   readonly location?: string;
-  /** HEAD is answered by this status. */
+  /** Status of responses to HEAD. */
   readonly failingHead?: number;
-  /** The size that HEAD tells instead of the real one. */
+  /** The size in responses to HEAD, instead of the real one. */
   readonly toldSize?: number;
 }
 
@@ -37,7 +37,7 @@ export function contentOf(size: number): { readonly content: Buffer; readonly ha
   return { content, hash: createHash('sha256').update(content).digest('hex') };
 }
 
-/** A file server on this machine, with a server's faults. */
+/** A file server on this machine, with configurable faults. */
 export async function startFaultyFileServer() {
   const files = new Map<string, Served>();
   const asked: Asked[] = [];
@@ -99,7 +99,7 @@ function askedBy({ url = '', headers }: IncomingMessage): Asked {
   return { path: url, range: headers.range, headers, sent: 0 };
 }
 
-/** Between two pieces of a limited answer. Milliseconds. */
+/** Between two chunks of a rate-limited response. Milliseconds. */
 const beat = 20;
 
 function send(response: ServerResponse, body: Buffer, rate: number | undefined, entry: Asked, end: () => void): void {

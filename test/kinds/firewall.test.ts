@@ -11,8 +11,8 @@ import { product } from '../../lib/node/server/product.ts';
 import { converge } from './converge.ts';
 import { type ScratchHost, scratchHost } from './scratch.ts';
 
-// With a real engine: what it does to the rules when it starts, when the host boots, and when networks come and go. What the rules
-// do to packets is in packet-filter.test.ts.
+// With a real engine: its effect on the rules when it starts, when the host boots, and when networks are added and removed.
+// The effect of the rules on packets is in packet-filter.test.ts.
 
 const image = `${outside.address}:5000/postgres:15`;
 const ports = (published: string) => [{ protocol: 'tcp', published, target: '5432' }] as const;
@@ -50,12 +50,12 @@ beforeAll(async () => {
 const run = (name: string, port: string) =>
   host.run`docker run -d --name ${name} --restart unless-stopped --network rpc-node -e POSTGRES_PASSWORD=any -p ${`${port}:5432`} ${image}`;
 
-/** This machine, which the rules do not know. A port that is closed shows by no answer at all. */
+/** This machine, which is not among the sources. A closed port does not answer at all. */
 function strangerReaches(port: number): Promise<boolean> {
   return answers(scratch.address, port, 1000);
 }
 
-/** The lab's outside, which they do. */
+/** The lab's outside, which is among the sources. */
 async function friendReaches(port: number): Promise<boolean> {
   return (await quietly`docker exec ${outside.container} timeout 2 bash -c ${knock(scratch.address, port)}`).ok;
 }
@@ -67,7 +67,7 @@ async function eventually(question: () => Promise<boolean>, seconds = 60): Promi
   return false;
 }
 
-/** Knocks all the while. @returns how often it was let in, of how many tries */
+/** Connects continuously. @returns how often it succeeded, of how many attempts */
 async function strangerDuring(work: () => Promise<unknown>): Promise<{ tries: number; reached: number }> {
   let over = false;
   const count = { tries: 0, reached: 0 };
@@ -85,13 +85,13 @@ async function strangerDuring(work: () => Promise<unknown>): Promise<{ tries: nu
   return count;
 }
 
-/** However often it was started lately. */
+/** Regardless of recent starts. */
 const restartEngine = () =>
   host.$({ timeoutSeconds: 120 })`systemctl reset-failed docker.service; systemctl restart docker.service`;
 
 const chain = async (name: string) => (await host.run`iptables -S ${name}`).lines().slice(1);
 
-test('an engine with containers that run already: the rules come over it, and only the port that is meant is closed', async () => {
+test('an engine with running containers: the rules are added, and only the guarded port is closed', async () => {
   expect(await eventually(() => strangerReaches(8123))).toBe(true);
   await host.run`iptables -I DOCKER-USER -s 192.0.2.1 -j DROP`;
   await converge(host, wanted());
@@ -112,22 +112,22 @@ test('an engine with containers that run already: the rules come over it, and on
   ]);
 });
 
-test('applying it again changes no rule', async () => {
+test('a second run changes no rule', async () => {
   const before = (await host.run`iptables -S; ip6tables -S`).stdout;
   await wanted().apply(host);
   expect((await host.run`iptables -S; ip6tables -S`).stdout).toBe(before);
 });
 
-test('a network and a container that come later find the rules before theirs', async () => {
+test('a network and a container that are added later have the rules before their own', async () => {
   await host.run`docker network create later && docker run -d --name later --network later -e POSTGRES_PASSWORD=any -p 5440:5432 ${image}`;
   expect(await wanted().check(host)).toEqual({ is: 'ok' });
-  // It is nobody's whose ports are guarded.
+  // Its ports are not guarded.
   expect(await eventually(() => strangerReaches(5440))).toBe(true);
   await host.run`docker rm -f later && docker network rm later`;
   expect(await wanted().check(host)).toEqual({ is: 'ok' });
 });
 
-test('the engine restarts: nobody gets in meanwhile', async () => {
+test('during a restart of the engine nobody gets in', async () => {
   const { tries, reached } = await strangerDuring(async () => {
     expect((await restartEngine()).ok).toBe(true);
     expect(await eventually(() => friendReaches(5432))).toBe(true);
@@ -137,7 +137,7 @@ test('the engine restarts: nobody gets in meanwhile', async () => {
   expect(await wanted().check(host)).toEqual({ is: 'ok' });
 });
 
-test('all rules are flushed: they are told as missing, and come back with the engine', async () => {
+test('flushed rules are reported as missing, and restored with the engine', async () => {
   await host.run`iptables -F FORWARD && iptables -F DOCKER-USER && iptables -F RPC-PLAYBOOKS && ip6tables -F`;
   expect(await wanted().check(host)).toMatchObject({ is: 'drift' });
   expect((await restartEngine()).ok).toBe(true);
@@ -146,7 +146,7 @@ test('all rules are flushed: they are told as missing, and come back with the en
   expect(await wanted().check(host)).toEqual({ is: 'ok' });
 });
 
-test('the host boots: the rules are there before the containers', async () => {
+test('after a boot the rules are loaded before the containers start', async () => {
   const { tries, reached } = await strangerDuring(async () => {
     host = await scratch.reboot();
     expect(await eventually(() => friendReaches(5432))).toBe(true);
@@ -157,7 +157,7 @@ test('the host boots: the rules are there before the containers', async () => {
   expect(await wanted().check(host)).toEqual({ is: 'ok' });
 });
 
-test('without its rules the engine does not start, and says why', async () => {
+test('without its rules the engine does not start, and shows why', async () => {
   await host.run`mv /etc/rpc-node/firewall.v4 /etc/rpc-node/away`;
   try {
     expect((await restartEngine()).ok).toBe(false);
@@ -169,7 +169,7 @@ test('without its rules the engine does not start, and says why', async () => {
   expect(await eventually(() => friendReaches(5432))).toBe(true);
 });
 
-test('a source is added and taken away', async () => {
+test('a source is added and removed', async () => {
   expect(await converge(host, wanted([outside.address, network.gateway]))).toContainEqual({
     what: 'iptables chain RPC-PLAYBOOKS-INTERNAL',
     was: `-s ${outside.address}/32 -j RETURN\n-j DROP`,
@@ -180,7 +180,7 @@ test('a source is added and taken away', async () => {
   expect(await strangerReaches(5432)).toBe(false);
 });
 
-test('a name is looked up on the host, and one that it does not know is refused with what to do', async () => {
+test('a name is resolved on the host, and an unknown one is refused with what to do', async () => {
   await host.run`echo ${`${network.gateway} stranger.example`} >> /etc/hosts`;
   await converge(host, wanted(['stranger.example']));
   expect(await strangerReaches(5432)).toBe(true);

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Reader, Writer } from '../../lib/engine/host/host.ts';
-import { begun, job, runInUnit } from '../../lib/engine/resource/job/job.ts';
+import { job, runInUnit, startedEarly } from '../../lib/engine/resource/job/job.ts';
 import { drift, ok } from '../../lib/engine/resource/resource.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -16,49 +16,49 @@ const fails = (run: number) =>
   runInUnit(host, {
     unit: 'rpc-playbooks-job-test',
     title: `run ${run}`,
-    // Words of a process that is there a moment before, and of one that ends with them.
+    // The output of a process that exists a moment before, and of one that ends with it.
     script: `/bin/echo 'first of run ${run}.' >&2\nsleep 0.1\necho 'last of run ${run}.' >&2\nexit 1\n`,
   });
 
-test('the last words of a job that fails are all of this run, however fast it ends', async () => {
+test('the last output of a job that fails is all of this run, however fast it ends', async () => {
   for (let run = 1; run <= 12; run += 1) {
     const words = `rpc-playbooks-job-test failed (exit code 1)\nfirst of run ${run}.\nlast of run ${run}.`;
     await expect(fails(run)).rejects.toThrow(new RegExp(`${words.replace(/[().]/g, '\\$&')}$`));
   }
 });
 
-test('two that begin the same work in one moment do it once', async () => {
+test('two runs that start the same work at the same moment do it once', async () => {
   const work = {
     unit: 'rpc-playbooks-job-test-once',
     title: 'once',
-    script: 'echo begun >>/root/job-test-once\nsleep 3\n',
+    script: 'echo started >>/root/job-test-once\nsleep 3\n',
   };
   await Promise.all([runInUnit(host, work), runInUnit(host, work), runInUnit(host, work)]);
-  expect((await host.$`cat /root/job-test-once`).lines()).toEqual(['begun']);
+  expect((await host.$`cat /root/job-test-once`).lines()).toEqual(['started']);
 });
 
-test('work that is begun early goes on by itself, is waited for in its turn, and done once', async () => {
+test('work that is started early runs by itself, is waited for in its turn, and done once', async () => {
   const work = {
     unit: 'rpc-playbooks-job-test-early',
     title: 'early',
-    script: 'echo begun >>/root/job-test-early\nsleep 2\ntouch /root/job-test-done\n',
+    script: 'echo started >>/root/job-test-early\nsleep 2\ntouch /root/job-test-done\n',
   };
   const done = async (reader: Reader) => ((await reader.stat('/root/job-test-done')) ? ok : drift('not done'));
-  const early = begun('early work is under way', work, done);
+  const early = startedEarly('early work is under way', work, done);
   const itself = job('early work is done', { ...work, done });
-  expect(await early.check(host)).toEqual(drift('not begun'));
+  expect(await early.check(host)).toEqual(drift('not started'));
   await early.apply(host);
   expect(await early.check(host)).toEqual(ok);
   expect(await itself.check(host)).toEqual(drift('not done'));
   await itself.apply(host);
   expect(await itself.check(host)).toEqual(ok);
-  expect((await host.$`cat /root/job-test-early`).lines()).toEqual(['begun']);
+  expect((await host.$`cat /root/job-test-early`).lines()).toEqual(['started']);
 });
 
-test('work that was begun early and failed at once is told in its turn, by its own words', async () => {
+test('work that was started early and failed at once is reported in its turn, with its own output', async () => {
   const work = { unit: 'rpc-playbooks-job-test-fails', title: 'fails', script: 'echo oh no >&2\nexit 1\n' };
   const done = async () => drift('not done');
-  const early = begun('it is under way', work, done);
+  const early = startedEarly('it is under way', work, done);
   await early.apply(host);
   await host.run`sleep 0.5`;
   expect(await early.check(host)).toEqual(ok);

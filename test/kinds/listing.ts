@@ -2,7 +2,7 @@ import { $ } from 'zx';
 
 const quiet = $({ quiet: true, maxBuffer: 256 * 1024 * 1024 } as object);
 
-/** What a host changes by itself at any moment: logs, sessions, what services keep of their own. */
+/** Paths that a host changes by itself at any moment: logs, sessions, data of services. */
 const restless = [
   '/var/log',
   '/var/lib/systemd',
@@ -17,8 +17,8 @@ const restless = [
 ];
 
 /**
- * Everything that looking at a host could change: files with mode, owner, time, size and checksum, packages, unit files, units,
- * containers and images. Taken by the Docker engine, past the connection that is under test.
+ * Everything that a check could change on a host: files with mode, owner, time, size and checksum, packages, unit files, units,
+ * containers and images. Read through the Docker engine, without the connection under test.
  */
 export async function listing(container: string): Promise<string[]> {
   const pruned = restless.map((path) => `-path ${path}`).join(' -o ');
@@ -36,7 +36,7 @@ export async function listing(container: string): Promise<string[]> {
   return done.stdout.split('\n');
 }
 
-/** Lines of one listing that are not in the other, either way round. */
+/** Lines that only one of two listings has. */
 export function changesBetween(before: readonly string[], after: readonly string[]): string[] {
   const [old, now] = [new Set(before), new Set(after)];
   return [

@@ -14,9 +14,9 @@ let uuid: string;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
-  // The host is there for this alone, so its data disk may be used up.
+  // The host is for this test alone, so its data disk may be used up.
   device = (await host.run`findmnt -rno SOURCE --mountpoint /data`).text();
-  // Where / is not shared, as in a container, logind goes on holding what is unmounted.
+  // If / is not shared, as in a container, logind keeps unmounted file systems.
   await host.run`systemctl stop systemd-logind; umount /data`;
   return scratch.remove;
 });
@@ -30,7 +30,7 @@ const wanted = () => mount(target, device);
 const line = () => `UUID=${uuid} /mnt/kinds\\040test ext4 defaults,nofail 0 2`;
 const fstab = async () => (await host.read('/etc/fstab'))?.toString();
 
-test('it is mounted, and stands in the table by its UUID; other lines stay byte for byte', async () => {
+test('it is mounted, and in fstab by its UUID; other lines stay byte for byte', async () => {
   const differences = await converge(host, wanted());
   expect(differences).toEqual([
     { what: '/etc/fstab', was: '', wanted: line() },
@@ -42,7 +42,7 @@ test('it is mounted, and stands in the table by its UUID; other lines stay byte 
   expect(await wanted().check(host)).toEqual({ is: 'ok' });
 });
 
-test('what is unmounted is mounted again, with the table left alone', async () => {
+test('an unmounted target is mounted again, with fstab unchanged', async () => {
   await converge(host, wanted());
   const before = await host.stat('/etc/fstab');
   await host.run`umount ${target}`;
@@ -50,7 +50,7 @@ test('what is unmounted is mounted again, with the table left alone', async () =
   expect(await host.stat('/etc/fstab')).toEqual(before);
 });
 
-test('a line of the same device by its name becomes ours, where it stands', async () => {
+test('a line of the same device by its name is replaced in its place', async () => {
   const last = 'tmpfs /elsewhere tmpfs noauto 0 0\n';
   const old = `${device} /mnt/kinds\\040test ext4 defaults 0 0\n`;
   await host.write('/etc/fstab', `${table}${old}${last}`, { mode: 0o600, owner: 'root', group: 'root' });
@@ -59,7 +59,7 @@ test('a line of the same device by its name becomes ours, where it stands', asyn
   expect((await host.stat('/etc/fstab'))?.mode).toBe(0o600);
 });
 
-/** Check says why, apply refuses for the same reason, and neither table nor mounts change. */
+/** Check gives the reason, apply refuses for the same reason, and neither fstab nor mounts change. */
 async function refused(why: string) {
   const [before, mounts] = [await fstab(), (await host.$`cat /proc/mounts`).stdout];
   expect(await wanted().check(host)).toMatchObject({ is: 'drift' });
@@ -68,7 +68,7 @@ async function refused(why: string) {
   expect((await host.$`cat /proc/mounts`).stdout).toBe(mounts);
 }
 
-test('another file system on the device is not touched', async () => {
+test('another file system on the device is not changed', async () => {
   await host.run`wipefs -q -a ${device} && mkswap ${device}`;
   await refused('holds swap, not ext4');
 });
@@ -82,17 +82,17 @@ test('a line of another device for the target is not replaced', async () => {
   await refused('has /dev/sdz1 for');
 });
 
-test('a directory with something in it is not hidden', async () => {
+test('a directory that is not empty is not hidden', async () => {
   await host.run`mkdir -p ${target} && echo precious > ${`${target}/file`}`;
   await refused('is not empty');
 });
 
-test('something else that is mounted there is left there', async () => {
+test('another file system that is mounted there stays', async () => {
   await host.run`mkdir -p ${target} && mount -t tmpfs other ${target}`;
   await refused('is mounted at');
 });
 
-test('a device that is missing or blank cannot be told', async () => {
+test('a missing or blank device is an unknown state', async () => {
   const missing = mount(target, '/dev/not-here');
   expect(await missing.check(host)).toEqual({ is: 'unknown', until: 'the block device /dev/not-here is there' });
   await host.run`wipefs -q -a ${device}`;

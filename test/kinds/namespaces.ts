@@ -2,14 +2,14 @@ import { execFile, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A network of its own, with namespaces in it that stand for hosts. Nothing of this machine's own network is seen or changed. */
+/** A private network with namespaces that act as hosts. It neither sees nor changes this machine's own network. */
 export interface Namespaces {
-  /** Runs a script for sh as root. @param name of a namespace in it; by default the one in the middle */
+  /** Runs a shell script as root. @param name of a namespace in it; by default the one in the middle */
   run(script: string, name?: string): Promise<string>;
   remove(): void;
 }
 
-/** @throws Error without root's rights, or where unshare, nsenter or ip are missing */
+/** @throws Error if the user is not root, or without unshare, nsenter or ip */
 export async function namespaces(): Promise<Namespaces> {
   const first = spawn('unshare', ['--net', '--mount', '--pid', '--fork', '--kill-child', 'sleep', 'infinity'], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -22,7 +22,7 @@ export async function namespaces(): Promise<Namespaces> {
       ...['sh', '-euc', script],
     ]);
   await run('mount -t tmpfs tmpfs /run && mount -t proc proc /proc && ip link set lo up');
-  // unshare itself heeds no gentler one.
+  // unshare itself ignores gentler signals.
   return { run, remove: () => void first.kill('SIGKILL') };
 }
 

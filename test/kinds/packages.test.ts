@@ -4,7 +4,7 @@ import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
-// Small, and nothing needs them.
+// Small, and no other package needs them.
 const [one, two] = ['hello', 'tree'] as const;
 const hook = '/etc/apt/apt.conf.d/99kinds-test';
 const counter = '/run/kinds-test-updates';
@@ -13,17 +13,17 @@ let host: Writer;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
-  const tell = `APT::Update::Pre-Invoke {"echo update >> ${counter}";};\n`;
-  await host.write(hook, tell, { mode: 0o644, owner: 'root', group: 'root' });
+  const setting = `APT::Update::Pre-Invoke {"echo update >> ${counter}";};\n`;
+  await host.write(hook, setting, { mode: 0o644, owner: 'root', group: 'root' });
   return scratch.remove;
 });
 
 const purge = () => host.run`dpkg --purge ${one} ${two}`;
 
-/** How often something fetched the package lists, as apt itself tells it. */
+/** How often the package lists were fetched, according to apt itself. */
 const updates = async () => (await host.$`cat ${counter}`).lines().length;
 
-test('missing packages are named and installed, with the lists fetched where there are none', async () => {
+test('missing packages are named and installed, with the lists fetched if there are none', async () => {
   await host.run`rm -rf /var/lib/apt/lists && mkdir -p /var/lib/apt/lists/partial`;
   const differences = await converge(host, packages('dpkg', one, two));
   expect(differences.map(({ what }) => what)).toEqual([one, two]);
@@ -31,7 +31,7 @@ test('missing packages are named and installed, with the lists fetched where the
   expect(await updates()).toBe(1);
 });
 
-test('lists that are there and young are not fetched again', async () => {
+test('recent lists are not fetched again', async () => {
   await purge();
   const before = await updates();
   await converge(host, packages(one));
@@ -48,7 +48,7 @@ test('lists that are old, or older than a source, are fetched again', async () =
   }
 });
 
-test('a source that does not answer is no reason not to install what others offer', async () => {
+test('a source that does not answer does not prevent installations from others', async () => {
   await purge();
   const broken = '/etc/apt/sources.list.d/kinds-test.list';
   await host.write(broken, 'deb [trusted=yes] http://127.0.0.1:9/none none main\n', {
@@ -63,12 +63,12 @@ test('a source that does not answer is no reason not to install what others offe
   }
 });
 
-test('a package that was removed but left its settings is not installed', async () => {
+test('a package that was removed but left its configuration is not installed', async () => {
   await host.run`DEBIAN_FRONTEND=noninteractive apt-get -q -y remove ${one}`;
   await converge(host, packages(one));
 });
 
-test('what no source offers fails with its name, and installs nothing else', async () => {
+test('a package that no source has fails with its name, and installs nothing', async () => {
   await purge();
   await expect(packages(one, 'no-such-package-at-all').apply(host)).rejects.toThrow('no-such-package-at-all');
   expect((await host.package(one)).installed).toBe(false);
@@ -90,7 +90,7 @@ test('another apt that holds the locks is waited for', async () => {
   expect(performance.now() - start).toBeGreaterThan(8000);
 });
 
-test('a fetch of the lists that hangs is given up and tried again', async () => {
+test('a fetch of the lists that hangs is cancelled and tried again', async () => {
   await purge();
   await host.run`rm -rf /var/lib/apt/lists && mkdir -p /var/lib/apt/lists/partial`;
   const once = '/etc/apt/apt.conf.d/99kinds-test-hang';
@@ -104,14 +104,14 @@ test('a fetch of the lists that hangs is given up and tried again', async () => 
   }
 });
 
-test('an installation that was cut off is finished first', async () => {
+test('an interrupted installation is finished first', async () => {
   await purge();
   await host.run`apt-get -q download ${one} && dpkg --unpack ${one}_*.deb && rm ${one}_*.deb && touch /var/lib/dpkg/updates/0001`;
   await host.run`dpkg-query -s ${one} > /var/lib/dpkg/updates/0001`;
   await converge(host, packages(one));
 });
 
-test('without dpkg it is drift in clear words, and applying refuses', async () => {
+test('a missing dpkg is drift with a clear message, and a change is refused', async () => {
   await host.run`mv /usr/bin/dpkg-query /usr/bin/dpkg-query.away`;
   try {
     expect(await packages(one).check(host)).toMatchObject({ is: 'drift', note: expect.stringContaining('no dpkg') });

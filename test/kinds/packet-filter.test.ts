@@ -11,8 +11,8 @@ import {
 } from '../../lib/engine/resource/network/packet-filter-rules.ts';
 import { type Namespaces, namespaces } from './namespaces.ts';
 
-// Real packets through the real rules, with no Docker engine and no lab: a host in the middle of namespaces, with the rules that an
-// engine makes for published ports. 5432 is published for a container's 5432, 9092 for 9091, 8123 for 8123.
+// Real packets through the real rules, without Docker engine and lab: a host between namespaces, with the rules that an engine
+// makes for published ports. 5432 is published for a container's 5432, 9092 for 9091, 8123 for 8123.
 
 const script = fileURLToPath(new URL('../../templates/host/firewall.sh', import.meta.url));
 const tcp = (published: number, target: number) =>
@@ -30,7 +30,7 @@ const groups: readonly PortGroup[] = [
   { name: 'JSON-RPC', ports: [tcp(8123, 8123)], sources: from('0.0.0.0/0', '::/0') },
 ];
 
-/** What each of the two programs behind `iptables` is called on Debian. */
+/** The names of the two programs behind `iptables` on Debian. */
 describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
   let net: Namespaces;
 
@@ -56,7 +56,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
       'container',
     );
     await listen([5432, 9091, 8123], 'container');
-    // As docker-proxy does, and an SSH server.
+    // Like docker-proxy, and an SSH server.
     await listen([5432, 9092, 8123, 22]);
     // The friend is itself a server.
     await listen([5432], 'friend');
@@ -65,7 +65,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
   }, 60_000);
   afterAll(() => net?.remove());
 
-  /** Echoes what it is sent. */
+  /** An echo server. */
   async function listen(ports: readonly number[], name?: string) {
     const program = `for (const port of ${JSON.stringify(ports)})
       require('net').createServer((socket) => { socket.on('error', () => {}); socket.pipe(socket); }).listen(port, '::')`;
@@ -114,7 +114,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     return [...(await look('iptables', 4)), ...(await look('ip6tables', 6))];
   }
 
-  /** Whether a connection is made and answers. */
+  /** Whether a connection is accepted and answered. */
   async function reaches(address: string, port: number, name?: string): Promise<boolean> {
     const program = `exec 3<>/dev/tcp/${address}/${port} && echo hello >&3 && read -r line <&3 && [ "$line" = hello ]`;
     return net.run(`timeout 1 bash -c ${quote(program)} 2>/dev/null`, name).then(
@@ -123,7 +123,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     );
   }
 
-  test('what was loaded is what is wanted, and loading it again changes nothing', async () => {
+  test('loaded rules equal the wanted rules, and a second load changes nothing', async () => {
     expect(await differences()).toEqual([]);
     const before = await net.run('iptables -S; ip6tables -S');
     await net.run(`sh ${script} /run/rules RPC-PLAYBOOKS`);
@@ -145,13 +145,13 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     expect(await reaches(stranger.gateway6, 8123, 'stranger')).toBe(true);
   });
 
-  test("a container's own address is no way past it", async () => {
+  test("the container's own address does not bypass the rules", async () => {
     expect(await reaches(container.v4, 5432, 'friend')).toBe(true);
     expect(await reaches(container.v4, 5432, 'stranger')).toBe(false);
     expect(await reaches(container.v4, 8123, 'stranger')).toBe(true);
   });
 
-  test("without the engine's own rules what listens on the host is guarded as well", async () => {
+  test('without the rules of the engine, sockets of the host are guarded as well', async () => {
     await net.run('iptables -t nat -F');
     try {
       expect(await reaches(friend.gateway, 5432, 'friend')).toBe(true);
@@ -163,7 +163,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     }
   });
 
-  test('the host itself, its containers and what they connect to are not concerned, nor is SSH', async () => {
+  test('the host itself, its containers and their connections are not affected, nor is SSH', async () => {
     expect(await reaches('127.0.0.1', 5432)).toBe(true);
     expect(await reaches('::1', 5432)).toBe(true);
     expect(await reaches(stranger.gateway, 5432)).toBe(true);
@@ -174,7 +174,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     expect(await reaches(stranger.gateway, 22, 'stranger')).toBe(true);
   });
 
-  test('a source that is taken away is cut off in mid-connection', async () => {
+  test('a removed source is cut off from its open connection', async () => {
     const program = `exec 3<>/dev/tcp/${friend.gateway}/5432
       while echo hello >&3 && read -r -t 1 line <&3; do echo "$line" >> /run/said; sleep 0.2; done; : > /run/cut`;
     await net.run(`timeout 20 bash -c ${quote(program)} > /dev/null 2>&1 & sleep 1`, 'friend');
@@ -187,7 +187,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     }
   });
 
-  test("an operator's own rules stay, and none that opens a port comes before ours", async () => {
+  test("an operator's own rules stay, and none that opens a port is before ours", async () => {
     await net.run(`iptables -I DOCKER-USER -s ${stranger.v4} -j ACCEPT; iptables -I DOCKER-USER -s 192.0.2.1 -j DROP
       iptables -N f2b; iptables -A f2b -s 192.0.2.2 -j REJECT; iptables -A f2b -j RETURN; iptables -I INPUT -p tcp -j f2b`);
     expect(await differences()).toEqual([
@@ -208,7 +208,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
 `);
   });
 
-  test('rules that were changed, taken away or flushed are told exactly, and put back', async () => {
+  test('rules that were changed, removed or flushed are reported exactly, and restored', async () => {
     await net.run(
       'iptables -I RPC-PLAYBOOKS-INTERNAL -s 10.9.2.2 -j RETURN; ip6tables -F INPUT; iptables -F RPC-PLAYBOOKS-METRICS',
     );
@@ -233,7 +233,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     expect(await differences()).toEqual([]);
   });
 
-  test('rules that cannot be loaded leave those that are there, and say so', async () => {
+  test('rules that cannot be loaded leave the existing ones, and report it', async () => {
     const before = await net.run('iptables -S');
     await net.run('cp /run/rules.v4 /run/good.v4; echo "-A NOWHERE -j DROP" >> /run/rules.v4');
     await expect(net.run(`sh ${script} /run/rules RPC-PLAYBOOKS`)).rejects.toThrow('iptables-restore');

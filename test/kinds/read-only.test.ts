@@ -34,7 +34,7 @@ const base = '/srv/read-only-test';
 const url = 'http://172.30.77.10:8080/genesis.json';
 const target = { container: 'state-db', user: 'postgres', database: 'state' };
 
-/** Each kind with something to look at, by the file it stands in. The device is the scratch host's own data disk. */
+/** A resource of each kind, by the name of its source file. The device is the scratch host's own data disk. */
 const kinds = (device: string): Record<string, readonly Resource[]> => ({
   'packages.ts': [packages('cron', 'hello')],
   'directory.ts': [directory(base), directory(`${base}/in`).mode(0o700).owner(70001)],
@@ -104,22 +104,22 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
 let host: Writer;
 let all: readonly Resource[];
 let container: string;
-/** What the last look could tell commands for. */
+/** Resources for which the last check could predict commands. */
 let foretold: readonly string[] = [];
 
 beforeAll(async () => {
   const scratch = await scratchHost();
   ({ host, container } = scratch);
-  // What a server does by the clock is not what is looked for.
+  // Periodic work of a server is not part of this test.
   await host.run({ allow: [0, 1] })`systemctl is-system-running --wait; systemctl stop ${'*.timer'}`;
   const device = (await host.run`findmnt -rno SOURCE --mountpoint /data`).text();
-  // Where / is not shared, as in a container, logind goes on holding what is unmounted.
+  // If / is not shared, as in a container, logind keeps unmounted file systems.
   await host.run`systemctl stop systemd-logind; umount /data`;
   all = Object.values(kinds(device)).flat();
   return scratch.remove;
 });
 
-/** Looks at everything twice, all at once as a run does and one by one, and foretells what changing it would run. */
+/** Checks everything twice, in parallel as a run does and one by one, and predicts the commands of its changes. */
 async function lookAtAll(): Promise<Verdict[]> {
   const verdicts = await Promise.all(all.map((resource) => resource.check(host)));
   for (const resource of all) await resource.check(host);
@@ -130,13 +130,13 @@ async function lookAtAll(): Promise<Verdict[]> {
 }
 
 async function changesByLooking(): Promise<{ changes: string[]; verdicts: Verdict[] }> {
-  // The very first look warms what a first look may: a started daemon, an opened session.
+  // The very first check may warm caches: a started daemon, an opened session.
   const before = await listing(container);
   const verdicts = await lookAtAll();
   return { changes: changesBetween(before, await listing(container)), verdicts };
 }
 
-test('no kind is left out', async () => {
+test('no resource is missing here', async () => {
   const folder = join(import.meta.dirname, '../../lib/engine/resource');
   const files = (await readdir(folder, { recursive: true })).filter(
     (name) => /(?<!\.test)\.ts$/.test(name) && !name.includes('testing/'),
@@ -146,7 +146,7 @@ test('no kind is left out', async () => {
       /\bcheck(\(host|:| =)|\bhost\.\$/.test(await readFile(join(folder, name), 'utf8')) ? [name] : [],
     ),
   );
-  // The contract itself, and parts of kinds that only a kind calls.
+  // The contract itself, and modules that only resources use.
   const parts = ['resource.ts', 'docker-engine.ts', 'skip-when.ts', 'attributes.ts', 'edited-text.ts', 'http.ts'];
   expect(
     looks
@@ -169,7 +169,7 @@ test('on a bare host every check ends with a verdict and changes nothing', async
   expect(foretold).toEqual(expect.arrayContaining(['packages cron, hello', `file ${base}/secret`, 'a job']));
 });
 
-test('on a converged host every check says so and changes nothing', async () => {
+test('on a converged host every check reports ok and changes nothing', async () => {
   for (const resource of appliable()) {
     if ((await resource.check(host)).is === 'drift') await resource.apply(host);
   }
@@ -178,7 +178,7 @@ test('on a converged host every check says so and changes nothing', async () => 
   for (const resource of appliable()) expect(await resource.check(host), resource.name).toEqual(ok);
 });
 
-test('on a host that has drifted every check changes nothing', async () => {
+test('on a host with drift every check changes nothing', async () => {
   await host.run`cd ${base} && echo other > plain && echo other > secret && echo other > binary && chmod 600 keys.json`;
   await host.run`echo '{"a": [2]}' > ${`${base}/keys.json`}; systemctl stop cron read-only-test.timer; umount /mnt/read-only-test`;
   const { changes, verdicts } = await changesByLooking();
@@ -186,7 +186,7 @@ test('on a host that has drifted every check changes nothing', async () => {
   expect(verdicts.filter(({ is }) => is === 'drift').length).toBeGreaterThan(7);
 });
 
-/** What a scratch host can be brought to without a Docker engine of its own. */
+/** The resources to which a scratch host can converge without its own Docker engine. */
 function appliable(): Resource[] {
   const names = ['not-here', 'No/Where', '/mnt/missing', 'what never comes', 'a block number', 'genesis'];
   const docker = ['has a file system', 'state-db', 'docker', 'image', 'index', 'a job'];

@@ -6,7 +6,7 @@ import { scratchHost } from './scratch.ts';
 
 const name = 'kinds-test-schedule';
 const log = '/run/kinds-test-schedule.log';
-// Every character that a unit file or a shell would like to read for itself.
+// Every character with a special meaning in a unit file or a shell.
 const said = `a "b" 'c' %h \\t`;
 const work = {
   command: `HERE=there; printf '%s\\n' "$HERE $\{HERE} ${said.replace(/["\\]/g, '\\$&')}" >> ${log}`,
@@ -22,7 +22,7 @@ beforeAll(async () => {
   return scratch.remove;
 });
 
-test('the command runs again and again, word for word', async () => {
+test('the command runs repeatedly, exactly as written', async () => {
   const differences = await converge(host, everySecond);
   expect(differences.filter(({ what }) => what === 'content').map(({ wanted }) => wanted)).toEqual([
     expect.stringContaining('ExecStart='),
@@ -49,12 +49,12 @@ test('a stopped timer is drift, and is started', async () => {
   expect(await converge(host, everyHour)).toMatchObject([{ what: 'state' }]);
 });
 
-test('a unit file changed by hand is put right', async () => {
+test('a unit file that was changed by hand is fixed', async () => {
   await host.run`sed -i s/Counts/Miscounts/ /etc/systemd/system/${name}.service`;
   await converge(host, everyHour);
 });
 
-test('units that systemd has not read yet are drift, and it is told to', async () => {
+test('units that systemd has not loaded yet are drift, and it is reloaded', async () => {
   await host.run`systemctl disable --now --quiet ${`${name}.timer`}
     cd /etc/systemd/system && mv ${`${name}.timer`} away && systemctl daemon-reload && mv away ${`${name}.timer`}`;
   await converge(host, everyHour);

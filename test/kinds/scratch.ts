@@ -8,7 +8,7 @@ import { type Connection, connect } from '../../lib/engine/host/connection.ts';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
 
-/** Servers of the lab's making beside its own three; several, as tests may be run by more than one process. */
+/** Additional servers of the lab; several, as tests may run in more than one process. */
 const places = Array.from({ length: 9 }, (_, at) => ({
   name: `scratch-${at + 1}`,
   container: `rpc-lab-scratch-${at + 1}`,
@@ -19,15 +19,15 @@ const quietly = () => {};
 
 export interface ScratchHost {
   readonly host: Writer;
-  /** Its container, to look past the connection. */
+  /** Its container, for access without the connection. */
   readonly container: string;
   readonly address: string;
-  /** Switches it off and on again. @returns a new connection: the old one is of no use any more */
+  /** Switches it off and on again. @returns a new connection: the old one is closed */
   reboot(): Promise<Writer>;
   remove(): Promise<void>;
 }
 
-/** A bare server for one file of tests to use up, reached by SSH. The lab comes up for it. */
+/** A bare server for one test file to use up, reached by SSH. Starts the lab. */
 export async function scratchHost(): Promise<ScratchHost> {
   await labUp({ log: quietly });
   const scratch = await withLock(quietly, async () => {

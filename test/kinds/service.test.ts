@@ -33,7 +33,7 @@ async function install(command: string) {
 
 const started = async () => (await host.unit(unit)).activeSince;
 
-test('a unit that is not installed cannot be told, and applying says so', async () => {
+test('a unit that is not installed is unknown, and a change reports it', async () => {
   const missing = service('not-here');
   expect(await missing.check(host)).toEqual({ is: 'unknown', until: 'not-here.service is installed' });
 });
@@ -47,12 +47,12 @@ test('a stopped, disabled unit is enabled and started', async () => {
   expect((await host.$`systemctl is-enabled ${unit}`).text()).toBe('enabled');
 });
 
-test('only what is asked for is changed', async () => {
+test('only the requested properties are changed', async () => {
   await converge(host, service(unit));
   expect((await host.$`systemctl is-enabled ${unit}`).text()).toBe('disabled');
 });
 
-test('it restarts once for a file that changed, and not again', async () => {
+test('it restarts once for a changed file, and not again', async () => {
   const kept = service(unit, [settings]);
   await converge(host, kept);
   const first = await started();
@@ -66,7 +66,7 @@ test('it restarts once for a file that changed, and not again', async () => {
   expect(await started()).toBe(second);
 });
 
-test('a file and a start within one second are told apart', async () => {
+test('a file and a start within one second are distinguished', async () => {
   const kept = service(unit, [settings]);
   for (let round = 0; round < 3; round += 1) {
     await host.run`echo ${round} > ${settings} && systemctl restart ${unit}`;
@@ -88,17 +88,17 @@ test('a unit that does not start fails with the end of its journal', async () =>
   await expect(service(unit).apply(host)).rejects.toThrow(/kinds-test.service did not start[\s\S]*the-cause/);
 });
 
-test('a unit that starts and ends at once fails with the end of its journal', async () => {
+test('a unit that ends right after its start fails with the end of its journal', async () => {
   await install('ExecStart=/bin/sh -c "echo bad-setting; exit 1"');
   await expect(service(unit).apply(host)).rejects.toThrow(/did not start: it is failed[\s\S]*bad-setting/);
 });
 
-test('a unit whose condition is not met fails, and says which', async () => {
+test('a unit whose condition is not met fails, and names the condition', async () => {
   await install('ExecStart=/bin/sleep infinity\n[Unit]\nConditionPathExists=/not-here');
   await expect(service(unit).apply(host)).rejects.toThrow(/did not start[\s\S]*ConditionPathExists=\/not-here/);
 });
 
-test('a masked unit is left masked', async () => {
+test('a masked unit stays masked', async () => {
   await host.run`rm ${unitFile} && systemctl mask --quiet ${unit}`;
   try {
     const wanted = service(unit);

@@ -11,7 +11,7 @@ beforeAll(async () => {
   return scratch.remove;
 });
 
-test('the zone is set where timedatectl, date and a reader of the name see it', async () => {
+test('the zone is set for timedatectl, date and /etc/timezone', async () => {
   const differences = await converge(host, timezone('Asia/Singapore'));
   expect(differences).toContainEqual({ what: '/etc/localtime', was: 'Etc/UTC', wanted: 'Asia/Singapore' });
   expect((await host.$`timedatectl show -p Timezone --value`).text()).toBe('Asia/Singapore');
@@ -21,17 +21,17 @@ test('the zone is set where timedatectl, date and a reader of the name see it', 
   expect((await host.$`timedatectl show -p Timezone --value`).text()).toBe('Etc/UTC');
 });
 
-test('a missing link is drift and is made', async () => {
+test('a missing link is drift and is created', async () => {
   await host.run`rm /etc/localtime`;
   await converge(host, timezone('Etc/UTC'));
 });
 
-test('a copy in place of the link is drift and is made a link', async () => {
+test('a copy in place of the link is drift and is replaced by a link', async () => {
   await host.run`rm /etc/localtime && cp /usr/share/zoneinfo/Etc/UTC /etc/localtime`;
   await converge(host, timezone('Etc/UTC'));
 });
 
-test('a zone that the host does not know is refused, and the host stays as it is', async () => {
+test('a zone that the host does not know is refused, and the host stays unchanged', async () => {
   const unknown = timezone('Mars/Olympus');
   expect(await unknown.check(host)).toMatchObject({
     is: 'drift',
@@ -41,7 +41,7 @@ test('a zone that the host does not know is refused, and the host stays as it is
   expect((await host.$`readlink /etc/localtime`).text()).toBe('/usr/share/zoneinfo/Etc/UTC');
 });
 
-test('without the time zone database it cannot be told', async () => {
+test('without the time zone database the state is unknown', async () => {
   await host.run`mv /usr/share/zoneinfo /usr/share/zoneinfo.away`;
   try {
     expect(await timezone('Etc/UTC').check(host)).toMatchObject({

@@ -14,12 +14,12 @@ export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
 }
 
-/** A page opened from disk, and what went on in it. */
+/** A page opened from disk, with its requests and errors. */
 export interface Opened {
   readonly page: Page;
-  /** Addresses that it asked for. */
+  /** Addresses that it requested. */
   readonly requests: readonly string[];
-  /** Errors, and all that was written to the console. */
+  /** Errors, and all console output. */
   readonly complaints: readonly string[];
 }
 

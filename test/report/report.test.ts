@@ -19,12 +19,12 @@ afterAll(async () => {
 
 const page = (events: Parameters<typeof recorded>[0]) => reportHtml(recorded(events));
 
-test('the script of the page holds its types', async () => {
+test('the script of the page passes its type check', async () => {
   const checked = await $({ nothrow: true })`node_modules/.bin/tsc -p lib/engine/report/page`;
   expect(checked.exitCode, checked.stdout).toBe(0);
 });
 
-test('it opens from disk, asks for nothing else, and has failures first', async () => {
+test('it opens from disk, loads nothing else, and has failures first', async () => {
   const { page: report, requests, complaints } = await open(browser, page(failedRun()));
   expect(requests).toEqual([expect.stringMatching(/^file:.*report\.html$/)]);
   expect(complaints).toEqual([]);
@@ -50,7 +50,7 @@ test('it opens from disk, asks for nothing else, and has failures first', async 
   await looksDrawn(report);
 });
 
-test.each([true, false])('a cell leads to its details, by the mouse and by keys; scripts: %s', async (scripts) => {
+test.each([true, false])('a cell leads to its details, by mouse and keyboard; scripts: %s', async (scripts) => {
   const { page: report, complaints } = await open(browser, page(failedRun()), { javaScriptEnabled: scripts });
   const line = report.locator('tr', { hasText: 'file /opt/rpc-node/node.config.toml' });
   const target = report.locator(':target');
@@ -67,7 +67,7 @@ test.each([true, false])('a cell leads to its details, by the mouse and by keys;
   expect(complaints).toEqual([]);
 });
 
-test('it can be read where scripts and styles are blocked, as Jenkins does', async () => {
+test('it is readable with scripts and styles blocked, as in Jenkins', async () => {
   const { page: report } = await open(browser, page(failedRun()));
   const headers = { 'content-security-policy': "sandbox allow-same-origin; default-src 'none'; style-src 'self'" };
   await report.route('**/*', (route) => route.fulfill({ body: page(failedRun()), contentType: 'text/html', headers }));
@@ -86,7 +86,7 @@ test('it can be read where scripts and styles are blocked, as Jenkins does', asy
   await looksDrawn(report);
 });
 
-test('the filter leaves hosts, outcomes and text', async () => {
+test('the filter selects hosts, outcomes and text', async () => {
   const { page: report } = await open(browser, page(failedRun()));
   const visible = async (selector: string) =>
     (await report.locator(selector).filter({ visible: true }).allTextContents()).map((text) => text.trim());
@@ -146,7 +146,7 @@ test('a killed run and a check run are shown', async () => {
   expect([...killed.complaints, ...check.complaints]).toEqual([]);
 });
 
-test('markup from a host, a difference or an error stays text', async () => {
+test('markup in a host name, a diff or an error stays text', async () => {
   const { page: report, requests, complaints } = await open(browser, page(hostileRun()));
   for (const cell of await report.locator('.matrix td a').all()) await cell.click();
   for (const folded of await report.locator('details:not([open])').all()) await folded.locator('summary').click();
@@ -156,11 +156,11 @@ test('markup from a host, a difference or an error stays text', async () => {
   expect(await report.evaluate(`'canary' in window`)).toBe(false);
   expect(await report.locator('h1').innerText()).toContain('<img src=x onerror="window.canary=1"></script>');
   expect(requests.filter((url) => !url.includes('report.html'))).toEqual([]);
-  // The policy would have complained had it had to keep a script from running.
+  // The policy would have reported a script that it had to block.
   expect(complaints).toEqual([]);
 });
 
-test('dark and light follow the system, with a contrast that can be read', async () => {
+test('dark and light mode follow the system, with enough contrast', async () => {
   const seen: number[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
     const { page: report } = await open(browser, page(failedRun()), { colorScheme });
@@ -190,7 +190,7 @@ test('dark and light follow the system, with a contrast that can be read', async
   expect(seen[1]).toBeLessThan(0.1);
 });
 
-test('on a phone nothing is wider than the window, and failures are in sight', async () => {
+test('on a phone nothing is wider than the window, and failures are in view', async () => {
   const { page: report } = await open(browser, page(failedRun()), { viewport: { width: 390, height: 844 } });
   expect(await report.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
   for (const part of ['.totals thead th:nth-child(2)', '.totals .failed', '.matrix td.failed']) {
@@ -200,7 +200,7 @@ test('on a phone nothing is wider than the window, and failures are in sight', a
   await looksDrawn(report);
 });
 
-test('print shows what is folded, and leaves out what only a screen can do', async () => {
+test('print shows folded sections, and leaves out controls', async () => {
   const { page: report } = await open(browser, page(failedRun()), { javaScriptEnabled: false });
   const difference = report.locator('pre del', { hasText: 'MaxRequestsPerIPAndSecond = 7' });
   expect(await difference.isVisible()).toBe(false);
@@ -212,7 +212,7 @@ test('print shows what is folded, and leaves out what only a screen can do', asy
   expect(paper.startsWith('%PDF')).toBe(true);
 });
 
-test('100 hosts by 100 tasks open, filter and give details within seconds', async () => {
+test('100 hosts by 100 tasks open, filter and show details within seconds', async () => {
   const html = page(largeRun(100, 100));
   expect(html.length).toBeLessThan(1_200_000);
   const began = performance.now();
@@ -233,7 +233,7 @@ test('100 hosts by 100 tasks open, filter and give details within seconds', asyn
   await looksDrawn(report);
 });
 
-/** A screenshot of what is in the window has many colours: it is not blank. */
+/** A screenshot of the window has many colours: it is not blank. */
 async function looksDrawn(report: Page): Promise<void> {
   const png = await report.screenshot();
   const data: Buffer[] = [];
@@ -247,7 +247,7 @@ async function looksDrawn(report: Page): Promise<void> {
 
 type Colour = readonly [red: number, green: number, blue: number];
 
-/** The colour of the first such element; a transparent one has that of what is behind it. */
+/** The colour of the first such element; a transparent one has the colour behind it. */
 async function colour(report: Page, selector: string, property: 'color' | 'backgroundColor'): Promise<Colour> {
   const text = await report.evaluate<string>(`(() => {
     for (let each = document.querySelector(${JSON.stringify(selector)}); each; each = each.parentElement) {

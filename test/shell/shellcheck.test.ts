@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Shell scripts, by their first line. */
+/** Shell scripts, recognized by their first line. */
 const scripts = ['templates', 'lab', 'test/bench'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((file) => file.isFile() && !/\.(ts|mjs|go|md)$/.test(file.name))
@@ -14,7 +14,7 @@ const scripts = ['templates', 'lab', 'test/bench'].flatMap((folder) =>
     .map((path) => relative(root, path)),
 );
 
-/** test/all.mjs installs it. */
+/** Installed by test/all.mjs. */
 describe.skipIf(!existsSync('/usr/bin/shellcheck'))('shell scripts', () => {
   test('every script for hosts has a first line that names its shell', () => {
     const found = scripts.filter((path) => path.startsWith('templates/host/'));

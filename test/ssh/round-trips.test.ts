@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => sshd?.stop());
 
 beforeEach(() => {
-  // In memory: every file that is written waits for its disk.
+  // In memory: otherwise every written file waits for its disk.
   folder = mkdtempSync('/dev/shm/round-trips-');
   writeFileSync(join(folder, 'hosts'), '127.0.0.1 localhost\n');
 });
@@ -35,7 +35,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const path = (at: number) => join(folder, `${at}.conf`);
 
-/** So many of each kind, all of them as they should be once they were brought about. */
+/** This many resources of each kind, all converged after the first run. */
 function resources(count: number): Resource[] {
   return Array.from({ length: count }, (_, at) => [
     expectation(`root is root, said ${at}`, async (host) =>
@@ -52,7 +52,7 @@ function resources(count: number): Resource[] {
   ]).flat();
 }
 
-/** What sshd itself saw of one run: logins, and commands that it was asked to run. */
+/** What sshd itself logged during one run: logins and requested commands. */
 async function runOnce(of: readonly Resource[]) {
   const inventory: Inventory<object> = {
     name: 'one',
@@ -87,7 +87,7 @@ async function runOnce(of: readonly Resource[]) {
   );
   const [summary] = result.hosts;
   expect(summary).toMatchObject({ stopped: undefined, unreachable: false });
-  // It says so of each connection in its own time.
+  // It logs each connection with a delay.
   while (!/Disconnected from user|Connection closed by/.test(sshd.log().slice(from))) await delay(10);
   const said = sshd.log().slice(from);
   const count = (pattern: RegExp) => said.match(pattern)?.length ?? 0;

@@ -69,7 +69,7 @@ function knownHosts(text: string): Partial<ConnectionSettings> {
 
 const hostPart = () => `[127.0.0.1]:${sshd.port}`;
 
-test('a key from known_hosts is taken, plain and hashed', async () => {
+test('a key from known_hosts is accepted, plain and hashed', async () => {
   const plain = knownHosts(`# a comment\n${hostPart()},other ${sshd.hostKey}\n`);
   expect((await (await open(plain)).exec('echo in')).stdout.toString()).toBe('in\n');
 
@@ -86,7 +86,7 @@ test('an unknown key is refused, with its fingerprint and both ways to accept it
   expect(error.hint).toContain(`host_key: ${sshd.hostKey}`);
 });
 
-test('what the unknown-key error says to do is what lets us in', async () => {
+test('the hint of the unknown-key error leads to a login', async () => {
   const known = knownHosts('');
   const { hint } = await refusal(known);
   const command = /ssh-keyscan .*/.exec(hint ?? '')?.[0] ?? '';
@@ -94,7 +94,7 @@ test('what the unknown-key error says to do is what lets us in', async () => {
   expect((await (await open(known)).exec('true')).code).toBe(0);
 });
 
-test('a key that is not the known one is refused loudly, pinned or from known_hosts', async () => {
+test('a key that differs from the known one is refused, pinned or from known_hosts', async () => {
   for (const more of [{ hostKeys: [bastion.hostKey] }, knownHosts(`${hostPart()} ${bastion.hostKey}\n`)]) {
     const error = await refusal(more);
     expect(error.message).toMatch(/HOST KEY .* HAS CHANGED/);
@@ -102,12 +102,12 @@ test('a key that is not the known one is refused loudly, pinned or from known_ho
   }
 });
 
-test('a revoked key is refused even where it is known', async () => {
+test('a revoked key is refused even if it is known', async () => {
   const error = await refusal(knownHosts(`${hostPart()} ${sshd.hostKey}\n@revoked * ${sshd.hostKey}\n`));
   expect(error.message).toMatch(/THE HOST KEY OF .* IS REVOKED/);
 });
 
-test('a refused connection, a refused login and a locked key say so and name the host', async () => {
+test('a refused connection, a refused login and a locked key are reported with the host', async () => {
   expect((await refusal({ port: await freePort() })).message).toMatch(/refused the connection/);
 
   const stranger = join(sshd.directory, 'stranger');
@@ -121,7 +121,7 @@ test('a refused connection, a refused login and a locked key say so and name the
   expect(error.hint).toContain(`ssh-add ${locked}`);
 });
 
-test('a key that only the agent can use logs in', async () => {
+test('a key that is only in the agent logs in', async () => {
   const locked = join(sshd.directory, 'in-agent');
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', locked]);
   const own = await startSshd();
@@ -143,7 +143,7 @@ test('a key that only the agent can use logs in', async () => {
   }
 });
 
-test('binary output, no trailing newline, five megabytes and the exit code arrive as they were', async () => {
+test('binary output, no trailing newline, five megabytes and the exit code arrive exactly', async () => {
   const connection = await open();
   const data = randomBytes(5_000_000);
   const { code, stdout, stderr } = await connection.exec('cat; printf "\\303" >&2; exit 7', { stdin: data });
@@ -152,7 +152,7 @@ test('binary output, no trailing newline, five megabytes and the exit code arriv
   expect([...stderr]).toEqual([0xc3]);
 });
 
-test('ten scripts at once get along with three channels', async () => {
+test('ten scripts at once work with three channels', async () => {
   const connection = await open();
   const before = connection.execs;
   const results = await Promise.all(
@@ -164,7 +164,7 @@ test('ten scripts at once get along with three channels', async () => {
   expect(connection.execs - before).toBe(10);
 });
 
-test('a host that takes no command at all says which setting is too low', async () => {
+test('a host that accepts no command reports which setting is too low', async () => {
   const own = await startSshd('MaxSessions 0');
   try {
     const connection = await open({ port: own.port, hostKeys: [own.hostKey], identityFile: own.clientKey });
@@ -177,7 +177,7 @@ test('a host that takes no command at all says which setting is too low', async 
   }
 });
 
-test('reads of one tick are one exec, whatever they are', async () => {
+test('reads of one tick are one exec, of any type', async () => {
   const connection = await open();
   const reader = createReader(connection, 'db-1');
   const writer = createWriter(connection, 'db-1', { onProgress: () => {} });
@@ -194,7 +194,7 @@ test('reads of one tick are one exec, whatever they are', async () => {
   expect(connection.execs - before).toBe(1);
 });
 
-/** Carries connections to sshd, and can cut them. */
+/** Forwards connections to sshd, and can close them. */
 async function cuttable(): Promise<{ port: number; cut(): void; close(): void }> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -218,7 +218,7 @@ async function cuttable(): Promise<{ port: number; cut(): void; close(): void }>
   };
 }
 
-test('a connection that ends in the middle of a script is lost, never a success', async () => {
+test('a connection that closes during a script is lost, never a success', async () => {
   const proxy = await cuttable();
   try {
     const connection = await open({ port: proxy.port });
@@ -236,7 +236,7 @@ test('a connection that ends in the middle of a script is lost, never a success'
   }
 });
 
-test('a file whose content was cut off is not put in place', async () => {
+test('a file with truncated content is not put in place', async () => {
   const proxy = await cuttable();
   const path = join(sshd.directory, 'written');
   writeFileSync(path, 'old');
@@ -257,7 +257,7 @@ test('a file whose content was cut off is not put in place', async () => {
   }
 });
 
-test('a remote shell that a signal ends has failed', async () => {
+test('a remote shell that is killed by a signal has failed', async () => {
   const connection = await open();
   expect((await connection.exec('kill -9 $$')).code).not.toBe(0);
 });
@@ -274,7 +274,7 @@ test('through a jump host, each with its own key verified', async () => {
   expect((await refusal({ ...notKnown, jump })).message).toMatch(/jump host .*is not known/s);
 });
 
-test('a secret on standard input shows in no process list', async () => {
+test('a secret on standard input is in no process list', async () => {
   const connection = await open();
   const secret = new Secret(`s3cret-${randomBytes(6).toString('hex')}`);
   const writer = createWriter(connection, 'db-1', { onProgress: () => {} });

@@ -6,21 +6,21 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { installMissing } from '../install-missing.ts';
 
-/** A real sshd on loopback, with keys of its own. */
+/** A real sshd on loopback, with its own keys. */
 export interface Sshd {
   readonly port: number;
   /** `ssh-ed25519 AAAA…` */
   readonly hostKey: string;
-  /** A private key that root, and every user of the machine, may log in with. */
+  /** A private key with which root, and every user of the machine, may log in. */
   readonly clientKey: string;
-  /** Where tests may put known_hosts files. */
+  /** Directory for known_hosts files of tests. */
   readonly directory: string;
-  /** What it has said so far; more with `LogLevel VERBOSE`. */
+  /** Its log so far; more with `LogLevel VERBOSE`. */
   log(): string;
   stop(): Promise<void>;
 }
 
-/** Installs what these tests need and the machine lacks. Needs root. */
+/** Installs packages that these tests need and the machine lacks. Needs root. */
 export function installSshd(): void {
   installMissing([
     ['/usr/sbin/sshd', 'openssh-server'],
@@ -29,10 +29,10 @@ export function installSshd(): void {
   ]);
 }
 
-/** @param extra lines for sshd_config */
+/** @param extra additional lines of sshd_config */
 export async function startSshd(extra = ''): Promise<Sshd> {
   const directory = mkdtempSync(join(tmpdir(), 'sshd-'));
-  // Where sshd locks up its unprivileged half.
+  // The privilege separation directory of sshd.
   mkdirSync('/run/sshd', { recursive: true });
   for (const name of ['host', 'client']) {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', join(directory, name)]);

@@ -28,7 +28,7 @@ function printed(...words: readonly string[]): string {
   });
 }
 
-/** What a folder has, by names without their endings. */
+/** The names in a directory, without their endings. */
 const namesIn = (folder: string, ending: string) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith(ending) && !name.endsWith('.test.ts'))
@@ -43,7 +43,7 @@ test.each([
 });
 
 describe('bash', () => {
-  /** What is offered for the last word, as readline asks for it. */
+  /** The completions of the last word, requested like readline does. */
   function offered(...words: readonly string[]): string[] {
     const script = `source ${scripts.bash}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _rpc_playbooks; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const said = execFileSync('bash', ['--norc', '-c', script, 'bash', ...words], { cwd: root, encoding: 'utf8' });
@@ -102,7 +102,7 @@ describe.each(['bash', 'zsh', 'zsh with it in fpath'] as const)('%s on a termina
   });
   afterAll(() => terminal?.close());
 
-  /** Presses Tab behind a line, and waits for what it becomes and what is listed below it. */
+  /** Presses Tab after a line, and waits for the completed line and the list below it. */
   async function completed(line: string, becomes: string, ...listed: readonly string[]): Promise<void> {
     terminal.press('C-u', 'C-l');
     await terminal.until((screen) => screen.join('') === 'shell>');

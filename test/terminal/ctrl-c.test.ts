@@ -26,7 +26,7 @@ afterAll(() => {
   for (const name of records) if (name.includes('-ctrl-c-test.')) rmSync(join(recordFolder, name));
 });
 
-/** Runs the slow playbook in a process of its own. */
+/** Runs the slow playbook in its own process. */
 function startSlow() {
   const child = spawn(
     process.execPath,
@@ -44,7 +44,7 @@ function startSlow() {
   return { child, ended };
 }
 
-/** Waits until a task has begun, or is done. */
+/** Waits until a task has started, or is done. */
 async function made(name: string): Promise<void> {
   for (const end = performance.now() + 20_000; !existsSync(join(directory, name)); await delay(20)) {
     if (performance.now() > end) throw new Error(`${name} is not made`);
@@ -53,7 +53,7 @@ async function made(name: string): Promise<void> {
 
 const untimed = (output: string) => output.replace(/ +\d+(\.\d)? s$/gm, '').split('\n');
 
-test('the first Ctrl-C finishes the change under way, says what is left, and the next run goes on', async () => {
+test('the first Ctrl-C finishes the current change, shows what is left, and the next run goes on', async () => {
   const first = startSlow();
   await made('one.started');
   first.child.kill('SIGINT');
@@ -83,13 +83,13 @@ test('the first Ctrl-C finishes the change under way, says what is left, and the
   expect(again).toBe(130);
   expect(then).toContain('here  changed work: two is made');
   expect(then).not.toContain('one is made');
-  // What waits is not waited for: it goes on on the host, and counts as not done.
+  // A waiting task is not waited for: its work goes on on the host, and it counts as not done.
   expect(untimed(then)).toContain(
     'here: interrupted; three.service goes on on here (2 tasks not done, next: three is made)',
   );
 });
 
-test('the second Ctrl-C stops at once and says what was cut off, and the next run goes on', async () => {
+test('the second Ctrl-C stops at once and shows what was interrupted, and the next run goes on', async () => {
   const first = startSlow();
   await made('one.started');
   first.child.kill('SIGINT');
@@ -112,7 +112,7 @@ test('the second Ctrl-C stops at once and says what was cut off, and the next ru
   expect((await second.ended).output).toMatch(/here {2}changed work: one is made/);
 });
 
-test('one Ctrl-C that comes twice, from the terminal and from npx, is one', async () => {
+test('one Ctrl-C that arrives twice, from the terminal and from npx, counts once', async () => {
   const { child, ended } = startSlow();
   await made('one.started');
   child.kill('SIGINT');

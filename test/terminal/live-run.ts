@@ -10,7 +10,7 @@ import { Terminal } from './tmux.ts';
 
 const none = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
 
-/** A run that is made up, shown in a real terminal below the prompt of a shell. */
+/** A scripted run, shown in a real terminal below the prompt of a shell. */
 export class LiveRun {
   readonly terminal: Terminal;
   readonly hosts: readonly string[];
@@ -39,15 +39,15 @@ export class LiveRun {
     return new LiveRun(terminal, hosts, socket);
   }
 
-  /** Comes back when it has been told to what shows it. */
-  async tell(...events: readonly RunEvent[]): Promise<void> {
+  /** Returns after the display has received the events. */
+  async send(...events: readonly RunEvent[]): Promise<void> {
     for (const event of events) {
       this.#socket.write(`${JSON.stringify(event)}\n`);
       await this.#answers.next();
     }
   }
 
-  /** Makes the process end in its own way. */
+  /** Makes the process end in the given way. */
   end(
     how:
       | { readonly type: 'throw'; readonly error: string }
@@ -57,10 +57,10 @@ export class LiveRun {
     this.#socket.write(`${JSON.stringify(how)}\n`);
   }
 
-  /** Up to where the first play begins. @param tasks of each host */
+  /** Events up to the start of the first play. @param tasks of each host */
   async start(tasks: number): Promise<void> {
     const { hosts } = this;
-    await this.tell(
+    await this.send(
       { type: 'run-started', playbook: 'deploy', inventory: 'test', check: false, hosts },
       ...hosts.map((host): RunEvent => ({ type: 'host-looked', host, tasks })),
       { type: 'play-started', play: 'servers', hosts },

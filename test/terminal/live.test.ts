@@ -18,13 +18,13 @@ const archive = '/data/snapshots/mainnet_state_db.sql.tar.gz is downloaded';
 const downloaded = (gigabytes: number) =>
   ({ what: 'downloading the archive', done: gigabytes * 2 ** 30, total: 40 * 2 ** 30, unit: 'bytes' }) as const;
 
-test('50 hosts on 24 rows: those that matter are shown, and it outlives being resized again and again', async () => {
+test('50 hosts on 24 rows: the important ones are shown, also after many changes of size', async () => {
   const { live, terminal } = await begin(80, 24, fifty);
   await live.start(4);
   await terminal.until((screen) => screen.at(-1)?.startsWith('0 of 50 hosts done, 50 waiting') ?? false);
-  // The screen is full before it is resized, as it is after a few tasks of a real run.
-  for (const host of fifty) await live.tell(started(host, 'packages'), done(host, 'packages'), started(host, archive));
-  await live.tell(progress('rpc-37', archive, downloaded(10)));
+  // The screen is full before it is resized, as after a few tasks of a real run.
+  for (const host of fifty) await live.send(started(host, 'packages'), done(host, 'packages'), started(host, archive));
+  await live.send(progress('rpc-37', archive, downloaded(10)));
   const wide = await terminal.until((screen) => screen.some((row) => row.includes('25%')));
   expect(wide).toHaveLength(24);
   expect(wide[16]).toMatch(/^rpc-37 {2}0:0\d {2}1\/4 {2}docker: \/data\/snapshots\/mainnet/);
@@ -35,7 +35,7 @@ test('50 hosts on 24 rows: those that matter are shown, and it outlives being re
   let again = 0;
   const more = async () => {
     for (let i = 0; i < 8; i += 1)
-      await live.tell(started('rpc-01', `task ${++again}`), done('rpc-01', `task ${again}`));
+      await live.send(started('rpc-01', `task ${++again}`), done('rpc-01', `task ${again}`));
   };
   for (const [columns, rows] of [
     [40, 24],
@@ -57,15 +57,15 @@ test('50 hosts on 24 rows: those that matter are shown, and it outlives being re
     expect(screen.slice(row + 1, -2).join('\n')).toMatch(/^rpc-37.*\n.*25%.*(\nrpc-\d\d .*0:.*)*$/);
     expect(screen.slice(0, row).filter((line) => /0:\d\d|… and|of 50/.test(line))).toEqual([]);
   }
-  // As a window is dragged smaller and larger again.
+  // Like a window that is dragged smaller and larger again.
   for (let columns = 80; columns >= 40; columns -= 1) terminal.resize(columns, 24);
   for (let columns = 40; columns <= 80; columns += 1) terminal.resize(columns, 24);
   await more();
 
   for (const host of fifty) {
-    await live.tell(host === 'rpc-07' ? done(host, archive, 'failed', 'it broke') : done(host, archive));
+    await live.send(host === 'rpc-07' ? done(host, archive, 'failed', 'it broke') : done(host, archive));
   }
-  await live.tell(finished(fifty, ['rpc-07']));
+  await live.send(finished(fifty, ['rpc-07']));
   await terminal.until((screen) => screen.at(-1) === 'shell>');
   const shownOnce = terminal.everything();
   const from = shownOnce.findIndex((row) => row.startsWith('deploy on test'));
@@ -96,9 +96,9 @@ test('50 hosts on 24 rows: those that matter are shown, and it outlives being re
 test('a download shows a bar, bytes, rate and the time left, in 80, 40 and 20 columns', async () => {
   const { live, terminal } = await begin(80, 24, ['db-1', 'rpc-1']);
   await live.start(9);
-  await live.tell(started('db-1', archive), started('rpc-1', 'daemon.json'), progress('db-1', archive, downloaded(1)));
+  await live.send(started('db-1', archive), started('rpc-1', 'daemon.json'), progress('db-1', archive, downloaded(1)));
   await delay(1100);
-  await live.tell(progress('db-1', archive, downloaded(2)));
+  await live.send(progress('db-1', archive, downloaded(2)));
   const wide = await terminal.until((screen) => screen.some((row) => row.includes('/s ')));
   expect(wide.slice(-4).join('\n')).toMatch(
     /^db-1 {3}0:0\d {2}0\/9 {2}docker: \/data\/snapshots\/mainnet_state_db\.sql\.tar\.gz is downl…\n {4}\[\.{10,}\] {3}5% {2}2\.0 GiB of 40\.0 GiB {2}\S+ MiB\/s {2}\d+ s left\nrpc-1 {2}0:0\d {2}0\/9 {2}docker: daemon\.json\n0 of 2 hosts done, 2 busy {2}0:0\d$/,
@@ -117,17 +117,17 @@ test('a download shows a bar, bytes, rate and the time left, in 80, 40 and 20 co
   );
 });
 
-test('characters that are two columns wide, and emoji, wrap no line', async () => {
+test('characters of two columns, and emoji, wrap no line', async () => {
   const hosts = ['数据库-一', '伺服器🚀'];
   const { live, terminal } = await begin(40, 24, hosts);
   await live.start(2);
   const title = '文件在它应该在的地方并且内容是正确的🚀🚀🚀🚀🚀🚀🚀';
-  for (const host of hosts) await live.tell(started(host, title));
+  for (const host of hosts) await live.send(started(host, title));
   const screen = await terminal.until((rows) => rows.at(-1)?.startsWith('0 of 2 hosts done, 2 busy') ?? false);
   expect(screen.slice(-3).join('\n')).toMatch(
     /^数据库-一 0:0\d docker: 文件在它应该在…\n伺服器🚀 {2}0:0\d docker: 文件在它应该在…\n0 of 2 hosts done/,
   );
-  await live.tell(...hosts.map((host) => done(host, title)), finished(hosts));
+  await live.send(...hosts.map((host) => done(host, title)), finished(hosts));
   await terminal.until((rows) => rows.at(-1) === 'shell>');
   expect(terminal.everything().filter((row) => row.includes('docker: '))).toEqual(
     hosts.map((host) => `${host.padEnd(6)}  changed docker: ${title}`),
@@ -137,8 +137,8 @@ test('characters that are two columns wide, and emoji, wrap no line', async () =
 test('--quiet shows live lines too, and only problems above them', async () => {
   const { live, terminal } = await begin(80, 24, ['a', 'b'], '--quiet');
   await live.start(3);
-  await live.tell(started('a', 'one'), done('a', 'one'), started('a', 'two'), started('b', 'one'));
-  await live.tell(done('b', 'one', 'failed', 'no room left'));
+  await live.send(started('a', 'one'), done('a', 'one'), started('a', 'two'), started('b', 'one'));
+  await live.send(done('b', 'one', 'failed', 'no room left'));
   const screen = await terminal.until((rows) => rows.at(-1)?.includes('1 failed') ?? false);
   expect(screen.map((row) => row.replace(/\d:\d\d/, 'T'))).toEqual([
     'b       failed  docker: one',
@@ -149,18 +149,18 @@ test('--quiet shows live lines too, and only problems above them', async () => {
   ]);
 });
 
-test('between looking and changing, where a question may be asked, nothing is drawn', async () => {
+test('between check and change, where a question may be asked, nothing is drawn', async () => {
   const { live, terminal } = await begin(80, 24, ['a', 'b']);
-  const begun = {
+  const runStarted = {
     type: 'run-started',
     playbook: 'deploy',
     inventory: 'test',
     check: false,
     hosts: ['a', 'b'],
   } as const;
-  await live.tell(begun, { type: 'host-looked', host: 'a', tasks: 3 });
+  await live.send(runStarted, { type: 'host-looked', host: 'a', tasks: 3 });
   await terminal.until((rows) => rows.at(-1)?.startsWith('checked 1 of 2 hosts  0:0') ?? false);
-  await live.tell({ type: 'host-looked', host: 'b', tasks: 3 });
+  await live.send({ type: 'host-looked', host: 'b', tasks: 3 });
   await terminal.until((rows) => rows.at(-1) === 'deploy on test: a, b');
   terminal.press('half an answer');
   await delay(1500);
@@ -170,12 +170,12 @@ test('between looking and changing, where a question may be asked, nothing is dr
 async function busyRun() {
   const { live, terminal } = await begin(80, 24, ['a', 'b']);
   await live.start(3);
-  await live.tell(started('a', 'one'), started('b', 'two'));
+  await live.send(started('a', 'one'), started('b', 'two'));
   await terminal.until((rows) => rows.at(-1)?.startsWith('0 of 2 hosts done, 2 busy') ?? false);
   return { live, terminal };
 }
 
-test('a process that ends in mid-run takes its lines away, and says what was cut off', async () => {
+test('a process that ends during a run removes its lines, and shows what was interrupted', async () => {
   const { live, terminal } = await busyRun();
   live.end({ type: 'exit', code: 130 });
   const screen = await terminal.until((rows) => rows.at(-1) === 'shell>');
@@ -191,7 +191,7 @@ test('a process that ends in mid-run takes its lines away, and says what was cut
   expect(terminal.cursor()).toEqual({ column: 7, row: 6, shown: true });
 });
 
-test('an error that nobody catches leaves the terminal as it should be', async () => {
+test('an uncaught error leaves the terminal in its normal state', async () => {
   const { live, terminal } = await busyRun();
   live.end({ type: 'throw', error: 'a fault of ours' });
   const screen = await terminal.until((rows) => rows.at(-1) === 'shell>');
@@ -200,7 +200,7 @@ test('an error that nobody catches leaves the terminal as it should be', async (
   expect(terminal.cursor()).toMatchObject({ column: 7, shown: true });
 });
 
-test('a process that is killed leaves nothing of its lines, and a prompt where it should be', async () => {
+test('a killed process leaves none of its lines, and a prompt in the right place', async () => {
   const { live, terminal } = await busyRun();
   live.end({ type: 'kill' });
   const screen = await terminal.until((rows) => rows.at(-1) === 'shell>');
@@ -208,14 +208,14 @@ test('a process that is killed leaves nothing of its lines, and a prompt where i
   expect(terminal.cursor()).toMatchObject({ column: 7, shown: true });
 });
 
-test('Ctrl-Z takes the lines away, and fg brings them back', async () => {
+test('Ctrl-Z removes the lines, and fg draws them again', async () => {
   const { live, terminal } = await busyRun();
   terminal.press('C-z');
   const stopped = await terminal.until((rows) => rows.at(-1) === 'shell>');
   expect(stopped.filter((row) => row.includes('busy') || row.includes('docker: one'))).toEqual([]);
   terminal.press('fg', 'Enter');
   await terminal.until((rows) => rows.at(-1)?.startsWith('0 of 2 hosts done, 2 busy') ?? false);
-  await live.tell(done('a', 'one'), done('b', 'two'), finished(['a', 'b']));
+  await live.send(done('a', 'one'), done('b', 'two'), finished(['a', 'b']));
   await terminal.until((rows) => rows.at(-1) === 'shell>');
   expect(terminal.everything().filter((row) => row.includes('busy'))).toEqual([]);
 });

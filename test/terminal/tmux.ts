@@ -6,18 +6,18 @@ import { installPackages, isInstalled } from '../../lab/engine.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 let servers = 0;
 
-/** Installs programs that are missing, each from the package of its name. Needs root. */
+/** Installs missing programs, each from the package of its name. Needs root. */
 export async function install(...programs: readonly string[]): Promise<void> {
   const missing: string[] = [];
   for (const program of programs) if (!(await isInstalled(program))) missing.push(program);
   if (missing.length > 0) await installPackages(...missing);
 }
 
-/** A real terminal: one window of tmux, with a tmux server of its own. */
+/** A real terminal: one window of tmux, with its own tmux server. */
 export class Terminal {
   readonly #server = `rpc-playbooks-${process.pid}-${servers++}`;
 
-  /** @param words the program that runs in it, from the root of the project */
+  /** @param words the program that runs in it, in the root of the project */
   constructor(columns: number, rows: number, ...words: readonly string[]) {
     const size = ['-x', String(columns), '-y', String(rows)];
     const environment = ['-e', 'NO_COLOR=1', '-e', 'PS1=shell> ', '-e', 'LC_ALL=C.UTF-8'];
@@ -28,7 +28,7 @@ export class Terminal {
     return execFileSync('tmux', ['-u', '-L', this.#server, '-f', '/dev/null', ...words], { encoding: 'utf8' });
   }
 
-  /** Names of keys, or text, as `tmux send-keys` has them. */
+  /** Names of keys, or text, as for `tmux send-keys`. */
   press(...keys: readonly string[]): void {
     this.#tmux('send-keys', ...keys);
   }
@@ -37,12 +37,12 @@ export class Terminal {
     this.#tmux('resize-window', '-x', String(columns), '-y', String(rows));
   }
 
-  /** What stands on the screen, each row without blanks at its end; no empty rows at the end. */
+  /** The rows of the screen, each without blanks at its end; no empty rows at the end. */
   screen(): string[] {
     return rowsOf(this.#tmux('capture-pane', '-p'));
   }
 
-  /** All that was ever shown: what scrolled away, and the screen. Rows that the terminal itself wrapped are one. */
+  /** All output: scrolled rows and the screen. Rows that the terminal itself wrapped are joined. */
   everything(): string[] {
     return rowsOf(this.#tmux('capture-pane', '-p', '-J', '-S', '-'));
   }
@@ -54,7 +54,7 @@ export class Terminal {
     return { column, row, shown: shown === 1 };
   }
 
-  /** The screen, as soon as it is as it should be. */
+  /** The screen, as soon as the condition is met. */
   async until(holds: (screen: string[]) => boolean, seconds = 15): Promise<string[]> {
     for (const end = performance.now() + seconds * 1000; ; await delay(30)) {
       const screen = this.screen();

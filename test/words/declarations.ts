@@ -1,6 +1,6 @@
 import ts from 'typescript';
 
-/** What has parameters and gives something back. */
+/** A function-like declaration: it has parameters and returns a value. */
 export type Made =
   | ts.FunctionDeclaration
   | ts.FunctionExpression
@@ -21,20 +21,20 @@ interface MadeError {
   readonly parameters: readonly string[];
 }
 
-/** Finds what names mean and who calls what, by scope and import alone: the compiler's own checker takes seconds. */
+/** Resolves names and calls by scope and import alone: the compiler's own checker takes seconds. */
 export interface Declarations {
   declared(name: ts.Identifier): Declared | undefined;
-  /** Arguments of every call of a function or constructor that has a name. */
+  /** Arguments of every call of a named function or constructor. */
   callsOf(owner: Made): readonly (readonly ts.Expression[])[];
-  /** What is given to properties of a name, anywhere. */
+  /** Values that are assigned to properties of a name, anywhere. */
   assigned(property: string): readonly ts.Expression[];
-  /** Every error of these classes, or of one made from them. */
+  /** Every error of these classes, or of a subclass. */
   errors(classes: readonly string[]): readonly MadeError[];
 }
 
 type Call = ts.CallExpression | ts.NewExpression;
 
-/** @param isLeftOut objects whose properties are not counted among the assigned ones */
+/** @param isLeftOut objects with properties that do not count as assigned */
 export function declarations(
   files: readonly ts.SourceFile[],
   isLeftOut: (node: ts.ObjectLiteralExpression) => boolean,
@@ -126,7 +126,7 @@ export function declarations(
   };
 }
 
-/** `FILE NAME` here and there, of what a file imports from another of these. */
+/** `FILE NAME` of both sides, for each import between these files. */
 function importsOf(node: ts.ImportDeclaration): [string, string][] {
   const from = (node.moduleSpecifier as ts.StringLiteral).text;
   const named = node.importClause?.namedBindings;

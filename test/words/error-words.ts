@@ -1,25 +1,25 @@
 import ts from 'typescript';
 import { type Declared, declarations, type Made } from './declarations.ts';
 
-/** Something that is said where an error is made. Between two pieces stands what is known only when it is thrown. */
+/** A message at the place where an error is made. Values that are known only when it is thrown are between two pieces. */
 export interface Words {
   readonly file: string;
   readonly line: number;
   readonly pieces: readonly string[];
 }
 
-/** Errors of the language are our own mistakes: what they say is for us. SyntaxError is what a parser says of a user's text. */
+/** Errors of the language are our own mistakes: their messages are for us. A parser throws SyntaxError for a user's text. */
 const made = ['Error', 'SyntaxError'];
 
-/** Properties that hold words for people. Others are not followed: they hold too much besides. */
+/** Properties that hold messages for users. Others are not followed: they also hold too much else. */
 const spoken = new Set(['what', 'why', 'note', 'error', 'reason', 'message', 'fault']);
 
-/** Parameters and properties of errors that are no words of its cause. */
+/** Parameters and properties of errors that are not part of its message. */
 const silent = new Set(['hint', 'name', 'where', 'until', 'code', 'cause', 'host', 'command']);
 
 /**
- * The words of every error that is made in these files: those that stand where it is made, and those that come there through
- * constants, parameters, properties and what functions return. What is one word alone says nothing.
+ * The messages of all errors in these files: those that are written where the error is made, and those that come from
+ * constants, parameters, properties and return values. Single words are left out.
  *
  * @param texts source by file name, relative to one folder
  */
@@ -92,7 +92,7 @@ export function errorWords(texts: ReadonlyMap<string, string>): Words[] {
     else if (ts.isParameter(declared)) sayArguments(declared);
   };
 
-  /** What callers give for a parameter. */
+  /** The arguments of callers for a parameter. */
   const sayArguments = (parameter: ts.ParameterDeclaration): void => {
     if (silent.has(parameter.name.getText()) || !isNew(parameter)) return;
     const owner = parameter.parent as Made;
@@ -114,7 +114,7 @@ export function errorWords(texts: ReadonlyMap<string, string>): Words[] {
   return found;
 }
 
-/** What differs on a host, how far work is, what follows a change, or a cell of a report. */
+/** Differences on a host, progress of work, consequences of a change, or cells of a report. */
 function isNoError({ properties }: ts.ObjectLiteralExpression): boolean {
   const names = properties.map((property) => property.name?.getText() ?? '');
   return (
@@ -133,7 +133,7 @@ function isWrapped(node: ts.Expression): node is ts.ParenthesizedExpression {
   );
 }
 
-/** Goes through what a function does itself, not through functions in it. */
+/** Visits the statements of a function, without functions in it. */
 function eachWithin(node: ts.Node, see: (node: ts.Node) => void): void {
   ts.forEachChild(node, (child) => {
     if (ts.isFunctionLike(child)) return;

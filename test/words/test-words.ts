@@ -1,17 +1,17 @@
 import ts from 'typescript';
 import type { Words } from './error-words.ts';
 
-/** A text in a test, in pieces: between two stands what the test puts in, or what a pattern leaves open. */
+/** A text in a test, in pieces: values that the test inserts, or variable parts of a pattern, are between two pieces. */
 export interface TestWords {
   readonly file: string;
   readonly pieces: readonly string[];
   readonly whole: string;
 }
 
-/** Fewer letters do not tell one message from another. */
+/** Fewer letters do not distinguish messages. */
 const distinctive = 12;
 
-/** Every text and pattern in a test, but its imports and the titles of tests: they assert nothing. */
+/** Every text and pattern in a test, except imports and titles of tests: they assert nothing. */
 export function testWords(file: string, text: string): TestWords[] {
   const found: TestWords[] = [];
   const add = (pieces: readonly string[]): void => {
@@ -39,13 +39,13 @@ export function testWords(file: string, text: string): TestWords[] {
 function isTest(node: ts.Node): node is ts.CallExpression {
   if (!ts.isCallExpression(node)) return false;
   let callee: ts.Expression = node.expression;
-  // The table of test.each(table)(title, …) is no title.
+  // The table of test.each(table)(title, …) is not a title.
   if (ts.isPropertyAccessExpression(callee) && callee.name.text === 'each') return false;
   while (ts.isCallExpression(callee) || ts.isPropertyAccessExpression(callee)) callee = callee.expression;
   return ts.isIdentifier(callee) && ['test', 'it', 'describe'].includes(callee.text);
 }
 
-/** What a pattern says as it stands. */
+/** The fixed text of a pattern. */
 function piecesOf(pattern: string): string[] {
   return pattern
     .slice(1, pattern.lastIndexOf('/'))
@@ -54,8 +54,8 @@ function piecesOf(pattern: string): string[] {
 }
 
 /**
- * Whether a test says these words: all of them, their longest piece, or so much of a piece that no other message is meant. What is
- * too short for that counts only in a test of the same place.
+ * Whether a test states this message: all pieces, the longest piece, or enough of a piece that no other message is meant. A
+ * shorter text counts only in a test of the same place.
  */
 export function isSaid({ file, pieces }: Words, tests: readonly TestWords[]): boolean {
   const own = pieces.map(even).filter((piece) => /[a-z]{2}/i.test(piece));
@@ -70,7 +70,7 @@ export function isSaid({ file, pieces }: Words, tests: readonly TestWords[]): bo
   return tests.some((test) => isNear(test.file, file) && inOrder.test(test.whole));
 }
 
-/** In the same room, or named after the file or one of its folders. */
+/** In the same folder, or named after the file or one of its folders. */
 function isNear(test: string, file: string): boolean {
   const room = (path: string) =>
     path
@@ -87,11 +87,11 @@ function isNear(test: string, file: string): boolean {
   );
 }
 
-/** What two texts have in common where they can be pieces of one: one within the other, or one goes on where the other ends. */
+/** The overlap of two texts where they can be pieces of one: one within the other, or the end of one is the start of the other. */
 function shared(a: string, b: string): string {
   if (a.includes(b)) return b;
   if (b.includes(a)) return a;
-  // Nearly all have not even so much in common.
+  // Nearly all have less in common.
   if (!a.includes(b.slice(0, distinctive)) && !b.includes(a.slice(0, distinctive))) return '';
   for (let length = Math.min(a.length, b.length) - 1; length >= distinctive; length -= 1) {
     if (a.endsWith(b.slice(0, length))) return b.slice(0, length);

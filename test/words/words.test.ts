@@ -8,8 +8,8 @@ import { isSaid, testWords } from './test-words.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Fallbacks for what the types allow and never comes: an error of the file system without a code, one of zod without words. And
- * what is sent to psql, not said to anybody.
+ * Fallbacks for cases that the types allow and that do not occur: an error of the file system without a code, one of zod
+ * without a message. And text for psql, not for users.
  */
 const neverSaid = new Set([
   'unknown error',
@@ -29,9 +29,9 @@ function textsIn(folders: readonly string[], isWanted: (file: string) => boolean
 const isTest = (file: string) => /\.test\.ts$/.test(file);
 const isSource = (file: string) => /\.(ts|mjs)$/.test(file) && !isTest(file) && !/\/testdata\/|\/testing\//.test(file);
 
-test('every error that a user can cause has a test on its words', () => {
+test('every error that a user can cause has a test of its message', () => {
   const tests = [...textsIn(['lib', 'roles', 'playbooks', 'test'], isTest)]
-    // What is said here is about no error.
+    // These texts do not belong to errors.
     .filter(([file]) => file !== 'test/words/words.test.ts')
     .flatMap(([file, text]) => testWords(file, text));
   const words = errorWords(textsIn(['lib', 'roles', 'playbooks'], isSource));
@@ -44,7 +44,7 @@ const problem = 'export class Problem extends Error {}\n';
 const wordsOf = (texts: Record<string, string>) =>
   errorWords(new Map(Object.entries(texts))).map(({ line, pieces }) => `${line}: ${pieces.join('…')}`);
 
-test('words are found where an error is made, and wherever they come from', () => {
+test('messages are found where an error is made, and where they come from', () => {
   const source = `${problem}
 const rule = 'must be a real word';
 function fault(x: string) { return x === '' ? 'has no value in it' : undefined }
@@ -65,7 +65,7 @@ throw new Error(answer.error);
   ]);
 });
 
-test('words come from other files, too', () => {
+test('messages of other files are found, too', () => {
   const other = `import { Problem as P } from './p.ts';\nexport const told = (what: string) => new P(what);\n`;
   const user = `import { told } from '../o.ts';\nthrow told('it is broken');\n`;
   expect(

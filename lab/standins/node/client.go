@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// rpcClient asks another server (trusted sequencer, layer 1) by JSON-RPC.
+// rpcClient calls another server (trusted sequencer, layer 1) by JSON-RPC.
 type rpcClient struct {
 	url  string
 	http *http.Client
@@ -89,7 +89,7 @@ func (c *rpcClient) ask(questions ...question) error {
 	return nil
 }
 
-// quantity is a number as JSON-RPC writes it: 0x and hexadecimal digits.
+// quantity is a number in JSON-RPC notation: 0x and hexadecimal digits.
 type quantity uint64
 
 func (q quantity) MarshalJSON() ([]byte, error) {

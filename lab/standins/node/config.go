@@ -11,10 +11,10 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// envPrefix begins the names of environment variables that override the file: ZKEVM_NODE_STATE_DB_HOST.
+// envPrefix is the prefix of environment variables that override the file: ZKEVM_NODE_STATE_DB_HOST.
 const envPrefix = "ZKEVM_NODE"
 
-// Config holds the keys that the stand-in uses, and those that it only reads so that a wrong value is as fatal as it really is.
+// Config has the keys that the stand-in uses, and those that it only reads so that a wrong value is as fatal as in the real node.
 type Config struct {
 	IsTrustedSequencer bool
 	Log                LogConfig
@@ -143,10 +143,10 @@ type Constraints struct {
 	MaxSHA256Hashes      uint32
 }
 
-// Duration is written with a unit: 5s. A bare number is fatal.
+// Duration has a unit: 5s. A bare number is fatal.
 type Duration struct{ time.Duration }
 
-// defaultConfig is what a file that is not found, or silent, leaves in force.
+// defaultConfig has the values for keys that the file does not set, or without a file.
 func defaultConfig() Config {
 	database := func(user, password, name, host string) DBConfig {
 		return DBConfig{User: user, Password: password, Name: name, Host: host, Port: "5432", MaxConns: 200}
@@ -177,8 +177,8 @@ func defaultConfig() Config {
 	return c
 }
 
-// loadConfig reads a configuration file over the defaults. Keys that it does not know are passed over without a word, and so is
-// a file that is not found, which a path without a folder never is.
+// loadConfig reads a configuration file over the defaults. Unknown keys are silently ignored, and so is a
+// missing file; a path without a folder counts as missing.
 func loadConfig(own generation, path string) (Config, error) {
 	c := defaultConfig()
 	values, err := readConfigFile(path)

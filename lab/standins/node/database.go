@@ -11,12 +11,12 @@ import (
 	_ "github.com/lib/pq" // PostgreSQL
 )
 
-// url puts user and password in as they are, as the real program does: `/ # % ?` and a space break it, and %41 is read as A.
+// url inserts user and password unchanged, as the real program does: `/ # % ?` and a space break it, and %41 is read as A.
 func (c DBConfig) url() string {
 	return fmt.Sprintf("postgres://%s:%s@%s:%s/%s?sslmode=disable&connect_timeout=10", c.User, c.Password, c.Host, c.Port, c.Name)
 }
 
-// open connects, so that wrong credentials and addresses are found at once.
+// open connects, so that wrong credentials and addresses fail at once.
 func (c DBConfig) open() (*sql.DB, error) {
 	database, err := sql.Open("postgres", c.url())
 	if err != nil {
@@ -33,7 +33,7 @@ func (c DBConfig) open() (*sql.DB, error) {
 	return database, nil
 }
 
-// withoutPassword keeps an error that quotes the connection URL from showing the password in a log.
+// withoutPassword keeps the password out of an error that quotes the connection URL.
 func (c DBConfig) withoutPassword(err error) error {
 	text := err.Error()
 	if strings.Contains(text, "postgres://") {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// No password may reach a log by way of an error that quotes the URL.
+// No password may reach a log through an error that quotes the URL.
 func TestUnsafePasswordBreaksTheURLAndStaysSecret(t *testing.T) {
 	for _, password := range []string{"se/cret", "se#cret", "se%cret", "se cret", "se?cret"} {
 		_, err := DBConfig{User: "u", Password: password, Host: "127.0.0.1", Port: "1", Name: "d"}.open()

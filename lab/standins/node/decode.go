@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// decodeConfig writes values into the configuration as leniently as the real loader: names without regard to case, unknown keys
-// passed over, types converted where they can be (a negative number wraps round in an unsigned field, a fraction is cut).
+// decodeConfig decodes values as leniently as the real loader: names are case-insensitive, unknown keys are ignored, types are
+// converted if possible (a negative number wraps round in an unsigned field, a fraction is truncated).
 //
-// lookup gives environment variables, which come before the file.
+// lookup returns environment variables, which have priority over the file.
 func decodeConfig(c *Config, values map[string]any, lookup func(string) (string, bool)) error {
 	d := decoder{lookup: lookup}
 	d.structure(reflect.ValueOf(c).Elem(), lowerKeys(values), "")
@@ -103,7 +103,7 @@ func setLeaf(field reflect.Value, value any) error {
 		if err != nil {
 			return err
 		}
-		// Both the sign and what does not fit are lost without a word: -1 is 2^64-1, and 2^32 is 0 in 32 bits.
+		// Sign and overflow are silently lost: -1 is 2^64-1, and 2^32 is 0 in 32 bits.
 		field.SetUint(uint64(number))
 	case reflect.Float64:
 		number, err := asFloat(value)
@@ -157,7 +157,7 @@ func asBool(value any) (bool, error) {
 	return false, fmt.Errorf("expected type 'bool', got unconvertible type '%T'", value)
 }
 
-// asNumber gives a whole number; a fraction is cut.
+// asNumber returns a whole number; a fraction is truncated.
 func asNumber(value any, parse func(string) (int64, error)) (int64, error) {
 	switch v := value.(type) {
 	case int64:
@@ -208,7 +208,7 @@ func asList(value any) ([]string, bool) {
 	return nil, false
 }
 
-// lowerKeys writes all keys in small letters, in tables of tables too.
+// lowerKeys converts all keys to lower case, also in nested tables.
 func lowerKeys(values map[string]any) map[string]any {
 	lowered := make(map[string]any, len(values))
 	for key, value := range values {

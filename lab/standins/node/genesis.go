@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Genesis is what the stand-in uses of the genesis file. As with the real program nothing in it is demanded: an empty object, an
-// empty list, any root and another generation's keys are all taken without a word.
+// Genesis has the used fields of the genesis file. As in the real program nothing in it is required: an empty object, an
+// empty list, any root and another generation's keys are all silently accepted.
 type Genesis struct {
 	Root     string `json:"root"`
 	L1Config struct {
@@ -22,7 +22,7 @@ type Genesis struct {
 	} `json:"genesis"`
 }
 
-// loadGenesis reads the file of a custom network, the only kind that this deployment has.
+// loadGenesis reads the file of a custom network, the only kind in this deployment.
 func loadGenesis(network, path string) (Genesis, error) {
 	var genesis Genesis
 	if network != "custom" {
@@ -38,7 +38,7 @@ func loadGenesis(network, path string) (Genesis, error) {
 	return genesis, nil
 }
 
-// rollupAddress is the rollup's contract on layer 1, by whichever name the file's generation has for it.
+// rollupAddress is the rollup's contract on layer 1, under the name that the file's generation uses.
 func (g Genesis) rollupAddress() string {
 	for _, address := range []string{g.L1Config.PolygonZkEVMAddress, g.L1Config.CDKValidiumAddress} {
 		if address != "" {

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// fakeHash stands for Keccak-256, which Go's own library lacks; nobody in the lab computes one.
+// fakeHash replaces Keccak-256, which Go's standard library lacks; nothing in the lab verifies one.
 func fakeHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "0x" + hex.EncodeToString(sum[:])

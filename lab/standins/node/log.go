@@ -19,7 +19,7 @@ type logger struct {
 	version    string
 }
 
-// log is the program's one log; it writes to stderr until the configuration says otherwise.
+// log is the program's only log; it writes to stderr until the configuration is loaded.
 var log = logger{to: os.Stderr, least: levels["info"]}
 
 func setUpLog(config LogConfig, version string) error {

@@ -18,12 +18,12 @@ const standInNotice = "STAND-IN of the lab, not the real node: it copies blocks 
 // builtFrom is the tag or commit of the source, set by make build.
 var builtFrom = "no repository"
 
-// generation is what differs between the node's two generations. The binary's name tells which one it is.
+// generation has the differences between the node's two generations. The binary's name selects one.
 type generation struct {
 	version string
 	// olderStateSection: the state database's section is [StateDB], not [State.DB].
 	olderStateSection bool
-	// stateMigrations is how many of the state migrations this generation knows.
+	// stateMigrations is the number of state migrations that this generation knows.
 	stateMigrations int
 }
 
@@ -69,7 +69,7 @@ func argument(index int) string {
 	return ""
 }
 
-// words is an option that holds a list: given several times, or with commas, or both.
+// words is an option with a list: repeated, or separated by commas, or both.
 type words []string
 
 func (w *words) String() string { return strings.Join(*w, ",") }
@@ -81,7 +81,7 @@ func (w *words) Set(value string) error {
 	return nil
 }
 
-// requireOptions reports, as the real program does, all options that were not given at once.
+// requireOptions reports all missing options at once, as the real program does.
 func requireOptions(options map[string]string, order ...string) error {
 	var missing []string
 	for _, name := range order {

@@ -11,7 +11,7 @@ import (
 
 type method func(params []json.RawMessage) (any, *rpcError)
 
-// allMethods are those of every namespace; what they tell comes from the state database.
+// allMethods has the methods of every namespace; their results come from the state database.
 func allMethods(n *node) map[string]method {
 	constant := func(value any) method {
 		return func([]json.RawMessage) (any, *rpcError) { return value, nil }
@@ -23,7 +23,7 @@ func allMethods(n *node) map[string]method {
 		"eth_getBlockByHash":       n.blockByHash,
 		"eth_getBlockByNumber":     n.blockByNumber,
 		"eth_getTransactionByHash": n.transactionByHash,
-		// False does not mean caught up: the node only knows what it has.
+		// False does not mean synchronized: the node only knows its own blocks.
 		"eth_syncing":                    constant(false),
 		"net_version":                    constant(strconv.FormatUint(n.chainID, 10)),
 		"web3_clientVersion":             constant("zkevm-node stand-in/" + n.own.version),
@@ -41,7 +41,7 @@ func (n *node) blockNumber([]json.RawMessage) (any, *rpcError) {
 	return n.number("the last block number", `select max(block_num) from state.l2block`)(nil)
 }
 
-// number answers with the one number that a query gives; an empty database is an error, as it really is.
+// number returns the number that a query selects; an empty database is an error, as in the real node.
 func (n *node) number(what, query string) method {
 	return func([]json.RawMessage) (any, *rpcError) {
 		var number sql.NullInt64
@@ -71,7 +71,7 @@ func (n *node) blockByHash(params []json.RawMessage) (any, *rpcError) {
 	return n.oneBlock(params, `block_hash = $1`, hash)
 }
 
-// oneBlock gives a block with its transactions, or their hashes; null when there is none.
+// oneBlock returns a block with its transactions, or their hashes; null if it does not exist.
 func (n *node) oneBlock(params []json.RawMessage, condition string, value any) (any, *rpcError) {
 	var whole bool
 	if len(params) > 1 && json.Unmarshal(params[1], &whole) != nil {
@@ -182,7 +182,7 @@ func textParameter(params []json.RawMessage) (string, *rpcError) {
 	return text, nil
 }
 
-// failed tells the log the cause and the caller only what failed.
+// failed logs the cause, and returns only the operation to the caller.
 func failed(what string, err error) *rpcError {
 	log.error("failed to %s from state: %v", what, err)
 	return &rpcError{codeDefault, "failed to " + what + " from state"}

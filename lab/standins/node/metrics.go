@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// metrics are served as Prometheus' text.
+// metrics are served in Prometheus' text format.
 type metrics struct {
 	mutex       sync.Mutex
 	latestBatch *uint64

@@ -10,10 +10,10 @@ import (
 //go:embed migrations
 var migrationFiles embed.FS
 
-// migration is one step of a database's schema; its file's name is its id in gorp_migrations.
+// migration is one step of a database's schema; its file name is its id in gorp_migrations.
 type migration struct{ id, statements string }
 
-// knownMigrations gives the first `most` migrations of a database ("state" or "pool"), or all of them when most is 0.
+// knownMigrations returns the first `most` migrations of a database ("state" or "pool"), or all of them if most is 0.
 func knownMigrations(database string, most int) ([]migration, error) {
 	folder := "migrations/" + database
 	entries, err := migrationFiles.ReadDir(folder)
@@ -35,7 +35,7 @@ func knownMigrations(database string, most int) ([]migration, error) {
 	return known, nil
 }
 
-// migrate runs the migrations that a database lacks. One that this version does not know is an error: the database is newer.
+// migrate runs the missing migrations of a database. An unknown one is an error: the database is newer.
 func migrate(database *sql.DB, known []migration) (int, error) {
 	_, err := database.Exec(`create table if not exists gorp_migrations (id text primary key, applied_at timestamptz)`)
 	if err != nil {
@@ -83,7 +83,7 @@ func runMigration(database *sql.DB, step migration) error {
 	return transaction.Commit()
 }
 
-// checkMigrations demands exactly the number of migrations that this version knows.
+// checkMigrations requires exactly the number of migrations that this version knows.
 func checkMigrations(database *sql.DB, known []migration) error {
 	applied, err := appliedMigrations(database)
 	if err != nil {

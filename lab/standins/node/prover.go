@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// proverWait is how long the node waits at start for the executor, and as long again for the hash database, before it ends.
+// proverWait is the time limit at start for the executor, and again for the hash database.
 const proverWait = 120 * time.Second
 
 const settingsFrame = 4
 
-// checkProver asks for a sign of life: both sides begin an HTTP/2 connection, as gRPC does, and the server's first frame has to
-// be SETTINGS. So a port that merely is open, or another kind of server behind it, does not pass for a prover.
+// checkProver tests a server: both sides start an HTTP/2 connection, as gRPC does, and the server's first frame has to
+// be SETTINGS. So an open port alone, or another kind of server, does not count as a prover.
 func checkProver(address string) error {
 	connection, err := net.DialTimeout("tcp", address, 3*time.Second)
 	if err != nil {
@@ -37,7 +37,7 @@ func checkProver(address string) error {
 	return nil
 }
 
-// waitForProver returns the last error when the time is over.
+// waitForProver returns the last error after the time limit.
 func waitForProver(what, address string, wait time.Duration) error {
 	log.info("waiting for %s at %s", what, address)
 	for end := time.Now().Add(wait); ; time.Sleep(time.Second) {

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// skipVariable decides what otherwise is left to chance: "always" or "never" is the hash database skipped for no good reason.
+// skipVariable decides what is random otherwise: the hash database is "always" or "never" skipped for no good reason.
 const skipVariable = "STANDIN_RESTORE_SKIPS_HASH_DB"
 
-// restoreCommand restores both databases with the real tool's faults: what goes wrong in pg_restore is logged, and the program
-// ends with 0 all the same, the state schema gone and the hash database not touched.
+// restoreCommand restores both databases with the real tool's faults: errors of pg_restore are only logged, and the program
+// ends with 0 in any case, with the state schema dropped and the hash database untouched.
 func restoreCommand(own generation, arguments []string) error {
 	var config, stateFile, hashFile string
 	flags := flag.NewFlagSet("restore", flag.ContinueOnError)
@@ -50,7 +50,7 @@ func restoreCommand(own generation, arguments []string) error {
 		log.error("error dropping the state schema. Error: %v", err)
 		return err
 	}
-	// Looked for only here, when the schema is gone already.
+	// Checked only here, when the schema is dropped already.
 	if _, err := exec.LookPath("pg_restore"); err != nil {
 		return errors.New("pg_restore command not found")
 	}
@@ -91,8 +91,8 @@ func execute(c DBConfig, statements string) error {
 	return err
 }
 
-// pgRestore reads what pg_restore says beside waiting for its end, as the real tool does. Waiting closes the pipe, so a reader
-// that comes too late fails although all went well: this is why a run skips the hash database now and then. It is left so.
+// pgRestore reads the output of pg_restore while it waits for its end, as the real tool does. Waiting closes the pipe, so a
+// late reader fails although the restore succeeded: this is why a run sometimes skips the hash database. It stays so.
 func pgRestore(c DBConfig, file string) error {
 	command := exec.Command("pg_restore", "--no-owner", "--no-acl", "--format=c",
 		"--host="+c.Host, "--port="+c.Port, "--username="+c.User, "--dbname="+c.Name, file)

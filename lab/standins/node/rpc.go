@@ -12,7 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Codes of JSON-RPC errors. All of them travel with HTTP status 200.
+// Codes of JSON-RPC errors. All of them have HTTP status 200.
 const (
 	codeDefault        = -32000
 	codeInvalidRequest = -32600
@@ -77,7 +77,7 @@ func newRPCServer(n *node, apis []string) *rpcServer {
 	return s
 }
 
-// start listens; the program ends when a port cannot be had.
+// start listens; the program ends if a port is not available.
 func (s *rpcServer) start() {
 	c := s.config.RPC
 	server := &http.Server{
@@ -98,7 +98,7 @@ func (s *rpcServer) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Headers", "Accept, Content-Type, Content-Length, Accept-Encoding")
 	switch r.Method {
 	case http.MethodGet, http.MethodOptions:
-		// A health check by GET is answered whatever state the node is in.
+		// A health check by GET is answered in any state of the node.
 	case http.MethodPost:
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -189,7 +189,7 @@ func (s *rpcServer) call(request rpcRequest) rpcResponse {
 	return answer
 }
 
-// callerOf is who a request counts for: X-Forwarded-For is believed first, so a caller can call itself what it likes.
+// callerOf identifies the caller of a request: X-Forwarded-For has priority, so a caller can choose its name.
 func callerOf(r *http.Request) string {
 	for _, name := range []string{"X-Forwarded-For", "X-Real-IP"} {
 		if value := r.Header.Get(name); value != "" {

@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// node is what the components share.
+// node has the objects that the components share.
 type node struct {
 	own     generation
 	config  Config
@@ -53,7 +53,7 @@ func parseRun(arguments []string) (runOptions, error) {
 	return options, requireOptions(map[string]string{"cfg": options.config, "network": options.network}, "cfg", "network")
 }
 
-// runCommand starts the components and returns only with an error; the order of what is checked is the real program's.
+// runCommand starts the components and returns only with an error; its checks have the real program's order.
 func runCommand(own generation, arguments []string) error {
 	options, err := parseRun(arguments)
 	if err != nil {
@@ -115,7 +115,7 @@ func runCommand(own generation, arguments []string) error {
 	return nil
 }
 
-// openState connects to the state database; only a synchronizer migrates it, and everybody demands that it be migrated.
+// openState connects to the state database; only a synchronizer migrates it, and all other components require it to be migrated.
 func (n *node) openState(synchronizes bool) error {
 	c := n.config.State.DB
 	var err error
@@ -150,7 +150,7 @@ func (n *node) openPool() error {
 	return err
 }
 
-// readChainID asks the rollup's contract on layer 1 for the chain id.
+// readChainID reads the chain id from the rollup's contract on layer 1.
 func (n *node) readChainID() error {
 	layer1 := newRPCClient(n.config.Etherman.URL)
 	var layer1ChainID quantity
@@ -172,7 +172,7 @@ func (n *node) readChainID() error {
 
 func address(host string, port int) string { return host + ":" + strconv.Itoa(port) }
 
-// serve ends the program when it cannot listen.
+// serve ends the program if it cannot listen.
 func serve(what, address string, handler http.Handler) {
 	log.info("%s listens on %s", what, address)
 	log.fatal("%s: %v", what, http.ListenAndServe(address, handler))

@@ -10,11 +10,11 @@ import (
 	"github.com/lib/pq"
 )
 
-// maxBlocksPerRequest keeps one JSON-RPC batch at a size that any server answers.
+// maxBlocksPerRequest limits a JSON-RPC batch to a size that any server accepts.
 const maxBlocksPerRequest = 50
 
-// synchronizer copies the trusted sequencer's blocks into the state database. Two of them on one database get into each other's
-// way, as the real ones do.
+// synchronizer copies the trusted sequencer's blocks into the state database. Two of them on one database disturb each
+// other, like the real ones.
 type synchronizer struct {
 	*node
 	trusted *rpcClient
@@ -24,7 +24,7 @@ func newSynchronizer(n *node) *synchronizer {
 	return &synchronizer{n, newRPCClient(n.config.Synchronizer.TrustedSequencerURL)}
 }
 
-// errDiverged says that the state database and the trusted sequencer disagree: nothing that is written from there on would hold.
+// errDiverged means that the state database and the trusted sequencer disagree: later blocks would be invalid.
 var errDiverged = errors.New("the state database and the trusted sequencer have diverged")
 
 func (s *synchronizer) run() {
@@ -45,7 +45,7 @@ func (s *synchronizer) run() {
 	}
 }
 
-// halt never returns: the process stays, and so does its container, and the log is the only sign.
+// halt never returns: the process keeps running, and so does its container, and the log is the only sign.
 func (s *synchronizer) halt(err error) {
 	for {
 		log.error("halting the synchronizer: %v", err)
@@ -53,7 +53,7 @@ func (s *synchronizer) halt(err error) {
 	}
 }
 
-// step copies the next blocks, and says whether there are more.
+// step copies the next blocks, and returns whether there are more.
 func (s *synchronizer) step() (bool, error) {
 	last, hash, err := s.lastBlock()
 	if errors.Is(err, sql.ErrNoRows) {
@@ -71,12 +71,12 @@ func (s *synchronizer) step() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// What the genesis file says of block 0 is believed, right or wrong.
+	// Block 0 of the genesis file is accepted, right or wrong.
 	if last > 0 && same != nil && same.Hash != hash {
 		return false, fmt.Errorf("%w: block %d is %s here and %s there", errDiverged, last, hash, same.Hash)
 	}
 	if uint64(head) < last {
-		// The lab's sequencer was made anew. It has the same blocks, once it is told how far it was.
+		// The lab's sequencer was created again. It has the same blocks, once it gets the number of the last one.
 		var done bool
 		return false, s.trusted.ask(question{"standin_goOnFrom", []any{quantity(last)}, &done})
 	}
@@ -120,7 +120,7 @@ func (s *synchronizer) lastBlock() (number uint64, hash string, err error) {
 	return number, hash, err
 }
 
-// block is a block as the trusted sequencer tells it.
+// block is a block in the trusted sequencer's format.
 type block struct {
 	Number       quantity      `json:"number"`
 	Hash         string        `json:"hash"`
@@ -139,7 +139,7 @@ type transaction struct {
 	whole json.RawMessage
 }
 
-// UnmarshalJSON keeps the transaction as it came; a block without its transactions has their hashes only.
+// UnmarshalJSON keeps the transaction unchanged; a block without its transactions has only their hashes.
 func (t *transaction) UnmarshalJSON(data []byte) error {
 	t.whole = append(json.RawMessage(nil), data...)
 	if json.Unmarshal(data, &t.Hash) == nil {
@@ -167,7 +167,7 @@ type receipt struct {
 	} `json:"logs"`
 }
 
-// fetch asks for blocks, their receipts and their batches.
+// fetch requests blocks, their receipts and their batches.
 func (s *synchronizer) fetch(first, count uint64) ([]block, error) {
 	var blocks []block
 	for count > 0 {
@@ -210,7 +210,7 @@ func (s *synchronizer) fetch(first, count uint64) ([]block, error) {
 	return blocks, nil
 }
 
-// headerOf is a block without what is not its header's.
+// headerOf returns the header fields of a block.
 func headerOf(raw []byte) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -222,7 +222,7 @@ func headerOf(raw []byte) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// writeGenesis makes block 0 of what the genesis file says, whatever it says.
+// writeGenesis writes block 0 from the genesis file, whatever it contains.
 func (s *synchronizer) writeGenesis() error {
 	log.info("the state database is empty: starting from the genesis file, %d accounts", len(s.genesis.Genesis))
 	var trusted block
@@ -249,7 +249,7 @@ func (s *synchronizer) writeGenesis() error {
 	return s.write([]block{trusted})
 }
 
-// write puts blocks into the state database, all of them or none.
+// write inserts blocks into the state database, all of them or none.
 func (s *synchronizer) write(blocks []block) error {
 	tx, err := s.state.Begin()
 	if err != nil {

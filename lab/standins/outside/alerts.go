@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// alert is a message as it came.
+// alert is a message as it was received.
 type alert struct {
 	ReceivedAt  string `json:"received_at"`
 	From        string `json:"from"`
 	ContentType string `json:"content_type"`
-	// Body is parsed where it is JSON, and text otherwise.
+	// Body is parsed if it is JSON, and text otherwise.
 	Body any `json:"body"`
 }
 
-// alertSink keeps what is posted to /alert; GET /alerts lists it, oldest first, and DELETE /alerts forgets it.
+// alertSink stores messages that are posted to /alert; GET /alerts lists them, oldest first, and DELETE /alerts removes them.
 func alertSink() http.Handler {
 	var mutex sync.Mutex
 	alerts := []alert{}

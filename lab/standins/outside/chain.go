@@ -15,28 +15,28 @@ const (
 	genesisRoot = "0x5b9d0a6f2f1f6f3c6f7d9c0a5f1f4f0a3d9f6f2b1c8e7d6a5f4e3d2c1b0a9f8e"
 	// snapshotBlock is the last block in the snapshots.
 	snapshotBlock = 4000
-	// lead is how many blocks the sequencer is ahead of the snapshot when it starts for the first time.
+	// lead is the number of blocks that the sequencer is ahead of the snapshot when it starts for the first time.
 	lead           = 20
 	blockTime      = 2 * time.Second
 	blocksPerBatch = 10
 	gasLimit       = 30000000
 	gasPrice       = 6000000
-	// margin, seconds, lies between a snapshot's last block and the moment when it was made, so that the blocks that follow
-	// it can be later than it and yet not in the future.
+	// margin is the time in seconds between a snapshot's last block and the creation of the snapshot, so that the following
+	// blocks can be later than it without being in the future.
 	margin = 120
 )
 
-// chain is a layer-2 chain whose every block is a function of its number and of the few values here.
+// chain is a layer-2 chain in which every block is a function of its number and of the few values here.
 type chain struct {
 	// SnapshotTime is the time of the last block in the snapshots, in Unix seconds.
 	SnapshotTime int64 `json:"snapshot_time"`
-	// Started is when the sequencer started for the first time, in Unix seconds; 0 while the snapshots are made.
+	// Started is the first start of the sequencer, in Unix seconds; 0 while the snapshots are made.
 	Started int64 `json:"started"`
-	// ForkedFrom is the first block that differs from what it was; 0 for none.
+	// ForkedFrom is the first block that a fork has changed; 0 for none.
 	ForkedFrom uint64 `json:"forked_from"`
 }
 
-// makeChain begins a chain, now.
+// makeChain makes a chain that starts now.
 func makeChain(file string, now time.Time) error {
 	return chain{SnapshotTime: now.Unix() - margin}.save(file)
 }
@@ -63,7 +63,7 @@ func (c chain) head(now time.Time) uint64 {
 	return snapshotBlock + lead + uint64(now.Unix()-c.Started)/uint64(blockTime/time.Second)
 }
 
-// goOnFrom makes a block the head, as if the sequencer had started so much earlier.
+// goOnFrom makes a block the head, as if the sequencer had started earlier.
 func (c *chain) goOnFrom(number uint64, now time.Time) {
 	c.Started = now.Unix() - int64(blockTime/time.Second)*int64(number-snapshotBlock-lead)
 }
@@ -77,7 +77,7 @@ func (c chain) timeOf(number uint64) int64 {
 	return c.Started + seconds*(int64(number)-snapshotBlock-lead)
 }
 
-// text is a hash of what is given: 32 bytes in hex. It stands for Keccak-256, which nobody in the lab computes.
+// text is a hash of its arguments: 32 bytes in hex. It replaces Keccak-256, which nothing in the lab verifies.
 func text(values ...any) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintln(values...)))
 	return "0x" + hex.EncodeToString(sum[:])
@@ -87,8 +87,8 @@ func addressOf(values ...any) string { return text(values...)[:42] }
 
 func hexadecimal(number uint64) string { return fmt.Sprintf("0x%x", number) }
 
-// hash depends on the number alone, and not on when this chain was begun: a database that followed an earlier sequencer of the
-// lab agrees with one that was made anew.
+// hash depends on the number alone, and not on the start of this chain: a database that followed an earlier sequencer of the
+// lab agrees with a new one.
 func (c chain) hash(number uint64) string {
 	if c.ForkedFrom > 0 && number >= c.ForkedFrom {
 		return text("forked block", number)
@@ -112,7 +112,7 @@ func (c chain) parentHash(number uint64) string {
 
 func batchOf(number uint64) uint64 { return (number + blocksPerBatch - 1) / blocksPerBatch }
 
-// transactionsIn gives one or two for each block, none for the first.
+// transactionsIn returns one or two for each block, none for the first.
 func transactionsIn(number uint64) int {
 	if number == 0 {
 		return 0
@@ -122,7 +122,7 @@ func transactionsIn(number uint64) int {
 
 const gasOfTransaction = 51000
 
-// header is a block's header as JSON-RPC tells it.
+// header is a block's header in JSON-RPC format.
 func (c chain) header(number uint64) map[string]any {
 	return map[string]any{
 		"number": hexadecimal(number), "hash": c.hash(number), "parentHash": c.parentHash(number),
@@ -134,7 +134,7 @@ func (c chain) header(number uint64) map[string]any {
 	}
 }
 
-// block is the whole of it; its transactions, or only their hashes.
+// block is the complete block, with its transactions, or only their hashes.
 func (c chain) block(number uint64, whole bool) map[string]any {
 	b := c.header(number)
 	transactions := []any{}
@@ -175,7 +175,7 @@ func (c chain) transaction(number uint64, index int) map[string]any {
 	}
 }
 
-// input is a token transfer's call.
+// input is the call data of a token transfer.
 func (c chain) input(number uint64, index int) string {
 	return "0xa9059cbb" + word(recipient(number, index)) + fmt.Sprintf("%064x", number)
 }

@@ -38,7 +38,7 @@ func TestSequencerMadeAnewGoesOnWhereANodeAlreadyIs(t *testing.T) {
 	}
 }
 
-// A sequencer that starts at the very moment when the snapshot is made has later blocks too.
+// A sequencer that starts at the moment when the snapshot is made also has later blocks.
 func TestLeadFitsIntoTheMargin(t *testing.T) {
 	c := chain{SnapshotTime: 1_700_000_000, Started: 1_700_000_000 + margin}
 	if c.timeOf(snapshotBlock+1) <= c.timeOf(snapshotBlock) {

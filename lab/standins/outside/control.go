@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// control is the lab's switchboard, for trying what a deployment does when something outside fails:
+// control is the lab's control interface, to test a deployment while an external service fails:
 //
 //	POST /control/SERVICE/stop, /start         files, alerts, sequencer, layer1, registry, time, packages
 //	POST /control/sequencer/hold, /release     no more blocks; more blocks
-//	POST /control/sequencer/fork?from=NUMBER   other blocks from that number on; from=0 takes it back
-//	POST /control/files/rate?bytes=NUMBER      most bytes a second of each download; bytes=0 takes it back
+//	POST /control/sequencer/fork?from=NUMBER   other blocks from that number on; from=0 ends the fork
+//	POST /control/files/rate?bytes=NUMBER      maximum bytes per second of each download; bytes=0 is no limit
 func control(services map[string]service, trusted *sequencer, files *fileServer) http.Handler {
 	act := func(name, action string, r *http.Request) (bool, error) {
 		one, known := services[name]

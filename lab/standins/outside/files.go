@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// fileServer serves what a deployment downloads, with ranges, and the node's source by git's plain HTTP.
+// fileServer serves the downloads of a deployment, with ranges, and the node's source by git's plain HTTP.
 type fileServer struct {
-	// bytesPerSecond slows each download down; 0 does not.
+	// bytesPerSecond limits each download; 0 is no limit.
 	bytesPerSecond int64
 }
 

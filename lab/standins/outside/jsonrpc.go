@@ -18,7 +18,7 @@ type request struct {
 	Params []json.RawMessage `json:"params"`
 }
 
-// jsonRPC answers calls, single or in a batch, with HTTP status 200 whatever becomes of them.
+// jsonRPC answers calls, single or in a batch, always with HTTP status 200.
 func jsonRPC(methods map[string]method) http.Handler {
 	call := func(r request) map[string]any {
 		id := r.ID

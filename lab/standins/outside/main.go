@@ -1,5 +1,5 @@
-// Command outside is everything outside a deployment, for the lab: files with ranges, trusted sequencer, layer 1 and a sink for
-// alerts are its own; image registry, package cache and time server are real programs that it keeps running.
+// Command outside is the lab's external services of a deployment: it implements files with ranges, trusted sequencer, layer 1 and
+// a sink for alerts; it runs real programs for image registry, package cache and time server.
 package main
 
 import (

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// sequencer is the trusted sequencer: it has made every block up to the head, and makes another every two seconds.
+// sequencer is the trusted sequencer: it has all blocks up to the head, and makes another every two seconds.
 type sequencer struct {
 	file  string
 	mutex sync.Mutex
 	chain chain
-	// held is the head while the sequencer makes no more blocks; 0 while it does.
+	// held is the head while the sequencer makes no more blocks; 0 otherwise.
 	held uint64
 }
 
-// newSequencer goes on with the chain of a file; a first start is written into it, so that a restart goes on with the same chain.
+// newSequencer continues the chain of a file; a first start is written into it, so that a restart continues the same chain.
 func newSequencer(file string) (*sequencer, error) {
 	c, err := loadChain(file)
 	if err != nil {
@@ -33,7 +33,7 @@ func newSequencer(file string) (*sequencer, error) {
 	return &sequencer{file: file, chain: c}, nil
 }
 
-// now is the chain and its head at this moment.
+// now returns the chain and its current head.
 func (s *sequencer) now() (chain, uint64) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -44,15 +44,15 @@ func (s *sequencer) now() (chain, uint64) {
 }
 
 func (s *sequencer) handler() http.Handler {
-	// ofBlock answers about a block that is there, and null about one that is not.
-	ofBlock := func(tell func(c chain, number uint64, params []json.RawMessage) any) method {
+	// ofBlock calls answer for an existing block, and answers null for any other.
+	ofBlock := func(answer func(c chain, number uint64, params []json.RawMessage) any) method {
 		return func(params []json.RawMessage) (any, error) {
 			c, head := s.now()
 			number, err := blockNumber(params, head)
 			if err != nil || number > head {
 				return nil, err
 			}
-			return tell(c, number, params), nil
+			return answer(c, number, params), nil
 		}
 	}
 	batchLagging := func(lag uint64) method {
@@ -94,8 +94,8 @@ func (s *sequencer) handler() http.Handler {
 	})
 }
 
-// goOnFrom is asked for by a node stand-in that has more blocks than the sequencer, whose container was made anew: the node's
-// last block becomes the head.
+// goOnFrom is called by a node stand-in that has more blocks than the sequencer, after its container was created again: the
+// node's last block becomes the head.
 func (s *sequencer) goOnFrom(number uint64) error {
 	_, head := s.now()
 	s.mutex.Lock()
@@ -108,7 +108,7 @@ func (s *sequencer) goOnFrom(number uint64) error {
 	return s.chain.save(s.file)
 }
 
-// hold makes no more blocks; the chain goes on at once where the clock is when it is let go.
+// hold stops making blocks; after a release the chain continues at once at the current time.
 func (s *sequencer) hold() {
 	_, head := s.now()
 	s.mutex.Lock()
@@ -122,7 +122,7 @@ func (s *sequencer) letGo() {
 	s.held = 0
 }
 
-// fork makes all blocks from a number on other ones, as if history had been rewritten; 0 takes that back.
+// fork changes all blocks from a number on, as if history had been rewritten; 0 ends the fork.
 func (s *sequencer) fork(from uint64) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -130,7 +130,7 @@ func (s *sequencer) fork(from uint64) error {
 	return s.chain.save(s.file)
 }
 
-// layer1 is the layer-1 chain: the number of its block is the clock, and every contract in it tells the layer-2 chain id.
+// layer1 is the layer-1 chain: its block number is the clock, and every contract in it returns the layer-2 chain id.
 func layer1() http.Handler {
 	const id, seconds = 11155111, 12
 	head := func() uint64 { return uint64(time.Now().Unix()) / seconds }

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// service is one thing that the outside offers. While it is stopped its port is closed.
+// service is one external service. While it is stopped its port is closed.
 type service interface {
 	start() error
 	stop()
 }
 
-// listener is a service of this program's own.
+// listener is a service that this program implements.
 type listener struct {
 	name    string
 	address string
@@ -53,7 +53,7 @@ func (l *listener) stop() {
 	}
 }
 
-// program is a service that another program gives; it is started anew when it ends.
+// program is a service that another program implements; it is started again when it ends.
 type program struct {
 	name    string
 	command []string
@@ -116,7 +116,7 @@ func (p *program) stop() {
 
 const chainFile = "/srv/lab/chain.json"
 
-// serve offers everything until it is told to end.
+// serve runs all services until it receives a signal.
 func serve() error {
 	trusted, err := newSequencer(chainFile)
 	if err != nil {

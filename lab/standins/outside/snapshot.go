@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// proverNodes and proverPrograms are how many rows the prover's snapshot has.
+// proverNodes and proverPrograms are the numbers of rows in the prover's snapshot.
 const (
 	proverNodes    = 30000
 	proverPrograms = 500
 )
 
-// writeSnapshot writes the rows of one of the two snapshots as SQL for psql, into tables that are there and empty.
+// writeSnapshot writes the rows of one of the two snapshots as SQL for psql, for existing, empty tables.
 func writeSnapshot(to io.Writer, which, file string) error {
 	c, err := loadChain(file)
 	if err != nil {
@@ -31,7 +31,7 @@ func writeSnapshot(to io.Writer, which, file string) error {
 	return fmt.Errorf("no snapshot of %q", which)
 }
 
-// absent is how COPY writes NULL.
+// absent is NULL in COPY's format.
 const absent = `\N`
 
 func stateSnapshot(to io.Writer, c chain, last uint64) error {
@@ -47,7 +47,7 @@ func stateSnapshot(to io.Writer, c chain, last uint64) error {
 			row(n, text("global exit root", n), text("local exit root", n), text("input", n), c.stateRoot(end), timestamp(c, end), addressOf("sequencer"), `\\x`, "f")
 		}
 	})
-	// Layer 1 lags behind: these two stay where the snapshot has them.
+	// Layer 1 lags behind: these two keep the values of the snapshot.
 	copyTable(out, "state.virtual_batch", "batch_num, tx_hash, coinbase, block_num", func(row func(...any)) {
 		for n := uint64(1); n+5 <= batchOf(last); n++ {
 			row(n, text("virtual", n), addressOf("sequencer"), n)
@@ -92,7 +92,7 @@ func stateSnapshot(to io.Writer, c chain, last uint64) error {
 	return out.Flush()
 }
 
-// proverSnapshot writes rows that look random, as hashes do, and so compress as badly.
+// proverSnapshot writes rows that look random, like hashes, and so compress as badly.
 func proverSnapshot(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	table := func(name string, count, words int) {

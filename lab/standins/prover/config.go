@@ -19,8 +19,8 @@ type config struct {
 	MaxHashDBThreads          int
 }
 
-// loadConfig reads the configuration. A key that is absent, or has a value of the wrong JSON type, silently has its default: so
-// "2000" in quotes makes 30 connections, and a databaseURL that is no text makes a store in memory.
+// loadConfig reads the configuration. A key that is missing, or has a value of the wrong JSON type, silently has its default: so
+// "2000" in quotes makes 30 connections, and a databaseURL that is not a string makes a store in memory.
 func loadConfig(path string) (config, error) {
 	c := config{}
 	content, err := os.ReadFile(path)
@@ -55,7 +55,7 @@ func number(values map[string]any, name string, fallback int) int {
 	return int(value(values, name, float64(fallback)))
 }
 
-// check demands a connection for every thread, and one more.
+// check requires a connection for every thread, and one more.
 func (c config) check() error {
 	if needed := c.MaxHashDBThreads + c.MaxExecutorThreads + 1; needed > c.DBNumberOfPoolConnections {
 		return fmt.Errorf("dbNumberOfPoolConnections=%d is less than maxHashDBThreads=%d + maxExecutorThreads=%d + 1",

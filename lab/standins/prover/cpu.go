@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// flagsVariable names the processor's flags in the place of those that it has, to try a machine that lacks some.
+// flagsVariable replaces the processor's flags, to test a machine that lacks some.
 const flagsVariable = "STANDIN_CPU_FLAGS"
 
-// missingFlags are the instruction sets that the prover is compiled for and this processor does not have.
+// missingFlags are the instruction sets that the prover is compiled for and this processor lacks.
 func missingFlags() []string {
 	flags, given := os.LookupEnv(flagsVariable)
 	if !given {

@@ -15,8 +15,8 @@ import (
 // held keeps the connections open for as long as the program runs.
 var held []*sql.Conn
 
-// openDatabase opens all connections of the pool, and holds them; then it makes its function, in whatever schema comes first in
-// the user's search path, where it finds its table only when that is state.
+// openDatabase opens all connections of the pool, and holds them; then it creates its function in the first schema of the
+// user's search path. It finds its table only if that schema is state.
 func openDatabase(c config) error {
 	address, err := withoutTLS(c.DatabaseURL)
 	if err != nil {
@@ -42,7 +42,7 @@ func openDatabase(c config) error {
 			return fmt.Errorf("table %s: %w", table, err)
 		}
 	}
-	// No schema is named, neither the function's nor its table's.
+	// No schema is named, neither for the function nor for its table.
 	_, err = held[0].ExecContext(context.Background(), `create or replace function get_tree_nodes(wanted bytea)
 		returns setof bytea language sql as 'select data from nodes where hash = wanted'`)
 	if err != nil {
@@ -52,7 +52,7 @@ func openDatabase(c config) error {
 	return nil
 }
 
-// keepOpen opens anew what a restart of the database took away.
+// keepOpen reopens connections that a restart of the database has closed.
 func keepOpen(database *sql.DB) {
 	for ; ; time.Sleep(10 * time.Second) {
 		for i, connection := range held {
@@ -70,7 +70,7 @@ func keepOpen(database *sql.DB) {
 	}
 }
 
-// withoutTLS asks for what PostgreSQL's own library does when a server has no TLS.
+// withoutTLS connects without TLS, as PostgreSQL's own library does if a server has none.
 func withoutTLS(address string) (string, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(parsed.Scheme, "postgres") {

@@ -11,11 +11,11 @@ import (
 
 const standInNotice = "STAND-IN of the lab, not the real prover: it holds its database connections and its ports, and executes nothing"
 
-// noSuchInstruction is how a program ends that meets an instruction its processor does not have (128 + SIGILL).
+// noSuchInstruction is the exit code of a program after an instruction that its processor lacks (128 + SIGILL).
 const noSuchInstruction = 132
 
 func main() {
-	// Before the first line of output: the real program dies without any.
+	// Before the first line of output: the real program ends without any.
 	if len(missingFlags()) > 0 {
 		os.Exit(noSuchInstruction)
 	}
@@ -43,7 +43,7 @@ func main() {
 	<-stop
 }
 
-// configPath: -c counts only as the first of exactly two arguments; anything else is passed over, and the default is used.
+// configPath: -c counts only as the first of exactly two arguments; anything else is ignored, and the default is used.
 func configPath(arguments []string) string {
 	if len(arguments) == 2 && arguments[0] == "-c" {
 		return arguments[1]

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// settings is an empty SETTINGS frame of HTTP/2: what a gRPC server says first.
+// settings is an empty SETTINGS frame of HTTP/2: the first bytes of a gRPC server.
 var settings = []byte{0, 0, 0, 4, 0, 0, 0, 0, 0}
 
-// listen accepts connections and begins each as a gRPC server does; no call is ever answered. It returns when the port is open.
+// listen accepts connections and starts each like a gRPC server; no call is ever answered. It returns when the port is open.
 func listen(what string, port int) {
 	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
 	if err != nil {
@@ -32,7 +32,7 @@ func greet(connection net.Conn) {
 	if _, err := connection.Write(settings); err != nil {
 		return
 	}
-	// Until the caller hangs up; what it says is not understood.
+	// Until the caller disconnects; its requests are ignored.
 	ignored := make([]byte, 1024)
 	for connection.SetReadDeadline(time.Now().Add(time.Minute)) == nil {
 		if _, err := connection.Read(ignored); err != nil {

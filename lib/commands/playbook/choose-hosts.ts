@@ -9,7 +9,7 @@ import type { Options, SetVariable } from './options.ts';
 
 /** How to load inventories. */
 export interface InventorySource<V> {
-  /** Reads and checks an inventory. @throws Problem, Problems */
+  /** How to load inventories. */
   load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock' | 'connects'>): Promise<Inventory<V>>;
   /** The inventory that is used without --inventory. */
   readonly embedded: string;
@@ -43,7 +43,7 @@ export async function chooseHosts<V>(
   if (options.inventory === undefined) say(`no --inventory given: using the embedded ${source.embedded}`);
   if (name !== source.embedded) return load();
   const before = await load().catch((error: unknown) => error);
-  // Files that the embedded hosts make are missing before the first start. They are Problems, in the plural.
+  // Files that the embedded hosts make are missing before the first start. Then the error is a list of Problems.
   if (before instanceof Problem) throw before;
   if (options.listHosts && !(before instanceof Error)) return before as Awaited<ReturnType<typeof load>>;
   await source.prepareEmbedded(say);

@@ -39,12 +39,12 @@ interface OpenOptions {
   readonly timeout: number | undefined;
 }
 
-/** What the command line of a playbook depends on. */
+/** The dependencies of a playbook's command line. */
 interface Dependencies<V> extends InventorySource<V> {
   open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
 }
 
-/** A run as the command line asks for it. */
+/** The run that the command line requests. */
 interface Job<V> {
   readonly playbook: Playbook<V>;
   readonly options: Options;

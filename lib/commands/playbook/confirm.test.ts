@@ -43,7 +43,7 @@ async function confirmed(answer: string) {
   return { yes, said };
 }
 
-test('the plan is shown with diffs and commands, and what would be changed is asked about', async () => {
+test('the plan is shown with diffs and commands, and a confirmation is asked for', async () => {
   const { said } = await confirmed('');
   expect(said).toEqual([
     'rpc-1  pending docker: a',
@@ -67,7 +67,7 @@ test.each([
   expect((await confirmed(answer)).yes).toBe(expected);
 });
 
-test('before each change it is asked, until all the rest is allowed', async () => {
+test('each change is asked about, until all remaining ones are allowed', async () => {
   const answers = ['y', 'a'];
   const asked: string[] = [];
   const ask = confirmEachOn(
@@ -90,7 +90,7 @@ test('before each change it is asked, until all the rest is allowed', async () =
   expect(await refusing(step, seen)).toBe(false);
 });
 
-test('a warning that hosts have in common stands in the plan once, below what is to be done', async () => {
+test('a warning of several hosts is in the plan once, below the changes', async () => {
   const said: string[] = [];
   const small = (host: string) => {
     const { step, ...rest } = task('server has 64 CPU cores', 'warning', { note: 'it has 8' });
@@ -113,7 +113,7 @@ test('a warning that hosts have in common stands in the plan once, below what is
 test.each([
   [true, /^rpc-1 +0 +0 .*\n1 host in 1\.0 s\n$/m],
   [false, /^$/],
-])('after an answer of %s the table of what was done follows only where something was', async (yes, expected) => {
+])('after the answer %s the table of results follows only if something was done', async (yes, expected) => {
   let text = '';
   const { confirm, show } = asking(
     async () => yes,

@@ -1,4 +1,4 @@
-// What a playbook of this node is made of, and run with.
+// The dependencies of this node's playbooks.
 
 export { Problem } from '../../engine/problem/problem.ts';
 export { openSession } from '../../engine/run/open-session.ts';

@@ -35,7 +35,7 @@ test('defaults', () => {
   });
 });
 
-test('a flag does not swallow the word behind it', () => {
+test('a flag does not take the next word as its value', () => {
   expect(() => parseOptions(['--check', 'time-sync'], roles)).toThrow('unexpected word "time-sync"');
 });
 
@@ -100,7 +100,7 @@ test('--role may be repeated, and = works', () => {
   expect(options).toMatchObject({ roles: ['docker', 'preflight'], inventory: 'lab', forks: 3 });
 });
 
-test('--set takes values as an inventory does, with = in them too', () => {
+test('--set takes values as an inventory does, also values with =', () => {
   const { set } = parseOptions(
     ['--set', 'ports.rpc_http=80', '--set', 'network.l1_rpc_url=http://a/?b=c', '--set=a=true'],
     roles,
@@ -112,7 +112,7 @@ test('--set takes values as an inventory does, with = in them too', () => {
   ]);
 });
 
-test('--diff and --verbose show all, --no-diff nothing', () => {
+test('--diff and --verbose show every diff, --no-diff shows none', () => {
   const shown = (...args: string[]) => parseOptions(args, roles).diff;
   expect([shown(), shown('--diff'), shown('-v'), shown('--no-diff')]).toEqual(['short', 'whole', 'whole', 'none']);
 });
@@ -123,7 +123,7 @@ const table = {
   also: { value: 'X', repeat: true, help: 'again and again' },
 } as const;
 
-test('words without dashes are those that a command knows, and one of them', () => {
+test('a positional argument has to be one of the words that a command knows', () => {
   expect(parseCommandLine(['show', '-o', 'f', '--also', 'a', '--also', 'b'], table, ['show', 'edit'])).toEqual({
     given: { list: false, out: 'f', also: ['a', 'b'] },
     words: ['show'],
@@ -134,7 +134,7 @@ test('words without dashes are those that a command knows, and one of them', () 
   expect(() => parseCommandLine(['show', 'edit'], table, ['show', 'edit'])).toThrow('unexpected word "edit"');
 });
 
-test('help stands in columns', () => {
+test('help is aligned in columns', () => {
   const text = helpText({
     command: 'npx zx playbooks/x.mjs',
     purpose: 'does x.',

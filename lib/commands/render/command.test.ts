@@ -16,7 +16,7 @@ async function run(...args: string[]): Promise<{ code: number; said: string[]; c
   return { code, said, complained };
 }
 
-test('every file of every host is written, mode 0600, over older ones too', async () => {
+test('every file of every host is written with mode 0600, also over older files', async () => {
   const out = join(temporaryDirectory(), 'deep/out');
   const inventory = await labDeployment();
   const first = await run('--inventory', inventory, '--out', out);
@@ -42,7 +42,7 @@ test('every file of every host is written, mode 0600, over older ones too', asyn
   for (const path of first.said) expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test('bad input ends with 3, in one clear message, and writes nothing', async () => {
+test('bad input ends with 3 and one clear message, and writes nothing', async () => {
   const out = join(temporaryDirectory(), 'out');
   const inventory = await labDeployment();
   const refused = async (message: string, ...args: string[]) =>
@@ -105,7 +105,7 @@ test('--diff shows what another generation or inventory changes, and no secret',
   expect((await run('-i', one, '--diff', 'older', '--out', 'x')).complained[0]).toContain('do not go together');
 });
 
-test('--diff says that a secret differs where nothing else does, and not where only the rest of its line does', async () => {
+test('--diff reports a changed secret only where nothing else on its line differs', async () => {
   const one = await labDeployment();
   const secret = await labDeployment();
   await writeFile(join(secret, '../../.lab/secrets/pool_db_password'), 'another.Pw~9', { mode: 0o600 });
@@ -126,7 +126,7 @@ test('--diff says that a secret differs where nothing else does, and not where o
   expect(lines.join('\n')).not.toMatch(/a secret differs|Pw~|-.*config-hash/);
 });
 
-test('--diff with a generation that the inventory does not fit says so of that generation', async () => {
+test('--diff with a generation that does not fit the inventory names that generation', async () => {
   const inventory = await labDeployment([
     [['vars', 'node_config'], { RPC: { BatchRequestsLimit: 5 } }],
     [['vars', 'images', 'node'], 'r:5000/node:v3.1.0'],
@@ -141,7 +141,7 @@ test('--diff with a generation that the inventory does not fit says so of that g
   );
 });
 
-test('no printed text controls the terminal or shows a secret', async () => {
+test('no output controls the terminal or shows a secret', async () => {
   const plain = await labDeployment();
   const name = join(dirname(plain), 'x\u001b[31m.yaml');
   await copyFile(plain, name);

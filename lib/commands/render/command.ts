@@ -13,7 +13,7 @@ import { generations } from '../../node/variables/generation.ts';
 import { renderingDiff } from './diff.ts';
 import { parseRenderOptions, renderHelp } from './options.ts';
 
-/** What the command is run with. */
+/** The dependencies of the command. */
 export interface RenderDependencies {
   say(line: string): void;
   complain(line: string): void;
@@ -63,7 +63,7 @@ export async function renderCommand(args: readonly string[], around: RenderDepen
   }
 }
 
-/** The inventory that `--diff` names, and how an operator calls both: by name, or by file where the names are alike. */
+/** The inventory of `--diff`, and the names of both in the output: the inventory's name, or its file if the names are equal. */
 async function otherSide(
   other: string,
   inventory: Deployment,
@@ -83,7 +83,7 @@ async function filesIn({ hosts }: Deployment, name: string) {
   return host && filesOf(host, hosts);
 }
 
-/** The same inventory in another generation. Hints about values of its own generation would mislead, and are left out. */
+/** The same inventory in another generation. Hints about values of its own generation would be wrong, and are left out. */
 async function loadAs(generation: string, { file }: Deployment, unlock: Unlock): Promise<Deployment> {
   try {
     return await loadDeployment(file, { unlock, over: [{ values: { generation }, from: `--diff ${generation}` }] });

@@ -43,13 +43,13 @@ function fileDiff(was: Content | undefined, wanted: Content | undefined, titles:
   return [...shown, `a secret differs${shown.length > 0 ? ', too,' : ''} and is not shown`];
 }
 
-/** Without secrets, and without a service's hash: it differs wherever anything of the service does. */
+/** Without secrets, and without a service's hash: it changes with every part of the service. */
 function shownText({ text, mask }: Content): string {
   const lines = mask(text).split('\n');
   return lines.map((line) => (line.includes(configHashLabel) ? line.replace(/:.*/, ': …') : line)).join('\n');
 }
 
-/** The blanked parts of lines: of a URL only its password. */
+/** The masked parts of lines: of a URL only its password. */
 function secretsIn({ text, mask }: Content): string[] {
   const masked = mask(text).split('\n');
   return text.split('\n').flatMap((line, i) => {

@@ -26,7 +26,7 @@ function run(folder: string, ...args: string[]) {
   return { code, said, complained };
 }
 
-test('the newest run is written beside its record, for this user alone, over an older report too', () => {
+test('the report of the newest run is written beside its record with mode 0600, also over an older report', () => {
   const folder = records();
   const out = join(folder, '20241123T000000Z-mainnet.html');
   writeFileSync(out, 'older');
@@ -36,19 +36,19 @@ test('the newest run is written beside its record, for this user alone, over an 
   expect(statSync(out).mode & 0o777).toBe(0o600);
 });
 
-test('paths below the working directory are shown from there, and all others whole', () => {
+test('paths below the working directory are shown as relative, all others as absolute', () => {
   const folder = records();
   const name = '20241123T000000Z-mainnet.html';
   const directory = vi.spyOn(process, 'cwd');
   onTestFinished(() => directory.mockRestore());
   directory.mockReturnValue(join(folder, '..'));
   expect(run(folder).said).toEqual([join(basename(folder), name)]);
-  // `../20241123…` is shorter, but depends on where it is read.
+  // `../20241123…` is shorter, but depends on the working directory.
   directory.mockReturnValue(join(folder, 'beside'));
   expect(run(folder).said).toEqual([join(folder, name)]);
 });
 
-test('an inventory, a record by path or by name, and a place for the page can be chosen', () => {
+test('the inventory, the record (by path or name) and the output file can be chosen', () => {
   const folder = records();
   const out = join(folder, 'deep/report.html');
   for (const args of [
@@ -67,7 +67,7 @@ test('an inventory, a record by path or by name, and a place for the page can be
   }
 });
 
-test('records are listed newest first, one that cannot be read among them', () => {
+test('records are listed newest first, also an unreadable one', () => {
   const folder = records();
   writeFileSync(join(folder, '20241120T000000Z-lab.ndjson'), 'x\n');
   const { code, said } = run(folder, '--list');
@@ -85,7 +85,7 @@ test('records are listed newest first, one that cannot be read among them', () =
   });
 });
 
-test('a report never takes the place of its record', () => {
+test('a report never overwrites its record', () => {
   const folder = records();
   const record = join(folder, '20241121T164235Z-lab.ndjson');
   expect(run(folder, record, '--out', record)).toEqual({
@@ -95,7 +95,7 @@ test('a report never takes the place of its record', () => {
   });
 });
 
-test('bad input ends with 3, in one clear message, and writes nothing', () => {
+test('bad input ends with 3 and one clear message, and writes nothing', () => {
   const folder = records();
   const bad = join(folder, 'bad.ndjson');
   writeFileSync(bad, `${recordText(failedRun())}half a li\nne\n`);

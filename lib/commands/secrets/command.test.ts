@@ -22,7 +22,7 @@ interface Given {
   readonly terminal?: Terminal;
 }
 
-/** The command on an inventory of its own. */
+/** The command with its own inventory. */
 async function command(changes: Changes = references) {
   const file = await labDeployment(changes);
   const secrets = file.replace(/\.yaml$/, '.secrets.age');
@@ -50,7 +50,7 @@ async function command(changes: Changes = references) {
   return { file, folder: dirname(file), secrets, run, values };
 }
 
-test('generate makes what is missing, names it, and a deploy reads it', async () => {
+test('generate adds missing secrets and names them, and a deploy reads them', async () => {
   const { file, secrets, run, values } = await command();
   const made = await run('generate');
   expect(made).toEqual({
@@ -78,7 +78,7 @@ test('generate makes what is missing, names it, and a deploy reads it', async ()
   expect((await run('show pool_db_password --reveal')).said).toBe(first.get('pool_db_password'));
 });
 
-test('generate tells the lines that an inventory still needs, and what cannot be made up', async () => {
+test('generate shows the lines that an inventory lacks, and the secrets that cannot be generated', async () => {
   const { run } = await command([...references.slice(1), [['ssh', 'become_password'], 'secret:sudo']]);
   const { said, code } = await run('generate');
   expect(code).toBe(0);
@@ -91,7 +91,7 @@ test('generate tells the lines that an inventory still needs, and what cannot be
   expect(said).not.toContain('credentials.pool.password');
 });
 
-test('a new passphrase is asked for twice, and has to be long', async () => {
+test('a new passphrase is asked for twice and has a minimum length', async () => {
   const { run, secrets } = await command();
   const asked: string[] = [];
   const answers = (...lines: string[]): Terminal => {
@@ -127,7 +127,7 @@ test('a new passphrase is asked for twice, and has to be long', async () => {
     expect((await run('show', { environment: { RPC_PLAYBOOKS_PASSPHRASE: `another long one${end}` } })).code).toBe(0);
 });
 
-test('edit encrypts anew only what has changed and is sound, and offers to go on', async () => {
+test('edit encrypts only a changed and valid file, and offers to edit again', async () => {
   const { run, secrets, values } = await command();
   await run('generate');
   const before = readFileSync(secrets);
@@ -143,23 +143,23 @@ test('edit encrypts anew only what has changed and is sound, and offers to go on
   expect(readFileSync(secrets)).toEqual(before);
 
   const edited: string[] = [];
-  const mend = (text: string) => {
+  const fix = (text: string) => {
     edited.push(text);
     return edited.length === 1
       ? text.replace(/^(pool_db_password: ).*$/m, '$1hunter2/x')
       : text.replace('hunter2/x', 'hunter2-x');
   };
   const terminal: Terminal = { hidden: async () => '', shown: async () => '' };
-  const mended = await run('edit', { edit: mend, terminal });
-  expect(mended).toMatchObject({ code: 0, said: 'wrote lab.secrets.age' });
-  expect(mended.complained).toMatch(
+  const fixed = await run('edit', { edit: fix, terminal });
+  expect(fixed).toMatchObject({ code: 0, said: 'wrote lab.secrets.age' });
+  expect(fixed.complained).toMatch(
     /^lab\.secrets\.age:4:19: pool_db_password has a character that is not allowed: only A-Z/,
   );
-  expect(mended.complained).not.toContain('hunter2');
+  expect(fixed.complained).not.toContain('hunter2');
   expect(edited[1]).toContain('hunter2/x');
   expect((await values()).get('pool_db_password')).toBe('hunter2-x');
 
-  // Other secrets than passwords of databases may have any characters.
+  // Secrets other than database passwords may have any characters.
   expect(await run('edit', { edit: (text) => `${text}sudo: 'a/b: c'\n` })).toMatchObject({ code: 0 });
   expect((await run('show sudo --reveal')).said).toBe('a/b: c');
   const stopped = await run('edit', { edit: () => '- a', terminal: { ...terminal, shown: async () => 'n' } });
@@ -167,7 +167,7 @@ test('edit encrypts anew only what has changed and is sound, and offers to go on
   expect((await run('show sudo --reveal')).said).toBe('a/b: c');
 });
 
-test('rotate makes new ones, keeps the former, says what to do, and forgets when told', async () => {
+test('rotate makes new passwords, keeps the former ones, says what to do, and removes them with --done', async () => {
   const { run, values } = await command();
   await run('generate');
   const before = await values();
@@ -206,7 +206,7 @@ test('rotate makes new ones, keeps the former, says what to do, and forgets when
   expect(await run('rotate')).toMatchObject({ code: 0 });
 });
 
-test('recipients beside the file can read it, and a change of them is taken up', async () => {
+test('every recipient in the recipients file can read the secrets, also after a change of recipients', async () => {
   const { run, folder, values } = await command();
   const [mine, theirs] = [sshKey(folder, 'ed25519'), sshKey(folder, 'rsa')];
   const recipients = join(folder, 'lab.secrets.recipients');
@@ -236,7 +236,7 @@ test('recipients beside the file can read it, and a change of them is taken up',
   expect((await run('show', by(theirs.path))).code).toBe(0);
 
   writeFileSync(recipients, `${mine.public}\n`);
-  // The identity of the command line does not open it any more, and another one of the operator does.
+  // The identity of the command line does not decrypt it any more, and another one of the user does.
   expect((await run(`rekey --identity ${theirs.path}`, by(mine.path))).complained).toBe('');
   writeFileSync(recipients, `${mine.public}\n${theirs.public}\n`);
   await run('rekey', by(mine.path));
@@ -244,7 +244,7 @@ test('recipients beside the file can read it, and a change of them is taken up',
   expect((await run('rekey', by(theirs.path))).complained).toBe(
     'none of your own identities opens it now (checked id_rsa): only the other recipients can undo that',
   );
-  // A key with a passphrase fits by its public half: nobody is asked for the passphrase to see that.
+  // A key with a passphrase is matched by its public half, without asking for the passphrase.
   const locked = sshKey(folder, 'ed25519', 'pass phrase');
   writeFileSync(recipients, `${mine.public}\n${theirs.public}\n`);
   await run('rekey', by(mine.path));
@@ -313,7 +313,7 @@ test.each([
   ['-i x generate a', 'unexpected word "a"\n  generate takes no names'],
   ['-i x generate --reveal', '--reveal does not go with generate\n  it goes with show'],
   ['-i x show --done', '--done does not go with show\n  it goes with rotate'],
-])('a command line that says too little or too much is refused: %s', (line, words) => {
+])('a command line with missing or surplus arguments is refused: %s', (line, words) => {
   const said = (() => {
     try {
       return parseSecretsOptions(line.split(' ').filter((word) => word !== ''));
@@ -324,7 +324,7 @@ test.each([
   expect(said).toBe(words);
 });
 
-test('rotate needs a password of a database', async () => {
+test('rotate needs the password of a database', async () => {
   const { run } = await command();
   await run('edit', { edit: () => 'sudo: of-nobodys-database' });
   expect((await run('rotate')).complained).toMatch(

@@ -22,7 +22,7 @@ import { howToChange } from '../../node/inventory/password-change.ts';
 import { parseSecretsOptions, type SecretsOptions, secretsHelp } from './options.ts';
 import { lockFor, openStore, type SecretsDependencies, type Store, write } from './store.ts';
 
-/** One command line at work. */
+/** The state of one command line. */
 interface Task extends Omit<InventorySecrets, 'file'> {
   readonly around: SecretsDependencies;
   readonly options: SecretsOptions;
@@ -91,11 +91,11 @@ async function generate(task: Task): Promise<void> {
 async function edit(task: Task): Promise<void> {
   const { file, around } = task;
   const store = await openOrStart(task);
-  // Before the editor: nobody should type much that cannot be kept.
+  // Checked before the editor opens: nobody should type a text that cannot be saved.
   const lock = await lockFor(store, around);
   for (let { text } = store; ; ) {
     text = await around.edit(text, `${task.name}.secrets.yaml`);
-    // As git does: an empty text is a cancelled edit.
+    // As in git: an empty text cancels the edit.
     if (text === store.text || text.trim() === '') return around.say('nothing changed');
     try {
       task.values(text);

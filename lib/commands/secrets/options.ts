@@ -3,7 +3,7 @@ import { shared } from '../../engine/command-line/shared-options.ts';
 import { identityOption } from '../../engine/command-line/unlock.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 
-/** The words for what to do, and whether names may follow them. */
+/** The actions, and whether names may follow them. */
 export const verbs = { generate: false, edit: false, show: true, rotate: true, rekey: false } as const;
 
 export const secretsOptions = {

@@ -13,10 +13,10 @@ import {
   secretsCommand,
 } from '../../engine/secret/secrets-file.ts';
 
-/** A passphrase of fewer characters is soon found by everybody who has the file, and a repository may be public. */
+/** A shorter passphrase is soon guessed by anybody with the file, and a repository may be public. */
 const shortestPassphrase = 12;
 
-/** What the command is run with. */
+/** The dependencies of the command. */
 export interface SecretsDependencies {
   readonly keys: Keys;
   readonly terminal: Terminal | undefined;
@@ -28,7 +28,7 @@ export interface SecretsDependencies {
   readonly work?: number;
 }
 
-/** A file of secrets while a command works on it. A new one has only a text. */
+/** A file of secrets during a command. A new one has only a text. */
 export interface Store extends Partial<Pick<OpenedFile, 'passphrase' | 'content'>> {
   readonly file: string;
   readonly text: string;
@@ -41,7 +41,7 @@ export async function openStore(file: string, keys: Keys, heading?: string): Pro
 }
 
 /**
- * Who shall be able to read a file that is written again: the recipients of its file of recipients, or else everybody who has the
+ * The recipients of a file that is written again: those of its recipients file, otherwise everybody who has the passphrase.
  * passphrase.
  *
  * @param isRekey whether the passphrase is to change, too
@@ -61,7 +61,7 @@ export async function lockFor(
       { hint: `write it, one recipient a line; or change to a passphrase: ${secretsCommand(file, 'rekey')}` },
     );
   }
-  // The environment has the passphrase of now, where there is one.
+  // The environment has the current passphrase, if any.
   const given = passphrase === undefined ? passphraseIn(keys.environment) : undefined;
   return { passphrase: await newPassphrase(file, given, terminal) };
 }
@@ -97,7 +97,7 @@ export async function write(store: Store, text: string, around: SecretsDependenc
   around.say(`${file}: ${readers} of ${recipientsFileOf(file)} can read it`);
   const { identities, checked } = await allIdentities(around.keys);
   const opened = await decrypt(await readAgeFile(bytes, file), identities).catch((error) => {
-    // An SSH key that fits, and its passphrase is not asked for.
+    // A matching SSH key, without asking for its passphrase.
     if (error instanceof Problem) return text;
     throw error;
   });

@@ -81,7 +81,7 @@ const unreachable = (host: string): Shown => ({
 
 const plain = { paint: (_: unknown, text: string) => text, now: now * 1000 };
 
-test('a host is described in words, aligned', () => {
+test('a host is described in aligned columns', () => {
   const lastRun = { playbook: 'deploy', time: '2023-11-14T22:10:00.000Z', ended: 'converged', changed: 3 } as const;
   expect(statusLines([{ ...unhealthy('rpc-1'), lastRun }], plain)).toEqual([
     'rpc-1  unhealthy, block 4,252, caught up',
@@ -97,7 +97,7 @@ test('a host is described in words, aligned', () => {
   ]);
 });
 
-test('worst first, else in the order of the inventory', () => {
+test('the worst host is first, otherwise hosts are in the order of the inventory', () => {
   const noted = { ...healthy('noted'), findings: [{ ...full, fault: false }] };
   const hosts = [healthy('a'), noted, unhealthy('b'), unreachable('c'), unhealthy('d')];
   const names = statusLines(hosts, plain).flatMap(
@@ -106,7 +106,7 @@ test('worst first, else in the order of the inventory', () => {
   expect(names).toEqual(['c', 'b', 'd', 'noted', 'a']);
 });
 
-test('what does not fit a terminal is shortened: healthy hosts first, and never the count', () => {
+test('output is shortened to the terminal: healthy hosts first, never the count', () => {
   const hosts = [healthy('a'), healthy('b'), unhealthy('c')];
   const roomy = statusLines(hosts, { ...plain, height: 12 });
   expect(roomy.filter((line) => /^[abc] /.test(line))).toHaveLength(3);
@@ -137,10 +137,10 @@ interface Ended {
   readonly complained: readonly string[];
 }
 
-/** The result of a look that Ctrl-C cuts short. */
+/** The result of a check that Ctrl-C interrupts. */
 const cutShort = Symbol('cut short');
 
-/** Runs the command over the lab's inventory with hosts that are as given, healthy where nothing is. */
+/** Runs the command over the lab's inventory with the given hosts; all others are healthy. */
 async function run(
   args: readonly string[],
   statuses: Readonly<Record<string, HostStatus>> = {},
@@ -182,7 +182,7 @@ test.each<[string, Readonly<Record<string, HostStatus>>, number]>([
     { 'db-1': unhealthy('db-1'), 'rpc-1': unreachable('rpc-1') },
     1,
   ],
-])('the exit code is that of the worst: %s', async (_, statuses, code) => {
+])('the exit code is that of the worst host: %s', async (_, statuses, code) => {
   const ended = await run(['--inventory', await labDeployment()], statuses);
   expect(ended).toMatchObject({ code, complained: [] });
   for (const host of ['db-1', 'rpc-1', 'rpc-2']) expect(ended.output).toMatch(new RegExp(`^${host}  `, 'm'));
@@ -215,13 +215,13 @@ test('--json is one document, in the order of the inventory', async () => {
   });
 });
 
-test('--limit looks at these hosts only', async () => {
+test('--limit checks only these hosts', async () => {
   const ended = await run(['--inventory', await labDeployment(), '--limit', 'rpc-1'], { 'rpc-2': unhealthy('rpc-2') });
   expect(ended.code).toBe(0);
   expect(ended.output).not.toContain('rpc-2');
 });
 
-test('--forks hosts are looked at at once', async () => {
+test('at most --forks hosts are checked at once', async () => {
   let atOnce = 0;
   let most = 0;
   await run(['--inventory', await labDeployment(), '--forks', '2'], {}, async () => {
@@ -247,7 +247,7 @@ test('--watch on a terminal does not wait for a slow host, and ends with 130 on 
   expect(ended.output).toContain('1 not seen yet');
 });
 
-test('a look that Ctrl-C cuts short says nothing about a host: the status before stays on the terminal', async () => {
+test('a check that Ctrl-C interrupts reports nothing about a host: the previous status stays on the terminal', async () => {
   let looks = 0;
   const args = ['--inventory', await labDeployment(), '--no-color', '--watch', '--every', '1', '--limit', 'rpc-1'];
   const look = async () => {
@@ -262,7 +262,7 @@ test('a look that Ctrl-C cuts short says nothing about a host: the status before
   expect(kept).not.toContain('unreachable');
 });
 
-test('--watch without a terminal prints each look once', async () => {
+test('--watch without a terminal prints each check once', async () => {
   let looks = 0;
   const args = ['--inventory', await labDeployment(), '--no-color', '--watch', '--every', '1', '--limit', 'rpc-1'];
   for (const json of [[], ['--json']]) {
@@ -295,7 +295,7 @@ test.each([
   expect(await run([...inventory, ...args])).toEqual({ code: 3, output: '', complained: [message] });
 });
 
-test('a file of keys that is not there is bad input, and no host is looked at', async () => {
+test('a missing key file is bad input, and no host is checked', async () => {
   const inventory = await labDeployment([[['ssh', 'known_hosts'], '../.lab/konwn']]);
   const ended = await run(['--inventory', inventory]);
   expect(ended).toMatchObject({ code: 3, output: '' });

@@ -17,7 +17,7 @@ import { statusLines } from './lines.ts';
 import { parseStatusOptions, type StatusOptions, statusHelp } from './options.ts';
 import { openScreen } from './screen.ts';
 
-/** What the command is run with. */
+/** The dependencies of the command. */
 export interface StatusDependencies {
   readonly watch: typeof watchedHost;
   /** Folder of run records. */
@@ -119,7 +119,7 @@ function boardOf(
 async function watch(board: Board, options: StatusOptions, interrupt: AbortSignal): Promise<void> {
   while (!interrupt.aborted) {
     await board.lookAtAll();
-    // After Ctrl-C some statuses are of the look before.
+    // After Ctrl-C some statuses are of the previous check.
     if (interrupt.aborted) return;
     const text = await board.text();
     board.output.write(options.json ? text : `${titleOf(options)}\n\n${text}\n`);
@@ -127,7 +127,7 @@ async function watch(board: Board, options: StatusOptions, interrupt: AbortSigna
   }
 }
 
-/** As watch, on a screen that is redrawn: no host waits for a slow one. */
+/** Like watch, on a screen that is redrawn: no host waits for a slow one. */
 async function watchOnScreen(board: Board, options: StatusOptions, interrupt: AbortSignal): Promise<void> {
   const { output } = board;
   const looking = board.hosts.map(async (host) => {

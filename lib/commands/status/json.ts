@@ -5,7 +5,7 @@ import type { Health } from '../../node/status/host.ts';
 import type { ServiceState } from '../../node/status/read.ts';
 import type { Shown } from './lines.ts';
 
-/** Raised when a field changes its meaning or is removed; a new field does not raise it. */
+/** Increased when a field changes its meaning or is removed; not for a new field. */
 const format = 1;
 
 /** Fields that hold a time, seconds since 1970. */

@@ -10,7 +10,7 @@ function record(directory: string, time: string, events: readonly object[], inve
   writeFileSync(join(directory, nameOf(time, inventory)), `${lines.join('\n')}\n`);
 }
 
-/** As a run names its record. */
+/** The file name that a run gives its record. */
 function nameOf(time: string, inventory: string): string {
   return recordName({ time: time.replaceAll(/[-:]|\.\d+/g, ''), inventory: safeName(inventory) });
 }
@@ -26,7 +26,7 @@ const host = (name: string, details: object = {}) => ({
 });
 const finished = (...hosts: object[]) => ({ type: 'run-finished', interrupted: false, seconds: 2, hosts });
 
-test('each host has the newest run that worked on it', async () => {
+test('each host shows the newest run that worked on it', async () => {
   const directory = temporaryDirectory();
   record(directory, '2026-01-01T10:00:00.000Z', [started, finished(host('db-1'), host('rpc-1'), host('rpc-2'))]);
   record(directory, '2026-01-02T10:00:00.000Z', [
@@ -44,7 +44,7 @@ test('each host has the newest run that worked on it', async () => {
   });
 });
 
-test('an interrupted run, and one whose host stopped', async () => {
+test('an interrupted run, and one in which a host failed', async () => {
   const directory = temporaryDirectory();
   record(directory, '2026-01-01T10:00:00.000Z', [started, { ...finished(host('a')), interrupted: true }]);
   record(directory, '2026-01-02T10:00:00.000Z', [started, finished(host('b', { stopped: 'skipped' }))]);
@@ -52,13 +52,13 @@ test('an interrupted run, and one whose host stopped', async () => {
   expect([runs.get('a')?.ended, runs.get('b')?.ended]).toEqual(['interrupted', 'failed']);
 });
 
-test('an inventory is found by the name that its records have', async () => {
+test('records are found by the name of their inventory', async () => {
   const directory = temporaryDirectory();
   const inventory = 'main.eu';
   record(directory, '2026-01-01T10:00:00.000Z', [{ ...started, inventory }, finished(host('a'))], inventory);
   expect((await lastRuns(directory, inventory)).get('a')?.ended).toBe('converged');
 });
 
-test('without records there is none', async () => {
+test('without records no run is shown', async () => {
   expect((await lastRuns(join(temporaryDirectory(), 'none'), 'lab')).size).toBe(0);
 });

@@ -18,7 +18,7 @@ interface StatusStyle {
   readonly paint: Paint;
   /** Columns of the terminal, which a line must not exceed. */
   readonly width?: number;
-  /** Lines of the terminal: where not all fits, each healthy host gets one line. */
+  /** Lines of the terminal: if not everything fits, each healthy host gets one line. */
   readonly height?: number;
   /** By this machine's clock, milliseconds since 1970. */
   readonly now: number;
@@ -26,7 +26,7 @@ interface StatusStyle {
 
 const colours = { healthy: 'green', unhealthy: 'red', unreachable: 'red' } as const;
 
-/** Worst first: nothing is known of an unreachable host. Else in the order of the inventory. */
+/** Worst first: nothing is known of an unreachable host. Otherwise in the order of the inventory. */
 function worstFirst(hosts: readonly Shown[]): Shown[] {
   const rank = { unreachable: 0, unhealthy: 2, healthy: 4 };
   const place = ({ health, findings }: Shown) => rank[health] + (findings.length > 0 ? 0 : 1);

@@ -8,7 +8,7 @@ const top = '\u001b[H';
 /** Marks one update, so that a terminal draws it at once. */
 const [begin, end] = ['\u001b[?2026h', '\u001b[?2026l'];
 
-/** Opens the terminal's second screen, which is redrawn in place; closing it shows again what was there before. */
+/** Opens the terminal's alternate screen, which is redrawn in place; closing it restores the earlier content. */
 export function openScreen(terminal: Pick<WriteStream, 'write'>) {
   let open = true;
   terminal.write(enter);

@@ -19,7 +19,7 @@ const script = `
   process.exitCode = 7;
 `;
 
-/** @param closes what is closed as soon as the first line is there */
+/** @param closes the stream that is closed after the first line */
 async function outlived(stdout: 'pipe' | number, closes: readonly ('stdout' | 'stderr')[]) {
   const command = ['--import', 'tsx', '--input-type=module', '-e', script];
   const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', stdout, 'pipe'] });
@@ -34,12 +34,12 @@ async function outlived(stdout: 'pipe' | number, closes: readonly ('stdout' | 's
   return { code, complained };
 }
 
-test('a process goes on when nobody reads its output any more, and says nothing', async () => {
+test('a process goes on silently when nobody reads its output any more', async () => {
   expect(await outlived('pipe', ['stdout'])).toEqual({ code: 7, complained: '' });
   expect(await outlived('pipe', ['stdout', 'stderr'])).toMatchObject({ code: 7 });
 });
 
-test('a full disk is told once', async () => {
+test('a full disk is reported once', async () => {
   const full = openSync('/dev/full', 'w');
   onTestFinished(() => closeSync(full));
   expect(await outlived(full, [])).toEqual({
@@ -48,7 +48,7 @@ test('a full disk is told once', async () => {
   });
 });
 
-test('a rendering of which only the first line is read ends without a word', async () => {
+test('a rendering ends silently when only its first line is read', async () => {
   const render = `npx --no-install zx playbooks/render.mjs -i ${await labDeployment()} --diff older | head -1`;
   const { stdout, stderr } = await promisify(execFile)('sh', ['-c', render], { cwd: root });
   expect([stdout, stderr.replaceAll(/^npm warn.*\n/gm, '')]).toEqual(['--- lab\n', '']);

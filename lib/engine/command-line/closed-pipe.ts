@@ -18,7 +18,7 @@ export function outliveOutput(out: Output = process.stdout, err: Output = proces
   err.on('error', () => {});
 }
 
-/** Ends the process when its output is closed: for a command that only prints, again and again. */
+/** Ends the process when its output is closed: for a command that prints repeatedly. */
 export function endWithOutput(out: Output = process.stdout): void {
   out.on('error', () => process.exit());
 }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { interruption } from './interrupt.ts';
 
-test('a run on many hosts, each of which listens for an interruption, is no mistake', async () => {
+test('many hosts may listen for an interrupt without a warning of Node', async () => {
   const warnings: Error[] = [];
   const warned = (warning: Error) => warnings.push(warning);
   process.on('warning', warned);

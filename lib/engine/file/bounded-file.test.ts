@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readBounded, UnfitFile } from './bounded-file.ts';
 
-test('a file is read up to its limit; a device, a pipe and a folder are refused and not waited for', () => {
+test('a file is read up to its limit; a device, a pipe and a directory are refused without waiting', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bounded-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'file'), 'text');

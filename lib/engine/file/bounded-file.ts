@@ -4,7 +4,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 export class UnfitFile extends Error {}
 
 /**
- * Reads a file whose name came from somebody else. It may be an endless device, a pipe that nobody writes to, or a huge file.
+ * Reads a file with an untrusted name. It may be an endless device, a pipe without a writer, or a huge file.
  *
  * @param most the size limit in bytes
  * @throws UnfitFile for a file that is too large, or not a file

@@ -52,7 +52,7 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
   }
 }
 
-/** Resolves a path as an operator writes it: `~/` is the home folder, and a relative path starts at `folder`. */
+/** Resolves a path as a shell would: `~/` is the home folder, and a relative path starts at `folder`. */
 export function pathFrom(folder: string, path: string): string {
   return resolve(folder, path.startsWith('~/') ? `${homedir()}${path.slice(1)}` : path);
 }

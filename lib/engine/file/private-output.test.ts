@@ -14,7 +14,7 @@ import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../host/testing/local-connection.ts';
 import { privateTarget, writePrivateFile } from './private-output.ts';
 
-test('a private file is made anew, over one that others could read too', () => {
+test('a private file is created again, also over one that others could read', () => {
   const folder = temporaryDirectory();
   const file = join(folder, 'f');
   writeFileSync(file, 'older', { mode: 0o644 });
@@ -24,7 +24,7 @@ test('a private file is made anew, over one that others could read too', () => {
   expect(readdirSync(folder)).toEqual(['f']);
 });
 
-test('what is no file is never replaced, and a link is followed', () => {
+test('only regular files are replaced, and a link is followed', () => {
   const folder = temporaryDirectory();
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
@@ -45,7 +45,7 @@ test('what is no file is never replaced, and a link is followed', () => {
   expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true);
 });
 
-test('where nothing can be written is told before', () => {
+test('a path that cannot be written is reported beforehand', () => {
   expect(() => privateTarget('')).toThrow(
     expect.objectContaining({ message: 'the name of the file to write is empty', hint: 'name a file: --out FILE' }),
   );

@@ -5,7 +5,7 @@ import { Unreachable } from './connection-errors.ts';
 import { createConnection } from './create-connection.ts';
 import { connectLocally, processesWith, standInFor } from './testing/local-connection.ts';
 
-test('code, output byte for byte, and standard input', async () => {
+test('exit code, exact output, and standard input', async () => {
   const here = await connectLocally();
   const data = randomBytes(300_000);
   const { code, stdout, stderr } = await here.exec('cat; printf "no newline\\377" >&2; exit 42', { stdin: data });
@@ -15,7 +15,7 @@ test('code, output byte for byte, and standard input', async () => {
   expect((await here.exec('cat', { stdin: new Secret('from a secret') })).stdout.toString()).toBe('from a secret');
 });
 
-test('a script may be of any size and hold any text', async () => {
+test('a script may have any size and any text', async () => {
   const here = await connectLocally();
   const words = `it's "a" \\ $x \`y\` \n é`;
   for (const padding of [0, 89_000, 90_000, 400_000]) {
@@ -24,12 +24,12 @@ test('a script may be of any size and hold any text', async () => {
   }
 });
 
-test('standard input that is not read does no harm', async () => {
+test('unread standard input is harmless', async () => {
   const here = await connectLocally();
   expect((await here.exec('exit 3', { stdin: Buffer.alloc(3_000_000) })).code).toBe(3);
 });
 
-test('a script does not get our environment, and finds the system directories', async () => {
+test('a script does not inherit our environment, and finds the system directories', async () => {
   process.env.OF_THE_CONTROLLER = 'secret';
   const here = await connectLocally();
   const { stdout } = await here.exec(
@@ -39,7 +39,7 @@ test('a script does not get our environment, and finds the system directories', 
   expect(stdout.toString()).toBe(' C /\nsbin\n');
 });
 
-test('a time limit ends a script and all that it started, stubborn or not', async () => {
+test('a time limit ends a script and all its processes, also those that ignore SIGTERM', async () => {
   const here = await connectLocally();
   const mark = `31.${Date.now() % 1_000_000}`;
   const start = performance.now();
@@ -55,7 +55,7 @@ test('a time limit ends a script and all that it started, stubborn or not', asyn
   expect(processesWith(`sleep ${mark}`)).toEqual([]);
 });
 
-test('a time limit that is not reached changes nothing and leaves no watcher', async () => {
+test('a time limit that is not reached has no effect and leaves no watcher', async () => {
   const mark = standInFor('unused', '');
   const here = await connectLocally();
   const { code, stdout, timedOut } = await here.exec('cat; exit 9', { stdin: 'in', timeoutSeconds: 600 });
@@ -63,7 +63,7 @@ test('a time limit that is not reached changes nothing and leaves no watcher', a
   await expect.poll(() => processesWith(mark)).toEqual([]);
 });
 
-test('output comes without what the login shell and sudo printed first', async () => {
+test('output does not contain what the login shell and sudo print first', async () => {
   const here = createConnection(
     'noisy',
     {
@@ -81,7 +81,7 @@ test('output comes without what the login shell and sudo printed first', async (
   expect(stderr.toString()).toBe('err');
 });
 
-test('a login shell that runs nothing is not a success', async () => {
+test('a login shell that runs nothing is a failure', async () => {
   const here = createConnection(
     'db-1',
     {

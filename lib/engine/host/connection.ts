@@ -9,9 +9,9 @@ export { ConnectionLost } from './connection-errors.ts';
 
 interface ExecOptions {
   readonly stdin?: string | Buffer | Secret | undefined;
-  /** The host ends the script and all that it started after so long. Without it there is no limit. */
+  /** The host ends the script and all its processes after this time. Without it there is no limit. */
   readonly timeoutSeconds?: number | undefined;
-  /** How long a script with time limits of its own may take: then the host is given up. */
+  /** Time limit for a script with time limits of its own: then the host is disconnected. */
   readonly answerSeconds?: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface Connection {
 /**
  * Connects to a host and becomes root there.
  *
- * @param name what the inventory calls it
+ * @param name its name in the inventory
  * @throws Unreachable
  */
 export async function connect(
@@ -62,7 +62,7 @@ export async function connect(
   }
 }
 
-/** The SSH library is loaded only where it is used, while ssh reads its configuration. */
+/** The SSH library is loaded on first use, while ssh reads its configuration. */
 async function connectBySsh(name: string, connection: ConnectionSettings, options: ConnectOptions) {
   const [config, { openSsh }] = await Promise.all([
     resolveSshConfig(connection.address, connection),

@@ -25,14 +25,14 @@ export function createConnection(name: string, transport: Transport, become: Bec
       const { code, stdout, stderr } = await transport.run(command, input, limits);
       const out = cutAfter(stdout, nonce);
       const err = cutAfter(stderr, nonce);
-      // Without the nonce the script never started, whatever the code is.
+      // Without the nonce the script never started, whatever the exit code is.
       if (out === undefined) throw shellRanNothing(name, code, stdout, stderr);
       return { code, stdout: out, ...timeLimitReached(err ?? stderr, nonce) };
     },
   };
 }
 
-/** A login shell's start-up files and sudo may print before the script does; the nonce marks the end of that. */
+/** A login shell's start-up files and sudo may print before the script does; the nonce marks the end of their output. */
 function prelude(nonce: string): string {
   return `PATH="$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C
 export PATH LC_ALL

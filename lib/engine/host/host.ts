@@ -8,7 +8,7 @@ export type Word = string | number | readonly (string | number)[];
 export interface CommandOptions {
   /** Standard input of the command: the only way for a secret to reach a host. */
   readonly stdin?: string | Buffer | Secret;
-  /** The command is ended after so long, and its output has `timedOut`. Default 60 s for reads, 600 s for changes. */
+  /** The command is ended after this time, and its output has `timedOut`. Default 60 s for reads, 600 s for changes. */
   readonly timeoutSeconds?: number;
   /** Exit codes of a change that are not a failure. Default [0]. */
   readonly allow?: readonly number[];
@@ -20,7 +20,7 @@ export interface Shell {
   (options: CommandOptions): (pieces: TemplateStringsArray, ...words: readonly Word[]) => Promise<Output>;
 }
 
-/** What is at a path. `mode` is the permission bits as a number (0o644). Times are seconds since 1970. */
+/** The file at a path. `mode` is the permission bits as a number (0o644). Times are seconds since 1970. */
 export interface Stat {
   readonly type: 'file' | 'directory' | 'link' | 'other';
   readonly mode: number;
@@ -31,7 +31,7 @@ export interface Stat {
   /** Bytes. */
   readonly size: number;
   readonly modified: number;
-  /** Where a link points. */
+  /** Target of a link. */
   readonly target?: string;
 }
 
@@ -40,7 +40,7 @@ export interface PackageState {
   readonly version: string | undefined;
 }
 
-/** A systemd unit, in systemd's own words. `load` is `not-found` where no such unit exists. */
+/** A systemd unit, in systemd's own words. `load` is `not-found` if no such unit exists. */
 export interface UnitState {
   readonly load: string;
   readonly active: string;
@@ -85,30 +85,30 @@ export type SqlResult =
  * on the host.
  */
 export interface Reader {
-  /** What the inventory calls it. */
+  /** Its name in the inventory. */
   readonly name: string;
   /** Runs a command that only reads, as root, without a terminal, with LC_ALL=C. Does not throw when it fails: see `ok`. */
   readonly $: Shell;
-  /** undefined where there is nothing. Does not follow links. */
+  /** undefined if the path does not exist. Does not follow links. */
   stat(path: string): Promise<Stat | undefined>;
-  /** Hex, or undefined where there is no readable file. Follows links. */
+  /** Hex, or undefined if there is no readable file. Follows links. */
   sha256(path: string): Promise<string | undefined>;
   /**
-   * Whether a file has the content with this SHA-256 (in hex), and the content that it has instead: undefined where there is no file,
+   * Whether a file has the content with this SHA-256 (in hex), and otherwise its content: undefined for no file,
    * or one of more than `largest` bytes. One request, where `sha256` and then `read` would be two.
    */
   compare(path: string, sha256: string, largest: number): Promise<Compared>;
-  /** Content, or undefined where there is no file. */
+  /** Content, or undefined if the file does not exist. */
   read(path: string): Promise<Buffer | undefined>;
   package(name: string): Promise<PackageState>;
   unit(name: string): Promise<UnitState>;
-  /** undefined where there is no such container or no Docker engine answers. */
+  /** undefined if the container does not exist or no Docker engine answers. */
   container(name: string): Promise<ContainerState | undefined>;
   /** One SELECT. Errors of the server or a missing container come back as `ok: false`. */
   sql(target: SqlTarget, query: string): Promise<SqlResult>;
 }
 
-/** How a file compares with a content. */
+/** The comparison of a file with a content. */
 export type Compared = { readonly same: true } | { readonly same: false; readonly content: Buffer | undefined };
 
 /** Wanted attributes of a file. `mode` is the permission bits; the host resolves the names. */
@@ -131,14 +131,14 @@ export interface Writer extends Reader {
   /** Runs a command that changes something. @throws CommandFailed unless it exits with 0 or an allowed code */
   readonly run: Shell;
   /**
-   * Puts a file in place by a temporary name, fsync and rename: a reader sees the old one or the new one. A file that has this content
+   * Puts a file in place by a temporary name, fsync and rename: a reader sees the old one or the new one. A file with this content
    * already stays, and only gets its attributes.
    *
    * @throws CommandFailed where a directory or a device is in its place
    */
   write(path: string, content: string | Buffer | Secret, attributes: FileAttributes): Promise<void>;
   /**
-   * Replaces the content of an existing file in the same way. Its mode and owner stay; of a link the target changes.
+   * Replaces the content of an existing file in the same way. Its mode and owner stay; if it is a link, its target changes.
    *
    * @param was SHA-256, in hex, of the content to replace: a change by somebody else is not lost
    * @returns false where the file has another content by now, or is gone: nothing is changed then

@@ -5,7 +5,7 @@ import { Secret } from '../secret/secret.ts';
 import type { Word } from './host.ts';
 import { quote } from './quote.ts';
 
-/** What a real shell makes of the quoted words, each ended by a NUL. */
+/** The words that a real shell reads, each ended by a NUL. */
 function wordsSeenBySh(quoted: string): string[] {
   const printed = execFileSync('sh', ['-c', `set -- ${quoted}\n[ $# = 0 ] || printf '%s\\0' "$@"`], {
     encoding: 'utf8',
@@ -13,14 +13,14 @@ function wordsSeenBySh(quoted: string): string[] {
   return printed.split('\0').slice(0, -1);
 }
 
-/** Half of it is what shells trip over. */
+/** Half of the characters are special in a shell. */
 const character = fc.oneof(
   fc.constantFrom(...'\'"\\$`!*?[]{}()<>|&;#~=%^ \t\n\r-', 'é', '雪', '\u{1f600}', '\u007f', '\u0001'),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }).filter((text) => !text.includes('\0')),
 );
 const word = fc.array(character, { maxLength: 30 }).map((characters) => characters.join(''));
 
-test('a shell sees every word as it was', () => {
+test('the shell receives every word unchanged', () => {
   // Many lists in one shell: a process for each would make the test slow.
   fc.assert(
     fc.property(fc.array(word, { minLength: 50, maxLength: 200 }), (words) => {
@@ -30,17 +30,17 @@ test('a shell sees every word as it was', () => {
   );
 });
 
-test('a word at the start of a command is a word, not an assignment, a path expansion or a comment', () => {
+test('the first word of a command stays a word: no assignment, no path expansion, no comment', () => {
   for (const text of ['A=b', '~root', '#x', '-n', '*', '']) expect(wordsSeenBySh(quote(text))).toEqual([text]);
 });
 
-test('a number is a word, an empty array is no word', () => {
+test('a number is a word, an empty array adds no word', () => {
   expect(quote(8080)).toBe('8080');
   expect(quote([])).toBe('');
   expect(quote(['a b', 1])).toBe("'a b' 1");
 });
 
-test('what cannot or may not be a word is an error that shows no secret', () => {
+test('a value that cannot or may not be a word is an error that shows no secret', () => {
   const secret = new Secret('hunter22') as unknown as Word;
   expect(() => quote(secret)).toThrow(/stdin/);
   expect(() => quote([secret] as unknown as Word)).toThrow(/stdin/);

@@ -5,13 +5,13 @@ import type { Word } from './host.ts';
 /**
  * A word, or each item of an array as a word of its own, for a POSIX shell.
  *
- * @throws TypeError for a Secret (every process list shows an argument) and for what has no text that a shell could hold
+ * @throws TypeError for a Secret (every process list shows an argument) and for a value without text that a shell accepts
  */
 export function quote(word: Word): string {
   return [word].flat().map(quoteOne).join(' ');
 }
 
-/** Playbooks are JavaScript too, so what the type forbids is checked once more. */
+/** Playbooks are JavaScript too, so values that the type forbids are checked once more. */
 function quoteOne(word: unknown): string {
   if (word instanceof Secret) {
     throw new TypeError(

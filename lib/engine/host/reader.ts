@@ -34,7 +34,7 @@ export function createReader(connection: Connection, name: string): Reader {
   };
 }
 
-/** Runs a command in a request of its own: one with standard input, or one that changes the host. */
+/** Runs a command in a separate request: one with standard input, or one that changes the host. */
 export async function execCommand(
   connection: Connection,
   command: string,

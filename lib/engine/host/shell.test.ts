@@ -13,13 +13,13 @@ function recorder() {
   return { $, seen };
 }
 
-test('words are quoted, arrays are several words, the text around them is left as it is', async () => {
+test('words are quoted, arrays become several words, the text around them is unchanged', async () => {
   const { $, seen } = recorder();
   await $`ls -l ${'a b'} ${['x', "it's", 7]}${[]} | wc -l`;
   expect(seen).toEqual([["ls -l 'a b' x 'it'\\''s' 7 | wc -l", {}]]);
 });
 
-test('settings come first', async () => {
+test('options come before the template', async () => {
   const { $, seen } = recorder();
   await $({ timeoutSeconds: 5, allow: [0, 1] })`grep ${'x'} /etc/passwd`;
   expect(seen).toEqual([['grep x /etc/passwd', { timeoutSeconds: 5, allow: [0, 1] }]]);

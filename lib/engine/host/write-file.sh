@@ -1,10 +1,10 @@
 # shellcheck shell=sh
 # Puts standard input in place of a file, by a temporary file beside it and rename.
-# Arguments: `write` PATH BYTES MODE OWNER:GROUP. A file that has this content already stays, and gets its attributes: what goes by the
-# time of its last change sees none.
-# Or: `rewrite` PATH BYTES SHA256. The file has to be there, and its mode and owner stay. Of a link the target changes. Exit code 75:
-# the file has another content than SHA256 says, or is gone. That is checked before the new content is read, and when all that takes
-# time is done.
+# Arguments: `write` PATH BYTES MODE OWNER:GROUP. A file with this content stays, and gets its attributes: programs that compare the
+# time of its last change see none.
+# Or: `rewrite` PATH BYTES SHA256. The file must exist, and its mode and owner stay. If it is a link, its target changes. Exit code
+# 75: the file does not have the content of SHA256, or is gone. That is checked before the new content is read, and again after all
+# slow steps.
 path=$2 bytes=$3
 
 fail() {
@@ -40,7 +40,7 @@ temporary=$(mktemp "${directory%/}/.$(printf %.200s "${2##*/}").XXXXXX") || exit
 trap 'rm -f "$temporary"' EXIT
 trap 'exit 129' HUP INT TERM PIPE
 cat >"$temporary" || exit
-# A lost connection is no more than the end of standard input here.
+# A lost connection looks like the end of standard input here.
 received=$(wc -c <"$temporary")
 [ "$received" -eq "$bytes" ] || fail "only $received of $bytes bytes arrived"
 
@@ -48,13 +48,13 @@ if [ "$1" = write ] && [ -f "$path" ] && [ ! -L "$path" ] && cmp -s "$temporary"
   chown "$owner" "$path" && chmod "$mode" "$path"
   exit
 fi
-# A mount point, as /etc/hosts of a container is, cannot be renamed over.
+# A mount point, such as /etc/hosts of a container, cannot be renamed over.
 if [ "$1" = rewrite ] && mountpoint -q "$path"; then
   same
   cat "$temporary" >"$path"
   exit
 fi
-# The owner first: a change of owner takes set-user-id bits away.
+# The owner first: a change of owner clears set-user-id bits.
 chown "$owner" "$temporary" || exit
 chmod "$mode" "$temporary" || exit
 sync "$temporary" 2>/dev/null

@@ -38,7 +38,7 @@ test('a written file has its content, mode and owner, and no temporary file is l
   expect(readdirSync(root).sort()).toEqual(['empty', "it's new", 'secret']);
 });
 
-test('who reads a file while it is written or rewritten sees the old content or the new one, whole', async () => {
+test('a reader of a file that is being written sees the old or the new content, complete', async () => {
   const { writer } = await open();
   const path = join(temporaryDirectory(), 'large');
   const texts = ['a', 'b'].map((letter) => letter.repeat(2_000_000));
@@ -63,7 +63,7 @@ test('who reads a file while it is written or rewritten sees the old content or 
   expect(reads).toBeGreaterThan(20);
 });
 
-test('a link is replaced, what it leads to is not touched', async () => {
+test('a link is replaced, its target is not changed', async () => {
   const { writer } = await open();
   const root = temporaryDirectory();
   writeFileSync(join(root, 'target'), 'old');
@@ -90,7 +90,7 @@ test('a directory, a missing parent and an unknown owner are refused, and the ol
   expect(readdirSync(join(root, 'dir'))).toEqual([]);
 });
 
-test('a rewrite keeps mode and owner, goes through links, and leaves no temporary file', async () => {
+test('a rewrite keeps mode and owner, follows links, and leaves no temporary file', async () => {
   const { writer } = await open();
   const root = temporaryDirectory();
   const target = join(root, "it's here");
@@ -102,7 +102,7 @@ test('a rewrite keeps mode and owner, goes through links, and leaves no temporar
   expect(readdirSync(root).sort()).toEqual(["it's here", 'link']);
 });
 
-test('a rewrite of what has another content by now, or is gone, changes nothing and says so', async () => {
+test('a rewrite of a file that has changed or was removed changes nothing and reports it', async () => {
   const { writer } = await open();
   const root = temporaryDirectory();
   const path = join(root, 'file');
@@ -114,10 +114,10 @@ test('a rewrite of what has another content by now, or is gone, changes nothing 
   expect(readdirSync(root)).toEqual([]);
 });
 
-test('a change by somebody else while the new content is on its way is not lost', async () => {
+test('a concurrent change during the transfer is not lost', async () => {
   const path = join(temporaryDirectory(), 'file');
   writeFileSync(path, 'old');
-  // All that takes time is before it: the content has come, and is on the disk.
+  // All slow steps are done: the content has arrived, and is on the disk.
   standInFor('sync', `[ "$1" = ${join(path, '..')} ] || printf ' and more' >>${path}`);
   const { writer } = await open();
   expect(await writer.rewrite(path, sha256Of('old'), 'new')).toBe(false);
@@ -125,7 +125,7 @@ test('a change by somebody else while the new content is on its way is not lost'
   expect(readdirSync(join(path, '..'))).toEqual(['file']);
 });
 
-test('a rewrite of what is no file is refused', async () => {
+test('a rewrite of anything but a file is refused', async () => {
   const { writer } = await open();
   const root = temporaryDirectory();
   await expect(writer.rewrite(root, sha256Of(''), 'new')).rejects.toThrow(
@@ -134,7 +134,7 @@ test('a rewrite of what is no file is refused', async () => {
   expect(readdirSync(root)).toEqual([]);
 });
 
-test('a command that fails throws, with the command and what it said', async () => {
+test('a failed command throws, with the command and its output', async () => {
   const { writer } = await open();
   const failed = await writer.run`ls ${'/no such'}; exit 3`.catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(CommandFailed);
@@ -143,7 +143,7 @@ test('a command that fails throws, with the command and what it said', async () 
   await expect(writer.run({ allow: [3] })`true`).rejects.toThrow(/exited with 0/);
 });
 
-test('a command that takes too long throws, even where its code is allowed', async () => {
+test('a command that exceeds its time limit throws, even if its exit code is allowed', async () => {
   const { writer } = await open();
   await expect(writer.run({ timeoutSeconds: 1, allow: [0, 124] })`sleep 20`).rejects.toThrow(
     'command took longer than its time limit: sleep 20',

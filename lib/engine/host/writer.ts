@@ -18,12 +18,12 @@ export interface WriterOptions {
 /** Default time limit of a change, in seconds. */
 const changeTimeout = 600;
 
-/** Exit code of a rewrite of a file that has another content by now, or is gone, as in write-file.sh. */
+/** Exit code of a rewrite of a file that has other content now, or is gone, as in write-file.sh. */
 const changedMeanwhile = 75;
 
 const writeFile = readScript(new URL('write-file.sh', import.meta.url));
 
-/** A Writer over a connection. Its reads travel together with those of its Readers. */
+/** A Writer over a connection. Its reads share a batch with those of its Readers. */
 export function createWriter(connection: Connection, name: string, { onProgress, signal }: WriterOptions): Writer {
   return {
     ...createReader(connection, name),

@@ -1,6 +1,6 @@
 import type { Secret } from '../secret/secret.ts';
 
-/** How to reach a host. What is left out, the operator's ssh_config says (`ssh -G`). */
+/** How to reach a host. The operator's ssh_config (`ssh -G`) has the missing settings. */
 export interface ConnectionSettings {
   readonly type: 'ssh' | 'local';
   readonly address: string;
@@ -9,14 +9,14 @@ export interface ConnectionSettings {
   /** A host key pinned in the inventory, as in known_hosts: `ssh-ed25519 AAAA…`. Several are allowed. */
   readonly hostKeys: readonly string[];
   readonly identityFile: string | undefined;
-  /** Instead of the operator's own known_hosts. */
+  /** Used instead of the operator's own known_hosts. */
   readonly knownHostsFile: string | undefined;
   /** Jump hosts in order, as `user@host:port`. */
   readonly jump: readonly string[];
   readonly becomePassword: Secret | undefined;
 }
 
-/** One host of an inventory. `vars` is what the inventory says for all, overridden by what it says for this host. */
+/** One host of an inventory. `vars` has the variables of all hosts, overridden by those of this host. */
 export interface InventoryHost<V> {
   readonly name: string;
   readonly groups: readonly string[];
@@ -24,7 +24,7 @@ export interface InventoryHost<V> {
   readonly vars: V;
 }
 
-/** Everything that one inventory file says, checked and with its secrets read. */
+/** The content of one inventory, checked and with its secrets read. */
 export interface Inventory<V> {
   /** `lab` for inventory/lab.yaml. */
   readonly name: string;

@@ -12,8 +12,8 @@ const hints = {
 } as const;
 
 /**
- * Reports key files that the inventory names and that do not exist. ssh would go on without them, to an unknown host key or a refused
- * login on each host.
+ * Reports key files that the inventory names and that do not exist. ssh would go on without them, and report an unknown host key
+ * or a refused login on each host.
  */
 export function missingKeyFiles(
   { file, ssh, hosts }: InventoryOutline,

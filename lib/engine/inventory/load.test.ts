@@ -45,7 +45,7 @@ async function write(files: Record<string, string | Buffer>): Promise<string> {
   return here;
 }
 
-/** The problems of a file, without its folder. */
+/** The problems of a file, without its directory. */
 async function complaints(files: Record<string, string | Buffer>): Promise<string[]> {
   const here = await write(files);
   try {
@@ -58,7 +58,7 @@ async function complaints(files: Record<string, string | Buffer>): Promise<strin
   }
 }
 
-describe('a good inventory', () => {
+describe('a valid inventory', () => {
   test('is read, by path and by name, in the order of the file', async () => {
     const here = await write({ 'a.yaml': good.replace('rpc-1: {', "'9': { address: 10.0.0.9 }, '1': {") });
     const byPath = await loadInventory(join(here, 'a.yaml'), schema);
@@ -73,7 +73,7 @@ describe('a good inventory', () => {
     });
   });
 
-  test('lays a host over vars over files of variables, and each value keeps its place', async () => {
+  test('merges host over vars over variables files, and each value keeps its place', async () => {
     const here = await write({
       'a.yaml': `vars_files: [one.yaml, two.yaml]
 vars:
@@ -109,7 +109,7 @@ groups:
     expect(inventory.placeOf('rpc-1', ['servers'])).toEqual({ file: join(here, 'two.yaml'), line: 3, column: 10 });
   });
 
-  test('may have ssh defaults, which a host overrides; paths are relative to it', async () => {
+  test('may have SSH defaults, which a host overrides; paths are relative to it', async () => {
     const here = await write({
       'a.yaml': `ssh: { user: root, port: 2222, identity_file: keys/id, known_hosts: ~/hosts, jump: a@b:1 }
 ${good.replace('{ address: 10.0.0.2 }', '{ address: "fd00::2", user: op, port: 22, jump: [c, d], host_key: ssh-ed25519 AAAA, connection: local }')}`,
@@ -359,7 +359,7 @@ test.each<[string, string | Buffer, string[]]>([
   expect(await complaints({ 'a.yaml': content })).toEqual(expected);
 });
 
-test('all problems are reported at once, in the order of the files, also those of a host and of a file of variables', async () => {
+test('all problems are reported at once, in the order of the files, also those of a host and of a variables file', async () => {
   const said = await complaints({
     'a.yaml': `vars_files: [b.yaml]
 vars: { lout: true }
@@ -378,7 +378,7 @@ groups:
   ]);
 });
 
-test('a placeholder that every host fills in is not reported', async () => {
+test('a placeholder that every host overrides is not reported', async () => {
   const filled = good
     .replace('chain_id: 7', "chain_id: '<FILL: it>'")
     .replace('10.0.0.1 }', '10.0.0.1, vars: { network: { chain_id: 1 } } }');
@@ -400,7 +400,7 @@ test('a device or a large file is not read', async () => {
   );
 });
 
-test('host names are taken as written, also where YAML reads a number or null', async () => {
+test('host names are taken as written, also if YAML reads a number or null', async () => {
   const here = await write({
     'a.yaml': good.replace('rpc-1: {', '0x10: { address: a }, 1.0: { address: b }, null: {'),
   });
@@ -408,7 +408,7 @@ test('host names are taken as written, also where YAML reads a number or null', 
   expect(hosts.map(({ name }) => name)).toEqual(['db-1', '0x10', '1.0', 'null']);
 });
 
-test('an anchor that is set again counts from there', () => {
+test('an anchor that is defined again applies from there on', () => {
   const { entries } = parseYaml('a: &x { b: &y 1 }\nc: &y 2\nd: *x\ne: *y\n', 'a.yaml');
   expect(entries.get('e')?.value).toMatchObject({ value: 2, at: { line: 4, column: 4 } });
   expect(() => parseYaml('a: *x\nb: &x 1\n', 'a.yaml')).toThrow('no anchor &x is before this');
@@ -421,7 +421,7 @@ test('a file of many lines is parsed quickly', () => {
   expect(performance.now() - start).toBeLessThan(2000);
 });
 
-test('keys that JavaScript knows are unknown here', async () => {
+test('names of JavaScript properties are unknown keys', async () => {
   for (const key of ['__proto__', 'constructor', 'toString']) {
     expect(await complaints({ 'a.yaml': v(`  ${key}: { a: 1 }`) })).toEqual([
       expect.stringContaining(`a.yaml:3:3: unknown key ${key}`),
@@ -444,7 +444,7 @@ test('too many hosts times variables are refused before they are checked', async
   ]);
 });
 
-test('an inventory that does not exist', async () => {
+test('a missing inventory', async () => {
   const here = await write({ 'mainnet.yaml': good });
   await expect(loadInventory('mainet', schema, { folder: here })).rejects.toMatchObject({
     hint: 'did you mean mainnet?',
@@ -455,7 +455,7 @@ test('an inventory that does not exist', async () => {
   await expect(loadInventory(here, schema)).rejects.toThrow('is a folder');
 });
 
-test('a damaged file is read or refused, and never crashes', () => {
+test('a damaged file is read or refused, and never causes a crash', () => {
   const piece = fc.oneof(
     fc.constantFrom(
       '\n',
@@ -518,7 +518,7 @@ test('many placeholders are reported quickly', async () => {
   expect(performance.now() - started).toBeLessThan(5000);
 });
 
-describe('key files that do not exist', () => {
+describe('missing key files', () => {
   const refusal = async (ssh: string, hosts = good, connects = true) => {
     const here = await write({ 'a.yaml': `${ssh}\n${hosts}`, id: '', known: '' });
     await mkdir(join(here, 'keys'));
@@ -532,7 +532,7 @@ describe('key files that do not exist', () => {
   const identity = (what: string) =>
     `identity_file: ${what}\n  the path is relative to the inventory; without identity_file, the keys of your ssh_config and agent are tried`;
 
-  test('are refused, each once, where hosts will be connected to', async () => {
+  test('are refused, each once, if hosts are connected to', async () => {
     expect(await refusal('ssh: { identity_file: ide, known_hosts: konwn }')).toEqual([
       `a.yaml:1:23: ${identity('ide does not exist')}`,
       `a.yaml:1:41: ${known}`,
@@ -545,7 +545,7 @@ describe('key files that do not exist', () => {
     expect(await refusal('ssh: { known_hosts: known }', own)).toEqual([`a.yaml:6:51: ${known}`]);
   });
 
-  test('are accepted where no host is connected to with them', async () => {
+  test('are accepted if no host is connected to with them', async () => {
     expect(await refusal('ssh: { identity_file: id, known_hosts: known }')).toEqual([]);
     expect(await refusal('ssh: { identity_file: ide, known_hosts: konwn }', good, false)).toEqual([]);
     const local = good.replaceAll('address:', 'connection: local, address:');
@@ -563,7 +563,7 @@ test('a number on the command line in place of text needs quotes inside those of
   );
 });
 
-test('the caller may add what to do about a missing file', async () => {
+test('the caller may add a hint about a missing file', async () => {
   const here = await write({
     'a.yaml': `vars_files: [made/vars.yaml]\nssh: { known_hosts: made/known_hosts }\n${good}`,
   });
@@ -576,7 +576,7 @@ test('the caller may add what to do about a missing file', async () => {
   });
 });
 
-test('a missing variable is reported at the inventory, although the command line has others', async () => {
+test('a missing variable is reported at the inventory, although --set has other variables', async () => {
   const here = await write({ 'a.yaml': good.replace(/network: .*/, '{}').replace('vars:\n  {}', 'vars: {}') });
   const over = [{ values: { loud: true }, from: '--set loud' }];
   await expect(loadInventory(join(here, 'a.yaml'), schema, { over })).rejects.toThrow(

@@ -40,7 +40,7 @@ type SecretReader = (reference: string, question: Omit<SecretQuestion, 'environm
 
 /** Limit of checked values, those of all hosts counted for each host. A thousand hosts of our own schema have a tenth of it. */
 const mostValues = 2_000_000;
-/** Far more than anybody reads: then no further host is checked. */
+/** Far more problems than anybody reads: then no further host is checked. */
 const enoughProblems = 1000;
 
 /**

@@ -12,7 +12,7 @@ import { readYamlFile } from './yaml-file.ts';
 export interface OutlineOptions {
   /** Folder of the inventories with a name. Default: an inventory is a path. */
   readonly folder?: string;
-  /** Variables that outrank all of the inventory's, for every host; of two the later wins. */
+  /** Variables that override all of the inventory's, for every host; later ones override earlier ones. */
   readonly over?: readonly VariablesOver[];
   /** What to do about a missing file that the inventory names. */
   readonly missingFileHint?: (path: string) => string | undefined;

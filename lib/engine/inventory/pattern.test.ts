@@ -63,7 +63,7 @@ test.each([
   );
 });
 
-test('many asterisks are no more than one', () => {
+test('many asterisks match like one', () => {
   const start = performance.now();
   expect(() => selectHosts({ hosts }, `${'*'.repeat(60)}x`)).toThrow('no host or group is called');
   expect(performance.now() - start).toBeLessThan(1000);

@@ -31,7 +31,7 @@ export function selectHosts<V>({ hosts }: Pick<Inventory<V>, 'hosts'>, pattern: 
 
 function hostsOfTerm<V>(hosts: readonly InventoryHost<V>[], term: string): ReadonlySet<InventoryHost<V>> {
   const subscript = /^(.+)\[(-?\d+)(?:(:)(-?\d+)?)?\]$/.exec(term);
-  // `rpc-[12]` is a glob where nothing is called `rpc-`.
+  // `rpc-[12]` is a glob if no host or group is called `rpc-`.
   const position = subscript && matched(hosts, subscript[1] ?? '').length > 0 ? subscript : undefined;
   const name = position?.[1] ?? term;
   const found = matched(hosts, name);

@@ -34,7 +34,7 @@ async function refusal(reference: string): Promise<string> {
   return describeProblem(error).replaceAll(`${folder}/`, '');
 }
 
-test('a secret comes from the environment or a file, without one line break at its end', async () => {
+test('a secret is read from the environment or a file, without one line break at its end', async () => {
   for (const reference of ['env:GOOD', 'env:LINE'])
     expect((await readSecret(reference, question)).reveal()).toBe('abc.DEF~_-1');
   for (const content of ['good-1', 'good-1\n', 'good-1\r\n']) {
@@ -44,7 +44,7 @@ test('a secret comes from the environment or a file, without one line break at i
   expect((await readSecret(`file:${join(folder, 'good')}`, question)).reveal()).toBe('good-1');
 });
 
-test('what is missing, empty or open to others is refused with its place', async () => {
+test('a missing, empty or world-readable secret is refused with its place', async () => {
   const at = 'a.yaml:3:5: credentials.state.password';
   expect(await refusal('env:NONE')).toBe(`${at}: environment variable NONE is not set\n  export NONE before the run`);
   expect(await refusal('env:constructor')).toContain('environment variable constructor is not set');
@@ -71,7 +71,7 @@ test('what is missing, empty or open to others is refused with its place', async
   );
 });
 
-test('a secret of the encrypted file is looked up by its name, and the file is opened only for such a reference', async () => {
+test('a secret of the encrypted file is looked up by its name, and only such a reference opens the file', async () => {
   let opened = 0;
   const unlock = async (file: string) => {
     opened++;
@@ -100,7 +100,7 @@ test('a secret of the encrypted file is looked up by its name, and the file is o
     /^a\.yaml:3:5: credentials\.state\.password \(from secret:odd\) has a character/,
   );
   expect(await refused('secret:a/b')).toContain('must be a reference, env:NAME, file:PATH or secret:NAME');
-  expect(await refusal('secret:odd')).toContain('needs a file of secrets, and there is none');
+  expect(await refusal('secret:odd')).toContain('needs a file of secrets, but none is given');
 });
 
 test('characters that are not allowed are refused with the reason, and the value is not shown', async () => {

@@ -82,7 +82,7 @@ async function fromFile(path: string, { name, where }: SecretQuestion): Promise<
 }
 
 async function fromSecrets(entry: string, { name, where, secrets }: SecretQuestion): Promise<string> {
-  if (!secrets) throw new Problem(`${name}: secret:${entry} needs a file of secrets, and there is none`, { where });
+  if (!secrets) throw new Problem(`${name}: secret:${entry} needs a file of secrets, but none is given`, { where });
   const entries = await secrets.unlock(secrets.file);
   const secret = entries.get(entry);
   if (secret) return secret.reveal();

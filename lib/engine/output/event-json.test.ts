@@ -24,7 +24,7 @@ test('an event is one flat object with its time, on one line', () => {
   expect(line).not.toContain('\n');
 });
 
-test('an error is what it says, and no field holds a secret, also one that JSON would escape', () => {
+test('an error is its message, and no field has a secret, also one that JSON would escape', () => {
   const secret = new Secret('hunter"2\\x');
   const event: RunEvent = {
     type: 'resource-done',

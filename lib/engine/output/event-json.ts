@@ -2,7 +2,7 @@ import type { RunEvent } from '../run/events.ts';
 import { redact } from '../secret/secret.ts';
 import { describeError } from './describe-error.ts';
 
-/** Goes up when a field changes its meaning or is removed. A new field does not change it. */
+/** Increased when a field changes its meaning or is removed; not for a new field. */
 export const eventFormat = 1;
 
 /**

@@ -48,14 +48,14 @@ test('the same warning of several hosts is one line with their names, in the ord
   ]);
 });
 
-test('of many hosts some are named', () => {
+test('for many hosts only some are named', () => {
   const hosts = Array.from({ length: 20 }, (_, i) => `h${i + 1}`);
   expect(said([started(...hosts), ...hosts.map((host) => warning(host))], { quiet: true })).toEqual([
     'h1, h2, h3, h4, h5, h6, h7 and 13 more  warning preflight: server has 64 CPU cores  (it has 8)',
   ]);
 });
 
-test('what differs is told of each host', () => {
+test('different warnings are reported for each host', () => {
   const events = [warning('rpc-1'), warning('rpc-2', 'server has 64 CPU cores', 'it has 9'), warning('db-1', 'memory')];
   expect(said(events)).toEqual([
     'rpc-1  warning preflight: server has 64 CPU cores  (it has 8)',
@@ -64,7 +64,7 @@ test('what differs is told of each host', () => {
   ]);
 });
 
-test('a warning waits for what is done meanwhile, and for no change or failure', () => {
+test('a warning waits for tasks under way, and is printed before the next change or failure', () => {
   const change: RunEvent = { type: 'resource-started', step: { host: 'rpc-1', play: 'p', role: 'r', resource: 'a' } };
   const both = 'rpc-1, rpc-2  warning preflight: server has 64 CPU cores  (it has 8)';
   expect(said([warning('rpc-1'), done('rpc-1', 'a', 'changed'), warning('rpc-2')])).toEqual([
@@ -81,7 +81,7 @@ test('a warning waits for what is done meanwhile, and for no change or failure',
   ]);
 });
 
-test('with --verbose, and where each change is asked about, every host says its own at once', () => {
+test('with --verbose or --step every host reports its warnings at once', () => {
   const events = [warning('rpc-1'), done('rpc-1', 'a', 'changed'), warning('rpc-2')];
   const each = [
     'rpc-1  warning preflight: server has 64 CPU cores  (it has 8)',

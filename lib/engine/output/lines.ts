@@ -66,7 +66,7 @@ export function linesOf(event: RunEvent, style: Style): string[] {
   }
 }
 
-/** A finished task as lines of text. @param label what starts each line */
+/** A finished task as lines of text. @param label the start of each line */
 export function resourceLines(
   event: Extract<RunEvent, { type: 'resource-done' }>,
   style: Style,
@@ -142,7 +142,7 @@ function onHost(host: string, style: Style, lines: readonly string[]): string[] 
   return lines.map((line) => `${style.paint('dim', host.padEnd(style.hostWidth))}  ${line}`.trimEnd());
 }
 
-/** The lines at a sudden end of the process, as on a second Ctrl-C: the tasks that were cut off, and how to go on. */
+/** The lines at a sudden end of the process, as on a second Ctrl-C: the interrupted tasks, and how to continue. */
 export function cutOffLines(busy: readonly RunningTask[], style: Style): string[] {
   const cutOff = busy.flatMap(({ host, task }) => onHost(host, style, [style.paint('red', `cut off: ${task}`)]));
   return cutOff.length > 0 ? [...cutOff, 'stopped at once: the next run continues from here'] : [];

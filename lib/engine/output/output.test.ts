@@ -29,19 +29,19 @@ const done = (details: object): RunEvent => ({
   ...details,
 });
 
-test('every line of a host starts with its name, its diff too', () => {
+test('every line of a host starts with its name, also its diff', () => {
   const lines = linesOf(done({ differences: [{ what: 'mode', was: '0644', wanted: '0600' }] }), style);
   expect(lines[0]).toBe('rpc-1  changed docker: file /etc/docker/daemon.json');
   expect(lines.length).toBeGreaterThan(1);
   for (const line of lines) expect(line).toMatch(/^rpc-1/);
 });
 
-test('what is ok is told only when asked', () => {
+test('unchanged tasks are shown only on request', () => {
   expect(linesOf(done({ outcome: 'ok' }), style)).toEqual([]);
   expect(linesOf(done({ outcome: 'ok' }), { ...style, verbose: true })).toHaveLength(1);
 });
 
-test('a secret leaves in no line', () => {
+test('no line contains a secret', () => {
   const secret = new Secret('correct-horse-battery');
   let printed = '';
   const listen = plainOutput((text) => {
@@ -52,19 +52,19 @@ test('a secret leaves in no line', () => {
   expect(printed).not.toContain('correct-horse-battery');
 });
 
-test('an error shows cause and hint, no stack', () => {
+test('an error shows cause and hint, no stack trace', () => {
   const error = Object.assign(new Error('no space'), { hint: 'free some' });
   expect(linesOf(done({ outcome: 'failed', error }), style).join('\n')).toMatch(/no space\n.*free some$/);
 });
 
-test('an error that names its host does not say it twice', () => {
+test('an error that names its host does not name it twice', () => {
   const error = new Error('rpc-1: the connection was lost');
   expect(linesOf({ type: 'host-unreachable', host: 'rpc-1', error }, style)).toEqual([
     'rpc-1  unreachable: the connection was lost',
   ]);
 });
 
-test('nothing that a host says steers the terminal', () => {
+test('no output of a host controls the terminal', () => {
   const evil = '\u001b]0;title\u0007\u001b[2J\r\u009b5m\u202e';
   const busy = new RunningTasks();
   const started: RunEvent = { type: 'resource-started', step: { ...step, resource: evil } };
@@ -91,7 +91,7 @@ test('nothing that a host says steers the terminal', () => {
   expect(said.join('\n')).toContain('\\x1b]0;title\\x07');
 });
 
-test('of very many problems the first are told, and how many more there are', () => {
+test('of very many problems the first are shown, with the number of the others', () => {
   const problems = Array.from({ length: 150 }, (_, i) => new Problem(`problem ${i}`));
   const lines = describeError(new Problems(problems)).split('\n');
   expect(lines).toHaveLength(101);
@@ -132,7 +132,7 @@ test.each<[Partial<Omit<HostSummary, 'counts'>> & { counts?: Partial<HostSummary
   expect(exitCodeOf({ hosts: [summary], interrupted: true })).toBe(130);
 });
 
-test('what check mode counts is pending, what a run counts is changed', () => {
+test('check mode counts pending changes, a run counts changed tasks', () => {
   const counts = { ok: 1, changed: 0, pending: 3, unknown: 0, warning: 0, failed: 0 };
   const host = { host: 'h', seconds: 1, unreachable: false, stopped: undefined, roundTrips: 1, counts };
   expect(summaryLines([host], 1, { ...style, check: true })[1]).toMatch(/ok\s+pending\s+unknown/);

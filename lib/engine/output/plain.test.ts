@@ -16,7 +16,7 @@ const style = {
 const step = { host: 'db-1', play: 'p', role: 'snapshot', resource: 'state.tar.gz is downloaded' };
 const finished: RunEvent = { type: 'run-finished', hosts: [], seconds: 1, interrupted: false };
 
-test('long work says every half minute that it goes on, with the name of its host, and stops with the run', () => {
+test('long work is reported every half minute with the name of its host, until the run ends', () => {
   const said: string[] = [];
   const listen = plainOutput((text) => void said.push(text), style);
   listen({ type: 'resource-started', step });
@@ -38,7 +38,7 @@ test('long work says every half minute that it goes on, with the name of its hos
   expect(said).toHaveLength(before);
 });
 
-test('while nothing goes on, nothing is said', () => {
+test('without running work nothing is printed', () => {
   const said: string[] = [];
   const listen = plainOutput((text) => void said.push(text), style);
   vi.advanceTimersByTime(300_000);

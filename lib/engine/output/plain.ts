@@ -4,7 +4,7 @@ import { GroupedWarnings } from './grouped-warnings.ts';
 import { cutOffLines, linesOf, type Style, summaryLines } from './lines.ts';
 import { RunningTasks, runningTaskText } from './live/running-tasks.ts';
 
-/** Long work prints a line this often, so that CI does not take it for hung. Seconds. */
+/** Long work prints a line at this interval, so that CI does not consider it hung. Seconds. */
 const heartbeat = 30;
 
 /**

@@ -23,15 +23,15 @@ test.each([
   [59.9, '0:59'],
   [200, '3:20'],
   [43_505, '12:05:05'],
-])('on a clock %f seconds are %s', (value, text) => expect(clock(value)).toBe(text));
+])('as a clock time %f seconds are %s', (value, text) => expect(clock(value)).toBe(text));
 
-test('a bar fills as far as the work is, and never more', () => {
+test('a bar fills in proportion to the work, and never overflows', () => {
   expect(bar(0, 12)).toBe('[..........]');
   expect(bar(0.55, 12)).toBe('[#####.....]');
   expect(bar(1.5, 12)).toBe('[##########]');
 });
 
-test('progress tells what it knows and no more', () => {
+test('progress shows only known values', () => {
   expect(progressText({ what: 'waiting' })).toBe('waiting');
   expect(progressText({ what: 'copied', done: 5, unit: 'rows' })).toBe('copied 5 rows');
   expect(
@@ -39,7 +39,7 @@ test('progress tells what it knows and no more', () => {
   ).toBe('downloaded 1.0 KiB of 4.0 KiB (25%), 512 B/s, 6 s left');
 });
 
-test('of time only so much may pass: it has no pace and no end that comes nearer', () => {
+test('progress in time has no pace and no time left', () => {
   const progress = { what: 'waiting for apt', done: 4, total: 60, unit: 'seconds' } as const;
   expect(progressText(progress, { perSecond: 1, secondsLeft: 56 })).toBe('waiting for apt 4.0 s of 60 s');
 });

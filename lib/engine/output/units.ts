@@ -30,7 +30,7 @@ function wholeSeconds(value: number): string {
   return value < 10 ? `${Math.ceil(value)} s` : seconds(value);
 }
 
-/** Binary units, as disks and `ls -h` have them: `1.4 GiB`. */
+/** Binary units, as in `ls -h`: `1.4 GiB`. */
 export function bytes(value: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let size = value;
@@ -78,7 +78,7 @@ export function measures({ done, total, unit }: Progress, { perSecond, secondsLe
   };
 }
 
-/** `restoring 1.2 GiB of 6.0 GiB (20%), 12.0 MiB/s, 6 min 50 s left`, as far as it is known. */
+/** `restoring 1.2 GiB of 6.0 GiB (20%), 12.0 MiB/s, 6 min 50 s left`, as far as known. */
 export function progressText(progress: Progress, pace: Pace = noPace): string {
   const known = measures(progress, pace);
   if (!known) return progress.what;

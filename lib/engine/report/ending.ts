@@ -3,7 +3,7 @@ import type { HostSummary } from '../run/events.ts';
 import { exitCodeOf } from '../run/exit-code.ts';
 import { eventOf, type Recorded, type RecordedEvent } from './recorded-event.ts';
 
-/** How a run ended, in a few words with hosts and numbers. `open`: no end is recorded. */
+/** The end of a run, in a few words with hosts and numbers. `open`: no end is recorded. */
 export interface Ending {
   readonly kind: 'converged' | 'pending' | 'failed' | 'unreachable' | 'interrupted' | 'open';
   readonly text: string;
@@ -12,7 +12,7 @@ export interface Ending {
 /** Names before the rest is only counted. */
 const named = 4;
 
-/** How the run ended, by the same rules as its exit code. */
+/** The end of a run, by the same rules as its exit code. */
 export function endingOf(events: readonly RecordedEvent[]): Ending {
   const finished = eventOf(events, 'run-finished');
   const error = eventOf(events, 'run-failed')?.error;

@@ -5,12 +5,12 @@ export interface Html {
   readonly markup: string;
 }
 
-/** What a template takes: text and numbers are escaped, lists are joined, `false` and `undefined` are left out. */
+/** The values of a template: text and numbers are escaped, lists are joined, `false` and `undefined` are left out. */
 export type Part = Html | string | number | false | undefined | readonly Part[];
 
 /**
  * A template for HTML. Only `html` and `trusted` make markup; everything else becomes text, safe as content and in a quoted
- * attribute. Characters that steer a terminal or turn the direction of text around are written out.
+ * attribute. Characters that control a terminal or change the direction of text are escaped.
  */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { markup: strings.reduce((markup, string, at) => markup + markupOf(parts[at - 1]) + string) };

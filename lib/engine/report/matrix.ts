@@ -10,12 +10,12 @@ type Step = Pick<Recorded<'resource-started'>, 'host' | 'play' | 'role' | 'resou
 /** One task on one host. */
 export interface Cell extends Step {
   readonly outcome: ShownOutcome;
-  /** When it ended, or the last event of a run without an end. Milliseconds since 1970; 0 where it was not reached. */
+  /** When it ended, or the last event of a run without an end. Milliseconds since 1970; 0 if it was not reached. */
   readonly at: number;
   readonly seconds: number;
   readonly note?: string | undefined;
   readonly error?: string | undefined;
-  /** Check mode: what would be run. */
+  /** Check mode: the commands that it would run. */
   readonly commands: readonly string[];
   readonly differences: Recorded<'resource-done'>['differences'];
 }
@@ -80,7 +80,7 @@ function withoutPrefix(text: string | undefined, prefix: string): string | undef
   return text?.startsWith(prefix) ? text.slice(prefix.length) : text;
 }
 
-/** Of the play in which a host stopped: the tasks after its last one that other hosts have. */
+/** In the play in which a host stopped: the later tasks of other hosts. */
 function markUnreached({ host, play }: Recorded<'host-stopped'>, rows: readonly Row[]): void {
   const last = rows.findLastIndex((row) => row.play === play && row.cells.has(host));
   for (const { cells, ...step } of rows.slice(last + 1)) {
@@ -88,7 +88,7 @@ function markUnreached({ host, play }: Recorded<'host-stopped'>, rows: readonly 
   }
 }
 
-/** Hosts work in parallel and need not have the same tasks: each new row goes behind the last one of its host. */
+/** Hosts work in parallel and may have different tasks: each new row follows the last one of its host. */
 class RowsInOrder {
   readonly #plays = new Map<string, Row[]>();
   readonly #byKey = new Map<string, Row>();
@@ -127,7 +127,7 @@ function keyOf({ play, role, resource }: Step): string {
   return JSON.stringify([play, role, resource]);
 }
 
-/** All that is known of cells beside their outcome, once for all hosts with the same, in the order of the rows. */
+/** All details of cells, once for all hosts with the same ones, in the order of the rows. */
 export function entriesOf(rows: readonly Row[], hosts: readonly string[]): ReadonlyMap<Cell, Entry> {
   const cells = rows.flatMap((row) => hosts.flatMap((host) => row.cells.get(host) ?? []));
   const groups = groupsOf(
@@ -141,7 +141,7 @@ export function entriesOf(rows: readonly Row[], hosts: readonly string[]): Reado
   return new Map(entries.flatMap((entry) => entry.cells.map((cell) => [cell, entry] as const)));
 }
 
-/** Its outcome says all that is known of it. */
+/** Its outcome is its only detail. */
 function isPlain({ outcome, seconds, note, error, differences }: Cell): boolean {
   if (outcome === 'unreached') return true;
   return outcome === 'ok' && seconds === 0 && note === undefined && error === undefined && differences.length === 0;

@@ -1,4 +1,4 @@
-/** How a report shows each outcome: a letter beside its colour, and in the legend its meaning. Worst first. */
+/** The presentation of each outcome: a letter beside its colour, and its meaning in the legend. Worst first. */
 export const outcomes = {
   failed: { letter: 'F', word: 'failed', means: 'an error, or a requirement that is not met' },
   unreachable: { letter: 'X', word: 'unreachable', means: 'no connection' },

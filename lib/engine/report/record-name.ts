@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-/** What the name of a run record says. */
+/** The parts of a run record's name. */
 export interface RecordName {
   /** When the run started, as 20241121T164235Z: sorts as text. */
   readonly time: string;

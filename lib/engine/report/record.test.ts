@@ -31,7 +31,7 @@ test('every event of a run is read back', () => {
   expect(events).toHaveLength(all.length);
 });
 
-test('half a last line is left out, and a whole one without its line break is not', () => {
+test('an incomplete last line is left out, a complete one without its line break is read', () => {
   const text = recordText(killedRun());
   const all = killedRun().length;
   expect(readRecord(fileOf(text.trimEnd()))).toHaveLength(all);
@@ -39,7 +39,7 @@ test('half a last line is left out, and a whole one without its line break is no
   expect(readRecord(fileOf(`${started}\n\u0000\u0000\u0000`))).toHaveLength(1);
 });
 
-test('fields and events of a later version are left out', () => {
+test('fields and events of a later version are ignored', () => {
   const later = '{"format":1,"time":"2024-11-21T16:42:36.000Z","type":"lock-taken","by":"somebody"}';
   const wider = started.replace('"hosts"', '"forks":25,"hosts"');
   expect(readRecord(fileOf(`${wider}\n${later}\n`))).toHaveLength(1);

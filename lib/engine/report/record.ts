@@ -5,7 +5,7 @@ import { Problem } from '../problem/problem.ts';
 import { byAge, parseRecordName, type RecordName } from './record-name.ts';
 import { parseEvent, type RecordedEvent } from './recorded-event.ts';
 
-/** A run of a thousand hosts leaves a fifth of this. Bytes. */
+/** A run of a thousand hosts writes a fifth of this. Bytes. */
 export const largestRecord = 256 * 1024 * 1024;
 
 /** A record in a folder. */
@@ -13,7 +13,7 @@ export interface FoundRecord extends RecordName {
   readonly path: string;
 }
 
-/** The records of a folder, newest first; none where the folder does not exist. A record is a regular file. */
+/** The records of a folder, newest first; none if the folder does not exist. A record is a regular file. */
 export function recordsIn(folder: string): readonly FoundRecord[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
@@ -29,9 +29,9 @@ export function recordsIn(folder: string): readonly FoundRecord[] {
 }
 
 /**
- * Reads a record, or any file of events as `--json` prints them. Half a last line is left out: a run that is killed leaves one.
+ * Reads a record, or any file of events from `--json`. An incomplete last line is left out: a killed run leaves one.
  *
- * @throws Problem with file and line for what is not an event, and for a file that cannot be read or holds no run
+ * @throws Problem with file and line for an invalid event, and for a file that cannot be read or has no run
  */
 export function readRecord(path: string): readonly RecordedEvent[] {
   const lines = readText(path).split('\n');

@@ -6,7 +6,7 @@ const step = { host: z.string(), play: z.string(), role: z.string(), resource: z
 /** Seconds. No run takes longer, and dates can be computed with it. */
 const duration = z.number().min(0).max(1e10);
 
-/** Of a host that stopped: how many tasks are not done, and the first of them. */
+/** The number of tasks that are not done on a host that stopped, and the first of them. */
 const left = { left: z.number().optional(), next: z.string().optional() };
 
 const hostSummary = z.looseObject({
@@ -68,7 +68,7 @@ const schemas = new Map(Object.entries(fields).map(([type, shape]) => [type, z.l
  * One line of a record as an event.
  *
  * @returns undefined for an unknown type of event, as a later version may write
- * @throws Error that says in one sentence what is wrong with the line
+ * @throws Error with one sentence about the fault of the line
  */
 export function parseEvent(line: string): RecordedEvent | undefined {
   let value: unknown;
@@ -94,7 +94,7 @@ function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   );
 }
 
-/** The first event of a type, on one host where that is given. */
+/** The first event of a type, optionally of one host. */
 export function eventOf<T extends RecordedEvent['type']>(events: readonly RecordedEvent[], type: T, host?: string) {
   return events.find(
     (event): event is Recorded<T> =>

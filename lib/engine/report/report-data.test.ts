@@ -7,7 +7,7 @@ import { recorded, ScriptedRun, type TimedEvent } from './testdata/scripted-run.
 
 const data = (events: readonly TimedEvent[]) => reportData(recorded(events));
 
-/** The cells of a row, by a part of its name. */
+/** The cells of a row, found by a part of its name. */
 function row({ rows, hosts }: ReportData, resource: string): (Cell | undefined)[] {
   const cells = rows.find((each) => each.resource.includes(resource))?.cells;
   return [...hosts.keys()].map((host) => cells?.get(host));
@@ -22,7 +22,7 @@ function waits({ hosts }: ReportData, name: string): string[] {
   return timeline.filter(({ kind }) => kind === 'wait').map(({ label }) => label);
 }
 
-test('cells have the recorded outcome; after a failure tasks are not reached, and tasks of other hosts have no cell', () => {
+test('cells have the recorded outcome; tasks after a failure are not reached, and tasks of other hosts have no cell', () => {
   const report = data(failedRun());
   expect([...report.hosts.keys()]).toEqual(['db-1', 'rpc-1', 'rpc-2']);
   expect(outcomes(report, 'memory')).toEqual(['warning', 'warning', 'warning']);
@@ -32,7 +32,7 @@ test('cells have the recorded outcome; after a failure tasks are not reached, an
   expect(outcomes(report, 'json-rpc is running')).toEqual([undefined, 'changed', undefined]);
 });
 
-test('the same result on several hosts is one entry, and a plain ok has none', () => {
+test('the same result on several hosts is one entry, and a plain ok has no entry', () => {
   const report = data(failedRun());
   const entry = (resource: string) => row(report, resource).map((cell) => cell && report.entries.get(cell)?.id);
   const [first, second, failed] = entry('packages docker-ce');
@@ -42,7 +42,7 @@ test('the same result on several hosts is one entry, and a plain ok has none', (
   expect(entry('newest block')[1]).toBeDefined();
 });
 
-test('the gap before a play names the host that was waited for, and its play', () => {
+test('the gap before a play names the awaited host and its play', () => {
   const report = data(failedRun());
   const { hosts } = report;
   expect(waits(report, 'rpc-1')).toEqual(['waits for db-1 (Database+Sync server)']);
@@ -72,7 +72,7 @@ test('a host that waited for a play that was then skipped still shows the wait',
   expect(report.skipped).toMatchObject([{ play: 'rpc', why: 'it needs "database"' }]);
 });
 
-test('a run that was killed shows its unfinished task and the last progress of it', () => {
+test('a killed run shows its unfinished task and the last progress', () => {
   const report = data(killedRun());
   expect(report.ending.kind).toBe('open');
   expect(outcomes(report, 'restored')).toEqual(['unfinished', undefined, undefined]);
@@ -106,7 +106,7 @@ test('the ending follows the exit code', () => {
   expect(quiet('ok', false, true)).toEqual({ kind: 'interrupted', text: 'interrupted' });
 });
 
-test('rows are in the order of plays and roles, also where hosts work in parallel and do not have the same tasks', () => {
+test('rows are in the order of plays and roles, also if hosts work in parallel and have different tasks', () => {
   const run = new ScriptedRun(0);
   run.started('deploy', 'lab', ['a', 'b']);
   const done = (host: string, play: string, role: string, resource: string, at: number) =>
@@ -141,7 +141,7 @@ test('rows are in the order of plays and roles, also where hosts work in paralle
   ]);
 });
 
-test('errors are without the name of their host and task, and an outcome of a later version is kept', () => {
+test('errors do not repeat the name of their host and task, and an outcome of a later version is kept', () => {
   const report = data(checkRun());
   expect(row(report, 'reachable')[3]?.error).toMatch(/^connect ECONNREFUSED/);
   const run = new ScriptedRun(0);

@@ -3,10 +3,10 @@ import { type Cell, type Entry, entriesOf, matrixOf, type Row } from './matrix.t
 import { eventOf, type Recorded, type RecordedEvent } from './recorded-event.ts';
 import { type Stretch, timelineOf } from './timeline.ts';
 
-/** All that the page shows. Times are milliseconds since 1970. */
+/** All content of the page. Times are milliseconds since 1970. */
 export interface ReportData {
   readonly started: Recorded<'run-started'>;
-  /** The last event where no end is recorded. */
+  /** The last event if no end is recorded. */
   readonly end: number;
   readonly ending: Ending;
   /** An error of the run itself and not of a host. */

@@ -10,7 +10,7 @@ const page = (events: readonly TimedEvent[]) => reportHtml(recorded(events));
 /** The text of markup, without its tags. */
 const textOf = (markup: string) => markup.replaceAll(/<[^>]*>/g, '');
 
-test('a template escapes every text, in content and in attributes, and nothing twice', () => {
+test('a template escapes every text once, in content and in attributes', () => {
   const text = `<b title="x" id='y'>&\u202e\u001b`;
   const escaped = '&lt;b title=&quot;x&quot; id=&#39;y&#39;&gt;&amp;\\u202e\\x1b';
   expect(html`<p title="${text}">${text}</p>`.markup).toBe(`<p title="${escaped}">${escaped}</p>`);
@@ -19,7 +19,7 @@ test('a template escapes every text, in content and in attributes, and nothing t
   );
 });
 
-test('the page is one file that loads nothing, and every hostile text is text', () => {
+test('the page is one file that loads nothing, and hostile text stays text', () => {
   const markup = page(hostileRun());
   expect(markup.match(/<script/g)).toHaveLength(1);
   expect(markup.match(/<\/script>/g)).toHaveLength(1);
@@ -30,7 +30,7 @@ test('the page is one file that loads nothing, and every hostile text is text', 
   for (const steering of ['\u202e', '\u001b']) expect(markup).not.toContain(steering);
 });
 
-test('the title says what, where and how it ended', () => {
+test('the title shows playbook, inventory and outcome', () => {
   expect(page(failedRun())).toContain('<title>deploy on lab: failed: rpc-2</title>');
 });
 
@@ -57,7 +57,7 @@ test('without scripts the page has failures first, then changes, warnings, all t
   expect(textOf(page(killedRun()))).toContain('last reported at 16:58:42 UTC: restoring 1.7 GiB of 6.0 GiB (27%)');
 });
 
-test('every link leads to a place in the page', () => {
+test('every link has a target on the page', () => {
   for (const events of [failedRun(), checkRun(), killedRun(), hostileRun()]) {
     const markup = page(events);
     const ids = new Set([...markup.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id));
@@ -67,7 +67,7 @@ test('every link leads to a place in the page', () => {
   }
 });
 
-test('cause and hint are apart, in a note as in an error', () => {
+test('cause and hint are separate, in a note as in an error', () => {
   const run = new ScriptedRun(0);
   run.started('deploy', 'lab', ['a']);
   const hint = 'systemd runs the units of the node: use a host that boots with it';
@@ -80,7 +80,7 @@ test('cause and hint are apart, in a note as in an error', () => {
   expect(markup).toContain(`<pre class="error">it is not</pre><p><b>Hint:</b> <span class="hint">${hint}</span></p>`);
 });
 
-test('a play that was skipped, a host that stopped for another reason and the error of a run are shown', () => {
+test('a skipped play, a host that stopped for another reason and the error of a run are shown', () => {
   const run = new ScriptedRun(0);
   run.started('deploy', 'lab', ['a', 'b']);
   run.emit({ type: 'play-skipped', play: 'rpc', why: 'it needs "database"' }, 1);
@@ -97,7 +97,7 @@ test('a play that was skipped, a host that stopped for another reason and the er
     expect(text).toContain(shown);
 });
 
-test('a run of which nothing but its start is recorded has a page', () => {
+test('a run with only its start recorded has a page', () => {
   const run = new ScriptedRun(0);
   run.started('deploy', 'lab', ['a']);
   const text = textOf(page(run.events()));
@@ -105,7 +105,7 @@ test('a run of which nothing but its start is recorded has a page', () => {
     expect(text).toContain(shown);
 });
 
-test('the script of the page makes no markup', () => {
+test('the script of the page creates no markup', () => {
   const script = readFileSync(new URL('page/filter.mjs', import.meta.url), 'utf8');
   expect(script).not.toMatch(
     /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc|eval\(|Function\(/,

@@ -16,7 +16,7 @@ import { type ReportData, reportData } from './report-data.ts';
 const endingSigns = { failed: '✖', unreachable: '✖', interrupted: '■', open: '■', pending: '△', converged: '✔' };
 
 /**
- * A run as one page that opens from disk and loads nothing. It can be read without scripts and without styles; its one script
+ * A run as one page that opens from disk and loads nothing. It is readable without scripts and without styles; its only script
  * filters. All texts may come from remote machines: they are escaped, and a policy in the page allows no other script or style,
  * and no request.
  */
@@ -76,7 +76,7 @@ function header({ started, end, ending, hosts, rows }: ReportData): Html {
 </header>`;
 }
 
-/** How often each outcome occurs. A script makes a filter of it, and shows the fields that need one. */
+/** The number of occurrences of each outcome. A script makes a filter of it, and shows the fields that need a script. */
 function summary({ hosts, rows }: ReportData): Html {
   const counts = new Map<string, number>();
   for (const { outcome } of rows.flatMap(({ cells }) => [...cells.values()]))

@@ -20,7 +20,7 @@ const step = { host: 'db-1', play: 'a', role: 'snapshot', resource: 'restored' }
 const started: RunEvent = { type: 'run-started', playbook: 'deploy', inventory: 'lab', check: false, hosts: ['db-1'] };
 const stopping: RunEvent = { type: 'stopping' };
 
-/** A record in a folder that is not there yet, by a clock that the test sets. */
+/** A record in a directory that does not exist yet, with a clock that the test sets. */
 function record(options: { folder?: string; inventory?: string; keep?: number } = {}) {
   const folder = options.folder ?? join(temporaryDirectory(), '.runs');
   const complaints: string[] = [];
@@ -35,7 +35,7 @@ function record(options: { folder?: string; inventory?: string; keep?: number } 
   return { ...made, emit: made.listener, made, folder, complaints, clock };
 }
 
-test('events are on disk line by line, in a file for this user alone that is made with the first of them', () => {
+test('events are on disk line by line, in a file of mode 0600 that the first event creates', () => {
   const { emit, made, folder, clock, complaints } = record();
   expect(made.path).toBeUndefined();
   expect(existsSync(folder)).toBe(false);
@@ -58,7 +58,7 @@ test('events are on disk line by line, in a file for this user alone that is mad
   expect(complaints).toEqual([]);
 });
 
-test('two runs in one second have a file each, and the name of an inventory is made safe', () => {
+test('two runs in one second have separate files, and the name of an inventory is made safe', () => {
   const first = record();
   const second = record({ folder: first.folder });
   first.emit(started);
@@ -72,7 +72,7 @@ test('two runs in one second have a file each, and the name of an inventory is m
   expect(readdirSync(odd.folder)).toEqual(['20241121T164235Z--my-inventory-.ndjson']);
 });
 
-test('a folder that cannot be written is reported once, and the run goes on', () => {
+test('a directory that cannot be written is reported once, and the run goes on', () => {
   const blocked = join(temporaryDirectory(), 'file');
   writeFileSync(blocked, '');
   const { emit, made, complaints } = record({ folder: blocked });
@@ -93,7 +93,7 @@ test('a full disk is reported once, the record ends there, and the run goes on',
   expect(made.path).toBeUndefined();
 });
 
-test('progress of long work is thinned for each host, so that the file stays small', () => {
+test('progress of long work is recorded less often for each host, so that the file stays small', () => {
   const { emit, made, clock } = record();
   emit({ type: 'resource-started', step });
   const from = clock.at;

@@ -10,11 +10,11 @@ import { recordName, reportBeside, safeName } from './record-name.ts';
 /** The folder of run records: `.runs` beside the folder of the playbooks. */
 export const recordFolder = fileURLToPath(new URL('../../../.runs', import.meta.url));
 
-/** Records kept; with a deploy a day, those of a season. */
+/** Records kept; with one deploy a day, those of three months. */
 const kept = 100;
 
 export interface RunRecordOptions {
-  /** Made, mode 0700, where it does not exist. */
+  /** Created with mode 0700 if it does not exist. */
   readonly folder: string;
   /** The inventory's name. */
   readonly inventory: string;
@@ -27,7 +27,7 @@ export interface RunRecordOptions {
 }
 
 /**
- * Writes the events of a run into a file of its own, line by line (docs/events.md), so that a run that is killed leaves its
+ * Writes the events of a run into a separate file, line by line (docs/events.md), so that a killed run leaves its
  * events so far. A full disk or an unwritable folder is reported once and never stops the run.
  */
 export function runRecord(options: RunRecordOptions) {
@@ -59,21 +59,21 @@ export function runRecord(options: RunRecordOptions) {
       try {
         write(event);
       } catch (error) {
-        // A record with a gap would mislead: it ends where the first line could not be written.
+        // A record with a gap would be misleading: it ends where the first line could not be written.
         lost = true;
         complain(`this run is not recorded${written > 0 ? ' any further' : ''}: ${describeError(error)}`);
         // An empty one would be the newest record.
         if (written === 0 && path !== undefined) rmSync(path, { force: true });
       }
     },
-    /** The file, from the first event on; undefined where it could not be made or was not continued. */
+    /** The file, from the first event on; undefined if it could not be created or continued. */
     get path(): string | undefined {
       return lost ? undefined : path;
     },
   };
 }
 
-/** Takes a free name, follows no link. Of two runs that start in one second, the later is named after the next one. */
+/** Uses a free name, follows no link. Of two runs that start in one second, the later gets the name of the next second. */
 function create(folder: string, at: number, inventory: string): string {
   for (let start = at; ; start += 1000) {
     const time = new Date(start).toISOString().replace(/[-:]|\.\d+/g, '');

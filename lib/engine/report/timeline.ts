@@ -1,6 +1,6 @@
 import { eventOf, type RecordedEvent } from './recorded-event.ts';
 
-/** What one host did for some time. Times are milliseconds since 1970; `label` is the play, or why it waited or stopped. */
+/** One activity of a host. Times are milliseconds since 1970; `label` is the play, or why it waited or stopped. */
 export interface Stretch {
   readonly kind: 'connect' | 'look' | 'play' | 'wait' | 'unreachable' | 'stopped';
   readonly from: number;
@@ -8,7 +8,7 @@ export interface Stretch {
   readonly label: string;
 }
 
-/** A play, or the first check of all tasks, with when each of its hosts ended it. */
+/** A play, or the first check of all tasks, with the time at which each host ended it. */
 interface Phase {
   readonly name: string;
   readonly from: number;
@@ -18,7 +18,7 @@ interface Phase {
 /** A shorter wait is not shown. Milliseconds, and as a share of the whole run. */
 const shortest = { wait: 500, share: 0.004 };
 
-/** What each host did when: connecting, checking, its plays, and between them the host that it waited for. */
+/** The activities of each host: connecting, checking, its plays, and between them the host that it waited for. */
 export function timelineOf(
   events: readonly RecordedEvent[],
   hosts: readonly string[],
@@ -59,7 +59,7 @@ function checkEnds(events: readonly RecordedEvent[], hosts: readonly string[], f
   return new Map(connected.map((host) => [host, eventOf(events, 'host-looked', host)?.time ?? fallback]));
 }
 
-/** A host ends a play with its last event in it; one that was cut off in the middle of a task, with the run. */
+/** A host ends a play with its last event in it, or with the run if it was interrupted in the middle of a task. */
 function playsOf(events: readonly RecordedEvent[], end: number): Phase[] {
   return events.flatMap((started): Phase[] => {
     if (started.type !== 'play-started') return [];

@@ -1,6 +1,6 @@
 import type { Difference, Resource } from './resource.ts';
 
-// What resources change, in the words of `changes` and `follows`.
+// The changes of resources, in the words of `changes` and `follows`.
 
 export const fileChange = (path: string): string => `file ${path}`;
 export const unitChange = (unit: string): string => `unit ${unit}`;
@@ -8,12 +8,12 @@ export const containerChange = (container: string): string => `container ${conta
 
 const attributes = ['mode', 'owner', 'group'];
 
-/** A change of the attributes alone is no change for the readers of a file. */
+/** A change of the attributes alone does not matter to the readers of a file. */
 export function changesOfFile(path: string): (differences: readonly Difference[]) => readonly string[] {
   return (differences) => (differences.every(({ what }) => attributes.includes(what)) ? [] : [fileChange(path)]);
 }
 
-/** A check of the program in a container is not valid any more after a change of the container. */
+/** A check of the program in a container is outdated after a change of the container. */
 export function checkedAgainAfter(resource: Resource, container: string): Resource {
   return { ...resource, follows: [{ what: containerChange(container), effect: 'is checked again', certain: true }] };
 }

@@ -3,7 +3,7 @@ import { diffLines } from './diff.ts';
 
 const content = (was: string, wanted: string) => diffLines([{ what: 'content', was, wanted }]);
 
-test('short values stand side by side', () => {
+test('short values are side by side', () => {
   expect(
     diffLines([
       { what: 'mode', was: '0644', wanted: '0600' },
@@ -31,35 +31,35 @@ test('a new text is all additions, an emptied one all deletions', () => {
   expect(content('a\nb\n', '')).toEqual(['content:', '@@ -1,2 +0,0 @@', '-a', '-b']);
 });
 
-test('a last line without its end is shown', () => {
+test('a last line without its line break is shown as such', () => {
   expect(content('a\nb', 'a\nb\n')).toContain('\\ No newline at end of file');
 });
 
-test('a long value is not put side by side', () => {
+test('a long value is not shown side by side', () => {
   expect(content('a'.repeat(90), 'b')).toEqual(expect.arrayContaining([`-${'a'.repeat(90)}`, '+b']));
 });
 
-test('a long diff is cut, and says by how much', () => {
+test('a long diff is cut, with the number of lines left out', () => {
   const lines = content('', 'x\n'.repeat(500));
   expect(lines).toHaveLength(82);
   expect(lines.at(-1)).toBe('… 421 more lines');
   expect(content('', 'y'.repeat(5000)).every((line) => line.length <= 240)).toBe(true);
 });
 
-test('control characters are written out', () => {
+test('control characters are escaped', () => {
   expect(diffLines([{ what: 'x', was: '\u001b[31mred\r', wanted: 'a\tb\u0085' }])).toEqual([
     'x: \\x1b[31mred\\x0d -> a\tb\\x85',
   ]);
 });
 
-test('two long texts with nothing in common do not take for ever', () => {
+test('the diff of two long, entirely different texts is quick', () => {
   const text = (seed: number) => Array.from({ length: 20_000 }, (_, at) => `${(at * seed) % 104_729}\n`).join('');
   const start = performance.now();
   expect(content(text(7919), text(6101)).length).toBeGreaterThan(0);
   expect(performance.now() - start).toBeLessThan(3000);
 });
 
-test('no difference is no line', () => {
+test('equal texts have no diff', () => {
   expect(diffLines([])).toEqual([]);
 });
 

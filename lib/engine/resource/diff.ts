@@ -29,7 +29,7 @@ function linesOf({ what, was, wanted }: Difference): string[] {
   return [`${what}:`, ...lines.slice(0, longest), ...(hidden > 0 ? [`… ${hidden} more lines`] : [])];
 }
 
-/** A unified diff, line by line; undefined where the texts are so different that it would take too long. */
+/** A unified diff, line by line; undefined if the texts are so different that it would take too long. */
 export function textDiff(was: string, wanted: string): string[] | undefined {
   const patch = structuredPatch('', '', was, wanted, undefined, undefined, { context, timeout });
   return patch?.hunks.flatMap((hunk) => [

@@ -11,7 +11,7 @@ export interface Difference {
 export type Verdict =
   | { readonly is: 'ok' }
   | { readonly is: 'drift'; readonly differences: readonly Difference[]; readonly note?: string }
-  /** It cannot be known before something else is true: the honest answer on a bare host. */
+  /** It cannot be known before something else is true: the usual result on a bare host. */
   | { readonly is: 'unknown'; readonly until: string };
 
 export const ok: Verdict = { is: 'ok' };
@@ -23,18 +23,18 @@ export function drift(difference: string | readonly Difference[]): Verdict {
     : { is: 'drift', differences: difference };
 }
 
-/** Drift where anything differs. */
+/** Drift if anything differs. */
 export function driftOf(differences: readonly Difference[]): Verdict {
   return differences.length === 0 ? ok : drift(differences);
 }
 
-/** @param until what has to be true first, in the words of an operator: `docker is installed` */
+/** @param until the condition that has to be met first, in the words of an operator: `docker is installed` */
 export function unknownUntil(until: string): Verdict {
   return { is: 'unknown', until };
 }
 
 /**
- * One thing that a host should have or be. A value: making one touches nothing.
+ * A thing that a host should have or be. It is a value: creating one changes nothing.
  *
  * `check` only reads. `apply` is called only after drift, must converge in one go or throw, and is followed by another `check` that
  * has to be ok.
@@ -46,29 +46,29 @@ export interface Resource {
   apply(host: Writer): Promise<void>;
   /** Set on an expectation: the tool cannot fix it. Drift of `must` fails the host, drift of `should` is a warning. */
   readonly expects?: 'must' | 'should';
-  /** Set where `apply` waits for an expectation to come about by itself. It is then applied while it is unknown, too. */
+  /** Set if `apply` waits for an expectation to be met by itself. It is then applied while it is unknown, too. */
   readonly waits?: true;
-  /** What the operator can do about an unmet expectation. */
+  /** What the operator can do about a failed expectation. */
   readonly hint?: string;
-  /** What changes on the host when these differences are fixed, in the words that `follows` of others use. */
+  /** The effects on the host when these differences are fixed, in the words that `follows` of others use. */
   changes?(differences: readonly Difference[]): readonly string[];
   /** Changes of others after which this is done or checked again: check mode shows it beforehand. */
   readonly follows?: readonly Following[];
-  /** Looked at before it is changed. The tool does not change it where this is not so. */
+  /** A condition that is checked before a change. The resource is not changed if it is not met. */
   readonly everyHost?: EveryHost;
 }
 
-/** What has to be so on every host of the inventory before a resource is changed, whichever of them the run is limited to. */
+/** A condition on every host of the inventory, inside and outside of the limit, before a resource is changed. */
 export interface EveryHost {
   /** A title: `no other synchronizer runs`. */
   readonly name: string;
   /**
-   * Looks at one host of the inventory, `host.name`.
+   * Checks one host of the inventory, `host.name`.
    *
-   * @param unseen hosts that could not be looked at, and of which the operator says that they are stopped
+   * @param unseen hosts that could not be checked, and that the operator declares to be stopped
    */
   check(host: Reader, unseen: readonly string[]): Promise<Verdict>;
-  /** What the operator can do where it is not so. */
+  /** What the operator can do if it is not met. */
   readonly hint: string;
 }
 
@@ -76,17 +76,17 @@ export interface EveryHost {
 interface Following {
   /** As in `changes`. */
   readonly what: string;
-  /** What happens then, with the resource as the subject: `is restarted`. */
+  /** The consequence, with the resource as the subject: `is restarted`. */
   readonly effect: string;
   readonly certain: boolean;
 }
 
-/** Applies a part of a larger resource where it needs it. */
+/** Applies a part of a larger resource if it is needed. */
 export async function applyDrift(host: Writer, part: Resource): Promise<void> {
   if ((await part.check(host)).is !== 'ok') await part.apply(host);
 }
 
-/** A resource where no kind fits. */
+/** A resource without a kind of its own. */
 export function task(name: string, parts: Pick<Resource, 'check' | 'apply'>): Resource {
   return { name, ...parts };
 }
@@ -135,7 +135,7 @@ export function describeVerdict(verdict: Verdict): string {
   }
 }
 
-/** Why an expectation is not met, and on a line of its own what to do. */
+/** Why an expectation is not met, and on a separate line what to do. */
 export function describeUnmet({ hint }: Resource, verdict: Verdict): string {
   return [describeVerdict(verdict), ...(hint === undefined ? [] : [hint])].join('\n');
 }

@@ -10,7 +10,7 @@ export interface Context<V> {
   readonly hosts: readonly InventoryHost<V>[];
 }
 
-/** What a host should be, as an ordered list of resources. */
+/** The wanted state of a host, as an ordered list of resources. */
 export interface Role<V> {
   readonly name: string;
   resources(context: Context<V>): readonly Resource[] | Promise<readonly Resource[]>;

@@ -7,20 +7,20 @@ const host = {} as Reader;
 const needed = task('archive is there', { check: async () => drift('absent'), apply: async () => {} });
 const goal = (verdict: Verdict) => ({ check: async () => verdict });
 
-test('once the goal is reached, what it took is no longer needed, and not checked', async () => {
+test('once the goal is reached, its preparation is no longer needed and not checked', async () => {
   const check = async () => Promise.reject(new Error('checked'));
   expect(await skipWhen(goal(ok), { ...needed, check }).check(host)).toEqual(ok);
 });
 
 test.each([drift('not restored'), unknownUntil('state-db is running')])(
-  'until then it is checked for itself',
+  'until then the resource is checked itself',
   async (verdict) => {
     expect(await skipWhen(goal(verdict), needed).check(host)).toEqual(drift('absent'));
     expect(skipWhen(goal(verdict), needed).name).toBe('archive is there');
   },
 );
 
-test('what something else serves is ok, and both are checked at the same time', async () => {
+test('a resource with a substitute is ok, and both are checked at the same time', async () => {
   const order: string[] = [];
   const noting = (name: string, verdict: Verdict) => async () => {
     order.push(`${name} asked`);

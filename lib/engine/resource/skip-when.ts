@@ -3,8 +3,8 @@ import { ok, type Resource } from './resource.ts';
 type Goal = Pick<Resource, 'check'>;
 
 /**
- * A resource that is needed only to reach a goal, as an archive is needed to restore a database. Once the goal is reached, it is ok
- * whatever its state, and is not checked: a check that costs something is not made in vain.
+ * A resource that is needed only to reach a goal, such as an archive to restore a database. Once the goal is reached, it is ok
+ * in any state, and is not checked: an expensive check is avoided.
  */
 export function skipWhen(goal: Goal, resource: Resource): Resource {
   return {
@@ -16,7 +16,7 @@ export function skipWhen(goal: Goal, resource: Resource): Resource {
   };
 }
 
-/** A resource that something else serves as well, as another program does the same. Both are checked in one request. */
+/** A resource with a substitute, such as another program for the same purpose. Both are checked in one request. */
 export function okWhen(other: Goal, resource: Resource): Resource {
   return {
     ...resource,

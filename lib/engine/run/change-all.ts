@@ -44,7 +44,7 @@ export async function changeAll<V>(
     }
 
     emit({ type: 'play-started', play: play.name, hosts: ready.map((host) => host.name) });
-    // A change of an earlier play, on any host, may show here.
+    // A change of an earlier play, on any host, may be visible here.
     const moved = hosts.some((host) => host.changed > 0);
     await mapWithForks(ready, options.forks, (host) =>
       host.timed(async () => {

@@ -45,8 +45,8 @@ const changesAhead = 3;
 
 /**
  * Converges a host's items in order. The first failure ends it, because later items depend on earlier ones.
- * No item is judged by a look from before the last change, and none fails as unknown by a look that was made for an earlier item.
- * The trip that proves a change also looks at what comes next.
+ * No item is judged by a check from before the last change, and none fails as unknown by a check that was made for an earlier item.
+ * The request that proves a change also checks the next items.
  *
  * @param items checked already, maybe before the host's last change
  * @param options whether to stop before the next change, and whether it may be made
@@ -59,7 +59,7 @@ export async function converge(
 ): Promise<string | undefined> {
   for (const [at, item] of items.entries()) {
     if (options.interrupted()) return 'interrupted';
-    // An unknown was read beside what it waits for, which may have come about since: it is a failure only if it stays.
+    // An unknown state was read beside its condition, which may be met since: it is a failure only if it stays.
     const isOutdated = item.seenIn !== host.state || item.seen?.is === 'unknown';
     if (isOutdated) await host.check(next(items.slice(at)));
     const failed = await convergeItem(host, item, items.slice(at), options);

@@ -13,15 +13,15 @@ import { play, playbook } from './playbook.ts';
 import { run } from './run.ts';
 import type { RunOptions } from './run-options.ts';
 
-/** A fleet of three: `db` is to have the one thing, and on `a` and `b` it may not be. */
+/** A fleet of three hosts: `db` should have the resource, and `a` and `b` must not have it. */
 class World {
   readonly has = new Set<string>();
   readonly away = new Set<string>();
   readonly seen = new Map<string, Verdict>();
   readonly lockedBy = new Map<string, string>();
-  /** What happened, in order: connections, locks, looks, the start. */
+  /** The events in order: connections, locks, checks, the start. */
   readonly log: string[] = [];
-  /** Called with each entry of the log: the world may move on between two of them. */
+  /** Called with each entry of the log: the state may change between two of them. */
   happens: (what: string) => void = () => {};
 
   note(what: string): void {
@@ -29,7 +29,7 @@ class World {
     this.happens(what);
   }
 
-  /** The one thing, and before it one that anybody may have. */
+  /** The exclusive resource, and before it an ordinary one. */
   readonly resources = (host: string): Resource[] => [
     {
       name: 'before',
@@ -91,7 +91,7 @@ class World {
       }
       return '';
     };
-    const told = fakeHost([], { name });
+    const fake = fakeHost([], { name });
     const shellOf = (pieces: TemplateStringsArray, words: readonly unknown[]) =>
       fakeHost([[/^/, answer(String.raw({ raw: pieces }, ...words))]], { name });
     const run = ((first: TemplateStringsArray | object, ...words: readonly unknown[]) => {
@@ -101,9 +101,9 @@ class World {
     }) as Writer['run'];
     const $ = (async () => {
       if (this.away.has(name)) throw new Error(`${name}: the connection was lost`);
-      return told.$`:`;
+      return fake.$`:`;
     }) as unknown as Reader['$'];
-    return { ...told, run, $ };
+    return { ...fake, run, $ };
   }
 }
 
@@ -155,7 +155,7 @@ const narrow: [string, Partial<RunOptions>][] = [
   ['--limit and --start-at', { ...limited, startAt: 'only' }],
 ];
 
-test.each(narrow)('%s: what runs on another host stops the change', async (_, options) => {
+test.each(narrow)('%s: something that runs on another host stops the change', async (_, options) => {
   const world = new World();
   world.has.add('only b');
   const { only, result } = await runIn(world, options);
@@ -167,7 +167,7 @@ test.each(narrow)('%s: what runs on another host stops the change', async (_, op
   });
 });
 
-test.each(narrow)('%s: a host that cannot be looked at stops the change, and is named', async (_, options) => {
+test.each(narrow)('%s: a host that cannot be checked stops the change, and is named', async (_, options) => {
   const world = new World();
   world.away.add('b');
   const { only } = await runIn(world, options);
@@ -179,7 +179,7 @@ test.each(narrow)('%s: a host that cannot be looked at stops the change, and is 
 });
 
 test.each(narrow)(
-  '%s: a host that is assumed to be stopped stops nothing, and the change says so',
+  '%s: a host that is assumed to be stopped does not stop the change, and the change says so',
   async (_, options) => {
     const world = new World();
     world.away.add('b');
@@ -190,14 +190,14 @@ test.each(narrow)(
   },
 );
 
-test('a host that is assumed to be stopped and answers is looked at all the same', async () => {
+test('a host that is assumed to be stopped, but answers, is checked', async () => {
   const world = new World();
   world.has.add('only b');
   const { only } = await runIn(world, { ...limited, assumedStopped: new Set(['b']) });
   expect(only?.what).toBe('db only failed');
 });
 
-test('two hosts that cannot be looked at are named together', async () => {
+test('two hosts that cannot be checked are named together', async () => {
   const world = new World();
   world.away.add('a').add('b');
   const { only } = await runIn(world, limited);
@@ -206,7 +206,7 @@ test('two hosts that cannot be looked at are named together', async () => {
   });
 });
 
-test('other hosts are locked, looked at, and given back around the change alone', async () => {
+test('other hosts are locked, checked and unlocked only around the change', async () => {
   const world = new World();
   const { done } = await runIn(world, limited);
   expect(done.map(({ what }) => what)).toEqual(['db before changed', 'db only changed']);
@@ -228,7 +228,7 @@ test('other hosts are locked, looked at, and given back around the change alone'
   expect(world.lockedBy.size).toBe(0);
 });
 
-test('where there is nothing to change no other host is connected to', async () => {
+test('without a change no other host is connected to', async () => {
   const world = new World();
   world.has.add('before db').add('only db');
   for (const check of [false, true]) await runIn(world, { ...limited, check });
@@ -245,7 +245,7 @@ test('check mode says that the change is refused, locks nothing, and changes not
   expect(world.log.filter((what) => /^(lock|make)/.test(what))).toEqual([]);
 });
 
-test('check mode asks a host that is away once', async () => {
+test('check mode tries an unreachable host once', async () => {
   const world = new World();
   world.away.add('b');
   const { only } = await runIn(world, { check: true });
@@ -267,7 +267,7 @@ test('check mode says what is assumed, and what cannot be known yet', async () =
   expect(unknown.only).toMatchObject({ what: 'db only unknown', note: 'until docker is running on a' });
 });
 
-test('what cannot be known when the change is due stops it', async () => {
+test('a state that is unknown when the change is due stops it', async () => {
   const world = new World();
   world.seen.set('a', unknownUntil('docker is running'));
   const { only } = await runIn(world, limited);
@@ -290,7 +290,7 @@ test.each(narrow)(
   },
 );
 
-test('a lock that was taken away while the hosts were looked at stops the change', async () => {
+test('a lock that is lost while the hosts are checked stops the change', async () => {
   const world = new World();
   world.happens = (what) => void (what === 'look b' && world.lockedBy.set('a', 'somebody'));
   const { result } = await runIn(world, limited);
@@ -301,10 +301,10 @@ test('a lock that was taken away while the hosts were looked at stops the change
   expect(world.log).not.toContain('make only db');
 });
 
-test('a host whose connection ended is connected to again', async () => {
+test('a closed connection to a host is opened again', async () => {
   const world = new World();
   world.happens = (what) => {
-    // Gone for as long as it takes to notice it.
+    // Gone for as long as it takes to detect it.
     if (what === 'make before db') world.away.add('a');
     if (what === 'open a') world.away.delete('a');
   };
@@ -313,7 +313,7 @@ test('a host whose connection ended is connected to again', async () => {
   expect(world.log.filter((what) => what === 'open a')).toHaveLength(2);
 });
 
-test('a change that fails gives the other locks back', async () => {
+test('a change that fails releases the other locks', async () => {
   const world = new World();
   world.happens = (what) => {
     if (what === 'make only db') throw new Error('it broke');

@@ -30,7 +30,7 @@ export interface FleetRun<V> {
   whyUnreachable(host: string): unknown;
   /** The run's own locks. */
   locks(): Locks | undefined;
-  /** Called with a host whose lock another run has taken from this one. */
+  /** Called with a host after another run has taken its lock from this one. */
   lost(host: string): void;
 }
 
@@ -177,7 +177,7 @@ export function lockedHost(name: string, session: Session): LockedHost {
   return { name, writer: session.writerFor(() => {}), clockOffset: session.facts.clockOffset };
 }
 
-/** The error of a run whose locks were taken away. */
+/** The error of a run that has lost its locks. */
 export function lockLost(hosts: readonly string[]): Problem {
   return new Problem(`another run has taken the lock of ${hosts.join(', ')} away (--break-lock)`, {
     code: exitCode.locked,

@@ -30,7 +30,7 @@ export class HostRun {
   readonly #counts: Record<Outcome, number> = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
   items: readonly Item[] = [];
   stopped: string | undefined;
-  /** Goes up with each change that may affect this host. Earlier checks are outdated then. */
+  /** Increased by each change that may affect this host. Earlier checks are outdated then. */
   state = 0;
   readonly #done = new Set<Step>();
   #seconds = 0;
@@ -68,7 +68,7 @@ export class HostRun {
     this.#emit({ type: 'host-looked', host: this.name, tasks: this.items.length });
   }
 
-  /** Checks the items, all in one tick, so that their reads travel together. */
+  /** Checks the items, all in one tick, so that their reads share a request. */
   async check(items: readonly Item[]): Promise<void> {
     const { state } = this;
     await Promise.all(

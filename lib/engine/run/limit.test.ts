@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { mapWithForks } from './limit.ts';
 
-test('never more at once than forks, and results in the order of the items', async () => {
+test('never more than forks at once, and results in the order of the items', async () => {
   let running = 0;
   let most = 0;
   const results = await mapWithForks([5, 1, 3, 2, 4], 2, async (n) => {
@@ -15,7 +15,7 @@ test('never more at once than forks, and results in the order of the items', asy
   expect(results).toEqual([50, 10, 30, 20, 40]);
 });
 
-test('an error of one is the error of all', async () => {
+test('an error of one item is the error of all', async () => {
   await expect(
     mapWithForks([1, 2], 1, async () => {
       throw new Error('no');
@@ -23,7 +23,7 @@ test('an error of one is the error of all', async () => {
   ).rejects.toThrow('no');
 });
 
-test('an error waits for what is under way, and lets nothing new begin', async () => {
+test('an error waits for items under way, and no new item starts', async () => {
   const said: string[] = [];
   const failing = mapWithForks(['fails', 'slow', 'later'], 2, async (item) => {
     said.push(`${item} begins`);

@@ -11,7 +11,7 @@ export interface OpenSessionOptions {
   readonly becomePassword: Secret | undefined;
   /** Ends a wait for the host or for long work on it. */
   readonly interrupt: AbortSignal;
-  /** How long the host may take to answer. Seconds. */
+  /** Time limit for an answer of the host. Seconds. */
   readonly timeout?: number | undefined;
 }
 

@@ -8,7 +8,7 @@ import { Secret } from '../secret/secret.ts';
 import { HostRun } from './host-run.ts';
 import { changesSomething, planOf } from './plan.ts';
 
-/** Nothing is on this host but a file that is empty. */
+/** A host with one empty file and nothing else. */
 const reader = {
   name: 'h',
   stat: async (path: string) => (path === '/srv/empty' ? { type: 'file' } : undefined),
@@ -58,7 +58,7 @@ const listens = checkedAgainAfter(
   'node',
 );
 
-test('a change is followed to what depends on it, and to what depends on that', async () => {
+test('a change leads to changes of its dependents, and of theirs', async () => {
   expect(await outcomes(file(content), container, listens)).toEqual([
     'file /c: pending',
     'container: pending (is restarted after file /c)',
@@ -66,13 +66,13 @@ test('a change is followed to what depends on it, and to what depends on that', 
   ]);
 });
 
-test('nothing follows where nothing changes, or where only a mode does', async () => {
+test('no dependent changes without a change, or after a change of mode only', async () => {
   expect(await outcomes(file(ok), container, listens)).toEqual(['file /c: ok', 'container: ok', 'node listens: ok']);
   const mode = drift([{ what: 'mode', was: '0644', wanted: '0600' }]);
   expect(await outcomes(file(mode), container)).toEqual(['file /c: pending', 'container: ok']);
 });
 
-test('what may follow is told as such, and so is what follows from that', async () => {
+test('possible changes are reported as possible, and so are their dependents', async () => {
   const maybe = resource('maybe', ok, {
     changes: () => [containerChange('node')],
     follows: [{ what: fileChange('/c'), effect: 'restarts', certain: false }],
@@ -87,13 +87,13 @@ test('what may follow is told as such, and so is what follows from that', async 
   ]);
 });
 
-test('what is seen outranks what is predicted', async () => {
+test('a checked state has priority over a predicted one', async () => {
   const drifting = { ...container, check: async () => content };
   const plan = await planned([file(content), drifting]);
   expect(plan[1]).toMatchObject({ outcome: 'pending', predicted: false, differences: [{ what: 'content' }] });
 });
 
-test('unmet expectations and checks that cannot be made are told as in a run', async () => {
+test('failed expectations and checks that cannot be made are reported as in a run', async () => {
   const broken = resource('broken', ok, { check: () => Promise.reject(new Error('cannot look')) });
   const must = expectation('memory', async () => drift('2 GB'));
   const should = expectation('disk', async () => drift('slow'), { severity: 'should' });
@@ -105,7 +105,7 @@ test('unmet expectations and checks that cannot be made are told as in a run', a
   ]);
 });
 
-test('a plan changes something when anything is pending or waits for what is', async () => {
+test('a plan changes something if a task is pending or depends on a pending one', async () => {
   const something = async (...resources: Resource[]) =>
     changesSomething({ host: 'h', tasks: await planned(resources) });
   expect(await something(file(ok))).toBe(false);
@@ -114,7 +114,7 @@ test('a plan changes something when anything is pending or waits for what is', a
   expect(await something(resource('later', unknownUntil('x')))).toBe(true);
 });
 
-test('the very commands are told, secrets blanked, up to where they depend on what was not done', async () => {
+test('the exact commands are shown with secrets masked, as far as they do not depend on other changes', async () => {
   const password = new Secret('correct-horse-battery');
   const change = resource('change', content, {
     apply: async (host) => {
@@ -141,7 +141,7 @@ test('the very commands are told, secrets blanked, up to where they depend on wh
   ]);
 });
 
-test('a change that waits does not hold the plan up', async () => {
+test('a change that waits does not delay the plan', async () => {
   const waits = resource('waits', content, {
     apply: async (host) => {
       await host.run`systemctl restart x`;

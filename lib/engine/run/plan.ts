@@ -3,7 +3,7 @@ import type { Outcome, Step } from './events.ts';
 import type { FleetVerdict } from './fleet.ts';
 import type { HostRun, Item } from './host-run.ts';
 
-/** What a run would do for one resource. */
+/** The action of a run for one resource. */
 export interface Planned {
   readonly step: Step;
   readonly outcome: Exclude<Outcome, 'changed'>;
@@ -12,11 +12,11 @@ export interface Planned {
   readonly error: unknown;
   /** The commands that it would run, as far as they are known. */
   readonly commands: readonly string[];
-  /** Whether it follows from earlier changes and does not show yet. */
+  /** Whether it follows from earlier changes and is not visible yet. */
   readonly predicted: boolean;
 }
 
-/** What a run would do on one host, in order. */
+/** The actions of a run on one host, in order. */
 export interface HostPlan {
   readonly host: string;
   readonly tasks: readonly Planned[];
@@ -37,7 +37,7 @@ export async function planOf(
   host: HostRun,
   everyHost: (condition: EveryHost) => Promise<FleetVerdict>,
 ): Promise<Planned[]> {
-  /** What changes, and whether it is certain. */
+  /** The effects so far, and whether each is certain. */
   const moved = new Map<string, boolean>();
   const planned = host.items.map((item) => {
     const seen = plannedOf(item);

@@ -35,7 +35,7 @@ export async function itemsFor<V>(
   return items;
 }
 
-/** A role that does not fit a host fails on that host, in its turn. Other hosts continue. */
+/** A role that does not fit a host fails on that host, when it is reached. Other hosts continue. */
 async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<readonly Resource[]> {
   try {
     return await role.resources(context);
@@ -78,7 +78,7 @@ export function startingAt<V>(
   };
 }
 
-/** A near title. The list of all titles would be too long. */
+/** A similar title. The list of all titles would be too long. */
 function suggestion(title: string, titles: readonly string[]): string | undefined {
   const hint = didYouMean(title, titles);
   return hint?.startsWith('did you mean') ? hint : undefined;

@@ -10,7 +10,7 @@ class NoFurther extends Error {}
 
 /** The most commands that are shown for one change. */
 const mostCommands = 20;
-/** The time limit of a preview, which is shown as far as it is then. Milliseconds. */
+/** The time limit of a preview, which is then shown as far as it is known. Milliseconds. */
 const patience = 10_000;
 
 /**

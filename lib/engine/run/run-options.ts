@@ -20,7 +20,7 @@ export interface RunOptions {
   readonly confirm?: ((plans: readonly HostPlan[]) => Promise<boolean>) | undefined;
   /** Asked before each change. Default: yes. */
   readonly confirmEach?: ConfirmEach | undefined;
-  /** With a saved plan: gets the plan as it is now, and throws where it differs. */
+  /** With a saved plan: called with the current plan, and throws if it differs. */
   readonly refuseStale?: ((plans: readonly HostPlan[]) => void) | undefined;
   /** Keeps other runs out during changes: the holder, and whether to take locks from others. */
   readonly lock?: { readonly holder: LockHolder; readonly breaks: boolean } | undefined;
@@ -33,7 +33,7 @@ export interface RunOptions {
 export interface RunResult {
   readonly hosts: readonly HostSummary[];
   readonly interrupted: boolean;
-  /** The plans, in check mode and where they were not confirmed. */
+  /** The plans, in check mode and if they were not confirmed. */
   readonly plans: readonly HostPlan[];
   /** Whether the operator declined the plan or a change. */
   readonly declined: boolean;

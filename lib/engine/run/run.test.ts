@@ -14,7 +14,7 @@ import { play, playbook } from './playbook.ts';
 import { run } from './run.ts';
 import type { RunOptions } from './run-options.ts';
 
-/** These resources look at a set in memory, so the connection is never used. */
+/** These resources check a set in memory, so the connection is never used. */
 const session = {
   reader: {} as Reader,
   facts: {} as Facts,
@@ -37,10 +37,10 @@ function inventoryOf(groups: Record<string, readonly string[]>): Inventory<objec
   return { name: 'test', file: 'test.yaml', hosts };
 }
 
-/** Changes go through the Writer, as they do on a real host: a plan's has no `make`. */
+/** Changes go through the Writer, as on a real host: a plan's has no `make`. */
 type Making = Writer & { make?(change: () => void): void };
 
-/** A thing that is there once it was made, and that cannot be told before `needs` is there. */
+/** A resource that exists once it was made, and is unknown until `needs` exists. */
 function thing(made: Set<string>, name: string, needs?: string): Resource {
   return task(name, {
     check: async () => {
@@ -83,7 +83,7 @@ async function runWith(
   return { result, events, outcomes };
 }
 
-test('changes what drifts, in order, and a second run changes nothing', async () => {
+test('a run changes resources that drift, in order, and a second run changes nothing', async () => {
   const made = new Set(['b']);
   const plays = [
     play('all', {
@@ -97,11 +97,11 @@ test('changes what drifts, in order, and a second run changes nothing', async ()
   expect(second.outcomes).toEqual(['h1 a ok', 'h1 b ok', 'h1 c ok']);
 });
 
-/** That many things that are missing. */
+/** This many missing resources. */
 const many = (made: Set<string>, prefix: string, count: number) =>
   Array.from({ length: count }, (_, at) => thing(made, `${prefix}${at}`));
 
-test('nothing is judged by a look from before the last change, however far down the list it stands', async () => {
+test('no state is used from before the last change, at any place in the list', async () => {
   const made = new Set(['kept', 'm4']);
   const breaks = task('breaks', {
     check: async () => (made.has('kept') ? drift('it is there') : ok),
@@ -129,7 +129,7 @@ test('nothing is judged by a look from before the last change, however far down 
   ]);
 });
 
-test('a first run looks at each thing a few times, not once for every change', async () => {
+test('a first run checks each resource a few times, not once for every change', async () => {
   const made = new Set<string>();
   let looks = 0;
   const counted = many(made, 'm', 100).map((one) => ({
@@ -147,7 +147,7 @@ test('a first run looks at each thing a few times, not once for every change', a
   expect(looks).toBeLessThanOrEqual(500);
 });
 
-test('check mode tells what would change and what cannot be told, and changes nothing', async () => {
+test('check mode shows what would change and what is unknown, and changes nothing', async () => {
   const made = new Set<string>();
   const plays = [
     play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(made, 'a'), thing(made, 'c', 'a')])] }),
@@ -157,7 +157,7 @@ test('check mode tells what would change and what cannot be told, and changes no
   expect(made.size).toBe(0);
 });
 
-test('what was applied and still drifts is a failure with both looks', async () => {
+test('a resource that still drifts after its change is a failure with both states', async () => {
   const stubborn = task('stubborn', { check: async () => drift('still bent'), apply: async () => {} });
   const { events, outcomes } = await runWith(
     [play('all', { hosts: 'all', roles: [role<object>('r', () => [stubborn])] })],
@@ -170,7 +170,7 @@ test('what was applied and still drifts is a failure with both looks', async () 
   );
 });
 
-test('what does not come about during the run is a failure that says what was missing', async () => {
+test('a condition that is not met during the run is a failure with the missing condition', async () => {
   const { events } = await runWith(
     [
       play('all', {
@@ -190,7 +190,7 @@ test('what does not come about during the run is a failure that says what was mi
   });
 });
 
-/** A resource whose looks give these verdicts in turn, the last one from then on. @returns it, and how often it was looked at */
+/** A resource with these verdicts in turn, then always the last one. @returns it, and how often it was checked */
 function seenAs(name: string, ...verdicts: Verdict[]) {
   let looks = 0;
   const resource = expectation(name, async () => verdicts[Math.min(looks++, verdicts.length - 1)] ?? ok);
@@ -201,9 +201,9 @@ const oneRole = (...resources: Resource[]) => [
   play('all', { hosts: 'all', roles: [role<object>('r', () => resources)] }),
 ];
 
-test('what was read a moment before its condition came about, in one look with it, is looked at again', async () => {
+test('a state that was read just before its condition was met, in one batch with it, is read again', async () => {
   const made = new Set<string>();
-  // The look after `server` is made reads `rows` first, when the server is still starting, and then that it is ready.
+  // The check after `server` is made reads `rows` first, while the server is starting, and then that it is ready.
   const isStarting = unknownUntil('the server is ready');
   const ready = seenAs('ready', isStarting, ok);
   const rows = seenAs('rows', isStarting, isStarting, ok);
@@ -216,7 +216,7 @@ test('what was read a moment before its condition came about, in one look with i
   expect([ready.looks(), rows.looks(), last.looks()]).toEqual([2, 3, 3]);
 });
 
-test('what stays unknown is looked at once more before it fails, and what is fine is looked at once', async () => {
+test('an unknown state is checked once more before it fails, and a good one only once', async () => {
   const fine = seenAs('fine', ok);
   const moon = seenAs('moon', unknownUntil('the moon is full'));
   const { outcomes } = await runWith(oneRole(fine.resource, moon.resource), inventoryOf({ one: ['h1'] }));
@@ -224,7 +224,7 @@ test('what stays unknown is looked at once more before it fails, and what is fin
   expect([fine.looks(), moon.looks()]).toEqual([1, 2]);
 });
 
-test('a look that was made for an unknown itself, after the last change, is not made again', async () => {
+test('an unknown state that was checked after the last change is not checked again', async () => {
   const made = new Set<string>();
   const moon = seenAs('moon', unknownUntil('the moon is full'));
   const plays = [
@@ -236,7 +236,7 @@ test('a look that was made for an unknown itself, after the last change, is not 
   expect(moon.looks()).toBe(2);
 });
 
-test('what is waited for is waited for while it is unknown too, and says itself why it does not come about', async () => {
+test('a resource that waits also waits while its state is unknown, and reports itself why it fails', async () => {
   const restarting = async () => unknownUntil('sync is running');
   const giveUp = async () => {
     throw new Error('container sync is restarting, exit code 1');
@@ -273,7 +273,7 @@ test('a host that fails stops there, others go on, and a play that needs it is s
   expect(result.hosts.map((h) => h.stopped)).toEqual(['brittle failed', expect.stringContaining('skipped')]);
 });
 
-test('a failure in a play whose errors are fatal ends the run for all hosts, before anything of later plays', async () => {
+test('a failure in a play with fatal errors ends the run for all hosts, before later plays', async () => {
   const made = new Set<string>();
   const rule = role<object>('rule', ({ host }) => [
     expectation('it is alone', async () => (host.name === 'h2' ? drift('it is not') : ok)),
@@ -292,7 +292,7 @@ test('a failure in a play whose errors are fatal ends the run for all hosts, bef
   ]);
 });
 
-test('a lock that another run has taken is told, and that this one stopped', () => {
+test('a lock that another run has taken over is reported, and the run stops', () => {
   expect(describeProblem(lockLost(['db-1', 'rpc-1']))).toBe(
     'another run has taken the lock of db-1, rpc-1 away (--break-lock)\n  this run stopped after the running changes; check what the other run does, then run again',
   );
@@ -313,7 +313,7 @@ test('an unreachable host is named, others go on', async () => {
   ]);
 });
 
-test('an unmet must fails the host, an unmet should only warns', async () => {
+test('a failed requirement fails the host, a failed recommendation only warns', async () => {
   const made = new Set<string>();
   const must = expectation('enough memory', async () => drift('2 GB'), { hint: 'add memory' });
   const should = expectation('fast disk', async () => drift('slow'), { severity: 'should' });
@@ -328,7 +328,7 @@ test('an unmet must fails the host, an unmet should only warns', async () => {
   expect(made.size).toBe(0);
 });
 
-test('check mode says what to do about what is unmet, and so does a warning', async () => {
+test('check mode says what to do about a failed expectation, and so does a warning', async () => {
   const must = expectation('enough memory', async () => drift('2 GB'), { hint: 'add memory' });
   const should = expectation('fast disk', async () => drift('slow'), { hint: 'use NVMe', severity: 'should' });
   const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [should, must])] })];
@@ -339,7 +339,7 @@ test('check mode says what to do about what is unmet, and so does a warning', as
   expect(notesOf(ran.events)[0]).toBe('slow\nuse NVMe');
 });
 
-test('what an earlier play changed is seen by a later one, also on another host', async () => {
+test('a change of an earlier play is visible to a later one, also on another host', async () => {
   const made = new Set<string>();
   const { outcomes } = await runWith(
     [
@@ -351,7 +351,7 @@ test('what an earlier play changed is seen by a later one, also on another host'
   expect(outcomes).toEqual(['h1 database changed', 'h2 rpc changed']);
 });
 
-test('a check that throws is that resource’s failure', async () => {
+test('a check that throws is a failure of that resource', async () => {
   const broken = task('broken', {
     check: async () => {
       throw new Error('cannot look');
@@ -380,7 +380,7 @@ test('only the chosen roles run', async () => {
   expect(outcomes).toEqual(['h1 b changed']);
 });
 
-test('after an interrupt no new change is begun', async () => {
+test('after an interrupt no new change is started', async () => {
   const made = new Set<string>();
   const controller = new AbortController();
   const interrupting = task('interrupting', {
@@ -400,7 +400,7 @@ test('after an interrupt no new change is begun', async () => {
   expect(result).toMatchObject({ interrupted: true, hosts: [{ stopped: 'interrupted', left: 1, next: 'a' }] });
 });
 
-test('what an interrupt leaves undone is counted for each host, of later plays too', async () => {
+test('tasks that an interrupt leaves undone are counted for each host, also in later plays', async () => {
   const made = new Set<string>();
   const controller = new AbortController();
   const interrupting = task('interrupting', {
@@ -425,7 +425,7 @@ test('what an interrupt leaves undone is counted for each host, of later plays t
   ]);
 });
 
-test('a wait that is cut short is no failure: it is left, with what goes on on the host', async () => {
+test('an interrupted wait is not a failure: the work goes on on the host', async () => {
   const controller = new AbortController();
   const waiting = task('restored', {
     check: async () => drift('missing'),
@@ -445,7 +445,7 @@ test('a wait that is cut short is no failure: it is left, with what goes on on t
   ]);
 });
 
-test('interrupted while it looks, a run asks nothing and changes nothing', async () => {
+test('a run that is interrupted during its checks asks nothing and changes nothing', async () => {
   const made = new Set<string>();
   const controller = new AbortController();
   const looking: Resource = {
@@ -475,11 +475,11 @@ test('interrupted while it looks, a run asks nothing and changes nothing', async
   expect(made.size).toBe(0);
 });
 
-test('a run that ends by an error of its own says so', async () => {
+test('a run that ends with an error of its own reports it', async () => {
   const choosy = role<object>('choosy', () => {
     throw new Problem('two values do not fit together');
   });
-  const told: RunEvent[] = [];
+  const events: RunEvent[] = [];
   const inventory = inventoryOf({ g: ['h1'] });
   const all = playbook('test', 'tests.', [play('all', { hosts: 'all', roles: [choosy] })]);
   const options = { check: true, forks: 1, hosts: new Set(['h1']), selects: () => true };
@@ -489,13 +489,13 @@ test('a run that ends by an error of its own says so', async () => {
       inventory,
       async () => session,
       { ...options, interrupt: new AbortController().signal },
-      (event) => told.push(event),
+      (event) => events.push(event),
     ),
   ).rejects.toThrow('do not fit together');
-  expect(told.at(-1)).toMatchObject({ type: 'run-failed', error: { message: 'two values do not fit together' } });
+  expect(events.at(-1)).toMatchObject({ type: 'run-failed', error: { message: 'two values do not fit together' } });
 });
 
-test('a host that a role does not fit fails there, and others go on', async () => {
+test('a host that a role does not accept fails there, and others go on', async () => {
   const made = new Set<string>();
   const first = role<object>('first', ({ host }) => [thing(made, `first ${host.name}`)]);
   const choosy = role<object>('choosy', ({ host }) => {
@@ -514,7 +514,7 @@ test('a host that a role does not fit fails there, and others go on', async () =
   ]);
 });
 
-test('bad input that shows only when a role is made ends the run before anything is changed', async () => {
+test('bad input that a role detects ends the run before anything is changed', async () => {
   const made = new Set<string>();
   const first = role<object>('first', ({ host }) => [thing(made, host.name)]);
   const choosy = role<object>('choosy', ({ host }) => {
@@ -537,12 +537,12 @@ const three = (made: Set<string>) => [
   }),
 ];
 
-test('a run begins where it is told to, on a host that lacks that task at the role that has it', async () => {
+test('a run starts at the given task, and on a host without that task at the role that has it', async () => {
   const { outcomes } = await runWith(three(new Set()), inventoryOf({ g: ['h1', 'h2'] }), { startAt: 'b' });
   expect(outcomes.sort()).toEqual(['h1 b changed', 'h1 c changed', 'h2 d changed']);
 });
 
-test('a task to begin at that nobody has is refused with the nearest title, and nothing is changed', async () => {
+test('an unknown task to start at is refused with the nearest title, and nothing is changed', async () => {
   const made = new Set<string>();
   const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(made, 'time zone is UTC')])] })];
   await expect(runWith(plays, inventoryOf({ g: ['h1'] }), { startAt: 'time zone is UCT' })).rejects.toThrow(
@@ -554,7 +554,7 @@ test('a task to begin at that nobody has is refused with the nearest title, and 
   expect(made.size).toBe(0);
 });
 
-test('a plan that is not confirmed changes nothing, and nobody is asked where nothing would change', async () => {
+test('a plan that is not confirmed changes nothing, and without changes nobody is asked', async () => {
   const made = new Set<string>();
   const asked: unknown[] = [];
   const confirm = async (plans: unknown) => {
@@ -571,7 +571,7 @@ test('a plan that is not confirmed changes nothing, and nobody is asked where no
   expect(asked).toHaveLength(1);
 });
 
-test('a change that is not confirmed ends its host, before it', async () => {
+test('a change that is not confirmed ends its host before the change', async () => {
   const made = new Set<string>();
   const confirmEach = async ({ resource }: { resource: string }) => resource === 'a';
   const { outcomes, result } = await runWith(three(made), inventoryOf({ g: ['h1'] }), { confirmEach });
@@ -579,7 +579,7 @@ test('a change that is not confirmed ends its host, before it', async () => {
   expect(result.hosts[0]?.stopped).toBe('not confirmed');
 });
 
-test('what a plan does not have is not changed, and said to be so', async () => {
+test('a change that is not in the plan is not made, and reported', async () => {
   const { outcomes, events } = await runWith(three(new Set()), inventoryOf({ g: ['h1'] }), {
     allows: ({ resource }) => resource === 'a',
   });

@@ -79,9 +79,9 @@ class Run<V> {
   readonly #unreachable = new Map<string, { readonly seconds: number; readonly error: unknown }>();
   readonly #fleet: Fleet<V>;
   #locks: Locks | undefined;
-  /** Hosts whose lock another run has taken from this one. */
+  /** Hosts with a lock that another run has taken from this one. */
   readonly #lost = new Set<string>();
-  /** Why a change was not made that needs the lock of every host. */
+  /** Why a change that needs the lock of every host was not made. */
   #locked: Problem | undefined;
 
   constructor(playbook: Playbook<V>, inventory: Inventory<V>, open: Open<V>, options: RunOptions, emit: Listener) {
@@ -127,7 +127,7 @@ class Run<V> {
     await Promise.allSettled([...this.#hosts.values()].map(({ session }) => session.close()));
   }
 
-  /** Why a run has to end with the exit code of a lock. */
+  /** Why a run has to end with the exit code for locks. */
   lockProblem(): Problem | undefined {
     return this.#locked ?? (this.#lost.size > 0 ? lockLost([...this.#lost]) : undefined);
   }
@@ -178,7 +178,7 @@ class Run<V> {
     await Promise.all(hosts.map((host) => host.timed(() => host.checkAll())));
   }
 
-  /** Takes the locks where there is something to change, and checks again where another run has just ended. */
+  /** Takes the locks if there is something to change, and checks again if another run has just ended. */
   async #lock(reachable: readonly HostRun[]): Promise<void> {
     const { lock } = this.#options;
     if (!lock || !reachable.some((host) => host.isDue)) return;
@@ -217,7 +217,7 @@ class Run<V> {
   }
 }
 
-/** Check mode: reports the plan, in order. An unmet `must` is a failure in both modes. */
+/** Check mode: reports the plan, in order. A failed `must` is a failure in both modes. */
 function reportPlan(host: HostRun, tasks: readonly Planned[]): void {
   for (const { step, outcome, differences, note, error, commands } of tasks) {
     host.done(step, outcome, { differences, note, error, commands });

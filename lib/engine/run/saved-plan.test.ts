@@ -40,7 +40,7 @@ const refusal = (plan: ReturnType<typeof saved>, now: HostPlan[], inventory = in
   }
 };
 
-test('a plan keeps which hosts are assumed to be stopped, and one of before says of none', async () => {
+test('a plan keeps which hosts are assumed to be stopped, and an older plan assumes none', async () => {
   const file = join(temporaryDirectory(), 'plan.json');
   const chosen = { ...origin.chosen, assumedStopped: ['h2'] };
   const plan = makePlan([], { ...origin, chosen }, 0);
@@ -52,7 +52,7 @@ test('a plan keeps which hosts are assumed to be stopped, and one of before says
   expect((await loadPlan(file)).chosen.assumedStopped).toEqual([]);
 });
 
-test('a plan is saved for its owner only, with no secret in it, and read back as it was', async () => {
+test('a plan is saved with mode 0600 and without secrets, and read back unchanged', async () => {
   const file = join(temporaryDirectory(), 'plan.json');
   const secret = new Secret('swordfish-of-plans');
   const plan = saved(task('a', { note: `was ${secret.reveal()}` }), task('b', { outcome: 'ok' }));
@@ -67,7 +67,7 @@ test('a plan is saved for its owner only, with no secret in it, and read back as
   expect(read.made).toBe('2024-01-01T00:00:00.000Z');
 });
 
-test('a file that is no plan is told', async () => {
+test('a file that is not a plan is reported', async () => {
   const file = join(temporaryDirectory(), 'plan.json');
   await expect(loadPlan(file)).rejects.toThrow(`the plan "${file}" does not exist`);
   for (const text of ['', '{}', '[1', '{"format":2}']) {
@@ -76,14 +76,14 @@ test('a file that is no plan is told', async () => {
   }
 });
 
-test('a plan fits as long as nothing has moved', () => {
+test('a plan is valid as long as the state of the hosts is the same', () => {
   const predicted = task('later', { outcome: 'pending', predicted: true, differences: [] });
   const plan = saved(task('a'), predicted, task('c', { outcome: 'ok' }));
   expect(refusal(plan, plansOf(task('a'), task('c', { outcome: 'ok' })))).toBe('accepted');
 });
 
 test.each<[string, Planned[], string]>([
-  ['mended meanwhile', [task('a', { outcome: 'ok' })], 'h: r: a: ok or failing since the plan was made'],
+  ['fixed meanwhile', [task('a', { outcome: 'ok' })], 'h: r: a: ok or failing since the plan was made'],
   ['drifted meanwhile', [task('a'), task('b')], 'h: r: b: drifted since the plan was made'],
   [
     'other drift',
@@ -103,32 +103,32 @@ test.each<[string, Planned[], string]>([
   );
 });
 
-test('a host of the plan that cannot be reached is no reason to do the rest', () => {
+test('a plan is refused if one of its hosts cannot be reached', () => {
   expect(refusal(saved(task('a')), [])).toContain('h: it is in the plan, and is unreachable now');
 });
 
-test('an inventory that has changed is refused, a password that has changed too', () => {
+test('a changed inventory is refused, a changed password too', () => {
   const plan = saved(task('a'));
   expect(refusal(plan, plansOf(task('a')), inventoryOf('correct-horse-battery', 81))).toContain('has changed since');
   expect(refusal(plan, plansOf(task('a')), inventoryOf('another-password'))).toContain('has changed since');
 });
 
-test('only what is in the plan may be changed', () => {
+test('only changes of the plan are made', () => {
   const allows = allowedBy(saved(task('a'), task('b', { outcome: 'unknown' }), task('c', { outcome: 'ok' })));
   const step = (resource: string, host = 'h') => ({ host, play: 'p', role: 'r', resource });
   expect([step('a'), step('b'), step('c'), step('a', 'other')].map(allows)).toEqual([true, true, false, false]);
 });
 
-test('a file that is no plan, or has no host in it, is refused with how to make one', async () => {
+test('a file that is not a plan, or a plan without hosts, is refused with how to make one', async () => {
   const file = join(temporaryDirectory(), 'plan.json');
   const refused = () =>
     loadPlan(file).then(
       () => 'accepted',
       (error: Problem) => describeProblem(error),
     );
-  const anew = 'make a new one: --check --out FILE';
+  const hint = 'make a new one: --check --out FILE';
   await writeFile(file, '{"format":0}');
-  expect(await refused()).toBe(`${file} is not a plan of this version\n  ${anew}`);
+  expect(await refused()).toBe(`${file} is not a plan of this version\n  ${hint}`);
   savePlan(makePlan([], origin, 0), file);
-  expect(await refused()).toBe(`${file} is a plan without hosts\n  ${anew}`);
+  expect(await refused()).toBe(`${file} is a plan without hosts\n  ${hint}`);
 });

@@ -9,7 +9,7 @@ import { redact, Secret } from '../secret/secret.ts';
 import type { Step } from './events.ts';
 import type { HostPlan, Planned } from './plan.ts';
 
-/** The plan of a thousand hosts has half of this. Bytes. */
+/** The plan of a thousand hosts has half of this size. Bytes. */
 const largest = 64 * 1024 * 1024;
 
 const task = z.strictObject({
@@ -17,7 +17,7 @@ const task = z.strictObject({
   role: z.string(),
   resource: z.string(),
   outcome: z.enum(['pending', 'unknown']),
-  /** It follows from other changes and does not show yet. */
+  /** It follows from other changes and is not visible yet. */
   predicted: z.boolean(),
   differences: z.array(z.strictObject({ what: z.string(), was: z.string(), wanted: z.string() })),
   note: z.string().optional(),
@@ -29,7 +29,7 @@ const schema = z.strictObject({
   made: z.iso.datetime(),
   playbook: z.string(),
   inventory: z.strictObject({ name: z.string(), file: z.string(), salt: z.string(), hash: z.string() }),
-  /** The options that narrowed the plan. The run that follows it uses the same. */
+  /** The options that narrowed the plan. The run that follows it uses the same ones. */
   chosen: z.strictObject({
     roles: z.array(z.string()),
     skippedRoles: z.array(z.string()),
@@ -152,7 +152,7 @@ export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now:
   throw new Problems([...all, new Problem('nothing was changed', { hint: 'make a new plan: --check --out FILE' })]);
 }
 
-/** A predicted task does not show yet, so it cannot be compared. */
+/** A predicted task is not visible yet, so it cannot be compared. */
 function checkedTasks(tasks: readonly SavedTask[]): SavedTask[] {
   return tasks.filter(({ predicted }) => !predicted);
 }

@@ -4,10 +4,10 @@ import { Problem } from '../problem/problem.ts';
 export type Ask = (question: string) => Promise<string>;
 
 /**
- * Asks for a passphrase until it is right, three times at most, as ssh and sudo do.
+ * Asks for a passphrase until it is right, at most three times, like ssh and sudo.
  *
  * @param wrong the message about a wrong one
- * @param open returns what the passphrase opens, or undefined
+ * @param open returns the result for a passphrase, or undefined for a wrong one
  * @throws Problem after the last try
  */
 export async function askUntilRight<T>(

@@ -6,7 +6,7 @@ import { changeSecretValues, parseSecretValues } from './secret-values.ts';
 
 const safe = { pattern: /^[A-Za-z0-9_.~-]+$/, reason: 'only safe ones' };
 
-test('any value comes back as it was, however often others are changed', () => {
+test('any value is read back unchanged, however often others are changed', () => {
   const value = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
     .filter((text) => !/[\p{Cc}\p{Cs}]/u.test(text));
@@ -105,14 +105,14 @@ test.each([
   }
 });
 
-test('passwords are long, safe everywhere, begin with a letter or digit, and no two are alike', () => {
+test('passwords are long, safe everywhere, begin with a letter or digit, and differ from each other', () => {
   const made = Array.from({ length: 500 }, newPassword);
   for (const password of made) expect(password).toMatch(/^[A-Za-z0-9][A-Za-z0-9_.~-]{31}$/);
   expect(new Set(made).size).toBe(500);
   expect([...new Set(made.join(''))]).toHaveLength(66);
 });
 
-test('of a text that is not YAML only the first fault is shown: later ones follow from it', () => {
+test('invalid YAML reports only its first fault: later ones follow from it', () => {
   expect(() => parseSecretValues('a:\n\tb: hunter2\n\tc: d\n]\n---\n', 'f', () => undefined)).toThrow(
     /^f:2:1: YAML cannot be indented by tabs\n {2}indent with spaces$/,
   );

@@ -9,14 +9,14 @@ const formerKey = 'previous';
 /** No password is longer. Characters. */
 const longest = 4096;
 
-/** What a file of secrets holds. */
+/** The content of a file of secrets. */
 export interface SecretValues {
   readonly current: ReadonlyMap<string, string>;
-  /** From before a rotation, while a database may still have them. */
+  /** From before a rotation, while a database may still use them. */
   readonly previous: ReadonlyMap<string, string>;
 }
 
-/** The characters that a secret may have, and why no others; undefined: any, in one line. */
+/** The characters that a secret may have, and the reason; undefined: any, in one line. */
 type AllowedIn = (name: string) => { readonly pattern: RegExp; readonly reason: string } | undefined;
 
 /**
@@ -93,11 +93,11 @@ function parsed(text: string, file: string): { document: Document; place: (node:
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   const place = (node: unknown) => at((node as { range?: readonly number[] | null } | null)?.range?.[0]);
-  // Repeated names are found above: the parser compares each key with all others.
+  // Duplicate names are found above: the parser compares each key with all others.
   const options = { schema: 'failsafe', version: '1.2', prettyErrors: false, uniqueKeys: false, lineCounter } as const;
   try {
     const [document, second] = yamlDocuments(text.replace(/^\uFEFF/, ''), options);
-    // The parser's own words quote the text.
+    // The parser's own messages quote the text.
     const problems = worthShowing(document.errors, document.warnings).map(({ code, pos }) => {
       const { message, hint } = yamlFault(code, 'this is not YAML');
       return new Problem(message, { where: at(pos[0]), hint });

@@ -4,8 +4,8 @@ const known = new Set<string>();
 const shown = '[secret]';
 
 /**
- * A value that must never be seen: it prints as `[secret]` wherever it is printed, logged or serialised.
- * Every value made is also remembered for `redact`, the last net under all output.
+ * A value that must never be visible: it prints as `[secret]` wherever it is printed, logged or serialised.
+ * Every value is also remembered for `redact`, the last safeguard of all output.
  */
 export class Secret {
   readonly #value: string;
@@ -33,7 +33,7 @@ export class Secret {
   }
 }
 
-/** The text with every known secret in it blanked. Every line that leaves the process goes through here. */
+/** The text with every known secret in it masked. Every line of output passes through here. */
 export function redact(text: string): string {
   let clean = text;
   for (const value of known) clean = clean.replaceAll(value, shown);

@@ -31,7 +31,7 @@ async function refusal(file: string, keys: Keys): Promise<string> {
   return said.replaceAll(file, 'FILE');
 }
 
-test('a passphrase comes from the environment, or is asked for, three times at most', async () => {
+test('a passphrase is read from the environment, or asked for at most three times', async () => {
   const { file } = await locked();
   const environment = { RPC_PLAYBOOKS_PASSPHRASE: 'pass phrase' };
   expect((await openSecretsFile(file, { ...nobody, environment })).text).toBe(text);
@@ -50,7 +50,7 @@ test('a passphrase comes from the environment, or is asked for, three times at m
   );
 });
 
-test("an identity is the one that was named, or the environment's, or the operator's own", async () => {
+test("an identity is the named one, that of the environment, or the user's own", async () => {
   const folder = privateFolder();
   const home = join(folder, 'home');
   mkdirSync(join(home, '.ssh'), { recursive: true });
@@ -79,7 +79,7 @@ test("an identity is the one that was named, or the environment's, or the operat
   writeFileSync(sops, identity, { mode: 0o600 });
   expect(await opened({})).toBe(text);
 
-  // A public key may be readable by all: what is wrong is that it is not the private one.
+  // A public key may be world-readable: the error is that it is not the private one.
   expect(await refusal(file, { ...nobody, identity: `${ssh.path}.pub` })).toBe(
     `${ssh.path}.pub is a public key\n  name the private one: ${ssh.path}`,
   );
@@ -100,7 +100,7 @@ test("an identity is the one that was named, or the environment's, or the operat
   ).toMatch(/^RPC_PLAYBOOKS_IDENTITY:1: this is not an identity\n/);
 });
 
-test('a file that is missing or damaged is refused, with what to do', async () => {
+test('a missing or damaged file is refused, with what to do', async () => {
   const { folder, file } = await locked();
   const put = (content: string | Uint8Array) => writeFileSync(file, content);
   const bytes = readFileSync(file);
@@ -122,7 +122,7 @@ test('a file that is missing or damaged is refused, with what to do', async () =
   expect(await refusal(folder, nobody)).toContain('is a folder');
 });
 
-test('each file is opened once a run, and its values are blanked in all output, the former ones too', async () => {
+test('each file is decrypted once per run, and its values are masked in all output, also former ones', async () => {
   const first = await locked();
   const second = await locked();
   const asked: string[] = [];
@@ -145,7 +145,7 @@ test('each file is opened once a run, and its values are blanked in all output, 
   expect(asked).toHaveLength(5);
 });
 
-test('what is not a mapping of names to text is refused with its place, and no value is shown', async () => {
+test('anything but a mapping of names to text is refused with its place, and no value is shown', async () => {
   const { file } = await locked('pass phrase', 'a: b\nb: [sesame9]\n');
   const unlock = unlocker({ environment: { RPC_PLAYBOOKS_PASSPHRASE: 'pass phrase' } });
   const error = await unlock(file).then(
@@ -155,7 +155,7 @@ test('what is not a mapping of names to text is refused with its place, and no v
   expect(error.message).toBe(`${file}:2:4: b must be text`);
 });
 
-test('a file is replaced whole, or not at all', async () => {
+test('a file is replaced completely, or not at all', async () => {
   const { folder, file } = await locked();
   const before = readFileSync(file);
   chmodSync(file, 0o644);
@@ -179,7 +179,7 @@ test('a file is replaced whole, or not at all', async () => {
   );
 });
 
-test('the file of recipients beside the file names who may read it', async () => {
+test('the recipients file beside the secrets lists who may read them', async () => {
   const folder = privateFolder();
   const file = secretsFileOf(join(folder, 'prod.yml'));
   expect(file).toBe(join(folder, 'prod.secrets.age'));

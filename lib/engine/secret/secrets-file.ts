@@ -8,7 +8,7 @@ import { findIdentities, identityVariable, type Keys, passphraseVariable } from 
 import { parseRecipients } from './age/recipients.ts';
 import { askUntilRight } from './ask.ts';
 
-/** A whole file of secrets is a few hundred bytes. */
+/** A file of secrets has a few hundred bytes. */
 const largest = 1024 * 1024;
 
 /** The file of an inventory's secrets: inventory/mainnet.secrets.age beside inventory/mainnet.yaml. */
@@ -16,12 +16,12 @@ export function secretsFileOf(inventoryFile: string): string {
   return `${inventoryFile.replace(/\.ya?ml$/, '')}.secrets.age`;
 }
 
-/** The file that lists who may read a file of secrets; without it, everybody who has the passphrase may. */
+/** The file with the recipients of a file of secrets; without it, everybody with the passphrase can read it. */
 export function recipientsFileOf(secretsFile: string): string {
   return secretsFile.replace(/\.age$/, '.recipients');
 }
 
-/** The command about a file of secrets, as an operator would type it. */
+/** The command for a file of secrets, as an operator would type it. */
 export function secretsCommand(secretsFile: string, words: string): string {
   const path = secretsFile.replace(/\.secrets\.age$/, '');
   const inventory = dirname(path) === 'inventory' ? basename(path) : `${path}.yaml`;
@@ -38,7 +38,7 @@ export interface OpenedFile {
 }
 
 /**
- * Decrypts a file of secrets. A file that is encrypted to a passphrase takes that of the environment, or asks; any other takes the
+ * Decrypts a file of secrets. For a file that is encrypted to a passphrase it uses that of the environment, or asks; otherwise the
  * identities that findIdentities finds.
  *
  * @throws Problem where there is no such file, it is damaged, or no available key opens it
@@ -89,7 +89,7 @@ async function byPassphrase(age: AgeFile, { environment, ask }: Keys) {
   });
 }
 
-/** The passphrase of the environment. One line break at its end is not part of it: stores of CI secrets often add one. */
+/** The passphrase of the environment. One line break at its end is removed: CI secret stores often add one. */
 export function passphraseIn(environment = process.env): string | undefined {
   return environment[passphraseVariable]?.replace(/\r?\n$/, '');
 }
@@ -104,7 +104,7 @@ export async function readRecipients(secretsFile: string): Promise<readonly AgeR
 /**
  * Replaces a file of secrets, mode 0600, completely or not at all: by a temporary name and a rename.
  *
- * @param before what was there when it was read; undefined: there was no file
+ * @param before its content when it was read; undefined: there was no file
  * @throws Problem where it cannot be written, or somebody else changed it in the meantime. Then the file stays as it is.
  */
 export function replaceSecretsFile(file: string, bytes: Uint8Array, before: Uint8Array | undefined): void {

@@ -8,7 +8,7 @@ import { openSecretsFile } from './secrets-file.ts';
 /** Reads the values of a file of secrets, by name. @throws Problem, Problems */
 export type Unlock = (file: string) => Promise<ReadonlyMap<string, Secret>>;
 
-/** Opens files of secrets, each once however often it is needed: nobody types a passphrase twice in a run. */
+/** Opens files of secrets, each once: nobody types a passphrase twice in a run. */
 export function unlocker(keys: Keys = {}): Unlock {
   const opened = new Map<string, ReturnType<Unlock>>();
   // One after the other, or two questions would be on the terminal at once.
@@ -24,7 +24,7 @@ export function unlocker(keys: Keys = {}): Unlock {
 async function unlock(file: string, keys: Keys): ReturnType<Unlock> {
   const { text } = await openSecretsFile(file, keys);
   const { current, previous } = parseSecretValues(text, file);
-  // Former values are blanked in all output, too.
+  // Former values are masked in all output, too.
   for (const value of previous.values()) new Secret(value);
   return new Map([...current].map(([name, value]) => [name, new Secret(value)]));
 }

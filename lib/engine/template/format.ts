@@ -4,7 +4,7 @@ import { tokenizeSql } from './sql.ts';
 
 export type FormatName = 'toml' | 'json' | 'compose' | 'sql';
 
-/** Each throws an error of its own for text that is not of its format. */
+/** Each throws its own error for invalid text. */
 export const parsers: Readonly<Record<FormatName, (text: string) => unknown>> = {
   toml: (text) => toml.parse(text),
   json: (text) => JSON.parse(text),
@@ -12,7 +12,7 @@ export const parsers: Readonly<Record<FormatName, (text: string) => unknown>> = 
   sql: tokenizeSql,
 };
 
-/** A text between double quotes. JSON, TOML and YAML share these escapes; what some parser refuses raw becomes \uXXXX. */
+/** A text between double quotes. JSON, TOML and YAML share these escapes; characters that some parser refuses become \uXXXX. */
 export function quoted(text: string): string {
   const unicode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(text).replace(/[\u007F-\u009F\u2028\u2029\uFEFF\uFFFE\uFFFF]/g, unicode);

@@ -7,9 +7,9 @@ export type Kind = 'boolean' | 'whole number' | 'number' | 'duration' | 'text' |
 /** One value of a template. */
 export interface Leaf {
   readonly kind: Kind;
-  /** Of a list the kind of its values; undefined if it has none. */
+  /** Type of a list's values; undefined for an empty list. */
   readonly items: Kind | undefined;
-  /** As it is written, quotes and braces included, and its offsets. */
+  /** Its text, quotes and braces included, and its offsets. */
   readonly text: string;
   readonly start: number;
   readonly end: number;
@@ -20,7 +20,7 @@ export interface Leaf {
 /** A table of a TOML file, or all of a flat JSON file, with its keys in their order. */
 export interface Section {
   readonly keys: Map<string, Leaf | Section>;
-  /** Where its header or its last value's line ends; undefined if it has neither. */
+  /** The end of the line of its header or its last value; undefined if it has neither. */
   end: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export function isSection(entry: Leaf | Section | undefined): entry is Section {
   return entry !== undefined && 'keys' in entry;
 }
 
-/** A scalar of TOML, or braces. Those of JSON are among them. */
+/** A scalar of TOML, or braces. Those of JSON are included. */
 const scalar = [
   String.raw`"(?:[^"\\]|\\.)*"`,
   `'[^']*'`,
@@ -99,7 +99,7 @@ function sectionAt(top: Section, path: readonly string[]): Section {
   }, top);
 }
 
-/** Go's form: one or more numbers, each with its unit. Both letters for micro look alike, and Go takes both. */
+/** Go's format: one or more numbers, each with its unit. Both letters for micro look alike, and Go accepts both. */
 export const duration = /^(\d+(\.\d+)?(ns|us|µs|μs|ms|s|m|h))+$/;
 
 function leafOf(text: string, start: number): Leaf {
@@ -118,6 +118,6 @@ function kindOf(text: string): Kind {
   if (text === 'true' || text === 'false') return 'boolean';
   if (text.startsWith('[')) return 'list';
   if (/^["']/.test(text)) return duration.test(text.slice(1, -1)) ? 'duration' : 'text';
-  // Braces without quotes only ever hold whole numbers.
+  // Braces without quotes always have whole numbers.
   return text.startsWith('{{') || /^([+-]?[\d_]+|0[xob].*)$/.test(text) ? 'whole number' : 'number';
 }

@@ -41,13 +41,13 @@ const rendered = (template: string, source: Source, overrides: readonly Override
 const inToml = (overrides: readonly Override[]) => rendered(tomlTemplate, tomlSource, overrides);
 const inJson = (overrides: readonly Override[]) => rendered(jsonTemplate, jsonSource, overrides);
 
-/** `[path, kind, ...slots]` of each value. */
+/** `[path, type, ...placeholders]` of each value. */
 const leavesOf = ({ keys }: Section, above: readonly string[] = []): string[][] =>
   [...keys].flatMap(([key, entry]) =>
     isSection(entry) ? leavesOf(entry, [...above, key]) : [[[...above, key].join('.'), entry.kind, ...entry.slots]],
   );
 
-test('the values of a template are found with their kinds and the variables that they come from', () => {
+test('the values of a template are found with their types and their variables', () => {
   expect(leavesOf(outlineOf(tomlTemplate, tomlSource))).toEqual([
     ['Top', 'boolean'],
     ['Log.Level', 'text'],
@@ -72,7 +72,7 @@ test('a value over several lines is reported with its place', () => {
   );
 });
 
-test('values are replaced in their place and new ones added to their section; comments stay', () => {
+test('values are replaced in place and new ones added to their section; comments stay', () => {
   const overrides = [
     { path: ['Log', 'Level'], value: 'debug' },
     { path: ['Log', 'Outputs'], value: ['stderr', 'a#b'] },
@@ -110,7 +110,7 @@ List = []
 `);
 });
 
-test('a JSON file gets its new keys at its end', () => {
+test('a JSON file gets new keys at its end', () => {
   const text = inJson([
     { path: ['path'], value: 'c "d"' },
     { path: ['run'], value: false },
@@ -206,7 +206,7 @@ test.each([
   expect(text).toBe(` [ Log ] # c\n${expected}\n[Gas]\n`);
 });
 
-test('so may a JSON line', () => {
+test('a JSON line may be written in several ways', () => {
   const template = '{\n"a" : 1 ,\n  "b":[1, 2]\n}';
   const text = rendered(template, jsonSource, [{ path: ['a'], value: 7 }]);
   expect(JSON.parse(text)).toEqual({ a: 7, b: [1, 2] });
@@ -231,7 +231,7 @@ test.each([
   );
 });
 
-test('new keys go into an empty section, before all sections, and after a last line without a line end', () => {
+test('new keys go into an empty section, before all sections, and after a last line without a line break', () => {
   const overrides = [
     { path: ['Top'], value: 1 },
     { path: ['Empty', 'A'], value: 2 },

@@ -1,4 +1,4 @@
-/** One piece of an SQL script. The value of a literal or quoted identifier is without its quotes, of anything else as written. */
+/** One token of an SQL script. The value of a literal or quoted identifier is without its quotes, of any other the text. */
 export interface SqlToken {
   readonly kind: 'literal' | 'identifier' | 'comment' | 'text';
   readonly value: string;

@@ -30,7 +30,7 @@ function filled(template: string): string {
   return template.replaceAll(/\{\{[^{}\n]*\}\}/g, (braces) => `1${String(count++).padStart(braces.length - 1, '0')}`);
 }
 
-/** What parsers add to an error: @iarna/toml line and column from 0, the others an offset. */
+/** Position properties of parser errors: @iarna/toml has line and column from 0, the others an offset. */
 interface ParserError extends Error {
   readonly line?: number;
   readonly col?: number;

@@ -38,13 +38,13 @@ const templates: readonly [FormatName, string, (text: string) => unknown][] = [
     '# c {{ n }}\none: "{{ x }}"\ntwo: {{ n }}\nthree: "a-{{ x }}:{{ n }}"\n',
     (text) => {
       const { one, two, three } = parse(text, { version: '1.1' });
-      // Compose itself makes one dollar sign of two.
+      // Compose itself replaces two dollar signs by one.
       return { x: one.replaceAll('$$', '$'), n: two, y: three.replaceAll('$$', '$') };
     },
   ],
 ];
 
-/** Text that breaks files: quotes, escapes, comments, line ends, other planes, half of a surrogate pair. */
+/** Text that breaks files: quotes, escapes, comments, line breaks, other planes, half of a surrogate pair. */
 const nasty = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({
@@ -96,7 +96,7 @@ const nasty = fc.oneof(
 );
 
 describe.each(templates)('%s', (format, template, read) => {
-  test('every value is read back as it was given, or refused', () => {
+  test('every value is read back unchanged, or refused', () => {
     fc.assert(
       fc.property(nasty, fc.maxSafeInteger(), (x, n) => {
         let text: string;
@@ -104,7 +104,7 @@ describe.each(templates)('%s', (format, template, read) => {
           text = renderTemplate(template, { x, n }, { file: 't', format }).text;
         } catch (error) {
           expect(error instanceof Problem || error instanceof Problems).toBe(true);
-          // Only these have to be refused; a formatter that refuses all would pass without this.
+          // Only these must be refused; a formatter that refuses everything would pass without this.
           expect(/[\0\uE000\uE001]|\p{Surrogate}/u.test(x)).toBe(true);
           return;
         }
@@ -114,7 +114,7 @@ describe.each(templates)('%s', (format, template, read) => {
     );
   });
 
-  test('a value cannot break out where the template lacks the quotes', () => {
+  test('a value cannot leave its place if the template lacks the quotes', () => {
     const bare = template.replace('"{{ x }}"', '{{ x }}');
     for (const x of ['1\ny = 2', '"a"', 'a # b', '{ "a": 1 }', '[1]', "'a'", '1, "z": 2']) {
       expect(refusal(bare, { x, n: 1 }, format)).toMatch(/does not fit here|is not a valid/);
@@ -236,12 +236,12 @@ test.each<[string, FormatName, string]>([
   );
 });
 
-test('a JSON key that is there twice is found, which the parser accepts', () => {
+test('a duplicate JSON key is found, which the parser accepts', () => {
   const found = syntaxProblem('{ "a": {{ n }},\n  "b": 1,\n  "a": 2 }', { file: 't', format: 'json' });
   expect(found && describeProblem(found)).toBe('t:3:3: this is not a valid json file\n  the file has this key twice');
 });
 
-test('2,000 values are put in without delay', () => {
+test('2,000 values are inserted without delay', () => {
   const names = Array.from({ length: 2000 }, (_, i) => `v${i}`);
   const template = names.map((name) => `${name} = "{{ ${name} }}"\n`).join('');
   const started = performance.now();
@@ -249,7 +249,7 @@ test('2,000 values are put in without delay', () => {
   expect(performance.now() - started).toBeLessThan(2000);
 });
 
-test('content with a secret is masked in every version, and refusals do not show it', () => {
+test('content with a secret is masked in every version, and errors do not show it', () => {
   const template = 'User = "{{ user }}"\nPassword = "{{ password }}"\n';
   const content = renderTemplate(
     template,
@@ -268,7 +268,7 @@ test('content with a secret is masked in every version, and refusals do not show
   );
 });
 
-test('a secret that a template holds as a constant is masked too', () => {
+test('a secret that is a constant of the template is masked too', () => {
   const { holdsSecrets, mask, text } = renderTemplate(
     '{ "databaseURL": "postgresql://u:hunt@er/2@h/d" }',
     {},
@@ -305,7 +305,7 @@ test.each([
 test.each([
   ['\uD800', 'is not well-formed text'],
   ['\uE000', 'has a character of the private use area'],
-])('a value that no file can hold is refused: %j', (value, words) => {
+])('a value that no file format can hold is refused: %j', (value, words) => {
   expect(refusal('a = "{{ x }}"', { x: value }, 'toml')).toBe(`t:1:6: the value of x ${words}`);
 });
 

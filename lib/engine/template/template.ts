@@ -6,11 +6,11 @@ import { type FormatName, parsers, quoted } from './format.ts';
 import { maskedContent } from './mask.ts';
 import { placeOf, type Source } from './source.ts';
 
-/** Text goes between quotes, a whole number may also stand without. */
+/** Text must be between quotes, a whole number may also be without. */
 export type Value = string | number | Secret;
 export type Values = Readonly<Record<string, Value>>;
 
-/** A part of a text, and what replaces it. */
+/** A part of a text, and its replacement. */
 export interface Piece {
   readonly start: number;
   readonly end: number;
@@ -21,7 +21,7 @@ export interface Piece {
 interface Slot extends Piece {
   readonly name: string;
   readonly where: Place;
-  /** As the format's parser reads it back. */
+  /** The value that the format's parser returns. */
   readonly parsed: string;
   readonly isNumber: boolean;
 }
@@ -77,7 +77,7 @@ function slotAt(template: string, match: RegExpExecArray, values: Values, { file
   return { ...slot, text: quoted(parsed).slice(1, -1), parsed, isNumber: false };
 }
 
-/** Within a literal or a quoted identifier the quote itself is doubled. Text is allowed nowhere else. */
+/** Within a literal or a quoted identifier the quote itself is doubled. Text is not allowed elsewhere. */
 function slotInSql(template: string, slot: Slot): Slot | Problem {
   const { name, where, start, end, text } = slot;
   const quote = template[start - 1];
@@ -91,7 +91,7 @@ function slotInSql(template: string, slot: Slot): Slot | Problem {
   return { ...slot, text: text.replaceAll(quote, quote.repeat(2)) };
 }
 
-/** Why no file can hold a text, or undefined. */
+/** Why no file format can hold a text, or undefined. */
 export function textFault(value: string): string | undefined {
   if (value.includes('\0')) return 'has a NUL character, which no program takes';
   if (/\p{Surrogate}/u.test(value)) return 'is not well-formed text';
@@ -118,7 +118,7 @@ function fits(template: string, slots: readonly Slot[], format: FormatName): boo
   }
 }
 
-/** The first slot whose value fails with plain numbers for all others. */
+/** The first slot that fails with its value while all others have plain numbers. */
 function misfit(template: string, slots: readonly Slot[], source: Source): Problem {
   const fitsAlone = (slot: Slot) => {
     const others = slots.map((other) => {

@@ -12,7 +12,7 @@ test.each([
   ['abc', ['a', 'b', 'b', ''], false],
 ])('%s by %j: %s', (text, pieces, fits) => expect(fitsInOrder(text, pieces)).toBe(fits));
 
-test('many asterisks between letters take no time to speak of', () => {
+test('many asterisks between letters are matched quickly', () => {
   const started = performance.now();
   expect(fitsInOrder('a'.repeat(200), [...Array.from({ length: 40 }, () => 'a'), 'b'])).toBe(false);
   expect(performance.now() - started).toBeLessThan(500);

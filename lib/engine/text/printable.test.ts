@@ -9,7 +9,7 @@ test.each([
   ['hünter 世界 🙂', 'hünter 世界 🙂'],
 ])('%j is shown as %j', (text, shown) => expect(printable(text)).toBe(shown));
 
-test('of a very long line the rest is left out', () => {
+test('the end of a very long line is left out', () => {
   const [line = '', next] = readable(`${'x'.repeat(1e6)}\nnext`).split('\n');
   expect(line.length).toBe(2001);
   expect(next).toBe('next');

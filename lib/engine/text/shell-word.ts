@@ -1,7 +1,7 @@
 /** Characters that need no quotes. `~` and `=` do: they are special at the start of a word. */
 const plain = /^[A-Za-z0-9_/.,:@%+-]+$/;
 
-/** A text as one word for a POSIX shell, in commands that run and in commands that a hint shows. */
+/** A text as one word for a POSIX shell, in commands that run and in commands of hints. */
 export function shellWord(text: string): string {
   if (plain.test(text)) return text;
   // Inside single quotes only the closing quote is special.

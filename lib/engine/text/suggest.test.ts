@@ -15,7 +15,7 @@ test.each([
   expect(suggest(b, [a])).toBe(isNear ? a : undefined);
 });
 
-test('the nearest word is named, or else all', () => {
+test('the nearest word is suggested, or all words', () => {
   expect(suggest('inventry', ['host', 'inventory'])).toBe('inventory');
   expect(suggest('PORT', ['sort', 'port'])).toBe('port');
   expect(suggest('zzz', ['port'])).toBeUndefined();

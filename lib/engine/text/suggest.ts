@@ -17,7 +17,7 @@ function editDistance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** The known word that was most likely meant: a third of its letters may differ. Undefined where no word is near. */
+/** The most likely known word: a third of its letters may differ. Undefined without a similar word. */
 export function suggest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > 100) return undefined;
   const ranked = [...known]

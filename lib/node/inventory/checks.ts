@@ -17,7 +17,7 @@ interface Fault {
   readonly hint?: string | undefined;
 }
 
-/** The rules between hosts, and between variables, that the schema of the variables does not have. */
+/** The rules between hosts, and between variables, that the schema of the variables cannot express. */
 export function deploymentProblems(inventory: Deployment): Problem[] {
   return [
     ...groupProblems(inventory),
@@ -58,7 +58,7 @@ const shared: readonly Path[] = [
 ];
 
 /**
- * Problems for the hosts with another value than the Database+Sync server has.
+ * Problems for the hosts with other values than the Database+Sync server.
  *
  * @param valueFor undefined for a password that could not be read: it differs from none
  */
@@ -131,7 +131,7 @@ function* connectionFaults({ hosts }: Deployment, { groups, vars }: Host): Gener
   }
 }
 
-/** Two ports of one host that are the same. */
+/** Two equal ports of one host. */
 function portFaults({ groups, vars }: Host): Fault[] {
   const unused = groups.includes('database') ? /^rpc_/ : /^(state_db|sync_)/;
   const ports = Object.entries(vars.ports).filter(([name]) => !unused.test(name));

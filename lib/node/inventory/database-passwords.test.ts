@@ -6,7 +6,7 @@ import { inventorySecrets } from './database-passwords.ts';
 import { howToChange } from './password-change.ts';
 
 test.each(['mainnet', 'testnet', 'lab'])(
-  '%s needs a password for each database, though it is not filled in',
+  '%s needs a password for each database, although its placeholders are not filled in',
   async (name) => {
     const { passwords, others } = await inventorySecrets(name);
     expect(passwords.map((password) => password.name)).toEqual([
@@ -45,7 +45,7 @@ vars:
     prover: { user: prover_user, database: prover_db, password: 'env:PROVER' }
 `;
 
-test('an invalid name is not a reference to the file of secrets', async () => {
+test('an invalid name is not a reference to the secrets file', async () => {
   const file = join(temporaryDirectory(), 'own.yaml');
   for (const name of ['a/b', 'previous', '']) {
     writeFileSync(file, `vars: { credentials: { pool: { password: 'secret:${name}' } } }`);
@@ -54,7 +54,7 @@ test('an invalid name is not a reference to the file of secrets', async () => {
   }
 });
 
-test('passwords in the file of secrets have a name and the roles that use them', async () => {
+test('passwords in the secrets file have a name and the roles that use them', async () => {
   const file = join(temporaryDirectory(), 'own.yaml');
   writeFileSync(file, inventory);
   const { passwords, others } = await inventorySecrets(file);

@@ -13,9 +13,9 @@ export interface DatabasePassword {
   readonly name: string;
   /** Its key in the inventory: `credentials.state.password`. */
   readonly path: string;
-  /** References of the inventory that are not to the file of secrets. */
+  /** References of the inventory to other sources than the file of secrets. */
   readonly elsewhere: readonly { readonly where: Place; readonly reference: string }[];
-  /** The database roles that have it; none where the inventory does not refer to it. */
+  /** The database roles with this password; none if the inventory does not refer to it. */
   readonly roles: readonly DatabaseRole[];
 }
 
@@ -24,7 +24,7 @@ export interface DatabaseRole {
   readonly host: string;
   /** The shell command that connects to the host: `ssh -t deploy@10.0.0.11`; empty for this machine. */
   readonly connection: string;
-  /** Whether docker needs sudo there; undefined where only the operator's ssh_config has the user. */
+  /** Whether docker needs sudo there; undefined if only the operator's ssh_config has the user. */
   readonly sudo: boolean | undefined;
   readonly container: string;
   readonly superuser: string;
@@ -75,7 +75,7 @@ function passwordsOf(store: Store, outline: InventoryOutline): DatabasePassword[
   return [...names].map((name, i) => ({
     name,
     path: path.join('.'),
-    // Nothing says for which of several names: the first one has them.
+    // It is unknown which of several names is meant: the first one gets them.
     elsewhere: i === 0 ? [...elsewhere.values()] : [],
     roles: references.flatMap(({ host, name: own }) => {
       const isHere = store === 'pool' || host?.group === 'database';
@@ -116,8 +116,8 @@ function textAt(located: Located | undefined, path: Path): string | undefined {
 }
 
 /**
- * A value for a command that the operator is asked to run, or undefined where it is not safe: this inventory is not checked. No allowed
- * character means anything to a shell, inside quotes of any kind or outside.
+ * A value for a command that the operator should run, or undefined if it is not safe: this inventory is not checked. No allowed
+ * character is special in a shell, inside quotes of any kind or outside.
  */
 function forCommand(value: string | undefined): string | undefined {
   return value !== undefined && /^[A-Za-z0-9_.~:@,+[\]][A-Za-z0-9_.~:@,+[\]-]*$/.test(value) ? value : undefined;

@@ -398,7 +398,7 @@ describe('secrets of the encrypted file', () => {
     ['state', 'pool', 'prover'].map((store) => [`${store}_db_password`, new Secret(`${store}.Sealed~1`)]),
   );
 
-  test('are read beside the inventory, and not at all where nothing refers to them', async () => {
+  test('are read beside the inventory, and not at all without a reference to them', async () => {
     const opened: string[] = [];
     const unlock = async (file: string) => {
       opened.push(file);
@@ -415,7 +415,7 @@ describe('secrets of the encrypted file', () => {
     }
   });
 
-  test('that cannot be opened are one problem, and not one for each reference', async () => {
+  test('that cannot be decrypted are one problem, and not one for each reference', async () => {
     const file = await labDeployment([refer('state'), refer('pool'), [['ssh', 'become_password'], 'env:HOME']]);
     const lines = await said(file);
     expect(lines).toEqual([
@@ -423,7 +423,7 @@ describe('secrets of the encrypted file', () => {
     ]);
   });
 
-  test('interrupt the run on Ctrl-C at the passphrase', async () => {
+  test('interrupt the run on Ctrl-C at the passphrase prompt', async () => {
     const interrupted = new Problem('interrupted', { code: exitCode.interrupted });
     const unlock = () => Promise.reject(interrupted);
     await expect(loadDeployment(await labDeployment([refer('pool')]), { unlock })).rejects.toBe(interrupted);
@@ -432,7 +432,7 @@ describe('secrets of the encrypted file', () => {
   });
 });
 
-test('the hint about a missing file of the lab is how to start the lab', async () => {
+test('the hint for a missing lab file is how to start the lab', async () => {
   const lab = fileURLToPath(new URL('../../../.lab/never-made', import.meta.url));
   const hint = 'the lab makes this file: npm run lab:up';
   const file = await labDeployment([[['vars_files'], [lab]]]);

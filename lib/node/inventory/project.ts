@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** How inventories of this project are found: by their names in `inventory/`. A missing file in `.lab` is one that the lab makes. */
+/** Inventories of this project are found by their names in `inventory/`. A missing file in `.lab` is one that the lab creates. */
 export const projectInventories = {
   folder: join(root, 'inventory'),
   missingFileHint: (path: string): string | undefined =>

@@ -26,7 +26,7 @@ test.each([
   '"$PORT:8123"',
   '"8123:0"',
   '"65536:8123"',
-])('%s names no port of the host that is known beforehand', (port) => {
+])('%s is not a port of the host that is known beforehand', (port) => {
   expect(() => portOf(port)).toThrow(
     expect.objectContaining({
       message: expect.stringMatching(

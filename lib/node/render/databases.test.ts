@@ -7,8 +7,8 @@ import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import { overrideFaults } from './overrides/overrides.ts';
 import { type RenderedHost, renderHost } from './render.ts';
 
-// Spec part 1: host, user and password of every database are identical in all files. All values of one database differ from those
-// of the others, so that none can pass for another.
+// Spec part 1: host, user and password of every database are identical in all files. All values of one database differ from
+// those of the others, so that none can be mistaken for another.
 
 interface Settings {
   readonly host: string;
@@ -39,7 +39,7 @@ const changes = (generation: 'current' | 'older'): Changes => [
   }),
 ];
 
-/** Every setting of a database in a host's files, `FILE SECTION` -> what it says. */
+/** Every setting of a database in a host's files, `FILE SECTION` -> its values. */
 function settingsIn({ files }: RenderedHost, generation: 'current' | 'older'): Record<string, Settings> {
   const text = (name: string) => files.find((file) => file.name === name)?.content.text ?? '';
   const [state, pool] = generation === 'current' ? ['State.DB', 'Pool.DB'] : ['StateDB', 'Pool.DB'];

@@ -9,7 +9,7 @@ import { type RenderedFile, renderHost } from './render.ts';
 type Hosts = readonly InventoryHost<Variables>[];
 
 /**
- * Renders every file of some hosts to OUT/HOST/FILENAME, mode 0600, secrets included, with no connection to any host. Nothing is
+ * Renders every file of some hosts to OUT/HOST/FILENAME, mode 0600, secrets included, without a connection to any host. Nothing is
  * written before everything has been rendered.
  *
  * @param chosen the hosts to render

@@ -10,7 +10,7 @@ import { defaultSizes } from './testdata/specification/defaults.ts';
 
 const older: Changes = [...defaultSizes, [['vars', 'generation'], 'older']];
 
-/** Each set of changes is loaded once: nothing changes what has been loaded. */
+/** Each set of changes is loaded once: loaded inventories do not change. */
 const deployments = new Map<string, Promise<Context<Variables>['hosts']>>();
 
 function loaded(changes: Changes): Promise<Context<Variables>['hosts']> {
@@ -41,7 +41,7 @@ function compose(host: RenderedHost & { text(name: string): string }) {
   return { parsed, services: parsed.services as Readonly<Record<string, Service>> };
 }
 
-/** What is known of each service beside the file is what the file says of it. */
+/** The data about each service agrees with its file. */
 function expectServicesAsInFile(host: RenderedHost & { text(name: string): string }): void {
   const known = Object.entries(host.services).flatMap(([name, service]) =>
     service === undefined ? [] : [[name, service.image, { 'rpc-playbooks.config-hash': service.configHash }]],
@@ -54,7 +54,7 @@ describe.each([
   ['current', defaultSizes],
   ['older', older],
 ] as const)('%s generation', (_, changes) => {
-  test("the Database+Sync server's files have their places, and only who has to can read them", async () => {
+  test('the files of the Database+Sync server have their paths, modes and owners', async () => {
     const host = await rendered('db-1', changes);
     expect(host.files.map(({ name, path, mode, group }) => [name, path, mode.toString(8), group])).toEqual([
       ['docker-compose.yml', '/opt/rpc-node/docker-compose.yml', '600', 'root'],
@@ -67,7 +67,7 @@ describe.each([
     expectServicesAsInFile(host);
   });
 
-  test('so have those of an RPC server', async () => {
+  test('so have the files of an RPC server', async () => {
     const host = await rendered('rpc-2', changes);
     expect(host.files.map(({ name, path, mode, group }) => [name, path, mode.toString(8), group])).toEqual([
       ['docker-compose.yml', '/opt/rpc-node/docker-compose.yml', '600', 'root'],
@@ -80,17 +80,17 @@ describe.each([
   });
 });
 
-test('an image of PostgreSQL without a tag gets the version that the archives are of', async () => {
+test('a PostgreSQL image without a tag gets the version of the archives', async () => {
   const { services } = await rendered('db-1', [[['vars', 'images', 'database'], 'registry.example:5000/postgres']]);
   expect(services['state-db']?.image).toBe('registry.example:5000/postgres:15');
 });
 
-test('an image that is given with its tag keeps it', async () => {
+test('an image with a tag keeps it', async () => {
   const { services } = await rendered('db-1', [[['vars', 'images', 'node'], 'registry.example:5000/node:mine']]);
   expect(services.sync?.image).toBe('registry.example:5000/node:mine');
 });
 
-test('sizes of the inventory are followed by every consumer', async () => {
+test('sizes of the inventory are used by every component', async () => {
   const host = await rendered('rpc-1', [
     ...defaultSizes,
     [['vars', 'container_mtu'], 1399],
@@ -113,7 +113,7 @@ test('sizes of the inventory are followed by every consumer', async () => {
   expect(compose(host).parsed.networks.default.driver_opts).toEqual({ 'com.docker.network.driver.mtu': '1399' });
 });
 
-test('a changed port of the state database is followed on every host', async () => {
+test('a changed port of the state database is used on every host', async () => {
   const changes: Changes = [
     [['vars', 'ports'], { state_db: 15432 }],
     [['groups', 'database', 'db-1', 'address'], 'fd00::11'],
@@ -150,7 +150,7 @@ describe('the hash of a service changes with', () => {
   });
 });
 
-test('no file shows a password when masked', async () => {
+test('no masked file shows a password', async () => {
   for (const { files } of [await rendered('db-1'), await rendered('rpc-1')]) {
     for (const { name, content } of files) {
       expect(content.holdsSecrets, name).toBe(true);

@@ -15,12 +15,12 @@ import { isPort } from './overrides/values.ts';
 import { templateOf } from './templates.ts';
 import { valuesByPath, valuesFor } from './values.ts';
 
-/** What a host's files are rendered from. */
+/** The input of a host's files. */
 export type RenderContext = Pick<Context<Variables>, 'host' | 'vars' | 'hosts'>;
 
 export interface RenderedFile {
   readonly name: FileName;
-  /** On the host. */
+  /** Path on the host. */
   readonly path: string;
   readonly content: Content;
   /** Permission bits. */
@@ -75,7 +75,7 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const values = valuesFor(context);
   const file = (name: FileName, ports: Values) => renderedFile(name, render(vars, name, { ...values, ...ports }), vars);
 
-  // The node's file has the prover's ports and the Compose file has both programs' ports, as their own configuration has them.
+  // The node's file has the prover's ports and the Compose file has both programs' ports, from their own configuration.
   const prover = file('prover.config.json', {});
   const proverPorts = portsIn(JSON.parse(prover.content.text), 'prover_config');
   const node = file('node.config.toml', proverPorts);

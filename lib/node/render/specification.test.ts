@@ -77,10 +77,10 @@ function withoutServerCommands(found: FoundValues): FoundValues {
   return new Map([...found].filter(([path]) => !serverCommand.test(path)));
 }
 
-/** Options of a database server in their order, `-c` taken away. */
+/** Options of a database server in their order, without `-c`. */
 function serverOptionsOf(compose: string, database: Database): string[][] {
   const { type, value } = readCompose(compose).get(`services.${database}.command`) ?? { type: 'missing', value: [] };
-  // Compose refuses a bare number among the words.
+  // Compose refuses a bare number in a list of words.
   expect(type).toBe('string list');
   const [program, ...words] = value as string[];
   expect(program).toBe('postgres');
@@ -93,7 +93,7 @@ const everywhere = (['current', 'older'] as const).flatMap((generation) =>
 );
 
 describe.each(everywhere)('%s generation, %s host', (generation, server) => {
-  test('has its files and no others', async () => {
+  test('has exactly its files', async () => {
     const { files } = await rendered(generation, server);
     const databaseFiles = server === 'database' ? ['init_prover_db.sql', 'snapshot_restore.toml'] : [];
     expect([...files.keys()].sort()).toEqual(
@@ -101,17 +101,17 @@ describe.each(everywhere)('%s generation, %s host', (generation, server) => {
     );
   });
 
-  test('node.config.toml agrees with its table', async () => {
+  test('node.config.toml matches its table', async () => {
     const { text, fill } = await rendered(generation, server);
     expect(disagreements(fill(tables[generation].node), readToml(text('node.config.toml')))).toEqual([]);
   });
 
-  test('prover.config.json agrees with its table', async () => {
+  test('prover.config.json matches its table', async () => {
     const { text, fill } = await rendered(generation, server);
     expect(disagreements(fill(tables[generation].prover), readJson(text('prover.config.json')))).toEqual([]);
   });
 
-  test('docker-compose.yml agrees with its table', async () => {
+  test('docker-compose.yml matches its table', async () => {
     const { text, fill } = await rendered(generation, server);
     const found = withoutServerCommands(readCompose(text('docker-compose.yml')));
     expect(disagreements(fill(composeFile(server)), found)).toEqual([]);
@@ -143,19 +143,19 @@ describe.each(everywhere)('%s generation, %s host', (generation, server) => {
 });
 
 describe.each(['current', 'older'] as const)('%s generation', (generation) => {
-  test('snapshot_restore.toml agrees with its table', async () => {
+  test('snapshot_restore.toml matches its table', async () => {
     const { text, fill } = await rendered(generation, 'database');
     expect(disagreements(fill(tables[generation].restore), readToml(text('snapshot_restore.toml')))).toEqual([]);
   });
 
-  test('the init script makes the prover database, step by step', async () => {
+  test('the init script creates the prover database, step by step', async () => {
     const { text, placeholders } = await rendered(generation, 'database');
     const wanted = initScript.map((statement) => filledText(statement, placeholders));
     expect(statementsOf(text('init_prover_db.sql'))).toEqual(wanted);
   });
 
   test.each(['database', 'rpc'] as const)(
-    'the hosts file of a %s host names state-db where it is needed',
+    'the hosts file of a %s host has state-db where it is needed',
     async (server) => {
       const { context } = await rendered(generation, server);
       const resources = await configuration.resources(context as Context<typeof context.vars>);
@@ -166,20 +166,20 @@ describe.each(['current', 'older'] as const)('%s generation', (generation) => {
   );
 });
 
-/** The statements of a script in one line each, without comments and without the quotes of names. */
+/** The statements of a script, one per line, without comments and without quotes around names. */
 function statementsOf(script: string): string[] {
   const text = tokenizeSql(script)
     .filter(({ kind }) => kind !== 'comment')
     .map(({ kind, value }) => (kind === 'literal' ? `'${value}'` : value))
     .join('')
-    // A command of psql ends with its line.
+    // A command of psql ends at the end of its line.
     .replace(/^(\\.*)$/gm, '$1;');
   const statements = text.split(';').map((statement) => statement.replace(/\s+/g, ' ').trim());
   return statements.filter((statement) => statement !== '');
 }
 
-test('the state database gets the extra indexes', async () => {
-  // A database that has all tables and no index.
+test('the state database gets the additional indexes', async () => {
+  // A database with all tables and no index.
   const host = fakeHost([], { sql: async () => ({ ok: true, rows: [['t', '', '']] }) });
   const target = { container: 'state-db', user: 'state_user', database: 'state_db' };
   const found = await Promise.all(

@@ -12,7 +12,7 @@ const folder = fileURLToPath(new URL('../../../templates', import.meta.url));
 const read = new Map<string, ReturnType<typeof readTemplate>>();
 
 /**
- * The text of a generation's template, its own or else the one that it shares with the current generation.
+ * The text of a generation's template: its own, or the one that it shares with the current generation.
  *
  * @throws Problem for a file that does not exist, or is not valid in its format
  */

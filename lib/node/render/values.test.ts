@@ -13,7 +13,7 @@ const { network, credentials, paths } = variablesSchema.shape;
 const isTaken = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) =>
   schema.safeParse(value).success;
 
-/** What files, shells and URLs take for more than themselves. */
+/** Characters with a special meaning in files, shells and URLs. */
 const biting = [..."/?#&%'$!()*+,;=:@~aZ0", '%41', '%22', '%0A', '$$', '$HOME', '#{', '--'];
 const address = fc
   .string({ unit: fc.constantFrom(...biting), maxLength: 30 })
@@ -28,7 +28,7 @@ const login = fc.record({
 });
 const folder = fc.stringMatching(/^(\/[a-z][\w.-]{0,8}){3}$/).filter((deployment) => isTaken(paths)({ deployment }));
 
-test('whatever value the inventory takes comes out of every rendered file as it went in', async () => {
+test('every value that the inventory accepts is unchanged in every rendered file', async () => {
   const { hosts } = await loadDeployment(await labDeployment());
   const [host, rpc] = hosts;
   if (!host || !rpc) throw new Error('no hosts');

@@ -9,7 +9,7 @@ const postgresPort = 5432;
 
 const poolService = 'the service pool-db in docker-compose.yml';
 
-/** The values that are computed, and what an operator edits to change them. */
+/** The computed values, and the variables that an operator edits to change them. */
 const computed = {
   node_host: 'the group that the host is in',
   prover_config_path: 'the generation',
@@ -20,7 +20,7 @@ const computed = {
   prover_database_url: 'credentials.prover',
 } as const;
 
-/** What an operator edits to change the value of a name: the variable of that path, unless it is computed. */
+/** The variable that an operator edits to change the value of a name: that of the same path, unless it is computed. */
 export function sourceOf(name: string): string {
   return computed[name as keyof typeof computed] ?? name;
 }
@@ -29,7 +29,7 @@ export function sourceOf(name: string): string {
 export function valuesFor({ host, vars, hosts }: RenderContext): Values {
   const server = databaseHost(hosts);
   const isDatabase = host.name === server.name;
-  // On its own host the state database is a name of the container network.
+  // On its own host the state database has a name in the container network.
   const stateHost = isDatabase ? 'state-db' : inUrl(server.connection.address);
   const statePort = isDatabase ? postgresPort : server.vars.ports.state_db;
   const { user, password, database } = vars.credentials.prover;
@@ -47,7 +47,7 @@ export function valuesFor({ host, vars, hosts }: RenderContext): Values {
   return { ...valuesByPath(plain), ...others };
 }
 
-/** The programs put the host into a URL as it is: an IPv6 address needs its brackets. */
+/** The programs insert the host into a URL unchanged: an IPv6 address needs its brackets. */
 function inUrl(address: string): string {
   return address.includes(':') ? `[${address}]` : address;
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { type Block, type ChainSource, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 
-/** A chain up to a block, with a list of the heights that it was asked for. */
+/** A chain up to a block, with a list of the requested heights. */
 function chainUpTo(newest: number, name = 'block') {
   const asked: number[] = [];
   const block = (number: number): Block => ({ block: number, hash: `${name} ${number}`, made: 2 * number });
@@ -23,7 +23,7 @@ async function compared(own: ReturnType<typeof chainUpTo>, trusted: ReturnType<t
   return { answer, asked: [own.asked, trusted.asked] };
 }
 
-test('two at the same block need no further question', async () => {
+test('two hosts at the same block need no further request', async () => {
   expect(await compared(chainUpTo(10), chainUpTo(10))).toEqual({
     answer: {
       ok: true,
@@ -33,7 +33,7 @@ test('two at the same block need no further question', async () => {
   });
 });
 
-test('a host behind is compared at its own block, and the first that it lacks shows since when', async () => {
+test('a host that is behind is compared at its own block, and its first missing block shows since when', async () => {
   expect(await compared(chainUpTo(7), chainUpTo(10))).toEqual({
     answer: { ok: true, value: { height: 7, same: true, here: 'block 7', there: 'block 7', missingSince: 16 } },
     asked: [[], [7, 8]],
@@ -41,7 +41,7 @@ test('a host behind is compared at its own block, and the first that it lacks sh
   expect((await compared(chainUpTo(9), chainUpTo(10))).asked).toEqual([[], [9]]);
 });
 
-test('a host ahead is compared at the trusted block', async () => {
+test('a host that is ahead is compared at the trusted block', async () => {
   expect(await compared(chainUpTo(12), chainUpTo(10, 'other'))).toEqual({
     answer: {
       ok: true,
@@ -64,7 +64,7 @@ test('a block that cannot be read is reported', async () => {
   });
 });
 
-test('a host that lacks the block itself says so', async () => {
+test('a host without the block itself is reported', async () => {
   const [own, trusted] = [chainUpTo(12), chainUpTo(10)];
   const without = { ...own.source, blockAt: async () => ({ ok: true, value: undefined }) as const };
   expect(await compare(own.head, without, trusted.head, trusted.source)).toEqual({
@@ -73,7 +73,7 @@ test('a host that lacks the block itself says so', async () => {
   });
 });
 
-test('a chain that cannot be asked, or has nothing, says why', async () => {
+test('a chain that cannot be queried, or is empty, is reported with the reason', async () => {
   const url = 'http://localhost:8123';
   expect(await newestBlock(jsonRpcChain(fakeHost([]), url))).toEqual({
     ok: false,

@@ -14,9 +14,9 @@ export interface Block {
 
 /** A source of a chain's blocks. */
 export interface ChainSource {
-  /** undefined where it has no such block. */
+  /** undefined if it has no such block. */
   blockAt(which: number | 'latest'): Promise<Answer<Block | undefined>>;
-  /** The message where it has no block at all. */
+  /** The message if it has no block at all. */
   readonly empty: string;
 }
 
@@ -67,7 +67,7 @@ export function stateChain(host: Reader, state: SqlTarget): ChainSource {
 }
 
 /**
- * Compares hashes at the highest block that both have. A block that is known already is not asked for again.
+ * Compares hashes at the highest block that both have. A known block is not requested again.
  *
  * @returns with `missingSince`, when the trusted sequencer made the first block that the host lacks; undefined where it lacks none
  */

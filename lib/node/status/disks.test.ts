@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { readDisks } from './disks.ts';
 
-test('each file system is reported once, as df has it', async () => {
+test('each file system is reported once, as in df', async () => {
   const lines = [
     'overlay         102400  40960  61440      40% /',
     '/dev/vdb       2048000 204800 1843200     10% /data',

@@ -9,7 +9,7 @@ import { watchedHost } from './host.ts';
 
 const limits = { staleAfter: 300, mostBehind: 20 };
 
-/** A server of the lab's inventory at an address where somebody listens and says nothing. */
+/** A server of the lab's inventory, at an address that accepts connections and stays silent. */
 async function silentHost(timeout: number, interrupt = new AbortController().signal) {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -26,7 +26,7 @@ async function silentHost(timeout: number, interrupt = new AbortController().sig
   return watchedHost({ host, vars: host.vars, hosts }, options);
 }
 
-test('a host that says nothing is unreachable after the time limit, and not later', async () => {
+test('a silent host is unreachable after the time limit, and not later', async () => {
   const host = await silentHost(0.3);
   const status = await host.look();
   await host.close();
@@ -36,7 +36,7 @@ test('a host that says nothing is unreachable after the time limit, and not late
   expect(status?.seconds).toBeLessThan(3);
 });
 
-test('Ctrl-C ends the wait for a host at once, and says nothing of the host', async () => {
+test('Ctrl-C ends the wait for a host at once, and reports nothing about the host', async () => {
   const controller = new AbortController();
   const host = await silentHost(60, controller.signal);
   setTimeout(() => controller.abort(), 50);

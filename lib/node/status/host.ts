@@ -16,14 +16,14 @@ export interface HostStatus {
   readonly health: Health;
   /** By the controller's clock, milliseconds since 1970. */
   readonly at: number;
-  /** How long reading it took. */
+  /** Duration of the check. */
   readonly seconds: number;
   /** Why the host is unreachable. */
   readonly error: unknown;
-  /** undefined where the host is unreachable. */
+  /** undefined if the host is unreachable. */
   readonly state: HostState | undefined;
   readonly standing: SyncStatus;
-  /** Blocks that the trusted sequencer has and the host has not. */
+  /** Blocks of the trusted sequencer that the host lacks. */
   readonly behind: number | undefined;
   /** Faults first. */
   readonly findings: readonly Finding[];
@@ -31,7 +31,7 @@ export interface HostStatus {
   readonly expected: Expected;
 }
 
-/** A host that is read again and again over one connection. */
+/** A host that is checked repeatedly over one connection. */
 export interface WatchedHost {
   readonly name: string;
   /** Never throws: an error is part of the status. Undefined on Ctrl-C, which says nothing about the host. */
@@ -41,9 +41,9 @@ export interface WatchedHost {
 
 interface WatchOptions {
   readonly limits: Limits;
-  /** How long connecting and reading may take together. Seconds. */
+  /** Time limit for connecting and reading together. Seconds. */
   readonly timeout: number;
-  /** Typed by the operator; it replaces the inventory's. */
+  /** Typed by the operator; it overrides the inventory's. */
   readonly becomePassword: Secret | undefined;
   readonly interrupt: AbortSignal;
 }
@@ -51,7 +51,7 @@ interface WatchOptions {
 /**
  * A host to watch. It is not connected to yet.
  *
- * @throws Problem, Problems where its files cannot be rendered: then nobody knows what should run there
+ * @throws Problem, Problems if its files cannot be rendered: then the wanted containers are unknown
  */
 export async function watchedHost(
   context: RenderContext & { readonly host: InventoryHost<Variables> },
@@ -81,7 +81,7 @@ export async function watchedHost(
       return await readHost(createReader(connection, host.name), host);
     } catch (error) {
       await drop(connection);
-      // The host may be back since the last look.
+      // The host may be back since the last check.
       if (reused && error instanceof ConnectionLost && !signal.aborted) return read(signal);
       throw error;
     }
@@ -109,7 +109,7 @@ export async function watchedHost(
   };
 }
 
-/** Ends at the time limit and on Ctrl-C, even where the work goes on. */
+/** Ends at the time limit and on Ctrl-C, even if the work goes on. */
 async function within<T>(work: (signal: AbortSignal) => Promise<T>, { timeout, interrupt }: WatchOptions): Promise<T> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;

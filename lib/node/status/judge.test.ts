@@ -47,7 +47,7 @@ const forked = `0x${'f'.repeat(64)}`;
 interface ChainCase {
   readonly own?: number;
   readonly trusted?: number;
-  /** Seconds ago. */
+  /** Time of this many seconds ago. */
   readonly ownMade?: number;
   readonly written?: number;
   readonly trustedMade?: number;
@@ -55,7 +55,7 @@ interface ChainCase {
   readonly there?: string;
 }
 
-/** A host at a block, and the trusted sequencer at another. */
+/** A host at one block, and the trusted sequencer at another. */
 function chain(from: HostState['chain']['from'], given: ChainCase = {}): HostState['chain'] {
   const { own = 4252, trusted = 4252, ownMade = 2, written = 1, trustedMade = 1, missing, there } = given;
   const height = Math.min(own, trusted);
@@ -129,7 +129,7 @@ const jsonRpcIs = (changes: Partial<ServiceState>): HostState['containers'] => (
 const refused = { ok: false, error: 'http://localhost:8123 does not answer: refused' } as const;
 const silent = { ok: false, error: 'http://172.30.77.10:8545 does not answer: refused' } as const;
 
-test('a host that is caught up is healthy, without findings', () => {
+test('a synchronized host is healthy, without findings', () => {
   expect(judge(rpc(), rpcExpected, limits)).toEqual([]);
   expect(judge(database(), databaseExpected, limits)).toEqual([]);
 });
@@ -299,7 +299,7 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     { clock: { ...clock, fault: 'the clock is 3.2 s off 172.30.77.10' } },
     [{ is: 'not-synchronised', about: 'clock', says: 'clock: the clock is 3.2 s off 172.30.77.10' }],
   ],
-])('unhealthy or not, an RPC server: %s', (_, changes, expected) => {
+])('healthy or unhealthy, an RPC server: %s', (_, changes, expected) => {
   const findings = judge(rpc(changes), rpcExpected, limits);
   expect(findings).toMatchObject(expected.map((finding) => ({ fault: true, ...finding })));
   expect(findings).toHaveLength(expected.length);
@@ -354,7 +354,7 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     { chain: { ...chain('state-db'), own: { ok: false, error: 'no such table' }, comparison: undefined } },
     [{ is: 'no-answer', about: 'state-db', error: 'no such table' }],
   ],
-])('unhealthy or not, the Database+Sync server: %s', (_, changes, expected) => {
+])('healthy or unhealthy, the Database+Sync server: %s', (_, changes, expected) => {
   const findings = judge(database(changes), databaseExpected, limits);
   expect(findings).toMatchObject(expected.map((finding) => ({ fault: true, ...finding })));
   expect(findings).toHaveLength(expected.length);
@@ -404,11 +404,11 @@ test.each<[string, Partial<HostState>, Partial<Finding>]>([
       says: 'json-rpc: block hashes could not be compared with the trusted sequencer: no block 4252',
     },
   ],
-])('worth knowing, and no fault of the host: %s', (_, changes, expected) => {
+])('a note, not a fault of the host: %s', (_, changes, expected) => {
   expect(judge(rpc(changes), rpcExpected, limits)).toMatchObject([{ fault: false, ...expected }]);
 });
 
-test('faults come first', () => {
+test('faults are first', () => {
   const seen = rpc({ containers: jsonRpcIs({ configHash: 'older' }), disks: [{ ...disk, usedPercent: 99 }] });
   expect(judge(seen, rpcExpected, limits).map(({ fault }) => fault)).toEqual([true, false]);
 });

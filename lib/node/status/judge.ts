@@ -4,7 +4,7 @@ import type { Block } from './chain.ts';
 import type { HostState, ServiceState } from './read.ts';
 import { count, offset, serviceWords } from './words.ts';
 
-/** A container that Docker restarted so often, and that has run for no longer, is in a loop. Seconds. */
+/** A container that Docker restarted this often, and that has run for no longer, is in a loop. Seconds. */
 const loop = { restarts: 3, seconds: 60 };
 
 /** The controller's clock may be the wrong one: a larger difference to it is reported, and is not a fault. Seconds. */
@@ -12,13 +12,13 @@ const controllerDiffers = 2;
 
 /** Limits above which a host is unhealthy. */
 export interface Limits {
-  /** How long a host may go without the next block. Seconds. */
+  /** Maximum time without the next block. Seconds. */
   readonly staleAfter: number;
-  /** How many blocks it may be behind. */
+  /** Maximum number of blocks that it may be behind. */
   readonly mostBehind: number;
 }
 
-/** What the inventory demands of a host. */
+/** The inventory's requirements for a host. */
 export interface Expected {
   /** undefined: the service does not belong on the host. */
   readonly services: Readonly<Record<ServiceName, { readonly image: string; readonly configHash: string } | undefined>>;
@@ -35,16 +35,16 @@ export interface Finding {
   readonly fault: boolean;
   /** In words, after its subject: `json-rpc: 132 blocks behind (block 4,120 of 4,252)`. */
   readonly says: string;
-  /** The numbers and names of its kind. */
+  /** The numbers and names of this kind of finding. */
   readonly [detail: string]: string | number | boolean | undefined;
 }
 
-/** How the host's chain compares to the trusted sequencer's. */
+/** The comparison of the host's chain with the trusted sequencer's. */
 export type SyncStatus = 'caught-up' | 'behind' | 'ahead' | 'diverged' | 'unknown';
 
 /**
- * The findings about a host, faults first. The trusted sequencer's own trouble is not a fault of the host, except that it does not
- * answer: then nobody knows how good the host's blocks are.
+ * The findings about a host, faults first. A fault of the trusted sequencer is not a fault of the host, except that it does not
+ * answer: then the state of the host's blocks is unknown.
  */
 export function judge(state: HostState, expected: Expected, limits: Limits): Finding[] {
   const findings = [
@@ -56,7 +56,7 @@ export function judge(state: HostState, expected: Expected, limits: Limits): Fin
   return [...findings.filter((finding) => finding.fault), ...findings.filter((finding) => !finding.fault)];
 }
 
-/** Compares the host's chain to the trusted sequencer's. `behind` is a number of blocks, negative where the host has more. */
+/** Compares the host's chain with the trusted sequencer's. `behind` is a number of blocks, negative if the host has more. */
 export function syncStatus(
   { own, trusted, comparison }: HostState['chain'],
   { mostBehind }: Limits,
@@ -75,7 +75,7 @@ function fault(is: string, about: string, words: string, details: Details = {}):
   return { is, about, fault: true, ...details, says: `${about}: ${words}` };
 }
 
-/** A finding that is worth knowing, about a host that is healthy all the same. */
+/** A note about a host that does not make it unhealthy. */
 function note(is: string, about: string, words: string, details: Details = {}): Finding {
   return { ...fault(is, about, words, details), fault: false };
 }
@@ -107,7 +107,7 @@ function judgeStatus(name: ServiceName, service: ServiceState, at: number): Find
   const { status, health, exitCode, restarts, since } = service;
   const forSeconds = since === undefined ? undefined : Math.max(0, at - since);
   const times = restarts === 1 ? 'once' : `${count(restarts)} times`;
-  // Between two starts of a loop Docker reports running, too.
+  // Between two starts of a loop Docker also reports running.
   const isLoop = restarts >= loop.restarts && forSeconds !== undefined && forSeconds < loop.seconds;
   if (status === 'restarting' || (status === 'running' && health !== 'unhealthy' && isLoop))
     return [fault('restarting', name, `keeps restarting (${times} so far)`, { restarts, forSeconds })];
@@ -134,7 +134,7 @@ function judgeChain({ chain, at, log, docker, containers }: HostState, limits: L
   if (own.ok) {
     findings.push(...judgeBlocks(chain, own.value, at, limits, log?.lastError));
   } else if (docker === 'active' && containers[from]?.status === 'running') {
-    // A service that does not run has a finding already.
+    // A stopped service has a finding already.
     findings.push(fault('no-answer', from, own.error, { error: own.error }));
   }
   return findings;

@@ -47,7 +47,7 @@ test('lines from before the container started are ignored', () => {
   expect(logState([line], started + 11)).toEqual({ halted: undefined, lastError: undefined });
 });
 
-test('the last error is kept, without what surrounds it', () => {
+test('the last error is kept, without its surroundings', () => {
   const lines = [at(1, json('error', 'one')), at(2, json('error', 'two\n/src/x.go:1'))];
   expect(logState(lines, started).lastError).toBe('two');
 });

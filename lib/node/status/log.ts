@@ -23,7 +23,7 @@ export function logState(lines: readonly string[], since: number) {
     const [, time = '', text = ''] = /^(\S+) (.*)$/s.exec(line) ?? [];
     return Date.parse(time) / 1000 >= since ? [message(text)] : [];
   });
-  // One kind of halt ends after a while, and says so.
+  // One kind of halt ends after a while, and is logged as such.
   const halting = texts.filter((text) => /halting (the )?sync/i.test(text) && !/\(no blocking\)|just for/i.test(text));
   const cause = texts.findLast((text) => /fatal error: /i.test(text));
   const own = halting.findLast((text) => reasonOf(text) !== '');

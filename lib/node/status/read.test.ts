@@ -5,7 +5,7 @@ import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { readHost } from './read.ts';
 
-/** A host on which nothing answers, with a list of the questions. */
+/** A host on which nothing answers, with a list of the commands. */
 function bareHost(docker: string, tracking = new Output(127, Buffer.from(''), '')) {
   const asked: string[] = [];
   const answer = (pieces: TemplateStringsArray, ...words: readonly Word[]) => {
@@ -31,7 +31,7 @@ function bareHost(docker: string, tracking = new Output(127, Buffer.from(''), ''
 }
 
 test.each(['database', 'rpc'])(
-  'a stopped Docker engine is not asked, because that would start it: %s',
+  'a stopped Docker engine is not queried, because that would start it: %s',
   async (group) => {
     const { hosts } = await loadDeployment(await labDeployment());
     const host = hosts.find(({ groups }) => groups.includes(group));
@@ -52,7 +52,7 @@ test.each(['database', 'rpc'])(
         },
       },
     });
-    // Docker's root is read by a command that checks first.
+    // Docker's root is read by a command that checks for the engine first.
     const asked = stopped.asked.filter((text) => !text.includes('systemctl is-active --quiet docker.service'));
     expect(asked.filter((text) => /docker|container|sql/.test(text))).toEqual([]);
 
@@ -72,7 +72,7 @@ test.each([
   ['00000000,,0,0,0,0,0,0,0,0,0,1,0,Not synchronised', 0, { server: undefined, fault: expect.any(String) }],
   ['', 127, { fault: 'chrony is not installed' }],
   ['', 1, { fault: 'chronyd does not answer' }],
-])('a clock is as chrony has it: %s', async (text, exitCode, expected) => {
+])('the clock is read from chrony: %s', async (text, exitCode, expected) => {
   const { hosts } = await loadDeployment(await labDeployment());
   const { reader } = bareHost('inactive', new Output(exitCode, Buffer.from(text), ''));
   const { clock } = await readHost(reader, hosts[0] as (typeof hosts)[number]);

@@ -10,7 +10,7 @@ import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 import { readDisks } from './disks.ts';
 import { logState, readLog } from './log.ts';
 
-/** What is read from one host. `at` is the time by its own clock; times are seconds since 1970. */
+/** The data of one host. `at` is the time by its own clock; times are seconds since 1970. */
 export type HostState = Awaited<ReturnType<typeof readHost>>;
 
 /** The container of a service. */
@@ -50,11 +50,11 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
   const { sync } = containers;
   return {
     at,
-    /** systemd's word for docker.service: `active` where it runs. */
+    /** systemd's state of docker.service: `active` if it runs. */
     docker: docker.load === 'not-found' ? 'not installed' : docker.active,
     containers,
     chain: { from: isDatabase ? ('state-db' as const) : ('json-rpc' as const), ...chain },
-    /** undefined where no synchronizer runs. */
+    /** undefined if no synchronizer runs. */
     log: lines && sync?.status === 'running' ? logState(lines, sync.since ?? 0) : undefined,
     disks,
     clock,
@@ -93,7 +93,7 @@ async function readClock(host: Reader) {
 /**
  * @param offController the host's clock less the controller's, in seconds; 0 where the round trip explains the difference
  * @param tracking the output of `chronyc -c -n tracking`
- * @returns with the offset from the time server, in seconds, and what is wrong with the clock
+ * @returns with the offset from the time server, in seconds, and the fault of the clock
  */
 function clockState(
   offController: number,

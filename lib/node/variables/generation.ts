@@ -33,7 +33,7 @@ export interface Generation {
   readonly templates: readonly string[];
 }
 
-/** Paths and keys as the programs themselves have them. */
+/** Paths and keys of the programs themselves. */
 export const generations: Readonly<Record<GenerationName, Generation>> = {
   current: {
     nodeBinary: '/app/zkevm-node',

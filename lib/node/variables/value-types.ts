@@ -27,14 +27,14 @@ const noPassword = 'must not hold a user name or a password: the part before @ w
 /** The address of a download is visible in process lists, files and messages. */
 export const downloadAddress = url.regex(/^[^/]*\/\/[^@/?#]*(?:[/?#]|$)/, { error: noPassword, abort: true });
 
-/** As Docker reads it: a registry, a path in small letters, a tag, a digest. */
+/** Docker's format: a registry, a path in lower case, a tag, a digest. */
 export const image = matching(
   /^(?:[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?$/,
   'must be the name of an image, such as registry.example/owner/name:tag, its path in small letters',
   'image',
 );
 
-/** `latest` is another version every year. A date is not a version. */
+/** `latest` becomes another version with time. A date is not a version. */
 function isOtherPostgres(tag: string): boolean {
   const major = /^v?(\d{1,2})(?!\d)/.exec(tag)?.[1];
   return tag === 'latest' || (major !== undefined && Number(major) !== postgresVersion);

@@ -1,5 +1,5 @@
-// What a plain runner costs that asks one thing at a time over node-ssh, with Nagle's algorithm off: the hosts at once, the checks
-// of a host one after another, none of them fused.
+// The cost of a plain runner that makes one request at a time over node-ssh, without Nagle's algorithm: hosts in parallel, the
+// checks of a host one after another, none of them combined.
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { NodeSSH } from 'node-ssh';
@@ -11,7 +11,7 @@ const { hosts, identityFile, knownHostsFile, work } = JSON.parse(readFileSync(pr
 const privateKey = readFileSync(identityFile, 'utf8');
 const known = readFileSync(knownHostsFile, 'utf8').split('\n');
 
-/** @type {readonly (readonly [string, string])[]} A command, and what it prints where all is well. */
+/** @type {readonly (readonly [string, string])[]} A command, and its output if nothing differs. */
 const checks = [
   ['. /etc/os-release; echo "$ID"', work.preflight.distribution],
   ['. /etc/os-release; echo "$VERSION_ID"', work.preflight.version],

@@ -1,4 +1,4 @@
-// The workload as a playbook of this project, run as any other: the same command line, inventory, plan and report.
+// The workload as a playbook of this project, run like any other: the same command line, inventory, plan and report.
 import { z } from 'zod';
 import { main } from '../../../lib/commands/playbook/command.ts';
 import { loadInventory } from '../../../lib/engine/inventory/load.ts';
@@ -6,7 +6,7 @@ import { openSession } from '../../../lib/engine/run/open-session.ts';
 import { play, playbook } from '../../../lib/engine/run/playbook.ts';
 import workloadRole from './ours-role.ts';
 
-/** @param args what follows the script's name on the command line */
+/** @param args the words after the script's name on the command line */
 export function run(args: readonly string[]) {
   return main(
     playbook('ours', 'brings the workload about.', [play('workload', { hosts: 'all', roles: [workloadRole] })]),

@@ -65,14 +65,14 @@ function user({ name, uid, group }: Workload['users'][number]): Resource {
   });
 }
 
-/** What several resources ask in the same words is asked once. */
+/** A command that several resources need runs once. */
 async function entry(host: Reader, database: 'group' | 'passwd', name: string): Promise<string[] | undefined> {
   const names = (database === 'group' ? workload.groups : workload.users).map((each) => each.name);
   const entries = (await host.$`getent ${database} ${names}`).lines().map((line) => line.split(':'));
   return entries.find(([own]) => own === name);
 }
 
-/** As the other tools have it: a file of its own in /etc/sysctl.d, and in force. */
+/** As in the other tools: its own file in /etc/sysctl.d, and in effect. */
 function kernelSetting({ key, value }: Workload['sysctl'][number]): Resource {
   const kept = file(`/etc/sysctl.d/${key}.conf`).content(`${key} = ${value}\n`);
   return task(`${key} is ${value}`, {

@@ -1,29 +1,29 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { network } from '../../../lab/layout.mjs';
 
-/** How a server of archives misbehaves. */
+/** The faults of an archive server. */
 export interface Behaviour {
-  /** Sends the whole file whatever was asked for. */
+  /** Sends the whole file for every request. */
   readonly withoutRanges?: boolean;
-  /** HTTP status of all answers to the first so many requests for a whole file. */
+  /** HTTP status of the responses to the first N requests for a whole file. */
   readonly failing?: { readonly status: number; readonly times: number };
   /** The first request for a whole file gets half of it, and then nothing more, with the connection open. */
   readonly stallsOnce?: boolean;
-  /** The first so many requests for a whole file get half of what is left of it, and then the connection is reset. */
+  /** The first N requests for a whole file get half of the rest, and then the connection is reset. */
   readonly resets?: number;
-  /** Most bytes a second. */
+  /** Maximum bytes per second. */
   readonly rate?: number;
 }
 
 /** A server on the lab's network. */
 export interface ArchiveServer {
   readonly url: (name: string) => string;
-  /** Serves these files from now on, in this way. */
+  /** Serves these files from now on, with these faults. */
   serve(files: Readonly<Record<string, Buffer>>, behaviour?: Behaviour): void;
   stop(): Promise<void>;
 }
 
-/** What the product reads of an archive before it fetches the whole: its first 64 KiB. Such requests are always answered. */
+/** The part of an archive that the product reads before the download: its first 64 KiB. Such requests are always answered. */
 const beginning = 64 * 1024;
 
 export async function startArchiveServer(): Promise<ArchiveServer> {
@@ -72,7 +72,7 @@ export async function startArchiveServer(): Promise<ArchiveServer> {
   };
 }
 
-/** @returns the first byte asked for, and the one after the last; undefined for all of them */
+/** @returns the first requested byte, and the one after the last; undefined for all of them */
 function rangeOf(request: IncomingMessage, length: number): { start: number; end: number } | undefined {
   const [, start, end] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
   if (start === undefined) return undefined;

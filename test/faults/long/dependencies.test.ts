@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(clone, { recursive: true, force: true }));
 
-/** What npm audit prints: findings, or why there are none. */
+/** The output of npm audit: findings, or why there are none. */
 interface Audit {
   readonly message?: string;
   readonly error?: { readonly summary?: string };
@@ -36,7 +36,7 @@ describe('dependencies', () => {
     expect(others.length).toBeGreaterThan(20);
     for (const [path, { version, resolved, integrity }] of others) {
       expect(version, path).toMatch(/^\d+\.\d+\.\d+/);
-      // From whatever registry npm is set up for; the checksum says that it is the same.
+      // From the configured npm registry; the checksum shows that it is the same.
       expect(resolved, path).toBeUndefined();
       expect(integrity, path).toMatch(/^sha512-/);
     }

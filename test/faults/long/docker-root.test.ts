@@ -11,14 +11,14 @@ import { clearFault, setFault, watchCommands } from './fault-at-command.ts';
 const host = 'rpc-2';
 const unit = 'rpc-node-docker-root';
 const image = '172.30.77.10:5000/postgres:15';
-/** As if the machine's power had gone, for this unit alone. */
+/** A power failure for this unit alone. */
 const kill = `systemctl kill --signal KILL ${unit}`;
-/** Commands that do more than look: between two that look, nothing has changed. */
+/** Commands that change something: between two reading commands nothing has changed. */
 const changes = /^(cp|mkdir|mv|rm|rsync|sync|umount|xargs|systemctl (?!is-active)|docker (start|stop))/;
 const move = (inventory = 'lab') => runPlaybook('deploy', '-i', inventory, '-l', host, '--role', 'docker-root');
 const rootNow = () => onHost(host, `docker info --format '{{.DockerRootDir}}'`);
 
-/** What must not be lost: a volume's data, a container that runs and one that never ran. */
+/** Data that must not be lost: a volume's data, a running container and one that never ran. */
 const holds = () =>
   onHost(
     host,
@@ -27,7 +27,7 @@ const holds = () =>
   );
 let before: string;
 
-/** Docker's data is where it was at first, with no trace of a move. */
+/** Docker's data is at its first place, without a trace of a move. */
 async function moveBack(): Promise<void> {
   await onHost(
     host,

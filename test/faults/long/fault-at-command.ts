@@ -1,17 +1,17 @@
 import { onHost } from '../../deploy/lab-host.ts';
 
-/** Programs that a script of ours may call: before each of them stands one of ours, first on the path of a unit. */
+/** Programs that our script may call: each is wrapped by one of ours, which is first on the path of a unit. */
 const programs =
   'awk cat cp curl cut df dirname docker du find grep head ls mkdir mv pg_restore readlink rm rsync sed sha256sum sort stat sync systemctl tail umount wc xargs';
 
-/** A command that a script calls, and the how many-th of that text it is, from 1: what comes between may differ from run to run. */
+/** A command of a script, and its occurrence with that text, from 1: the commands between may differ from run to run. */
 export interface CommandAt {
   readonly command: string;
   readonly time: number;
 }
 
 /**
- * Lets a host note the programs that scripts of a unit call, and run a fault right before one of them.
+ * Lets a host record the programs that scripts of a unit call, and injects a fault right before one of them.
  *
  * @param unit name of the systemd unit, without `.service`
  */
@@ -36,7 +36,7 @@ END
   );
 }
 
-/** @param before the command before which it comes; undefined for none, so that commands are only noted */
+/** @param before the command with the fault; undefined for none, so that commands are only recorded */
 export async function setFault(host: string, before: CommandAt | undefined, fault: string): Promise<void> {
   const { command, time } = before ?? { command: '', time: 0 };
   await onHost(
@@ -48,7 +48,7 @@ export async function setFault(host: string, before: CommandAt | undefined, faul
   );
 }
 
-/** From now on nothing is noted and no fault comes. @returns the commands that were called, in order */
+/** Ends recording and faults. @returns the commands that were called, in order */
 export async function clearFault(host: string): Promise<CommandAt[]> {
   const counted = await onHost(host, 'cat /run/counted 2>/dev/null; rm -f /run/fault /run/counted');
   const commands = counted.split('\n').filter(Boolean);

@@ -1,9 +1,9 @@
 import { containersOf, type LabHost, labHosts, onHost, specifiedIndexes, stateIndexes } from '../../deploy/lab-host.ts';
 
-/** What a deployment made of the lab's hosts, by name; two deployments are the same when these are. */
+/** The state of the lab's hosts after a deployment, by name; two deployments are equal if these are. */
 export type Fingerprint = Readonly<Record<string, string>>;
 
-/** Everything that a deployment leaves behind, but for what no two have alike: times, ids, and what the node has done since. */
+/** Everything that a deployment leaves, except what always differs: times, ids, and data of the running node. */
 export async function fingerprint(): Promise<Fingerprint> {
   const hosts = await Promise.all(labHosts.map(async (host) => [host, await ofHost(host)] as const));
   const prints = hosts.flatMap(([host, print]) =>
@@ -34,7 +34,7 @@ async function ofHost(host: LabHost): Promise<Record<string, string>> {
   return { files, packages, units, engine, ...Object.fromEntries(named) };
 }
 
-/** Files that a run may write, with mode, owner and checksum. Left out are a machine's own identity and what others keep there. */
+/** Files that a run may write, with mode, owner and checksum. Without a machine's own identity and files of other programs. */
 const listed = `
   identity='^/etc/(machine-id|hostname|hosts|resolv.conf|mtab|fstab|ssh/ssh_host_.*|docker/key.json|.*-|\\.updated|ld.so.cache)( |$)'
   for folder in /etc /opt /root /home /srv /usr/local /data; do
@@ -59,18 +59,18 @@ function configurationOf(inspected: string): string {
   own.Labels = Object.fromEntries(
     Object.entries(Config.Labels).filter(([key]) => !/oneoff|container-number/.test(key)),
   );
-  // Compose gives them in any order; none lies within another.
+  // Compose prints them in any order; none contains another.
   const host = { ...HostConfig, Binds: HostConfig.Binds?.toSorted() };
   return JSON.stringify({ Config: own, HostConfig: host, status: State.Status }, sorted, 1);
 }
 
-/** Keys in the order of the alphabet: the engine's own is not always the same. */
+/** Keys in alphabetical order: the engine's own order varies. */
 function sorted(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** How many rows of each table of the archives are not in the databases, to the letter; and what stands around the rows. */
+/** For each table of the archives, the number of rows that the databases lack; and the objects around the rows. */
 async function ofDatabases(): Promise<Fingerprint> {
   const rows = await onHost(
     'db-1',

@@ -10,12 +10,12 @@ import { type LightRun, type Member, runLight } from '../run-light.ts';
 const isWorking = /^sleep 6\.5$/;
 const working = { vars: { work_seconds: 6.5 } };
 
-/** How a host goes wrong, and by what it is named. */
+/** A fault of a host, and its expected message. */
 interface Fault {
   readonly name: string;
   readonly options?: LightHostOptions;
   readonly inventory?: Readonly<Record<string, unknown>>;
-  /** Happens while the run is under way. */
+  /** Injected during the run. */
   happens?(host: LightHost): Promise<void>;
   readonly cause: RegExp;
 }
@@ -89,7 +89,7 @@ afterAll(async () => {
   for (const host of [...faulty.values(), ...healthy]) await host.stop();
 });
 
-/** One run on all hundred, with all that happens meanwhile. */
+/** One run on all hundred, with all faults. */
 async function runOnAll(): Promise<LightRun> {
   const mute = createServer();
   const port = await freePort();
@@ -100,7 +100,7 @@ async function runOnAll(): Promise<LightRun> {
     if (name === 'accepts-and-says-nothing') return { host, inventory: { ...inventory, port } };
     return { host, inventory: name === 'has-another-host-key' ? otherKey : (inventory ?? {}) };
   });
-  // Among the others, as they would be.
+  // Spread among the others.
   const members = healthy.map((host): Member => ({ host }));
   for (const [at, member] of wrong.entries()) members.splice(at * 9, 0, member);
   const running = runLight(members, '--timeout', '5');

@@ -1,8 +1,8 @@
 // Loaded into a playbook's process before everything else (node --import): ends it by SIGKILL at the first boundary of a change at
-// which no run before it was ended. There are three of each change: before it, in its midst, after it.
+// which no earlier run was ended. Each change has three: before it, in the middle, after it.
 //
-// KILLED: a file that holds the boundaries so far, one JSON a line; this run's is added to it.
-// APPLY_SECONDS: JSON, how long each change took in a run that nobody killed. KILL_SEED: any text.
+// KILLED: a file with the boundaries so far, one JSON document a line; this run's is appended.
+// APPLY_SECONDS: JSON, the duration of each change in an undisturbed run. KILL_SEED: any text.
 import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
 
@@ -34,16 +34,16 @@ function see({ type, host, role, resource, outcome }) {
   const change = `${host} ${role}: ${resource}`;
   if (type === 'resource-started') {
     killAt('before', change);
-    if (killed.has(keyOf('amid', change))) return;
+    if (killed.has(keyOf('during', change))) return;
     waiting.set(
       change,
-      setTimeout(() => killAt('amid', change), part(change) * (applySeconds[change] ?? 1) * 1000),
+      setTimeout(() => killAt('during', change), part(change) * (applySeconds[change] ?? 1) * 1000),
     );
   } else if (type === 'resource-done' && waiting.has(change)) {
-    // It was over sooner than thought: this boundary is as good as the one after it.
+    // It ended sooner than expected: this boundary is as good as the one after it.
     clearTimeout(waiting.get(change));
     waiting.delete(change);
-    killAt('amid', change);
+    killAt('during', change);
   } else if (type === 'resource-done' && outcome === 'changed') killAt('after', change);
 }
 

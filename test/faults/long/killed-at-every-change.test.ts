@@ -13,17 +13,17 @@ import { type Fingerprint, fingerprint } from './fingerprint.ts';
 
 const killer = fileURLToPath(new URL('./kill-at-boundary.mjs', import.meta.url));
 
-/** What is only waited for, and may have come about by itself when the next run looks. */
+/** Changes that only wait, and may be done already when the next run checks. */
 const waits = / (the clock is synchronised|[\w-]+ accepts connections|[\w-]+ stays up)$/;
 
-/** Of the deployment that nobody disturbed. */
+/** The fingerprint of the undisturbed deployment. */
 let undisturbed: Fingerprint;
 let applySeconds: Record<string, number>;
 
 beforeAll(async () => {
   await labUp({ log: console.error });
   await resetHosts([...labHosts]);
-  // One host at a time, as in the runs that are killed: what a host's change finds on the others is then the same.
+  // One host at a time, as in the killed runs: then a change finds the same state on the other hosts.
   const run = await runPlaybook('deploy', '-i', 'lab', '--forks', '1', '--json');
   expect(run.exitCode, run.output).toBe(0);
   applySeconds = secondsOfChanges(run.stdout);
@@ -51,7 +51,7 @@ describe('the controller is killed (SIGKILL)', () => {
       const before = readFileSync(file, 'utf8');
       const run = await runPlaybookIn(environment, 'deploy', '-i', inventory, '--forks', '1', '--json');
       if (run.exitCode === 0) break;
-      // Killed, and nothing else: a run that fails by itself was not able to go on from where the one before it was killed.
+      // Killed, and nothing else: a run that fails by itself could not continue after the previous kill.
       expect(run.exitCode, `after ${before.trim().split('\n').at(-1)}:\n${run.output}`).toBe(null);
     }
     const boundaries = readFileSync(file, 'utf8').trim().split('\n');
@@ -64,7 +64,7 @@ describe('the controller is killed (SIGKILL)', () => {
   }, 3_600_000);
 });
 
-/** @param stdout a run's events, one a line @returns how long each change took, by `HOST ROLE: RESOURCE` */
+/** @param stdout a run's events, one per line @returns the duration of each change, by `HOST ROLE: RESOURCE` */
 function secondsOfChanges(stdout: string): Record<string, number> {
   const events = stdout
     .split('\n')

@@ -13,20 +13,20 @@ beforeAll(prepare);
 afterEach(emptied);
 afterAll(cleanUp);
 
-/** Which run of the download this is, as systemd names it. */
+/** The systemd invocation id of the download. */
 const invocation = () => onHost('db-1', `systemctl show --property InvocationID --value '${download}'`);
 
-/** Drops what this machine sends to a host, so that nobody hears of a lost connection. */
+/** Drops packets from this machine to a host, so that neither side notices the lost connection. */
 async function cutNetwork(host: string): Promise<() => Promise<void>> {
   const rule = ['OUTPUT', '--destination', hostNamed(host).address, '--jump', 'DROP'];
   await run`iptables --insert ${rule}`;
   let cut = true;
-  const mend = async () => {
+  const reconnect = async () => {
     if (cut) await run`iptables --delete ${rule}`;
     cut = false;
   };
-  onTestFinished(mend);
-  return mend;
+  onTestFinished(reconnect);
+  return reconnect;
 }
 
 describe('a long job goes on without us', () => {
@@ -57,9 +57,9 @@ describe('a long job goes on without us', () => {
   test('the network is gone for 5 s amid a download: nobody notices', async () => {
     const through = await start({ behaviour: { rate: 1_500_000 } }, '--role', 'snapshot');
     await running(download);
-    const mend = await cutNetwork('db-1');
+    const reconnect = await cutNetwork('db-1');
     await new Promise((resolve) => setTimeout(resolve, 5_000));
-    await mend();
+    await reconnect();
     expect((await through.ended).exitCode, through.output()).toBe(0);
   });
 
@@ -69,11 +69,11 @@ describe('a long job goes on without us', () => {
     const cut = await start({ behaviour: { rate: 200_000 } }, '--role', 'snapshot');
     await running(download);
     const before = await invocation();
-    const mend = await cutNetwork('db-1');
+    const reconnect = await cutNetwork('db-1');
     const since = performance.now();
     const ended = await cut.ended;
     const seconds = Math.round((performance.now() - since) / 1000);
-    await mend();
+    await reconnect();
     expect([1, 4], ended.output).toContain(ended.exitCode);
     expect(ended.output).toMatch(/db-1.*connection was lost/);
     expect(await invocation()).toBe(before);
@@ -93,7 +93,7 @@ describe('a host goes away', () => {
     await labUp({ log: console.error });
     expect([1, 4], ended.output).toContain(ended.exitCode);
     expect(ended.output).toMatch(/db-1.*connection was lost/);
-    // The role of the snapshot alone does not wait for it.
+    // The snapshot role alone does not wait for it.
     await onHost('db-1', 'until docker exec state-db pg_isready -h 127.0.0.1 -q; do sleep 0.2; done');
     await succeeds();
   });

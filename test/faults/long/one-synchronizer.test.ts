@@ -20,14 +20,14 @@ beforeAll(async () => {
   expect(first.exitCode, first.output).toBe(0);
 });
 
-/** Words of the node with its synchronizer, for a program that does nothing. */
+/** The node's command line with its synchronizer, for a program that does nothing. */
 const twin = `-c 'trap "kill \\$!" TERM; sleep 600 & wait' /app/zkevm-node run --components synchronizer`;
 const twinContainer = (name: string) =>
   `docker run --detach --name ${name} --entrypoint sh $(docker inspect --format {{.Image}} pool-db) ${twin}`;
 const onRpc1 = (script: string) => onHost('rpc-1', script);
-/** For a server that does not answer: with the lab by its name, the lab would be brought up first. */
+/** For a server that does not answer: under the lab's own name, the lab would be started first. */
 const lab = () => labInventoryWith({});
-/** rpc-1 is the Database+Sync server of this one. */
+/** An inventory in which rpc-1 is the Database+Sync server. */
 const swapped = () =>
   labInventoryWith({
     'groups.database': { 'rpc-1': { address: '172.30.77.12', region: 'lab-1' } },
@@ -48,7 +48,7 @@ afterEach(async () => {
   );
 });
 
-/** What leaves the other servers, or the look at them, out. */
+/** Options that skip the other servers, or their check. */
 const narrow = [
   ['--limit', 'db-1'],
   ['--role', 'sync'],
@@ -110,7 +110,7 @@ describe('there is one synchronizer', () => {
   test('a synchronizer on an RPC server that is seen in the database alone: refused', async () => {
     await withoutSync();
     const password = readFileSync(join(stateDirectory, 'secrets/state_db_password'), 'utf8').trim();
-    // As one writes: now and then, in a session that shows its newest query.
+    // Writes now and then, in a session that shows its newest query.
     const writer = run({
       input: `docker run --rm --interactive --name writer --env PGPASSWORD='${password}' --entrypoint psql $(docker inspect --format {{.Image}} pool-db) \\
         --host 172.30.77.11 --username state_user state_db <<'SQL'
@@ -172,13 +172,13 @@ SQL`,
   });
 
   test('a node elsewhere uses the state database: refused, no synchronizer is started beside it', async () => {
-    // Otherwise it would not get as far as the database.
+    // Otherwise it would not reach the database.
     const inventory = await labInventoryWith({ 'vars.firewall.internal': ['172.30.77.100'] });
     const opened = await runPlaybook('deploy', '-i', inventory, '--role', 'firewall');
     expect(opened.exitCode, opened.output).toBe(0);
     await withoutSync();
     const password = readFileSync(join(stateDirectory, 'secrets/state_db_password'), 'utf8').trim();
-    // As the node does: by TCP, as its user, with no name of an application.
+    // Like the node: by TCP, as its user, without an application name.
     const foreign = run({
       input: `set application_name = '';\nselect 1;\n\\watch 1\n`,
     })`docker run --rm --interactive --name foreign-node --network ${network.name} --ip 172.30.77.100 \

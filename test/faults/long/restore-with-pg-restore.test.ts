@@ -28,7 +28,7 @@ let folder: string;
 let good: Readonly<Record<'state' | 'prover', string>>;
 const running = new Set<ChildProcess>();
 
-/** Rows of the largest table: enough for a restore to be met at work. */
+/** Rows of the largest table: enough to interrupt a running restore. */
 const blocks = 100_000;
 const [stateDatabase, proverDatabase, proverUser] = ['state_db', 'prover_db', 'prover_user'];
 
@@ -59,7 +59,7 @@ beforeAll(async () => {
      create table state.program (hash bytea primary key, data bytea not null);`,
   );
   good = { state: archive('state', 'made_state'), prover: archive('prover', 'made_prover') };
-  // What the script asks of Docker: the server is a container in so far as its mounts are its own.
+  // The script's queries to Docker: the server counts as a container, with its own mounts.
   program(
     'docker',
     `case "$1" in
@@ -103,7 +103,7 @@ function program(name: string, script: string): void {
   chmodSync(join(folder, name), 0o755);
 }
 
-/** Two databases as the server's init script leaves them: the prover's own one, that of nobody else. */
+/** Two databases as the server's init script leaves them: the prover's user owns its own one. */
 function freshDatabases(): void {
   postgres.sql(
     'postgres',
@@ -202,7 +202,7 @@ const marks = () =>
     from pg_database where datname in ('${stateDatabase}', '${proverDatabase}')`,
   );
 
-/** Everything of the archives is there, and belongs to whom it should. */
+/** Everything of the archives is there, with the right owner. */
 function holdsEverything(): void {
   const contents = (database: string) =>
     postgres.sql(
@@ -229,7 +229,7 @@ async function succeeds(archives = good, settings = pgRestore(4)): Promise<void>
   holdsEverything();
 }
 
-/** It failed with these words, and neither database passes for restored. */
+/** It failed with this message, and neither database counts as restored. */
 async function fails(archives: typeof good, words: RegExp, path?: string): Promise<void> {
   const { code, output } = await run(archives, pgRestore(4), path);
   expect(output).toMatch(words);
@@ -273,7 +273,7 @@ describe('data that we did not restore is not replaced', () => {
     const env = { ...process.env, ...postgres.environment };
     postgres.sql(proverDatabase, 'drop schema if exists state cascade');
     execFileSync('pg_restore', ['--no-owner', '--no-acl', `--dbname=${proverDatabase}`, good.prover], { env });
-    // All of it is what a restore can have written.
+    // A restore can have written all of it.
     expect(await decision()).toBe('restore');
     postgres.sql(stateDatabase, `insert into state.l2block values (${blocks + 1}, 'of the node')`);
     expect(await decision()).toBe('refuse');
@@ -374,7 +374,7 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
 
   test("an error of the server, which the node's own tool would ignore, is reported", async () => {
     freshDatabases();
-    // In public, where nothing is emptied.
+    // In public, which is not emptied.
     postgres.sql(stateDatabase, 'create table public.l2block (); create type public.gorp_migrations as enum ()');
     await fails(
       good,
@@ -417,7 +417,7 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
     }
   });
 
-  /** As a snapshot may hold them beside the schema of the node. */
+  /** Objects of a snapshot beside the schema of the node. */
   const beside = `
     create type public.kind as enum ('a', 'b');
     create table public.notes (id serial primary key, kind public.kind, "a b" text);
@@ -439,7 +439,7 @@ end';
       );
       postgres.sql(`${name}_beside`, beside);
     }
-    // Only a superuser may make one, and the prover's own user is none.
+    // Only a superuser may create one, and the prover's own user is not a superuser.
     postgres.sql(
       'made_state_beside',
       "create event trigger told on sql_drop when tag in ('DROP CAST') execute function public.told()",
@@ -448,7 +448,7 @@ end';
       state: archive('state-beside', 'made_state_beside'),
       prover: archive('prover-beside', 'made_prover_beside'),
     };
-    // Of somebody else's.
+    // It belongs to another user.
     postgres.sql(stateDatabase, 'create table public.theirs as select 1 as n');
     const half = join(folder, 'half-beside');
     execFileSync('cp', [both.prover, half]);
@@ -508,7 +508,7 @@ end';
     'progress of %i jobs grows to nearly all of the current archive, and never past it',
     async (jobs) => {
       freshDatabases();
-      // All is read, and an index is still being made for a while.
+      // All input is read, and an index is still being built for a while.
       postgres.sql('postgres', 'drop database if exists made_slow; create database made_slow template made_state');
       postgres.sql(
         'made_slow',

@@ -22,7 +22,7 @@ export interface Archives {
 export let good: Archives;
 let server: ArchiveServer;
 
-/** Bare hosts, but for a database host that has everything up to what a snapshot comes into. */
+/** Bare hosts, except a database host with everything that a snapshot needs. */
 export async function prepare(): Promise<void> {
   await labUp({ log: console.error });
   await resetHosts([...labHosts]);
@@ -30,13 +30,13 @@ export async function prepare(): Promise<void> {
   const fetched = async (name: string) =>
     Buffer.from(await (await fetch(`http://${outside.address}:${outside.ports.http}/${name}`)).arrayBuffer());
   good = { state: await fetched(names.state), prover: await fetched(names.prover) };
-  // Everything but what a snapshot comes into.
+  // Everything that a snapshot needs.
   const later = ['snapshot', 'prover', 'pool-db', 'sync'].flatMap((role) => ['--skip-role', role]);
   const run = await runPlaybook('deploy', '-i', 'lab', '--limit', 'db-1', ...later);
   expect(run.exitCode, run.output).toBe(0);
 }
 
-/** Bare hosts for whoever comes next. */
+/** Bare hosts for the next tests. */
 export async function cleanUp(): Promise<void> {
   await server.stop();
   await resetHosts([...labHosts]);
@@ -59,21 +59,21 @@ export async function emptied(): Promise<void> {
   );
 }
 
-/** A deployment and what it finds. */
+/** A deployment and its conditions. */
 export interface Run {
   readonly archives?: Partial<Archives>;
-  /** What the inventory says of them, where that is something else. */
-  readonly told?: Partial<Archives>;
+  /** The archives that the inventory describes, if they differ. */
+  readonly declared?: Partial<Archives>;
   readonly behaviour?: Behaviour;
-  /** What restores them; the lab's usual way where nothing is said. */
+  /** How they are restored; by default as in the lab. */
   readonly restoreWith?: 'pg_restore';
 }
 
 /** Starts a deployment of the database host with these archives. */
-export async function start({ archives, told, behaviour, restoreWith }: Run, ...more: readonly string[]) {
+export async function start({ archives, declared, behaviour, restoreWith }: Run, ...more: readonly string[]) {
   const served = { ...good, ...archives };
   server.serve({ [names.state]: served.state, [names.prover]: served.prover }, behaviour);
-  const said = { ...served, ...told };
+  const said = { ...served, ...declared };
   const source = (store: 'state' | 'prover') => ({
     url: server.url(names[store]),
     sha256: createHash('sha256').update(said[store]).digest('hex'),
@@ -90,7 +90,7 @@ export async function deploy(run: Run, ...more: readonly string[]): Promise<Ende
   return (await start(run, ...more)).ended;
 }
 
-/** The next run, with the cause gone, restores both databases whole. */
+/** The next run, without the cause, restores both databases completely. */
 export async function succeeds(run: Run = {}): Promise<void> {
   const next = await deploy(run, '--role', 'snapshot');
   expect(next.exitCode, next.output).toBe(0);
@@ -111,7 +111,7 @@ export async function running(unit: string): Promise<void> {
     .toBe('active');
 }
 
-/** Waits until the run that goes on has begun this task. */
+/** Waits until the current run has started this task. */
 export async function comesTo(task: string): Promise<void> {
   const started = () => {
     const lines = readFileSync(recordsIn(recordFolder)[0]?.path ?? '', 'utf8').split('\n');

@@ -20,7 +20,7 @@ beforeAll(prepare);
 afterEach(emptied);
 afterAll(cleanUp);
 
-/** It failed with these words; nothing is marked as restored; nothing that uses the databases runs. */
+/** It failed with this message; nothing is marked as restored; nothing that uses the databases runs. */
 async function refused(run: Ended, words: RegExp): Promise<void> {
   expect(run.exitCode, run.output).toBe(1);
   expect(run.output).toMatch(words);
@@ -40,7 +40,7 @@ function changed(archive: Buffer, at: number, byte: (old: number) => number): Bu
   return copy;
 }
 
-/** The day of the month in the header of a custom-format dump, as its own integers are laid out. */
+/** The day of the month in the header of a custom-format dump, in its integer format. */
 const dayOfMonth = 32;
 const half = (archive: Buffer) => archive.subarray(0, archive.length / 2);
 
@@ -84,13 +84,13 @@ describe('a snapshot archive is wrong: nothing is fetched, and it is said what i
 describe('a download goes wrong', () => {
   test('an archive that is not the one whose SHA-256 the inventory has: refused, the next run succeeds', async () => {
     const archives = { state: changed(good.state, good.state.length / 2, (byte) => byte ^ 1) };
-    await refused(await deploy({ archives, told: good }), /is corrupted, or not the file that the inventory names/);
+    await refused(await deploy({ archives, declared: good }), /is corrupted, or not the file that the inventory names/);
     await succeeds();
   });
 
   test('an archive that was cut off: refused, the next run succeeds', async () => {
     await refused(
-      await deploy({ archives: { prover: half(good.prover) }, told: good }),
+      await deploy({ archives: { prover: half(good.prover) }, declared: good }),
       /is corrupted, or not the file/,
     );
     await succeeds();
@@ -133,7 +133,7 @@ describe('a download goes wrong', () => {
   test('the unit that downloads is killed: named, the next run goes on with what is there', async () => {
     const run = await start({ behaviour: { rate: 200_000 } });
     await running('rpc-playbooks-download-testnet_prover_db.sql.tar.gz-*');
-    // Before its turn comes it would be begun again, without a word.
+    // Before its turn it would be started again, without a message.
     await comesTo('/data/snapshot/testnet_prover_db.sql.tar.gz is downloaded');
     await sleep(1000);
     await onHost('db-1', `systemctl kill -s KILL 'rpc-playbooks-download-testnet_prover*'`);

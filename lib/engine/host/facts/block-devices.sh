@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Prints what lsblk says, an empty line, and what blkid finds on each device. lsblk has signatures from udev, and shows none where that
-# does not run: that must not pass for a blank disk. Exit code 2 of blkid: nothing was found, or after an error nothing could be read.
+# Prints the output of lsblk, an empty line, and the signatures that blkid finds on each device. lsblk has signatures from udev, and
+# shows none without udev: that must not pass for a blank disk. Exit code 2 of blkid: nothing was found, or nothing could be read.
 lsblk -J -b -o KNAME,PATH,SIZE,TYPE,ROTA,TRAN,FSTYPE,MOUNTPOINT,PKNAME 2>/dev/null || echo '{"blockdevices":[]}'
 echo
 for entry in /sys/class/block/*; do

@@ -4,7 +4,7 @@ import type { Facts } from './facts.ts';
 export const cpuCommand = readScript(new URL('cpu.sh', import.meta.url));
 
 /**
- * The clock is the highest one known: what a processor can do, not how it saves power at the moment. Its name may say it, too
+ * The clock is the highest one known: the maximum, not the current power-saving value. The processor's name may contain it, too
  * (`@ 3.20GHz`).
  */
 export function parseCpu(text: string): Facts['cpu'] {

@@ -16,7 +16,7 @@ export interface BlockDevice {
   readonly rotational: boolean;
   /** `nvme`, `sata`, … or empty. */
   readonly transport: string;
-  /** File system or any other signature on it; empty where there is none, `unknown` where the device could not be read. */
+  /** File system or any other signature on it; empty without one, `unknown` if the device could not be read. */
   readonly signature: string;
   readonly mountpoints: readonly string[];
   readonly parent: string | undefined;
@@ -47,7 +47,7 @@ export interface Facts {
   readonly systemd: boolean;
   /** The kind of container that the host is, in the words of systemd-detect-virt. */
   readonly container: string | undefined;
-  /** The host's clock minus the controller's, seconds; 0 where the difference is no more than the request could have caused. */
+  /** The host's clock minus the controller's, seconds; 0 if the duration of the request can explain the difference. */
   readonly clockOffset: number;
   readonly hostname: string;
 }

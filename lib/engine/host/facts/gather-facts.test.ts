@@ -8,7 +8,7 @@ import { gatherFacts, leastOffset } from './gather-facts.ts';
 import { parseMounts } from './mounts.ts';
 import { parseOsRelease } from './os-release.ts';
 
-test('the facts of this machine, in one trip', async () => {
+test('the facts of this machine take one round trip', async () => {
   const connection = await connectLocally();
   const facts = await gatherFacts(createReader(connection, 'here'));
   expect(connection.execs).toBe(1);
@@ -25,7 +25,7 @@ test('the facts of this machine, in one trip', async () => {
   }
 });
 
-test('a host that does not say what it is cannot be worked on', async () => {
+test('a host whose operating system is unknown is refused', async () => {
   standInFor('uname', 'echo "uname: broken" >&2; exit 1');
   const reader = createReader(await connectLocally(), 'here');
   await expect(gatherFacts(reader)).rejects.toThrow('here: uname gave no answer: uname: broken');
@@ -40,7 +40,7 @@ test('os-release with and without quotes', () => {
   expect(parseOsRelease('ID=debian\n')).toEqual({ id: 'debian', version: '', codename: '', title: '' });
 });
 
-test('the clock of a processor is the highest one known', () => {
+test('the clock rate of a processor is the highest one known', () => {
   const first = (model: string) =>
     `processor\t: 0\nmodel name\t: ${model}\ncpu MHz\t\t: 1200.000\nflags\t\t: fpu avx2 bmi2 adx\n\n`;
   const second = 'processor\t: 1\ncpu MHz\t\t: 2450.5\n';
@@ -59,7 +59,7 @@ test('the clock of a processor is the highest one known', () => {
   });
 });
 
-test('mounts: sizes, names with spaces, read-only ones, one over another', () => {
+test('mounts: sizes, names with spaces, read-only ones, stacked ones', () => {
   const text = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,errors=remount-ro
 30 22 259:1 / /data rw - ext4 /dev/sdb1 rw
 31 30 259:2 / /data rw,noatime - xfs /dev/nvme0n1p1 ro,attr2
@@ -159,7 +159,7 @@ probed 2 sdz
   expect(parseBlockDevices('sh: lsblk: not found\n\n')).toEqual([]);
 });
 
-test('a slow trip is no wrong clock', () => {
+test('a slow round trip does not count as a wrong clock', () => {
   expect(leastOffset('100.0', 99, 101)).toBe(0);
   expect(leastOffset('110.0', 99, 101)).toBe(9);
   expect(leastOffset('90.0', 99, 101)).toBe(-9);

@@ -6,14 +6,14 @@ import type { Facts } from './facts.ts';
 import { localMountsCommand, networkMountsCommand, parseMounts } from './mounts.ts';
 import { parseOsRelease } from './os-release.ts';
 
-/** Seconds, below the usual limit: a dead network mount or disk must not hold up everything. */
+/** Seconds, below the usual limit: a dead network mount or disk must not delay everything. */
 const factTimeout = 20;
 const networkMountsTimeout = 5;
 
 const containerCommand = readScript(new URL('container.sh', import.meta.url));
 
 /**
- * The facts of a host, in one request. A fact of a program that is missing there stays empty.
+ * The facts of a host, in one request. A fact of a missing program stays empty.
  *
  * @throws Error where uname does not work
  */
@@ -52,7 +52,7 @@ export async function gatherFacts(host: Reader): Promise<Facts> {
 }
 
 /**
- * The host read its clock at some moment between request and answer. Of the offsets that are possible then, the smallest: a slow
+ * The host read its clock at some moment between request and answer. Of the possible offsets, the smallest: a slow
  * request does not mean a wrong clock.
  *
  * @param clock seconds since 1970 as the host prints them; busybox has no fractions

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Prints lines of /proc/self/mountinfo, an empty line, then block size, blocks, available blocks and directory of each of them.
-# Argument: `local` or `network`. A file system of another machine may be dead, and then hangs whatever touches it.
+# Argument: `local` or `network`. A network file system may be dead, and then every access to it hangs.
 wanted=$1
 set --
 while IFS= read -r line; do
@@ -8,7 +8,7 @@ while IFS= read -r line; do
     'nfs '* | 'nfs4 '* | 'cifs '* | 'smb3 '* | 'ceph '* | 'lustre '* | 'afs '* | '9p '* | 'virtiofs '* | 'fuse.sshfs '* | 'fuse.glusterfs '*)
       kind=network
       ;;
-    # Images that are never written are not among the host's file systems.
+    # Read-only images are not among the host's file systems.
     'squashfs '* | 'iso9660 '* | 'erofs '* | 'udf '*) continue ;;
     # The source of a pool is not a device under /dev.
     *' /dev/'* | 'zfs '* | 'bcachefs '*) kind=local ;;

@@ -3,7 +3,7 @@ import type { Mount } from './facts.ts';
 
 const script = readScript(new URL('mounts.sh', import.meta.url));
 
-/** A dead file system of another machine hangs whatever touches it, so they have a command of their own. */
+/** A dead network file system hangs on every access, so these have their own command. */
 export const localMountsCommand = withArguments(script, ['local']);
 export const networkMountsCommand = withArguments(script, ['network']);
 

@@ -9,7 +9,7 @@ interface Left {
   readonly stderr: string;
 }
 
-/** A reply as a host sends it. */
+/** A reply in the format of a host. */
 function reply(all: readonly Left[], codes = all.map((_, index) => index)): Buffer {
   const lines = codes.map((index) => `${index + 1} ${all[index]?.code} ${all[index]?.timedOut ? 1 : 0}\n`);
   const files: [string, Buffer][] = [
@@ -29,13 +29,13 @@ const left = fc.record({
   timedOut: fc.boolean(),
   stdout: fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
-    // What the reply itself is made of.
+    // The markers of the reply itself.
     fc.constantFrom('12 o1\n', '9 total\n', '1 0 0\n', '', '\n').map((text) => Buffer.from(text)),
   ),
   stderr: fc.constantFrom('', 'sh: not found\n', '7 total\n'),
 });
 
-test('whatever commands print, it comes back as it was, and in whatever order they ended', () => {
+test('the output of commands comes back exactly, in whatever order they ended', () => {
   fc.assert(
     fc.property(fc.array(left, { minLength: 1, maxLength: 20 }), fc.integer(), (all, seed) => {
       const order = all.map((_, index) => index).sort((a, b) => ((a * 7 + seed) % 5) - ((b * 7 + seed) % 5));
@@ -51,7 +51,7 @@ test('whatever commands print, it comes back as it was, and in whatever order th
   );
 });
 
-test('too much or too little is noticed', () => {
+test('a reply that is too long or too short is detected', () => {
   const whole = reply([{ code: 0, timedOut: false, stdout: Buffer.from('abc'), stderr: '' }]);
   expect(() => parseBatchReply(Buffer.concat([whole, Buffer.from('x')]), 1)).toThrow(
     new ReplySizeMismatch('60 bytes were announced and 61 came'),
@@ -60,7 +60,7 @@ test('too much or too little is noticed', () => {
   expect(() => parseBatchReply(Buffer.from('sh: wc: not found\n'), 1)).toThrow('the sizes of the reply are missing');
 });
 
-test('a command has no output where the host could not record its end', () => {
+test('a command has no output if the host could not record its end', () => {
   const one = { code: 0, timedOut: false, stdout: Buffer.from('a'), stderr: '' };
   expect(parseBatchReply(reply([one, one], [1]), 2).map((output) => output?.stdout)).toEqual([undefined, 'a']);
 });

@@ -1,8 +1,8 @@
 import { Output } from '../output.ts';
 
 /**
- * Parses what batch.sh prints: the output of `wc -c` for the files `codes`, `o1`, `e1`, `o2`, `e2`, …, then their contents one after
- * another in the same order. Nothing that a command prints can be taken for a boundary.
+ * Parses the output of batch.sh: the sizes by `wc -c` of the files `codes`, `o1`, `e1`, `o2`, `e2`, …, then their contents one
+ * after another in the same order. No output of a command can be mistaken for a boundary.
  *
  * @param count how many commands the batch had
  * @returns the output of each command; undefined where the host could not keep it

@@ -2,22 +2,22 @@ import { quote } from '../quote.ts';
 import { readScript, withArguments } from '../script.ts';
 import { processTree } from '../transport/time-limit.ts';
 
-/** One command of a batch: its text for sh, and how long it may take. */
+/** One command of a batch: its text for sh, and its time limit. */
 export interface BatchCommand {
   readonly text: string;
   readonly timeoutSeconds: number;
 }
 
-/** Commands that run at once on a host: enough that waiting for one engine or server does not hold up the rest. */
+/** Commands that run at once on a host: enough that waiting for one engine or server does not delay the others. */
 const lanes = 4;
 
-/** The exit code of a batch whose output found no room, as in batch.sh. */
+/** The exit code of a batch without space for its output, as in batch.sh. */
 export const noRoom = 75;
 
 const script = readScript(new URL('batch.sh', import.meta.url));
 
 /**
- * One script that runs all commands; `parseBatchReply` reads what it prints. Commands are dealt out to the lanes in turn, so the first
+ * One script that runs all commands; `parseBatchReply` reads its output. Commands are assigned to the lanes in turn, so the first
  * of the batch start first.
  *
  * @param way careful sends each file up to its announced size and no further, at the cost of a process for each

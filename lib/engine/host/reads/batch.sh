@@ -6,7 +6,7 @@
 # It leaves nothing behind, however it ends. Exit code 75: no room for output.
 __way=$1 __lanes=$2 __commands=$3
 
-# Memory first: it works with a full disk and is never mounted read-only. Where that was not enough, disks first. Nothing is
+# Memory first: it works with a full disk and is never mounted read-only. If that was not enough, disks first. Nothing is
 # executed there, so noexec does not matter.
 __places='/dev/shm /run /tmp /var/tmp'
 [ "$__way" = quick ] || __places='/var/tmp /tmp /run /dev/shm'
@@ -89,7 +89,7 @@ for __one in $__started; do wait "$__one" 2>/dev/null; done
 # The watcher is not waited for: it ends with the directory.
 kill "$__watcher" 2>/dev/null
 cd "$__d" || exit 75
-# Where nothing more can be written, output may be cut off.
+# If nothing more can be written, output may be cut off.
 printf %8192s . >probe || exit 75
 __files=codes
 __n=1
@@ -102,7 +102,7 @@ if [ "$__way" = quick ]; then
   wc -c $__files 2>/dev/null
   cat $__files 2>/dev/null
 else
-  # Each file up to its announced size and no further, at the cost of a process for each.
+  # Each file up to its announced size and no further, with one process for each.
   wc -c $__files >sizes 2>/dev/null
   cat sizes
   while read -r __size __file; do [ "$__file" = total ] || head -c "$__size" "$__file"; done <sizes

@@ -15,7 +15,7 @@ async function open() {
   return { connection, host: createReader(connection, 'here') };
 }
 
-test('reads of one tick are one exec, each with its own code, output and error output', async () => {
+test('reads of one tick are one exec, each with its own exit code, output and error output', async () => {
   const { connection, host } = await open();
   const [a, b, c] = await Promise.all([
     host.$`echo ${'a b'}; exit 3`,
@@ -30,14 +30,14 @@ test('reads of one tick are one exec, each with its own code, output and error o
   expect(connection.execs).toBe(1);
 });
 
-test('reads of a Writer travel with those of a Reader', async () => {
+test('reads of a Writer share the batch with those of a Reader', async () => {
   const { connection, host } = await open();
   const writer = createWriter(connection, 'here', { onProgress: () => {} });
   await Promise.all([host.$`echo 1`, writer.$`echo 2`, writer.stat('/'), host.read('/etc/passwd')]);
   expect(connection.execs).toBe(1);
 });
 
-test('a second read in a row costs a second trip for everybody together', async () => {
+test('a second read after the first takes one more round trip for all of them', async () => {
   const { connection, host } = await open();
   const twice = async (word: string) => (await host.$`echo ${(await host.$`echo ${word}`).text()}2`).text();
   expect(await Promise.all(['a', 'b', 'c'].map(twice))).toEqual(['a2', 'b2', 'c2']);
@@ -52,7 +52,7 @@ test('the same read twice in one tick runs once', async () => {
   expect(counts.map((count) => count.text())).toEqual(['1', '1', '1']);
 });
 
-test('output that looks like a frame, binary output and megabytes come back as they were', async () => {
+test('output that looks like a frame, binary output and megabytes come back exactly', async () => {
   const { host } = await open();
   const file = join(temporaryDirectory(), 'data');
   const data = randomBytes(4_000_000);
@@ -71,7 +71,7 @@ test('output that looks like a frame, binary output and megabytes come back as t
   expect(outputs[4]?.stdout).toBe('no newline');
 });
 
-test('a syntax error, an unclosed quote or an exit does not touch the reads beside it', async () => {
+test('a syntax error, an unclosed quote or an exit does not affect other reads', async () => {
   const { host, connection } = await open();
   const bad = [
     'if; then',
@@ -90,12 +90,12 @@ test('a syntax error, an unclosed quote or an exit does not touch the reads besi
   expect(connection.execs).toBe(1);
 });
 
-/** Runs text unchanged. */
+/** Runs a command unchanged. */
 function runText(host: Reader, text: string) {
   return host.$(Object.assign([text], { raw: [text] }));
 }
 
-test('a read that hangs ends at its own limit, and the others have their answers', async () => {
+test('a read that hangs ends at its own limit, and the others get their results', async () => {
   const { host } = await open();
   const mark = `33.${Date.now() % 1_000_000}`;
   const start = performance.now();
@@ -111,18 +111,18 @@ test('a read that hangs ends at its own limit, and the others have their answers
   expect(processesWith(`sleep ${mark}`)).toEqual([]);
 });
 
-test('standard input of a read is empty, and what is given to one reaches that one only', async () => {
+test('standard input of a read is empty by default, and given input reaches that read only', async () => {
   const { host } = await open();
   const [empty, given] = await Promise.all([host.$`cat`, host.$({ stdin: 'given' })`cat`]);
   expect([empty.stdout, given.stdout]).toEqual(['', 'given']);
 });
 
-test('a command sees no arguments of ours', async () => {
+test('a command does not see the arguments of the batch', async () => {
   const { host } = await open();
   expect((await host.$`echo $# "$@"`).text()).toBe('0');
 });
 
-test('a batch leaves no file and no process behind', async () => {
+test('a batch leaves no file and no process', async () => {
   const mark = standInFor('unused', '');
   const { connection } = await open();
   const { stdout } = await connection.exec(
@@ -140,9 +140,9 @@ test('a batch leaves no file and no process behind', async () => {
   await expect.poll(() => processesWith(mark)).toEqual([]);
 });
 
-test('what a read leaves running cannot mix up the others', async () => {
+test('background processes of a read do not affect the others', async () => {
   const { host, connection } = await open();
-  // Writes on while the reply is put together.
+  // Keeps writing while the reply is assembled.
   const [noisy, quiet] = await Promise.all([
     host.$`(i=0; while [ $i -lt 3000 ]; do echo noise; i=$((i+1)); done; exec sleep 0.2) & echo started`,
     host.$`echo quiet`,
@@ -152,7 +152,7 @@ test('what a read leaves running cannot mix up the others', async () => {
   expect(connection.execs).toBeLessThanOrEqual(2);
 });
 
-test('frames that do not fit, or that found no room, are asked for again with care, once', async () => {
+test('frames that are invalid or found no room are requested again, once, in a safer form', async () => {
   const sizes = '12 codes\n2 o1\n0 e1\n14 total\n0 0 0\n1 0 0\nhi';
   const fine = { code: 0, stdout: Buffer.from(sizes), stderr: Buffer.alloc(0), timedOut: false };
   const tooLong = { ...fine, stdout: Buffer.from(`${sizes}still writing`) };

@@ -30,10 +30,10 @@ export interface Batch {
   ask<K, V>(read: VectorRead<K, V>, key: K): Promise<V>;
 }
 
-/** Seconds that a vectorised read may take: as any read. */
+/** Time limit of a vectorised read, as of any read. Seconds. */
 export const readTimeout = 60;
 
-/** Reads and commands of everybody who uses a connection travel together. */
+/** Reads and commands of all users of a connection share a request. */
 export function batchOf(connection: Connection): Batch {
   return {
     run: (text, timeoutSeconds) => currentTick(connection).run({ text, timeoutSeconds }),
@@ -59,14 +59,14 @@ interface Group<K, V> {
   readonly answers: Promise<Map<string, V | Error>>;
 }
 
-/** Gathers what is asked for in one tick, and sends it at the end. */
+/** Collects the requests of one tick, and sends them at its end. */
 function startTick(connection: Connection) {
   const commands = new Map<string, BatchCommand>();
   const prepared: (() => BatchCommand)[] = [];
   const groups = new Map<string, unknown>();
   const outputs = nextTurn().then(async () => {
     ticks.delete(connection);
-    // Vectorised reads go first: they carry most of the answers, and each of them waits for something else.
+    // Vectorised reads go first: they have most of the answers, and each of them waits for something else.
     const all = new Map([...prepared.map((command) => command()), ...commands.values()].map((one) => [idOf(one), one]));
     const replies = await send(connection, [...all.values()], 'quick');
     return new Map([...all.keys()].map((id, index) => [id, replies[index]]));
@@ -116,7 +116,7 @@ function idOf({ text, timeoutSeconds }: BatchCommand): string {
   return `${timeoutSeconds} ${text}`;
 }
 
-/** Reads change nothing on the host, so a batch that failed for an outer reason is sent again, with care. */
+/** Reads change nothing on the host, so a batch that failed as a whole is sent again, in the safer form. */
 async function send(
   connection: Connection,
   commands: readonly BatchCommand[],

@@ -3,7 +3,7 @@ import type { ContainerState } from '../host.ts';
 import { quote } from '../quote.ts';
 import type { VectorRead } from './batch.ts';
 
-/** One `docker inspect` over all containers. Without Docker, or with its engine down, there are none. */
+/** One `docker inspect` over all containers. Without Docker, or with its engine stopped, no container is found. */
 export const containerRead: VectorRead<string, ContainerState | undefined> = {
   name: 'container',
   id(name) {

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Sends files. Arguments: `HASH:SIZE` for each file, in one word, and the paths. A file with that SHA-256 is not sent, nor one of more
-# bytes. HASH `-` and an empty SIZE stand for any. Prints the numbers of the files with that SHA-256, counted from 1, the numbers of the files
-# that are sent, what `wc -c` says of them, an empty line, and their contents.
+# bytes. HASH `-` and an empty SIZE match any. Prints the numbers of the files with that SHA-256, counted from 1, the numbers of the
+# sent files, their output of `wc -c`, an empty line, and their contents.
 wanted="$1 "
 shift
 newline='
@@ -28,7 +28,7 @@ for path do
   wanted=${wanted#* }
   if [ "$hash" != - ]; then
     found="$hash  $path"
-    # sha256sum begins a line with a backslash where the name holds one, and doubles each of the name's.
+    # sha256sum begins a line with a backslash if the name has one, and doubles each in the name.
     case $path in *\\*) found="\\$hash  $(printf %s. "$path" | sed 's/\\/\\\\/g')" found=${found%.} ;; esac
     case $hashes in *"$newline$found$newline"*) same="$same $number" && continue ;; esac
   fi

@@ -4,7 +4,7 @@ import { readScript, withArguments } from '../script.ts';
 import { type Batch, readTimeout, type VectorRead } from './batch.ts';
 import { checkPath, requireProgram } from './path.ts';
 
-/** A file to read, unless it has this SHA-256 (in hex) or is larger than so many bytes. */
+/** A file to read, unless it has this SHA-256 (in hex) or is larger than this many bytes. */
 interface Query {
   readonly path: string;
   readonly sha256?: string;
@@ -16,7 +16,7 @@ const unsure = Symbol('unsure');
 
 const script = readScript(new URL('content.sh', import.meta.url));
 
-/** A file's content, or undefined where there is none. Follows links. @throws Error when the file is there and cannot be read */
+/** A file's content, or undefined if it does not exist. Follows links. @throws Error when the file exists and cannot be read */
 export async function readFile(batch: Batch, path: string): Promise<Buffer | undefined> {
   const compared = await compareFile(batch, { path });
   return compared.same ? undefined : compared.content;
@@ -30,7 +30,7 @@ export async function compareFile(batch: Batch, query: Query): Promise<Compared>
   return { same: false, content: content && content.length <= (query.largest ?? Infinity) ? content : undefined };
 }
 
-/** One `sha256sum` over all files where there is something to compare with, and one `wc` and one `cat` over those that are sent. */
+/** One `sha256sum` over all files with a hash to compare, and one `wc` and one `cat` over those that are sent. */
 const contentRead: VectorRead<Query, Compared | typeof unsure> = {
   name: 'content',
   id: ({ path, sha256 = '-', largest = '' }) => `${sha256}:${largest} ${checkPath(path)}`,
@@ -48,7 +48,7 @@ const contentRead: VectorRead<Query, Compared | typeof unsure> = {
   absent: () => ({ same: false, content: undefined }),
 };
 
-/** @returns what content.sh printed, by the ids of the queries; undefined where the contents do not fit their sizes */
+/** @returns the output of content.sh, by the ids of the queries; undefined if the contents do not match their sizes */
 function parseReply(bytes: Buffer, ids: readonly string[]): Map<string, Compared> | undefined {
   const sameEnd = bytes.indexOf('\n');
   const sentEnd = bytes.indexOf('\n', sameEnd + 1);

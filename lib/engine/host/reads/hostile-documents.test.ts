@@ -5,17 +5,17 @@ import { Output } from '../output.ts';
 import { containerRead } from './container.ts';
 
 test.each(['{"blockdevices":5}', '{"blockdevices":[null,5,"x",{"path":7,"size":{},"children":5}]}', 'null', '[]'])(
-  'lsblk that says %s names no device',
+  'lsblk output of %s yields no device',
   (text) => expect(parseBlockDevices(text)).toEqual([]),
 );
 
-test('devices below one another without end are read to a depth', () => {
+test('endlessly nested devices are read to a fixed depth', () => {
   const depth = 100_000;
   const text = `{"blockdevices":${'[{"path":"/dev/x","size":1,"children":'.repeat(depth)}[]${'}]'.repeat(depth)}}`;
   expect(parseBlockDevices(text)).toHaveLength(1);
 });
 
-test('an engine whose document has other types counts as if they were missing', () => {
+test('fields of the wrong type in an engine document count as missing', () => {
   const document = {
     Id: 'f00d',
     Name: '/state-db',
@@ -33,7 +33,7 @@ test('an engine whose document has other types counts as if they were missing', 
   });
 });
 
-test('a processor whose description is a very long line of spaces is read quickly', () => {
+test('a processor description of a very long line of spaces is read quickly', () => {
   const started = performance.now();
   expect(parseCpu(' '.repeat(200_000)).count).toBe(0);
   expect(performance.now() - started).toBeLessThan(2000);

@@ -2,7 +2,7 @@ import type { PackageState } from '../host.ts';
 import { quote } from '../quote.ts';
 import type { VectorRead } from './batch.ts';
 
-/** One `dpkg-query` over all names. Where there is no dpkg, nothing is installed. */
+/** One `dpkg-query` over all names. Without dpkg, nothing is installed. */
 export const packageRead: VectorRead<string, PackageState> = {
   name: 'package',
   id(name) {
@@ -16,7 +16,7 @@ export const packageRead: VectorRead<string, PackageState> = {
     const states = new Map<string, PackageState>();
     for (const line of output.lines()) {
       const [name = '', architecture = '', status = '', version = ''] = line.split(/ +/);
-      // The second letter is what is there: i is unpacked and configured.
+      // The second letter is the state: i is unpacked and configured.
       const installed = status[1] === 'i';
       for (const asked of names.filter((other) => other === name || other === `${name}:${architecture}`)) {
         if (installed || !states.has(asked)) states.set(asked, { installed, version: installed ? version : undefined });

@@ -1,6 +1,6 @@
 import type { Output } from '../output.ts';
 
-/** @throws TypeError for what is not an absolute path on one line: answers are lines that end in the path */
+/** @throws TypeError for anything but an absolute path on one line: answers are lines that end in the path */
 export function checkPath(path: string): string {
   if (!path.startsWith('/')) throw new TypeError(`a path on a host has to be absolute: ${path}`);
   if (/[\n\0]/.test(path)) throw new TypeError(`a path on a host cannot hold a line break: ${JSON.stringify(path)}`);

@@ -12,7 +12,7 @@ async function open() {
 
 const awkward = ['plain', 'with space', "it's", 'a|b', 'a:b', '-n', 'back\\slash', '\u00e9\u{1f600}', '$x', '*'];
 
-test('stat: files, directories, links, other things and nothing, in one exec', async () => {
+test('stat: files, directories, links, other types and missing paths, in one exec', async () => {
   const { connection, host } = await open();
   const root = temporaryDirectory();
   for (const name of awkward) writeFileSync(join(root, name), name);
@@ -55,7 +55,7 @@ test('stat: files, directories, links, other things and nothing, in one exec', a
   expect(connection.execs).toBe(1);
 });
 
-test('a path that is not absolute or holds a line break is an error of its caller alone', async () => {
+test('a path that is not absolute or has a line break is an error of its caller alone', async () => {
   const { host } = await open();
   const [relative, broken, fine] = await Promise.allSettled([
     host.stat('etc'),
@@ -65,7 +65,7 @@ test('a path that is not absolute or holds a line break is an error of its calle
   expect([relative.status, broken.status, fine.status]).toEqual(['rejected', 'rejected', 'fulfilled']);
 });
 
-test('a look that fails for another reason than absence is an error, not an absence', async () => {
+test('a failed check is an error, not an absence', async () => {
   standInFor('stat', `echo "stat: cannot statx '/mnt/stale': Stale file handle" >&2; exit 1`);
   const { host } = await open();
   const [stale, absent] = await Promise.allSettled([host.stat('/mnt/stale'), host.stat('/mnt/other')]);
@@ -73,12 +73,12 @@ test('a look that fails for another reason than absence is an error, not an abse
   expect(absent).toEqual({ status: 'fulfilled', value: undefined });
 });
 
-test('a host on which files cannot be looked at says so, and not that there are none', async () => {
+test('a host on which files cannot be checked is an error, and not an absence of files', async () => {
   standInFor('sha256sum', 'echo "libcrypto.so.3: cannot open" >&2; exit 127');
   await expect((await open()).host.sha256('/etc/passwd')).rejects.toThrow('sha256sum: libcrypto.so.3: cannot open');
 });
 
-test('sha256 and read: content of files, through links; nothing where there is no file', async () => {
+test('sha256 and read: content of files, also through links; undefined for a missing file', async () => {
   const { connection, host } = await open();
   const root = temporaryDirectory();
   const contents = new Map(awkward.map((name, index) => [name, Buffer.from([index, 0, 255, 10, 10])]));
@@ -107,7 +107,7 @@ test('sha256 and read: content of files, through links; nothing where there is n
   expect(connection.execs).toBe(1);
 });
 
-test('compare: the same, through links too, or what is there instead; nothing where there is no file or a too large one', async () => {
+test('compare: equal, also through links, or the actual content; undefined for a missing or too large file', async () => {
   const { connection, host } = await open();
   const root = temporaryDirectory();
   const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
@@ -135,7 +135,7 @@ test('compare: the same, through links too, or what is there instead; nothing wh
   expect(connection.execs).toBe(1);
 });
 
-test('compare: all of them the same, or none there', async () => {
+test('compare: all files equal, or all missing', async () => {
   const { host } = await open();
   const root = temporaryDirectory();
   writeFileSync(join(root, 'empty'), '');
@@ -144,12 +144,12 @@ test('compare: all of them the same, or none there', async () => {
   expect(await host.compare(join(root, 'none'), empty, 0)).toEqual({ same: false, content: undefined });
 });
 
-test('compare: a host that cannot hash says so, and not that they differ', async () => {
+test('compare: a host that cannot hash is reported as such, not as a difference', async () => {
   standInFor('sha256sum', 'echo "libcrypto.so.3: cannot open" >&2; exit 127');
   await expect((await open()).host.compare('/etc/passwd', '', 0)).rejects.toThrow('sha256sum: libcrypto.so.3: cannot');
 });
 
-test('compare: files that change while they are read are read one by one', async () => {
+test('compare: files that change during the read are read one by one', async () => {
   const root = temporaryDirectory();
   for (const name of ['a', 'b']) writeFileSync(join(root, name), name);
   standInFor('wc', `PATH=\${PATH#*:}; wc "$@"; case "$*" in *${root}/a*) echo more >> ${root}/a;; esac`);
@@ -159,7 +159,7 @@ test('compare: files that change while they are read are read one by one', async
   expect(connection.execs).toBe(2);
 });
 
-test('read: only files that are not there, and files of the kernel', async () => {
+test('read: only missing files, and files of the kernel', async () => {
   const { host } = await open();
   expect(await host.read('/nothing')).toBeUndefined();
   const [version, nothing] = await Promise.all([host.read('/proc/version'), host.read('/nothing')]);
@@ -167,10 +167,10 @@ test('read: only files that are not there, and files of the kernel', async () =>
   expect(nothing).toBeUndefined();
 });
 
-test('read: files that change while they are read are read one by one', async () => {
+test('read: files that change during the read are read one by one', async () => {
   const root = temporaryDirectory();
   for (const name of ['a', 'b']) writeFileSync(join(root, name), name);
-  // What wc says is out of date before cat begins.
+  // The size from wc is out of date before cat starts.
   standInFor('wc', `PATH=\${PATH#*:}; wc "$@"; case "$*" in *${root}/a*) echo more >> ${root}/a;; esac`);
   const { connection, host } = await open();
   const [a, b] = await Promise.all([host.read(join(root, 'a')), host.read(join(root, 'b'))]);
@@ -229,7 +229,7 @@ ActiveEnterTimestamp=
 Result=exit-code
 ExecMainStatus=3`;
 
-test('unit: running, failed, by another name, unknown to systemd', async () => {
+test('unit: running, failed, by an alias, unknown to systemd', async () => {
   standInFor('systemctl', `cat <<'END'\n${shown}\nEND`);
   const { connection, host } = await open();
   const [chrony, byAlias, restore, nothing] = await Promise.all([
@@ -254,7 +254,7 @@ test('unit: running, failed, by another name, unknown to systemd', async () => {
   expect(connection.execs).toBe(1);
 });
 
-test('unit: an older systemctl is asked without fractions of a second, a missing one knows no unit', async () => {
+test('unit: an older systemctl is queried without fractions of a second; without systemctl no unit exists', async () => {
   standInFor(
     'systemctl',
     `case "$*" in *--timestamp*) echo "unrecognized option" >&2; exit 1;; esac\ncat <<'END'\n${shown}\nEND`,
@@ -265,7 +265,7 @@ test('unit: an older systemctl is asked without fractions of a second, a missing
   expect((await (await open()).host.unit('chrony')).load).toBe('not-found');
 });
 
-test('unit: its time with and without fractions', async () => {
+test('unit: start time with and without fractions', async () => {
   const times = ['Fri 2025-11-21 08:36:01 UTC', 'Fri 2025-11-21 08:36:01.123456 UTC', 'n/a'];
   const records = times.map((time, at) => `Id=${at}.service\nActiveEnterTimestamp=${time}\n`);
   standInFor('systemctl', `cat <<'END'\n${records.join('\n')}\nEND`);
@@ -324,8 +324,8 @@ test('container: running, ended, missing, and no engine', async () => {
 
 const target = { container: 'state-db', user: 'state', database: 'state' };
 
-test('sql: rows, NULL, awkward text, no rows, errors, each query by itself', async () => {
-  // Answers as psql 15 does: COPY's text format, then what the \\echo lines ask for.
+test('sql: rows, NULL, special characters, no rows, errors, each query by itself', async () => {
+  // Answers like psql 15: COPY's text format, then the output of the \\echo lines.
   standInFor(
     'docker',
     `while IFS= read -r line; do
@@ -357,7 +357,7 @@ done`,
   expect(connection.execs).toBe(1);
 });
 
-test('sql: a container or a server that is not there fails every query with the reason', async () => {
+test('sql: without its container or server every query fails with the reason', async () => {
   standInFor('docker', 'cat >/dev/null; echo "Error: No such container: state-db" >&2; exit 1');
   const { host } = await open();
   expect(await Promise.all([host.sql(target, 'SELECT 1'), host.sql(target, 'SELECT 2')])).toEqual([

@@ -10,7 +10,7 @@ export const sha256Read: VectorRead<string, string | undefined> = {
   answers(output) {
     requireProgram('sha256sum', output);
     const hashes = new Map<string, string>();
-    // A line begins with a backslash where the name holds one, and each of the name's is doubled then.
+    // A line begins with a backslash if the name has one, and then each in the name is doubled.
     for (const [, escaped, hash = '', path = ''] of output.stdout.matchAll(/^(\\?)([0-9a-f]{64}) [ *](.*)$/gm)) {
       hashes.set(escaped ? path.replaceAll('\\\\', '\\') : path, hash);
     }

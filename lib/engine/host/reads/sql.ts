@@ -9,15 +9,15 @@ interface Query {
   readonly query: string;
 }
 
-/** Separates what psql prints of each query; no row can hold it. */
+/** Separates the results of the queries in the output of psql; no row can contain it. */
 const nonce = randomBytes(12).toString('hex');
 
 /** Below the time limit of the whole read, so that the server reports which query took too long. */
 const statementTimeout = '50s';
 
 /**
- * One `psql` in the container for all queries to one database, in a session that may not write. Each query runs inside COPY,
- * whose text format escapes tabs, line breaks and backslashes and separates NULL from the empty text.
+ * One `psql` in the container for all queries to one database, in a read-only session. Each query runs inside COPY: its text
+ * format escapes tabs, line breaks and backslashes and distinguishes NULL from the empty text.
  */
 export const sqlRead: VectorRead<Query, SqlResult> = {
   name: 'sql',

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Prints what stat says of each path, an empty line, and the number of each link with its target. GNU and busybox know this format.
-# %Y has no fraction of a second, so %y is printed too. No name of a user holds a colon.
+# Prints the output of stat for each path, an empty line, and the number of each link with its target. For GNU and busybox.
+# %Y has no fraction of a second, so %y is printed too. No user name contains a colon.
 stat -c '%f %u %g %s %Y %y|%U:%G:%n' -- "$@"
 code=$?
 echo

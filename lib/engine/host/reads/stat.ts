@@ -30,7 +30,7 @@ export const statRead: VectorRead<string, Stat | undefined> = {
   absent: () => undefined,
 };
 
-/** What stat reports of a path, where it is more than that nothing is there: a stale mount, a broken disk. */
+/** The error of stat for a path that is not simply missing: a stale mount, a broken disk. */
 function errorOf(path: string, stderr: string): Error | undefined {
   const line = stderr.split('\n').find((text) => text.includes(path));
   if (line === undefined || /No such file or directory|Not a directory/.test(line)) return undefined;

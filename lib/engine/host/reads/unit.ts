@@ -41,7 +41,7 @@ function stateOf(values: ReadonlyMap<string, string>): UnitState {
   };
 }
 
-/** `Fri 2025-11-21 08:36:01.123456 UTC` as seconds since 1970; 0 where there is none. */
+/** `Fri 2025-11-21 08:36:01.123456 UTC` as seconds since 1970; 0 for an empty one. */
 function parseTime(text: string): number {
   const [, day, time, fraction = ''] = /(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?/.exec(text) ?? [];
   return day === undefined ? 0 : Date.parse(`${day}T${time}Z`) / 1000 + Number(`0${fraction}`);

@@ -17,7 +17,7 @@ function known(text: string): string {
 
 const config = parseSshConfig('', { host: 'db-1' });
 
-test('algorithms of known keys come first, so that the host shows one that can be compared', async () => {
+test('algorithms of known keys come first, so that the host offers a key that can be compared', async () => {
   const rsa = `db-1 ssh-rsa ${Buffer.from('\0\0\0\x07ssh-rsa').toString('base64')}`;
   const { algorithms } = await checkHostKey('db-1', config, { hostKeys: [], knownHostsFile: known(rsa) });
   expect(algorithms.slice(0, 2)).toEqual(['rsa-sha2-512', 'rsa-sha2-256']);
@@ -25,7 +25,7 @@ test('algorithms of known keys come first, so that the host shows one that can b
   expect(algorithms).not.toContain('ssh-rsa');
 });
 
-test('a pinned key outranks known_hosts, which can still revoke it', async () => {
+test('a pinned key has priority over known_hosts, which can still revoke it', async () => {
   const pinned = await checkHostKey('db-1', config, { hostKeys: [ed25519], knownHostsFile: known(`db-1 ${other}`) });
   expect([pinned.accept(blobOf(ed25519)), pinned.refusal()]).toEqual([true, undefined]);
   expect(pinned.accept(blobOf(other))).toBe(false);
@@ -44,7 +44,7 @@ test('a pinned key outranks known_hosts, which can still revoke it', async () =>
   expect(revoked.refusal()?.hint).toMatch(/marks this key @revoked; the host needs a new one$/);
 });
 
-test('several pinned keys, and one that is not a key', async () => {
+test('several pinned keys, and an invalid one', async () => {
   const check = await checkHostKey('db-1', config, { hostKeys: [other, ed25519], knownHostsFile: known('') });
   expect(check.accept(blobOf(ed25519))).toBe(true);
   await expect(checkHostKey('db-1', config, { hostKeys: ['nonsense'], knownHostsFile: undefined })).rejects.toThrow(
@@ -58,7 +58,7 @@ test('a host key alias is looked up without a port', async () => {
   expect(check.accept(blobOf(ed25519))).toBe(true);
 });
 
-test('a known_hosts file that is not there knows nobody', async () => {
+test('without a known_hosts file no host is known', async () => {
   const check = await checkHostKey('db-1', config, { hostKeys: [], knownHostsFile: '/nowhere/known_hosts' });
   expect(check.accept(blobOf(ed25519))).toBe(false);
   expect(check.refusal()?.message).toMatch(

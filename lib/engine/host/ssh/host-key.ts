@@ -22,7 +22,7 @@ export interface HostKeyCheck {
   refusal(): Unreachable | undefined;
 }
 
-/** What the SSH library can verify, in its order of preference. RSA with SHA-1 is left out, as OpenSSH leaves it out. */
+/** The algorithms of the SSH library, in order of preference. RSA with SHA-1 is left out, as in OpenSSH. */
 const supported = [
   'ssh-ed25519',
   'ecdsa-sha2-nistp256',
@@ -33,7 +33,7 @@ const supported = [
 ];
 
 /**
- * @param name what the inventory calls the host
+ * @param name the host's name in the inventory
  * @param settings `hostKeys`: pinned keys; where there are some, a known_hosts file cannot add to them, but can still revoke one.
  *   `knownHostsFile`: used instead of the operator's own files
  * @throws Unreachable for a pinned key that is not a key
@@ -45,7 +45,7 @@ export async function checkHostKey(
 ): Promise<HostKeyCheck> {
   const files = knownHostsFile === undefined ? config.knownHostsFiles : [knownHostsFile];
   const host = config.hostKeyAlias ?? config.host;
-  // An alias is a name of its own: it has no port.
+  // An alias is a separate name: it has no port.
   const port = config.hostKeyAlias === undefined ? config.port : 22;
   const found = findKnownKeys(await readKnownHosts(files), host, port);
   const pinned = hostKeys.map((text) => {
@@ -82,7 +82,7 @@ export async function checkHostKey(
 
 function unknownKey(name: string, config: SshConfig, label: string, file: string, shown: HostKey): Unreachable {
   const port = config.port === 22 ? '' : `-p ${config.port} `;
-  // The word of ssh-keyscan.
+  // The format of ssh-keyscan.
   const type = /ed25519|ecdsa|rsa/.exec(shown.type)?.[0] ?? shown.type;
   return new Unreachable(
     name,

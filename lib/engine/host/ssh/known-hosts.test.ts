@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { findKnownKeys, fingerprint, hostKeyStatus, parseHostKey } from './known-hosts.ts';
 
-/** A blob of the right form, for a key that nobody holds. */
+/** A blob of the right form, for a key that nobody has. */
 function hostKey(seed: string, type = 'ssh-ed25519') {
   const name = Buffer.from(type);
   const length = Buffer.alloc(4);
@@ -53,14 +53,14 @@ test.each([
   expect(judged(text, host, port)).toBe(wanted);
 });
 
-test('a pinned key has to be one', () => {
+test('a pinned key has to be a valid key', () => {
   expect(parseHostKey(` ${one.line} a comment`)?.blob).toEqual(one.blob);
   for (const bad of ['', 'ssh-ed25519', 'AAAA', `ssh-rsa ${one.blob.toString('base64')}`]) {
     expect(parseHostKey(bad)).toBeUndefined();
   }
 });
 
-test('a fingerprint is what ssh-keygen -l prints', () => {
+test('a fingerprint equals the one of ssh-keygen -l', () => {
   const line = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIjgX7ubcDDAX0e/29rwOjiMqSrtgh+xG/K5fnbLu5bT';
   expect(fingerprint(parseHostKey(line)?.blob ?? Buffer.alloc(0))).toBe(
     'SHA256:Pycb5tX8GguqvND8AqvRDr6kWqdHjCJ75NpEfHMo2ow',

@@ -43,14 +43,14 @@ export function findKnownKeys(text: string, host: string, port: number): KnownKe
   return found;
 }
 
-/** @returns undefined for what is not `ssh-ed25519 AAAA…` */
+/** @returns undefined for anything but `ssh-ed25519 AAAA…` */
 export function parseHostKey(text: string): HostKey | undefined {
   const [type = '', base64 = ''] = text.trim().split(/\s+/);
   const blob = Buffer.from(base64, 'base64');
   return type && typeOfBlob(blob) === type ? { type, blob } : undefined;
 }
 
-/** What is known of the key that a host shows. */
+/** The result of looking up a host's key. */
 export function hostKeyStatus(known: KnownKeys, blob: Buffer): 'known' | 'unknown' | 'changed' | 'revoked' {
   const isSame = (key: HostKey) => key.blob.equals(blob);
   if (known.revoked.some(isSame)) return 'revoked';

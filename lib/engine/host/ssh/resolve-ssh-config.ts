@@ -4,7 +4,7 @@ import { quote } from '../quote.ts';
 import { type GivenLogin, parseSshConfig, type SshConfig } from './ssh-config.ts';
 
 /**
- * What `ssh -G` prints for a host. Without an ssh client the defaults of ssh apply.
+ * The output of `ssh -G` for a host. Without an ssh client the defaults of ssh apply.
  *
  * @param address an address, or a name from ssh_config
  */
@@ -17,14 +17,14 @@ export async function resolveSshConfig(address: string, { user, port }: GivenLog
 /** The descriptors beside the usual three to which every sh can redirect. */
 const descriptors = [3, 4, 5, 6, 7, 8, 9];
 
-/** How long ssh may take, in milliseconds: its configuration may run programs of the operator's (`Match exec`). */
+/** Time limit of ssh, in milliseconds: its configuration may run programs of the operator (`Match exec`). */
 const timeLimit = 10_000;
 
 let requests: { readonly options: readonly string[]; readonly resolve: (printed: string) => void }[] = [];
 
 /**
- * What ssh prints with these options. The requests of one tick share a shell and run at the same time: Node blocks for some milliseconds
- * at every start of a process, and a run makes a request for each host.
+ * The output of ssh with these options. The requests of one tick share a shell and run in parallel: Node blocks for some
+ * milliseconds at every start of a process, and a run makes a request for each host.
  *
  * @returns nothing where ssh is missing, fails or takes too long
  */

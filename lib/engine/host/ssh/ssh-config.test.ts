@@ -6,7 +6,7 @@ import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
 import { resolveSshConfig } from './resolve-ssh-config.ts';
 import { parseSshConfig } from './ssh-config.ts';
 
-/** Of the account. */
+/** Home directory of the account. */
 const { homedir } = userInfo();
 
 afterEach(() => {
@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('what ssh -G prints is used', () => {
+test('the output of ssh -G is used', () => {
   const config = parseSshConfig(
     `host db
 user deploy
@@ -61,14 +61,14 @@ test('without an ssh client the defaults apply', async () => {
   expect(config.knownHostsFiles).toContain('/etc/ssh/ssh_known_hosts');
 });
 
-test('values of the inventory reach ssh, for its Match blocks, and outrank it', async () => {
+test('values of the inventory are passed to ssh for its Match blocks, and override its result', async () => {
   standInFor('ssh', 'echo "user $*"; echo "port 1"');
   const config = await resolveSshConfig('db', { user: 'me', port: 7 });
   expect(config).toMatchObject({ user: 'me', port: 7 });
   expect((await resolveSshConfig('-oProxyCommand=x')).user).toBe('-G -- -oProxyCommand=x');
 });
 
-test('files are in the home of the account, as for ssh, and not in $HOME', () => {
+test('files are in the home directory of the account, as for ssh, and not in $HOME', () => {
   vi.stubEnv('HOME', '/elsewhere');
   const { identityFiles, knownHostsFiles } = parseSshConfig('identityfile ~/.ssh/key\nidentityfile %d/key', {
     host: 'x',
@@ -77,7 +77,7 @@ test('files are in the home of the account, as for ssh, and not in $HOME', () =>
   expect(knownHostsFiles).toContain(join(homedir, '.ssh/known_hosts'));
 });
 
-test('agents: none, by variable, by the usual variable', () => {
+test('agents: none, by variable, by SSH_AUTH_SOCK', () => {
   vi.stubEnv('SSH_AUTH_SOCK', '/run/usual');
   vi.stubEnv('OTHER', '/run/other');
   const agent = (value: string) => parseSshConfig(`identityagent ${value}`, { host: 'x' }).agent;
@@ -89,7 +89,7 @@ test('agents: none, by variable, by the usual variable', () => {
   ]);
 });
 
-test('of many hosts asked about at once, a slow one holds up no other', async () => {
+test('a slow host does not delay the lookup of others', async () => {
   // The last word is the host.
   standInFor('ssh', 'for last; do :; done; [ "$last" = slow ] && sleep 1; echo "hostname is-$last"');
   const names = ['slow', ...Array.from({ length: 20 }, (_, index) => `host-${index}`)];
@@ -105,7 +105,7 @@ test('of many hosts asked about at once, a slow one holds up no other', async ()
   expect(ended.at(-1)).toBe('slow');
 });
 
-test('ssh that does not end is killed, and the defaults apply', async () => {
+test('an ssh that does not end is killed, and the defaults apply', async () => {
   const pidFile = join(standInFor('ssh', 'echo $$ >"$(dirname "$0")/pid"; exec sleep 60'), 'pid');
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const config = resolveSshConfig('db', { port: 7 });

@@ -1,14 +1,14 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 
-/** Where and how to log in, as the operator's ssh_config has it. */
+/** Address and login of a host, according to the operator's ssh_config. */
 export interface SshConfig {
   readonly host: string;
   readonly port: number;
   readonly user: string;
   /** Key files to try, in order; some may not exist. */
   readonly identityFiles: readonly string[];
-  /** Whether only these keys are tried, though an agent may hold more. */
+  /** Whether only these keys are tried, although an agent may have more. */
   readonly identitiesOnly: boolean;
   /** The agent's socket. */
   readonly agent: string | undefined;
@@ -16,17 +16,17 @@ export interface SshConfig {
   readonly jump: readonly string[];
   readonly proxyCommand: string | undefined;
   readonly knownHostsFiles: readonly string[];
-  /** The name of the host in known_hosts, where that is not its address. */
+  /** The name of the host in known_hosts, if that is not its address. */
   readonly hostKeyAlias: string | undefined;
 }
 
-/** What the inventory has. It outranks ssh_config, as options of ssh do. */
+/** Settings of the inventory. They have priority over ssh_config, like options of ssh. */
 export interface GivenLogin {
   readonly user?: string | undefined;
   readonly port?: number | undefined;
 }
 
-/** @param text what `ssh -G` printed; empty for the defaults */
+/** @param text output of `ssh -G`; empty for the defaults */
 export function parseSshConfig(text: string, given: GivenLogin & { readonly host: string }): SshConfig {
   const values = new Map<string, string[]>();
   for (const line of text.split('\n')) {
@@ -38,7 +38,7 @@ export function parseSshConfig(text: string, given: GivenLogin & { readonly host
   const first = (name: string) => values.get(name)?.[0];
   const unlessNone = (name: string) => (first(name) === 'none' ? undefined : first(name));
 
-  // As ssh does, by the account and not by $HOME: `ssh -G` has expanded some paths already.
+  // Like ssh, by the account and not by $HOME: `ssh -G` has expanded some paths already.
   const { username, homedir } = userInfo();
   const host = first('hostname') ?? given.host;
   const port = given.port ?? Number(first('port') ?? 22);
@@ -51,7 +51,7 @@ export function parseSshConfig(text: string, given: GivenLogin & { readonly host
     '%r': user,
     '%u': username,
   };
-  // The tokens of ssh_config(5) that a path may hold.
+  // The tokens of ssh_config(5) that a path may contain.
   const expand = (path: string) =>
     (/^~(\/|$)/.test(path) ? join(homedir, path.slice(1)) : path).replace(/%./g, (token) => tokens[token] ?? token);
   const expandAll = (files: readonly string[]) => files.filter((file) => file !== 'none').map(expand);

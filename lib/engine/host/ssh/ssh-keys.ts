@@ -8,7 +8,7 @@ import type { SshConfig } from './ssh-config.ts';
 export interface Credentials {
   /** In the order in which they are tried. */
   readonly methods: readonly AnyAuthMethod[];
-  /** What `methods` try, for messages: key files, and `2 keys of the agent`. */
+  /** The keys behind `methods`, for messages: key files, and `2 keys of the agent`. */
   readonly tried: readonly string[];
   /** Why other keys cannot be tried. */
   readonly unusable: readonly string[];
@@ -55,7 +55,7 @@ export async function findCredentials(
 
 const lockedKey = 'is locked with a passphrase';
 
-/** A private key's file. `key` is missing where it cannot be used without a passphrase; `why` says so. */
+/** A private key file. `key` is missing if it cannot be used without a passphrase; `why` has the reason. */
 interface KeyFile {
   readonly path: string;
   readonly key: string | undefined;
@@ -89,7 +89,7 @@ async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   return { path, key: undefined, publicKey: beside instanceof Error ? undefined : publicBlob(beside), why };
 }
 
-/** Listed beforehand: a dead agent would end the login with an error, though other keys could be tried. */
+/** Listed beforehand: a dead agent would end the login with an error, although other keys could be tried. */
 async function listAgentKeys(socket: string): Promise<readonly Buffer[] | undefined> {
   return new Promise((resolve) => {
     const agent = new ssh2.OpenSSHAgent(socket);

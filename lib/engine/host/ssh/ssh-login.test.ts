@@ -6,7 +6,7 @@ import { newKeyPair } from '../../secret/testing/keys.ts';
 import { connect } from '../connection.ts';
 import { temporaryDirectory } from '../testing/local-connection.ts';
 
-/** What is said of a port on which something else than a sound sshd answers. */
+/** The error for a port with anything but a working sshd. */
 async function refusal(answer: (socket: Socket) => void): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -32,13 +32,13 @@ async function refusal(answer: (socket: Socket) => void): Promise<string> {
   );
 }
 
-test('a host that ends the connection before the login is not called silent', async () => {
+test('a host that closes the connection before the login is not reported as silent', async () => {
   expect(await refusal((socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'))).toMatch(
     /127\.0\.0\.1 port \d+ ended the connection before the login$/,
   );
 });
 
-test('a port on which something else answers', async () => {
+test('a port with a server that is not SSH', async () => {
   expect(await refusal((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))).toMatch(
     /127\.0\.0\.1 port \d+ (broke off|ended the connection before the login)/,
   );

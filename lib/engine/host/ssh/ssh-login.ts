@@ -17,16 +17,16 @@ export interface SshConnection {
   close(): Promise<void>;
 }
 
-/** The network failed: another try may succeed. */
+/** The network failed: another attempt may succeed. */
 export class NetworkError extends Unreachable {}
 
-/** The host answers, and takes no more logins at this moment. */
+/** The host answers, and accepts no more logins at this moment. */
 export class LoginThrottled extends NetworkError {}
 
 /**
  * Connects and logs in, once. The host's key is always verified.
  *
- * @param name what errors call it
+ * @param name its name in errors
  * @param via a stream through a jump host, instead of a connection of our own
  * @param limits `timeout` in seconds, from the first packet to the login
  * @throws NetworkError where the network is at fault, Unreachable for all else
@@ -70,7 +70,7 @@ export async function logIn(
       }) as unknown as AuthHandlerMiddleware,
     });
     const client = ssh.connection;
-    // Stays for good: an error without a listener ends the process.
+    // Never removed: an error without a listener ends the process.
     client?.on('error', (error) => {
       ended ??= error.message;
     });
@@ -90,7 +90,7 @@ export async function logIn(
     async close() {
       const closed = socket.destroyed ? undefined : once(socket, 'close');
       ssh.dispose();
-      // A host that no longer answers is not waited for.
+      // Do not wait for a host that no longer answers.
       const timer = setTimeout(() => socket.destroy(), 500);
       await closed?.catch(() => {});
       clearTimeout(timer);
@@ -130,7 +130,7 @@ function explain(
       return retry(`the name server did not answer for ${config.host}`, hint);
     }
   }
-  // The library's words for a connection that the host ended, before its first packet or after.
+  // The library's messages for a connection that the host closed, before its first packet or after.
   if (error.message === 'No response from server' || /^Connection lost before handshake/.test(error.message)) {
     const hint = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
     return new LoginThrottled(name, `${where} ended the connection before the login`, hint, error);

@@ -12,8 +12,8 @@ import type { SshConnection } from './ssh-login.ts';
 const maxChannels = 3;
 
 /**
- * Seconds after which a command that has not started never will, on a host that has run commands before. As long as a connection may
- * be silent, and enough for a busy host.
+ * Seconds after which a command that has not started never will, on a host that has run commands before. As long as a connection
+ * may be silent, and enough for a busy host.
  */
 const laterStartLimit = 60;
 
@@ -72,7 +72,7 @@ export function transportOver(
       let result: SSHExecCommandResponse | undefined;
       while (!result) result = await limit(() => tryRun(...command));
       const code = result.code ?? codeOfSignal(result.signal);
-      // Without a code and a signal it is not known how the command ended.
+      // Without exit code and signal the end of the command is unknown.
       if (code === undefined) throw lost();
       startLimit = laterStartLimit;
       return { code, stdout: Buffer.from(result.stdout, 'latin1'), stderr: Buffer.from(result.stderr, 'latin1') };
@@ -94,7 +94,7 @@ function exec(
     let started = false;
     ssh
       .execCommand(line, {
-        // latin1 keeps every byte as it is; the library decodes chunk by chunk, which breaks anything else.
+        // latin1 keeps every byte; the library decodes chunk by chunk, which breaks multi-byte characters.
         encoding: 'latin1',
         noTrim: true,
         onChannel(channel) {
@@ -118,12 +118,12 @@ function exec(
   });
 }
 
-/** The host refused one more channel, which it does while ended ones are not freed yet. Nothing was run. */
+/** The host refused one more channel, which happens while ended ones are not freed yet. Nothing was run. */
 function isChannelRefused(error: unknown): boolean {
   return error instanceof Error && 'reason' in error && /Channel open failure/.test(error.message);
 }
 
-/** As a shell has it: 128 and the signal's number. */
+/** As in a shell: 128 and the signal's number. */
 function codeOfSignal(signal: string | null): number | undefined {
   if (signal === null) return undefined;
   const numbers: Readonly<Record<string, number>> = constants.signals;

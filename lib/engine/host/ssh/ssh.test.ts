@@ -14,7 +14,7 @@ import { openSsh } from './ssh.ts';
 
 const hostKey = newKeyPair('ed25519');
 
-/** A server of SSH in this process, that lets everybody in unless `serve` says otherwise. @returns its port */
+/** An SSH server in this process that accepts every login unless `serve` says otherwise. @returns its port */
 async function sshServer(serve: (client: Client) => void, algorithms: ssh2.Algorithms = {}): Promise<number> {
   const server = new ssh2.Server({ hostKeys: [hostKey.private], algorithms }, (client) => {
     client.on('error', () => {});
@@ -58,7 +58,7 @@ function reach(more: Partial<ConnectionSettings> = {}): ConnectionSettings {
   };
 }
 
-/** What an operator reads of a host that cannot be reached. */
+/** The error message for a host that cannot be reached. */
 async function refusal(more: Partial<ConnectionSettings>, options: { signal?: AbortSignal; timeout?: number } = {}) {
   const failed: unknown = await connect('h', reach(more), { retries: 0, ...options }).then(
     () => expect.fail('connected'),
@@ -68,12 +68,12 @@ async function refusal(more: Partial<ConnectionSettings>, options: { signal?: Ab
   return describeProblem(failed as Unreachable);
 }
 
-/** ssh as it is where ssh_config says more than the inventory does. */
+/** ssh with more settings in ssh_config than in the inventory. */
 function sshConfig(...lines: string[]): void {
   standInFor('ssh', `printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')}`);
 }
 
-test('a refused login shows the keys that were tried, what the server offers, and what to do', async () => {
+test('a refused login shows the tried keys, the methods that the server offers, and what to do', async () => {
   let offered: ssh2.AuthenticationType[] = ['publickey', 'password'];
   const port = await sshServer((client) => client.on('authentication', (context) => context.reject(offered)));
   const [first, second] = [keyFile(), keyFile()];
@@ -93,7 +93,7 @@ test('a refused login shows the keys that were tried, what the server offers, an
   );
 });
 
-test('a key that cannot be used is reported before anything is sent', async () => {
+test('an unusable key is reported before anything is sent', async () => {
   sshConfig('hostname 127.0.0.1', 'identityfile none');
   expect(await refusal({ identityFile: undefined })).toBe(
     'h: there is no key to log in with as root\n  give identity_file in the inventory, or add a key to the SSH agent; without a key: ssh-keygen && ssh-copy-id root@127.0.0.1',
@@ -112,14 +112,14 @@ test('a key that cannot be used is reported before anything is sent', async () =
   );
 });
 
-test('an agent that does not answer is reported where no other key is left to try', async () => {
+test('an agent that does not answer is reported if no other key is available', async () => {
   sshConfig('hostname 127.0.0.1', 'identityfile none', 'identityagent /nowhere/agent');
   expect(await refusal({ identityFile: undefined })).toMatch(
     /there is no key .*; no agent answers at \/nowhere\/agent$/s,
   );
 });
 
-test('where nothing answers, or the name is unknown, the network is named', async () => {
+test('for no answer or an unknown name the error names the network', async () => {
   const free = createServer();
   const port = await new Promise<number>((resolve) =>
     free.listen(0, '127.0.0.1', () => resolve((free.address() as AddressInfo).port)),
@@ -133,20 +133,20 @@ test('where nothing answers, or the name is unknown, the network is named', asyn
   );
 });
 
-test('an address that no route leads to', async () => {
+test('an address without a route', async () => {
   expect(await refusal({ address: '255.255.255.255' })).toBe(
     'h: there is no route to 255.255.255.255 port 22\n  check the address in the inventory',
   );
 });
 
-test('a server of SSH that is too old', async () => {
+test('an SSH server that is too old', async () => {
   const port = await sshServer(welcome, { kex: ['diffie-hellman-group1-sha1'] });
   expect(await refusal({ port })).toMatch(
     /^h: no SSH connection to 127\.0\.0\.1 port \d+: .*no matching key exchange algorithm\n {2}try: ssh -v -p \d+ root@127\.0\.0\.1$/,
   );
 });
 
-test('a host that says nothing is given up', async () => {
+test('a silent host fails after the time limit', async () => {
   const silent = createServer(() => {});
   const port = await new Promise<number>((resolve) =>
     silent.listen(0, '127.0.0.1', () => resolve((silent.address() as AddressInfo).port)),
@@ -157,11 +157,11 @@ test('a host that says nothing is given up', async () => {
   );
 });
 
-test('Ctrl-C while connecting is no fault of the host', async () => {
+test('Ctrl-C during the connection is not a fault of the host', async () => {
   expect(await refusal({}, { signal: AbortSignal.abort() })).toBe('h: interrupted while connecting');
 });
 
-test('an option of ssh_config that is not supported is reported, with what to use instead', async () => {
+test('an unsupported option of ssh_config is reported, with the alternative', async () => {
   sshConfig('hostname 127.0.0.1', 'proxycommand nc %h %p');
   expect(await refusal({})).toBe(
     'h: ssh_config reaches 127.0.0.1 by ProxyCommand, which is not supported here\n  name the jump host instead: ProxyJump in ssh_config, or jump in the inventory',
@@ -169,7 +169,7 @@ test('an option of ssh_config that is not supported is reported, with what to us
   expect(await refusal({ jump: ['a:b:c'] })).toBe('h: a:b:c is not a jump host\n  write it as: user@host:port');
 });
 
-test('a jump host that cannot go on says how far it came', async () => {
+test('a failing jump host is reported with the step that it reached', async () => {
   const port = await sshServer(welcome);
   const known = join(temporaryDirectory(), 'known_hosts');
   writeFileSync(known, `[127.0.0.1]:${port} ${hostKey.public}\n`);
@@ -180,7 +180,7 @@ test('a jump host that cannot go on says how far it came', async () => {
   expect(await refusal(unknown)).toMatch(/^h \(jump host root@127\.0\.0\.1:\d+\): the host key of .* is not known/);
 });
 
-test('a host that hangs up on a command has not run it for sure', async () => {
+test('a connection that closes on a command is an error: the command may not have run', async () => {
   const port = await sshServer((client) =>
     welcome(client).on('session', (accept) => accept().on('exec', () => void client.end())),
   );
@@ -194,7 +194,7 @@ test('a host that hangs up on a command has not run it for sure', async () => {
   });
 });
 
-test('a host that has no room for one more channel gets its commands one after another', async () => {
+test('a host that refuses a second channel gets its commands one after another', async () => {
   let [open, turnedAway] = [0, 0];
   const port = await sshServer((client) =>
     welcome(client).on('session', (accept, reject) => {
@@ -217,7 +217,7 @@ test('a host that has no room for one more channel gets its commands one after a
   const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
   const results = await Promise.all([1, 2, 3, 4, 5].map((at) => transport.run(`${at}`, undefined)));
   expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
-  // Two of the first three, and one more where both are turned away at once. All others wait for their turn.
+  // Two of the first three, and one more if both are refused at once. All others wait for their turn.
   expect(turnedAway).toBeLessThanOrEqual(3);
   await transport.close();
 });

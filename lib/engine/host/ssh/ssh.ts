@@ -10,10 +10,10 @@ import { LoginThrottled, logIn, NetworkError, type SshConnection } from './ssh-l
 import { transportOver } from './ssh-transport.ts';
 
 /**
- * Connects by SSH, through jump hosts where there are some. Tries again where the network is at fault, never after a refused login or
+ * Connects by SSH, through jump hosts if there are any. Tries again after a network failure, never after a refused login or
  * a wrong host key.
  *
- * @param config what the operator's ssh_config has for the host
+ * @param config the operator's ssh_config for the host
  * @throws Unreachable
  */
 export async function openSsh(
@@ -86,8 +86,8 @@ async function resolveJumps(name: string, jump: readonly string[]) {
 const queues = new Map<string, LimitFunction>();
 
 /**
- * Logins at a jump host that throttled a login (MaxStartups) while all hosts behind it were connected to at once. It may need a moment to
- * see that the login before is over.
+ * Logins at a jump host that throttled a login (MaxStartups) while all hosts behind it were connected to at once. It may need a
+ * moment to notice that the previous login has finished.
  */
 function oneAtATime<T>(label: string, login: () => Promise<T>): Promise<T> {
   const queue = queues.get(label) ?? pLimit(1);

@@ -10,14 +10,14 @@ export async function connectLocally(): Promise<Connection> {
   return connect('here', thisMachine);
 }
 
-/** A directory that goes when the test ends. */
+/** A temporary directory for the test. */
 export function temporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'host-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
-/** Puts a program before all others, for connections made in this test. @returns the directory that their PATH begins with */
+/** Puts a program before all others, for connections made in this test. @returns the first directory of their PATH */
 export function standInFor(program: string, script: string): string {
   const directory = temporaryDirectory();
   const path = join(directory, program);

@@ -21,13 +21,13 @@ function host(...answers: { stdout?: string; stderr?: string }[]) {
 
 const password = new Secret('right-or-wrong');
 
-test('root needs nothing, and is not even asked', async () => {
+test('root needs no sudo, and no check for it', async () => {
   const { transport, asked } = host();
   expect((await findBecome('db-1', transport, 'root', password)).prefix).toBe('');
   expect(asked).toEqual([]);
 });
 
-test('another name for root, sudo without a password, sudo with one', async () => {
+test('another name for root, sudo without a password, sudo with a password', async () => {
   expect((await findBecome('db-1', host({ stdout: 'hello\nuid 0\n' }).transport, 'toor', undefined)).prefix).toBe('');
 
   const free = host({ stdout: 'uid 1000\nbecomes root\n' });
@@ -57,7 +57,7 @@ test.each([
     'a terminal is wanted',
     [{ stderr: 'sudo: sorry, you must have a tty to run sudo' }],
     undefined,
-    /sudo wants a terminal for me, and there is none here\n {2}put this into .*: Defaults:me !requiretty/,
+    /sudo requires a terminal for me, and this connection has none\n {2}put this into .*: Defaults:me !requiretty/,
   ],
   [
     'the user may not',

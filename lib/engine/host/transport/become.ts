@@ -11,7 +11,7 @@ export interface Become {
 /** Seconds for a login shell's start-up files, and for sudo's own wait after a wrong password. */
 const answerLimit = 30;
 
-/** The login is root's own. */
+/** The login user is root. */
 const noBecome: Become = { prefix: '', password: undefined };
 
 /**
@@ -19,7 +19,7 @@ const noBecome: Become = { prefix: '', password: undefined };
  * password is tried no more than once.
  *
  * @param user who logged in
- * @throws Unreachable with what sudo printed and what to do about it
+ * @throws Unreachable with the output of sudo and what to do
  */
 export async function findBecome(
   name: string,
@@ -49,7 +49,7 @@ function refused(name: string, user: string, stderr: string, triedPassword: bool
   const last = stderr.trim().split('\n').at(-1) ?? '';
   if (/must have a tty/.test(stderr)) {
     return fail(
-      `sudo wants a terminal for ${user}, and there is none here`,
+      `sudo requires a terminal for ${user}, and this connection has none`,
       `put this into /etc/sudoers.d/ there: Defaults:${user} !requiretty`,
     );
   }

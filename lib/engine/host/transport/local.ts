@@ -4,7 +4,7 @@ import { ConnectionLost } from '../connection-errors.ts';
 import type { Transport } from './transport.ts';
 import { createWatchdog } from './watchdog.ts';
 
-/** The machine itself. @param name what errors call it */
+/** The machine itself. @param name its name in errors */
 export function openLocal(name: string): { readonly transport: Transport; readonly user: string } {
   const kept = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL'];
   const shell = $({
@@ -15,7 +15,7 @@ export function openLocal(name: string): { readonly transport: Transport; readon
     postfix: '',
     // The command is quoted already.
     quote: (command) => command,
-    // Apart from the terminal, so that Ctrl-C stops us and not what runs.
+    // In its own session, so that Ctrl-C ends only this program.
     detached: true,
     // The rest of the environment may hold secrets, and SSH would not pass it either.
     env: Object.fromEntries(Object.entries(process.env).filter(([variable]) => kept.includes(variable))),

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# `__tree PID` prints a process and all that it started. It reads parents from /proc, so neither `ps` nor `setsid` is needed.
-# `[0-9]*` lists each process once. A name of a process may hold spaces and brackets.
+# `__tree PID` prints a process and all its descendants. It reads parents from /proc, so neither `ps` nor `setsid` is needed.
+# `[0-9]*` lists each process once. A name of a process may contain spaces and brackets.
 
 # Seconds between SIGTERM and SIGKILL.
 # shellcheck disable=SC2034

@@ -1,8 +1,8 @@
 import type { Become } from './become.ts';
 
 /**
- * Scripts up to this size travel in the command itself, which saves a wait for standard input. As base64 they stay below the
- * 128 KiB that Linux allows one argument.
+ * Scripts up to this size are part of the command itself, which saves a wait for standard input. As base64 they stay below the
+ * 128 KiB that Linux allows for one argument.
  */
 const maxInCommand = 90_000;
 
@@ -22,7 +22,7 @@ export function remoteCommand(
   const inCommand = bytes.length <= maxInCommand;
   const lines = [...(password ? [password.reveal()] : []), ...(inCommand ? [] : [encoded])];
 
-  // `read` takes no byte beyond its line, so the rest is left for the script.
+  // `read` takes no byte beyond its line, so the rest stays for the script.
   const take = inCommand ? `__s=${encoded}` : 'IFS= read -r __s||exit 127';
   // A failed decoding must not pass for an empty script that succeeds.
   const inner = `${take};__s="$(echo "$__s"|base64 -d)"||exit 127;eval "$__s"`;

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
 # Runs a script with a time limit, on its own standard input. Arguments: seconds, a nonce, the script. It follows process-tree.sh.
-# At the limit the script and all that it started get SIGTERM, then SIGKILL. The exit code is 124 then, and the last line of standard
-# error is the nonce with `time limit`. `timeout` need not be there.
+# At the limit the script and all its processes get SIGTERM, then SIGKILL. The exit code is 124 then, and the last line of standard
+# error is the nonce with `time limit`. The program `timeout` is not needed.
 __seconds=$1 __nonce=$2
 exec 3<&0
 (

@@ -5,7 +5,7 @@ export const processTree = readScript(new URL('process-tree.sh', import.meta.url
 const timeLimit = readScript(new URL('time-limit.sh', import.meta.url));
 
 /**
- * A script that ends itself, and all that it started, after some seconds. The code is 124 then, and the last line of standard error
+ * A script that ends itself and all its processes after some seconds. The code is 124 then, and the last line of standard error
  * is the nonce with `time limit`.
  */
 export function withTimeLimit(script: string, seconds: number, nonce: string): string {

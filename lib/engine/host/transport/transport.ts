@@ -1,8 +1,8 @@
-/** When a command is given up. */
+/** Limits after which a command is given up. */
 export interface RunLimits {
-  /** What the command prints as soon as it starts: a command that does not start is given up. Without it the command has to end as soon. */
+  /** The output that marks the start: a command that does not start in time is given up. Without it the limit is for its end. */
   readonly startMarker?: string | undefined;
-  /** How long it may take by the host's own count. Without it there is no limit. */
+  /** Time limit that the host itself enforces. Without it there is no limit. */
   readonly seconds?: number | undefined;
 }
 
@@ -18,10 +18,10 @@ export interface Transport {
 }
 
 export interface ConnectOptions {
-  /** Tries after the first where the network is at fault. Default 2. */
+  /** Further attempts after a network failure. Default 2. */
   readonly retries?: number;
   /** Ends the wait for a host. */
   readonly signal?: AbortSignal;
-  /** How long one try may take. Seconds, default 15. */
+  /** Time limit of one attempt. Seconds, default 15. */
   readonly timeout?: number | undefined;
 }

@@ -5,14 +5,14 @@ import { createWatchdog } from './watchdog.ts';
 
 const never = () => new Promise<never>(() => {});
 
-test('a host that prints without end is given up, with the reason', async () => {
+test('a host that prints without end is disconnected, with the reason', async () => {
   const connection = await connectLocally();
   const flood = connection.exec('cat /dev/zero', { timeoutSeconds: 30 });
   await expect(flood).rejects.toThrow(ConnectionLost);
   await expect(flood).rejects.toThrow('here: the connection was lost: one command printed more than 32 MiB there');
 });
 
-test('a host that answers no more is given up some time after its own limit, and another is not', async () => {
+test('a host that stops answering is disconnected some time after its own limit; another host is not', async () => {
   vi.useFakeTimers();
   try {
     const gaveUp: string[] = [];

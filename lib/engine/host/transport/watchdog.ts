@@ -1,13 +1,13 @@
-/** Bytes that one command may print. Nothing that is asked for has a tenth of it; more would use up our memory. */
+/** Bytes that one command may print. No command needs a tenth of it; more would use up our memory. */
 const maxOutputBytes = 32 * 1024 * 1024;
 
-/** Seconds on top of a command's own time limit, which the host itself keeps: for the way there and back. */
+/** Seconds on top of a command's own time limit, which the host itself enforces: for the round trip. */
 const answerMargin = 60;
 
 export type Watchdog = ReturnType<typeof createWatchdog>;
 
 /**
- * Gives a host up that prints without end during one command, or that answers no more though its connection lives.
+ * Gives up a host that prints without end during one command, or that stops answering on an open connection.
  *
  * @param seconds that the command may take by the host's own count; undefined for no limit
  * @param giveUp called once, with the reason; returns the error

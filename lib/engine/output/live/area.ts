@@ -8,7 +8,7 @@ const codes = {
   end: '\u001b[?2026l',
   wrapOff: '\u001b[?7l',
   wrapOn: '\u001b[?7h',
-  // From the second column: tmux takes a clear from the first cell for a clear of the whole screen, and copies it into its history.
+  // From the second column: tmux treats a clear from the first cell as a clear of the whole screen, and copies it into its history.
   clearBelow: '\u001b[K\u001b[C\u001b[J\r',
 };
 

@@ -33,7 +33,7 @@ const pictureOf = (busy: readonly RunningTask[], more: Partial<Picture> = {}): P
 const linesIn = (columns: number, rows: number, picture: Picture) => liveLines(picture, { columns, rows }, paint);
 const many = (count: number) => Array.from({ length: count }, (_, i) => busyOn(`rpc-${i}`, { seconds: i }));
 
-test('each busy host has a line, and one below it where its work can be measured', () => {
+test('each busy host has a line, and a second one if its work can be measured', () => {
   expect(linesIn(100, 24, pictureOf([downloading('db-1'), busyOn('rpc-1')]))).toEqual([
     'db-1   0:07  12/61  snapshot: /data/state.tar.gz is downloaded',
     '    [#######.....................]  25%  3.0 GiB of 12.0 GiB  12.0 MiB/s  12 min 48 s left',
@@ -42,7 +42,7 @@ test('each busy host has a line, and one below it where its work can be measured
   ]);
 });
 
-test('in less room less is said, the end that is near first of all', () => {
+test('in less room a line shows less: size first, then pace, then the time left', () => {
   const below = (columns: number) => linesIn(columns, 24, pictureOf([downloading('db-1')]))[1];
   expect(below(80)).toBe('    [##........]  25%  3.0 GiB of 12.0 GiB  12.0 MiB/s  12 min 48 s left');
   expect(below(110)).toBe(
@@ -55,7 +55,7 @@ test('in less room less is said, the end that is near first of all', () => {
   expect(linesIn(20, 24, pictureOf([busyOn('rpc-1')]))).toEqual(['rpc-1 0:07 docker:…', '3/50  3:20']);
 });
 
-test('of more hosts than fit those are shown whose work can be measured, then those longest at it', () => {
+test('if not all hosts fit, those with measurable work are shown first, then the longest running', () => {
   const lines = linesIn(80, 24, pictureOf([...many(48), downloading('db-1')]));
   expect(lines).toHaveLength(8);
   expect(lines[0]).toMatch(/^db-1 {4}0:07 {2}12\/61 {2}snapshot/);
@@ -65,7 +65,7 @@ test('of more hosts than fit those are shown whose work can be measured, then th
   expect(lines.slice(6)).toEqual(['… and 44 more', '3 of 50 hosts done, 49 busy, 2 failed, 1 unreachable  3:20']);
 });
 
-test('while hosts are looked at it is said for whom is waited, and otherwise nothing stands there', () => {
+test('during checks the awaited hosts are named, and otherwise nothing is shown', () => {
   const counts = { hosts: 4, done: 0, failed: 0, unreachable: 1, awaited: ['rpc-1', 'rpc-2'] };
   expect(linesIn(80, 24, pictureOf([], { phase: 'looking', counts }))).toEqual([
     'checked 1 of 4 hosts, 1 unreachable  3:20  waiting for rpc-1, rpc-2',
@@ -73,11 +73,11 @@ test('while hosts are looked at it is said for whom is waited, and otherwise not
   expect(linesIn(80, 24, pictureOf([], { phase: 'quiet' }))).toEqual([]);
 });
 
-test('interrupted, it says that it stops', () => {
+test('after an interrupt the display says that the run stops', () => {
   expect(linesIn(80, 24, pictureOf([busyOn('a')], { stopping: true })).at(-1)).toMatch(/^stopping: 3 of 50/);
 });
 
-test('no line is ever wider than the terminal, and all together leave room for what scrolls', () => {
+test('no line is wider than the terminal, and all lines leave room for scrolling output', () => {
   const busy = fc.array(
     fc.record({
       host: fc.string({ unit: fc.constantFrom('a', '-', '数', '🚀', 'é'), minLength: 1, maxLength: 30 }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Pacer } from './pace.ts';
 
-test('the pace is known after a second, and the time left runs down between two words of progress', () => {
+test('the pace is known after a second, and the time left counts down between two progress reports', () => {
   const pacer = new Pacer();
   pacer.add(0, 100);
   pacer.add(0.5, 150);
@@ -13,14 +13,14 @@ test('the pace is known after a second, and the time left runs down between two 
   expect(pacer.pace(2, undefined)).toEqual({ perSecond: 50, secondsLeft: undefined });
 });
 
-test('what counts is the last half minute', () => {
+test('the pace is that of the last half minute', () => {
   const pacer = new Pacer();
   for (let at = 0; at <= 100; at += 5) pacer.add(at, at * 100);
   for (let at = 105; at <= 140; at += 5) pacer.add(at, 10_000 + at);
   expect(pacer.pace(140, undefined).perSecond).toBe(1);
 });
 
-test('work that stands still says so, and work begun anew is measured anew', () => {
+test('stalled work is shown as such, and restarted work is measured again', () => {
   const pacer = new Pacer();
   pacer.add(0, 500);
   pacer.add(10, 500);

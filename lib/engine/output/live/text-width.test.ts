@@ -3,19 +3,19 @@ import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 import { cut, fitted } from './text-width.ts';
 
-test('what is cut never takes more room than there is, and half a character never stays', () => {
+test('a cut text never exceeds its room, and no half character stays', () => {
   expect(cut('数据库', 5)).toBe('数据…');
   expect(cut('数据库', 4)).toBe('数…');
   expect(cut('数据库', 6)).toBe('数据库');
   expect(cut('abc', 0)).toBe('');
-  // An accent that is a character of its own takes no room, and a picture that is made of several takes that of one.
+  // A combining accent has no width, and an emoji of several characters has the width of one.
   expect(cut('e\u0301❤️🇩🇪🚀', 6)).toBe('e\u0301❤️🇩🇪…');
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.nat(30), (text, width) => stringWidth(cut(text, width)) <= width),
   );
 });
 
-test('a column is as wide as it should be', () => {
+test('a column has the requested width', () => {
   expect(fitted('db', 4)).toBe('db  ');
   expect(fitted('数据库', 5)).toBe('数据…');
   expect(fitted('数据库', 4)).toBe('数… ');

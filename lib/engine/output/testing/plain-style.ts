@@ -1,6 +1,6 @@
 import type { Style } from '../lines.ts';
 
-/** For tests: how lines look without any option, and without colours. */
+/** For tests: lines without any option, and without colours. */
 export const plainStyle: Style = {
   paint: (_, text) => text,
   verbose: false,

@@ -19,7 +19,7 @@ export function badge(outcome: ShownOutcome): Html {
   return html`<b class="badge ${outcome}" title="${word}">${letter}</b>`;
 }
 
-/** A section with the tasks of these outcomes: what is said of one task on different hosts is in one place. */
+/** A section with the tasks of these outcomes: the same task of different hosts is in one place. */
 export function entriesSection(
   id: string,
   title: string,
@@ -37,7 +37,7 @@ ${all.length === 0 && html`<p class="muted">None.</p>`}${shown.slice(0, listed)}
 }</section>`;
 }
 
-/** A task with all that is known of it, folded: what fits on a line is read without opening it. */
+/** A task with all its details, folded: details that fit on a line are visible without opening it. */
 function foldedTask(entries: readonly [Entry, ...Entry[]], report: ReportData): Html {
   const [{ row, cells }] = entries;
   const { outcome, role, resource } = cells[0];
@@ -56,7 +56,7 @@ ${entries.map(variant)}</details>
 `;
 }
 
-/** What is read without opening: how many lines the long differences have, the note and the short differences. */
+/** Visible without opening: the number of lines of long diffs, the note and the short diffs. */
 function briefOf(cell: Cell): Html {
   const long = cell.differences.filter(isLong).flatMap(({ was, wanted }) => textDiff(was, wanted) ?? []);
   const count = (sign: string) => long.filter((line) => line.startsWith(sign)).length;
@@ -76,7 +76,7 @@ export function detailsOf({ error, commands }: Cell, differences: readonly Diffe
   }`;
 }
 
-/** An error, and apart from it the hint that follows it indented. */
+/** An error, and separate from it the hint that follows it indented. */
 export function errorOf(error: string): Html {
   const lines = error.split('\n');
   const hintFrom = 1 + lines.findLastIndex((line, at) => at === 0 || !line.startsWith('  '));
@@ -95,7 +95,7 @@ function hintOf(lines: readonly string[]): Html {
   return html`<b>Hint:</b> <span class="hint">${lines.join('\n')}</span>`;
 }
 
-/** When it was on each host, with a link to the timeline. */
+/** Its time on each host, with a link to the timeline. */
 export function timesOf(cells: readonly Cell[], { hosts }: ReportData): Html {
   return html`<ul class="times">${cells.map(
     ({ host, at, seconds: took }) => html`<li><a href="#${hosts.get(host)?.id}">${host}</a> ${spanOf(at, took)}`,

@@ -5,7 +5,7 @@ import type { ShownOutcome } from '../outcomes.ts';
 import type { ReportData } from '../report-data.ts';
 import { badge, detailsOf, errorOf, noteOf, timesOf } from './entries.ts';
 
-/** What went wrong, in the order in which it did, what is not finished, and what to do. */
+/** The failures in the order of their occurrence, the unfinished tasks, and what to do. */
 export function failuresSection(report: ReportData, entries: readonly Entry[]): Html {
   const cardsOf = (...wanted: ShownOutcome[]) =>
     entries

@@ -1,4 +1,4 @@
-/** Where scripts run, the page can show only some outcomes, hosts or words. */
+/** With scripts, the page can show only some outcomes, hosts or words. */
 
 const form = /** @type {HTMLFormElement} */ (document.querySelector('form'));
 const table = /** @type {HTMLTableElement | null} */ (document.querySelector('.matrix'));

@@ -5,10 +5,10 @@ import { outcomes } from '../outcomes.ts';
 import type { ReportData, ReportedHost } from '../report-data.ts';
 import { outcomeText } from './entries.ts';
 
-/** So many hosts have room for words; with more, each cell has one letter. */
+/** Up to this many hosts there is room for words; with more, each cell has one letter. */
 const roomForWords = 8;
 
-/** Tasks by hosts. A cell with more than its outcome is a link. HTML needs no end tag of a cell: thousands stay light. */
+/** Tasks by hosts. A cell with more than its outcome is a link. HTML needs no end tag of a cell, which keeps thousands small. */
 export function matrixSection({ rows, hosts, entries }: ReportData): Html {
   const wide = hosts.size <= roomForWords;
   const cellIn = (cell: Cell | undefined) => (cell ? cellOf(cell, entries.get(cell)?.id, wide) : html`<td>`);

@@ -6,7 +6,7 @@ import type { ReportData, ReportedHost } from '../report-data.ts';
 import type { Stretch } from '../timeline.ts';
 import { outcomeText } from './entries.ts';
 
-/** Seconds between two marks of the axis: the first that leaves room for its label is taken. */
+/** Seconds between two marks of the axis: the first value with room for its label is used. */
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
 /** Marks in the width of the window. */
 const marks = 8;
@@ -18,8 +18,8 @@ const shortest = 0.05;
 const roomForLabel = 0.08;
 
 /**
- * A lane for each host: what it did when, and which host it waited for. SVG is placed by attributes, so the page's policy allows
- * no style but its own. Its colours as attributes are for where styles are blocked.
+ * A lane for each host: its work over time, and the hosts that it waited for. SVG is positioned by attributes, so the page's policy
+ * allows only its own style. The colours are attributes for readers that block styles.
  */
 export function timelineSection(report: ReportData): Html {
   const { started, end, hosts } = report;
@@ -38,7 +38,7 @@ Lower bars: each task that took time.</p>
 ${[...hosts.values()].map((host) => laneOf(host, report))}</div></section>`;
 }
 
-/** Styles alone make it work, so it is hidden where they are blocked. */
+/** It works by styles alone, so it is hidden without them. */
 function zoomField(zoom: number): Html {
   const id = html`id="zoom-${zoom}"${zoom === 1 && html` checked`}`;
   return html`<label><input type="radio" name="zoom" ${id}> ${zoom}×</label> `;

@@ -3,7 +3,7 @@ import { type Html, html } from '../html.ts';
 import { outcomes, type ShownOutcome } from '../outcomes.ts';
 import type { ReportData, ReportedHost } from '../report-data.ts';
 
-/** One line a host, the worst first, with the outcomes that matter first: they stay in sight on a narrow screen. */
+/** One line a host, the worst first, with the important outcomes first: they stay visible on a narrow screen. */
 export function totalsSection(report: ReportData): Html {
   const countOf = ({ name, summary }: ReportedHost, outcome: ShownOutcome) =>
     summary?.counts[outcome] ?? report.rows.filter(({ cells }) => cells.get(name)?.outcome === outcome).length;
@@ -35,7 +35,7 @@ ${columns.map((outcome) => html`<td>${sum((host) => countOf(host, outcome))}</td
 <tbody>${hosts.map(line)}</tbody>${hosts.length > 1 && sums}</table></div></section>`;
 }
 
-/** Why it stopped, and what is left there. */
+/** Why it stopped, and the remaining tasks. */
 function reasonOf({ unreachable, stopped }: ReportedHost): string {
   if (unreachable) return 'unreachable';
   if (!stopped) return 'failed';

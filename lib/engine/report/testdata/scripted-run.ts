@@ -19,7 +19,7 @@ export interface Done {
   readonly commands?: readonly string[];
 }
 
-/** A run made of the work of its hosts, each with a clock of its own. Times are seconds since the start. */
+/** A run that consists of the work of its hosts, each with its own clock. Times are seconds since the start. */
 export class ScriptedRun {
   readonly #start: number;
   readonly #events: TimedEvent[] = [];
@@ -52,7 +52,7 @@ export class ScriptedRun {
     this.#own.set(host, look);
   }
 
-  /** Starts when the slowest host has ended the play before. */
+  /** Starts when the slowest host has finished the previous play. */
   play(play: string, hosts: readonly string[]): void {
     const at = Math.max(...this.#clocks.values()) + 0.05;
     this.emit({ type: 'play-started', play, hosts }, at);

@@ -5,12 +5,12 @@ import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
 interface Format {
   /** Whether a blank disk may be formatted. */
   readonly format: boolean;
-  /** By it a later run knows the file system as its own, where a run was interrupted before the disk was mounted. */
+  /** It marks the file system as ours, for a later run after an interruption before the disk was mounted. */
   readonly label: string;
 }
 
 /**
- * An ext4 file system on a disk that the inventory names. It is made only where that is allowed and the disk is blank: no signature,
+ * An ext4 file system on a disk that the inventory names. It is created only if allowed and if the disk is blank: no signature,
  * no partition, no holder. Nothing else is ever formatted.
  */
 export function formattedDisk(device: string, { format, label }: Format): Resource {
@@ -35,11 +35,11 @@ export function formattedDisk(device: string, { format, label }: Format): Resour
 
 interface Contents {
   readonly isOurs: boolean;
-  /** Reasons against formatting it; empty where it is blank. */
+  /** Reasons against formatting it; empty if it is blank. */
   readonly found: readonly string[];
 }
 
-/** Three programs have to agree that there is nothing: each knows signatures that the others do not. */
+/** Three programs have to agree that it is blank: each knows signatures that the others do not. */
 async function readDisk(host: Reader, device: string, label: string): Promise<Contents | undefined> {
   const [isBlock, blkid, wipefs, lsblk] = await Promise.all([
     host.$`test -b ${device}`,

@@ -4,7 +4,7 @@ import { fstabLine, parseFstabLine, sameEntry, withEntry } from './fstab.ts';
 const entry = { source: 'UUID=abcd', target: '/data', type: 'ext4', options: ['defaults', 'nofail'] };
 const ours = 'UUID=abcd /data ext4 defaults,nofail 0 2';
 
-test('a line is read as it is written', () => {
+test('a line is parsed into its fields', () => {
   expect(fstabLine(entry)).toBe(ours);
   expect(parseFstabLine(ours)).toEqual(entry);
   const odd = { ...entry, target: '/my data\\#1' };
@@ -12,9 +12,12 @@ test('a line is read as it is written', () => {
   expect(parseFstabLine(fstabLine(odd))).toEqual(odd);
 });
 
-test.each(['', '   ', '# UUID=abcd /data ext4 defaults 0 2', '\t#x', 'one', 'two words'])('%j is no entry', (line) => {
-  expect(parseFstabLine(line)).toBeUndefined();
-});
+test.each(['', '   ', '# UUID=abcd /data ext4 defaults 0 2', '\t#x', 'one', 'two words'])(
+  '%j is not an entry',
+  (line) => {
+    expect(parseFstabLine(line)).toBeUndefined();
+  },
+);
 
 test('tabs, missing options and surplus fields are read', () => {
   expect(parseFstabLine('\tLABEL=x\t/y\txfs')).toEqual({
@@ -26,7 +29,7 @@ test('tabs, missing options and surplus fields are read', () => {
   expect(parseFstabLine('/dev/sda1 / ext4 ro,noatime 0 1 # root')?.options).toEqual(['ro', 'noatime']);
 });
 
-test('the order of options does not matter, each option does', () => {
+test('the order of options does not matter, but each option does', () => {
   expect(sameEntry(entry, { ...entry, options: ['nofail', 'defaults'] })).toBe(true);
   expect(sameEntry(entry, { ...entry, options: ['defaults'] })).toBe(false);
   expect(sameEntry(entry, { ...entry, type: 'xfs' })).toBe(false);
@@ -35,7 +38,7 @@ test('the order of options does not matter, each option does', () => {
 const table =
   '# <file system>\t<mount point>\n/dev/sda1   /  ext4\terrors=remount-ro 0 1\n\n#/dev/x /data ext4\nUUID=9  none swap sw 0 0';
 
-test('a new entry goes to the end, the other lines stay byte for byte', () => {
+test('a new entry is appended, the other lines stay byte for byte', () => {
   expect(withEntry(table, entry)).toBe(`${table}\n${ours}\n`);
   expect(withEntry('', entry)).toBe(`${ours}\n`);
   expect(withEntry(`${table}\n`, entry)).toBe(`${table}\n${ours}\n`);

@@ -1,4 +1,4 @@
-/** One line of /etc/fstab that mounts something. Fields as fstab(5) has them, with its escapes undone. */
+/** One line of /etc/fstab that mounts something. Fields as in fstab(5), with its escapes decoded. */
 export interface FstabEntry {
   readonly source: string;
   readonly target: string;

@@ -6,7 +6,7 @@ import { mount } from './mount.ts';
 const data = mount('/data', '/dev/sdb');
 const decide = 'nothing was changed; check both, and decide';
 
-/** A host with a blank table and an ext4 file system on /dev/sdb, apart from the answers given here. */
+/** A host with an empty fstab and an ext4 file system on /dev/sdb, except for the given answers. */
 function host(more: readonly (readonly [RegExp, Answer])[], table = '') {
   const usual = [
     [/^mountpoint -x/, '8:16\n'],
@@ -27,7 +27,7 @@ test.each([
   await expect(data.apply(reader)).rejects.toMatchObject({ message: words, hint: decide });
 });
 
-test('what a mount would hide is named', async () => {
+test('files that a mount would hide are named', async () => {
   await expect(data.apply(host([[/^find/, '/data/letters\n']]))).rejects.toMatchObject({
     message: '/data is not empty: mounting there would hide /data/letters and what is with it',
     hint: decide,

@@ -45,7 +45,7 @@ export function mount(target: string, device: string): Resource {
       present,
     };
   };
-  /** Why nothing is changed, where a change could lose something. */
+  /** Why nothing is changed, if a change could lose something. */
   const refusal = (typeOnDevice: string, own: string, mounted: string, entry: FstabEntry, present?: FstabEntry) => {
     if (typeOnDevice !== type) return `${device} holds ${typeOnDevice}, not ${type}`;
     if (mounted !== '' && mounted !== own) {

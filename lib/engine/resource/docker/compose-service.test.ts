@@ -69,7 +69,7 @@ test.each<[found: Partial<ContainerState> | undefined, log: string, message: str
   await expect(ended).rejects.toMatchObject({ message });
 });
 
-/** A host whose container is in these states in turn, the last one from then on; and the first word of docker in each change. */
+/** A host with a container in these states in turn, then always the last one; and docker's subcommand of each change. */
 function hostWith(...states: (ContainerState | undefined)[]) {
   const changes: string[] = [];
   const host = fakeHost([[/^docker logs /, 'no config\n']], {
@@ -89,13 +89,13 @@ test.each<[what: string, found: Partial<ContainerState> | undefined, changes: st
   ['restarted by Docker again and again', { status: 'restarting', restartCount: 7 }, ['docker stop', 'up --detach']],
   ['the same, at a moment when it runs', { restartCount: 7 }, ['docker stop', 'up --detach']],
   ['paused', { status: 'paused' }, ['docker stop', 'up --detach']],
-])('a container starts freshly whatever it was: %s', async (_, found, expected) => {
+])('a container is started fresh from any state: %s', async (_, found, expected) => {
   const { host, changes } = hostWith(found && { ...running, ...found }, running);
   await sync.apply(host);
   expect(changes).toEqual(expected);
 });
 
-test('a container that ends at its start is a failure with its last words, at a moment when it runs again too', async () => {
+test('a container that ends right after its start is a failure with its last output, also while Docker restarts it', async () => {
   const restarting = { ...running, status: 'restarting', exitCode: 3, restartCount: 2 };
   await expect(sync.apply(hostWith(undefined, restarting).host)).rejects.toThrow(
     /^container sync is restarting, exit code 3\nno config$/,
@@ -105,6 +105,6 @@ test('a container that ends at its start is a failure with its last words, at a 
   );
 });
 
-test('a container that Docker restarted long ago runs well enough to be waited for', async () => {
+test('a container whose last restart by Docker is long ago is waited for', async () => {
   await ensureContainerRuns(hostWith({ ...running, restartCount: 1 }).host, 'sync');
 });

@@ -16,7 +16,7 @@ export interface ComposeService {
   readonly service: string;
   /** The name of its container. */
   readonly container: string;
-  /** What the label has to say. */
+  /** The wanted value of the label. */
   readonly configHash: string;
   /** Files on the host that it reads when it starts, and only then. */
   readonly readsAtStart: readonly string[];
@@ -42,7 +42,7 @@ function howItEnded(state: Pick<ContainerState, 'status' | 'exitCode' | 'restart
   return `is ${status}, exit code ${exitCode}${meaningOf(exitCode)}`;
 }
 
-/** 132 is SIGILL: a program that is built for newer processors ends so without a word. */
+/** 132 is SIGILL: a program that is built for newer processors ends without a message. */
 function meaningOf(exitCode: number): string {
   if (exitCode === 132)
     return ' (illegal instruction: the processor lacks what the program was built for, as avx2, bmi2 or adx)';
@@ -52,8 +52,8 @@ function meaningOf(exitCode: number): string {
 
 /**
  * A service of a compose file that has to run with its current configuration. Compose recreates the container when the label in
- * the file has changed. One that was started before a file it reads was put right may have read what was there before, and is
- * restarted. One that ends again and again is started at once, although Docker would wait up to a minute. What matches is left alone.
+ * the file has changed. One that started before a fix of a file that it reads may have read the old content, and is
+ * restarted. One that ends repeatedly is started at once, although Docker would wait up to a minute. A matching one is left alone.
  */
 export function composeService({ directory, service, container, configHash, readsAtStart }: ComposeService): Resource {
   const staleness = async (host: Reader): Promise<readonly Difference[]> => {
@@ -72,7 +72,7 @@ export function composeService({ directory, service, container, configHash, read
     changes: () => [containerChange(container)],
     follows: [
       ...readsAtStart.map((path) => ({ what: fileChange(path), effect: 'is restarted', certain: true })),
-      // Unless the engine keeps its containers alive (live-restore).
+      // Unless the engine keeps its containers running (live-restore).
       { what: unitChange('docker.service'), effect: 'restarts with the engine', certain: false },
     ],
 
@@ -92,7 +92,7 @@ export function composeService({ directory, service, container, configHash, read
       if (isLeftByCompose(await host.container(container))) {
         await host.run`docker stop --time ${stopLimit} ${container}`;
       }
-      // Version 2 is a plugin of docker, version 1 a program of its own; both take the same words.
+      // Version 2 is a plugin of docker, version 1 a separate program; both take the same arguments.
       await host.run`
         if docker compose version >/dev/null 2>&1; then compose='docker compose'; else compose=docker-compose; fi
         $compose --file ${file} --project-directory ${directory} up --detach --no-deps --timeout ${stopLimit} ${service} </dev/null`;
@@ -105,7 +105,7 @@ export function composeService({ directory, service, container, configHash, read
 
 /**
  * Whether `up` leaves a container as it is although its program does not run: one that Docker restarts by itself, with a growing
- * pause that it may be in or not at this moment, and a paused one (version 2 fails on it). A stopped one is started freshly, and
+ * pause that it may be in at the moment, and a paused one (version 2 fails on it). A stopped one is started again, and
  * `created` and `exited` are started by `up` itself.
  */
 function isLeftByCompose(state: Pick<ContainerState, 'status' | 'restartCount'> | undefined): boolean {
@@ -146,7 +146,7 @@ function containerDifferences(state: ContainerState | undefined, configHash: str
 }
 
 /**
- * What a running container may have read before it was put right.
+ * The inputs that a running container may have read before they were fixed.
  *
  * @param files with the time of their last change, seconds since 1970
  */

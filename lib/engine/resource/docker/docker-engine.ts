@@ -1,7 +1,7 @@
 import type { Reader } from '../../host/host.ts';
 import { unknownUntil, type Verdict } from '../resource.ts';
 
-/** Why the Docker engine cannot be asked yet; undefined where it runs. */
+/** Why the Docker engine cannot be queried yet; undefined if it runs. */
 export async function untilDockerRuns(host: Reader): Promise<Verdict | undefined> {
   const unit = await host.unit('docker.service');
   if (unit.load === 'not-found') return unknownUntil('docker is installed');

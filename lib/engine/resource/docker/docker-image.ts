@@ -5,7 +5,7 @@ import { untilDockerRuns } from './docker-engine.ts';
 const pullLimit = 4 * 3600;
 
 /**
- * An image on the host, pulled where no image of that name is there. A tag that moves in the registry is not pulled again.
+ * An image on the host, pulled if no image of that name is there. A tag that moves in the registry is not pulled again.
  *
  * @param reference as for `docker pull`: `registry/name:tag` or `registry/name@sha256:…`
  */

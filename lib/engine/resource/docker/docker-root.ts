@@ -17,13 +17,13 @@ const program = readFileSync(new URL('../../../../templates/host/move-docker-roo
 const stateOf = (product: string) => `/var/lib/${product}/docker-root`;
 
 interface DockerRoot {
-  /** Begins the names of what a move leaves on the host. */
+  /** Prefix of the names of files that a move leaves on the host. */
   readonly product: string;
   /** The new folder of the engine's data. */
   readonly root: string;
   /** Where its disk is mounted. */
   readonly mountPoint: string;
-  /** Mount points that serve as well: an engine with its data there is left alone. */
+  /** Mount points that are accepted as well: an engine with its data there is left alone. */
   readonly equals?: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
       untilDockerRuns(host),
       isUnfinished(host, product),
       host.$`mountpoint --quiet ${mountPoint}`,
-      // A stopped engine is not asked: its socket would start it.
+      // A stopped engine is not queried: its socket would start it.
       host.$`systemctl is-active --quiet docker.service && r=$(docker info --format ${'{{.DockerRootDir}}'}) && echo "$r" && stat --format %m -- "$r"`,
     ]);
     if (unfinished) return unfinishedVerdict;
@@ -55,7 +55,7 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
 
     async apply(host) {
       await applyDrift(host, packages('rsync'));
-      // An unfinished move may also end with the engine where it was: then it starts again.
+      // An unfinished move may also end with the engine at its old place: then it starts again.
       if (await isUnfinished(host, product)) {
         await finish(host, product, name);
         if ((await check(host)).is !== 'drift') return;

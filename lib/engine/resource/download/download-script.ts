@@ -12,7 +12,7 @@ export interface Source {
   readonly path: string;
   /** Hex. */
   readonly sha256: string;
-  /** How many pieces of it are fetched at the same time. */
+  /** Number of pieces that are fetched in parallel. */
   readonly connections: number;
 }
 

@@ -28,16 +28,13 @@ test.each([
   },
 );
 
-test.each([1, 8])(
-  'the script is a POSIX shell script whatever address and path are, with %i connections',
-  (connections) => {
-    const source = { url: "http://x/it's?a=$(touch /tmp/x)&b=`id`", path: "/data/a 'b'/c", sha256: hash, connections };
-    execFileSync('/bin/sh', ['-n'], { input: downloadScript(source, '/run/x.status') });
-    expect(downloadScript(source, '/run/x.status')).toContain(`url='http://x/it'\\''s?a=$(touch /tmp/x)&b=\`id\`'`);
-  },
-);
+test.each([1, 8])('the script is a POSIX shell script for any address and path, with %i connections', (connections) => {
+  const source = { url: "http://x/it's?a=$(touch /tmp/x)&b=`id`", path: "/data/a 'b'/c", sha256: hash, connections };
+  execFileSync('/bin/sh', ['-n'], { input: downloadScript(source, '/run/x.status') });
+  expect(downloadScript(source, '/run/x.status')).toContain(`url='http://x/it'\\''s?a=$(touch /tmp/x)&b=\`id\`'`);
+});
 
-test('a size that a server makes up is no command, whatever the shell', () => {
+test('a forged size from a server is not run as a command, in any shell', () => {
   const folder = mkdtempSync(join(tmpdir(), 'download-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const ran = join(folder, 'ran');
@@ -59,20 +56,20 @@ test('a size that a server makes up is no command, whatever the shell', () => {
   }
 });
 
-test.each([0, 17, 1.5, Number.NaN])('%d is no number of connections', (count) => {
+test.each([0, 17, 1.5, Number.NaN])('%d is not a number of connections', (count) => {
   expect(() => download({ url: 'http://x/y', path: '/y', connections: count, sha256: hash })).toThrow(
     `${count} is no number of connections from 1 to 16`,
   );
 });
 
-test('the query of an address is shown neither where the file is absent nor in the title of its unit', async () => {
+test('the query of an address is shown neither for a missing file nor in the title of its unit', async () => {
   const file = download({ url: 'https://x.example/y?X-Amz-Signature=5ec2e7', path: '/data/y', sha256: hash });
   const host = fakeHost([[/^/, '']], { unit: async () => ({ ...stoppedUnit, active: 'failed' }) });
   expect(describeVerdict(await file.check(host))).toBe('file: absent -> https://x.example/y');
   await expect(file.apply(host)).rejects.toThrow(/^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s);
 });
 
-test('progress is what is on the disk, without the holes of the part', async () => {
+test('progress is the size on disk, without the holes of the partial file', async () => {
   const states = ['inactive', 'active', 'active', 'inactive'];
   const shown: unknown[] = [];
   const statuses = ['downloading 4096000\n', 'verifying\n'];

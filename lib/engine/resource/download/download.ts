@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Progress, Reader } from '../../host/host.ts';
-import { begun, jobDirectory, runInUnit } from '../job/job.ts';
+import { jobDirectory, runInUnit, startedEarly } from '../job/job.ts';
 import { withoutQuery } from '../network/http.ts';
 import { type Difference, drift, driftOf, type Resource, type Verdict } from '../resource.ts';
 import { downloadScript, mostDownloadConnections, type Source } from './download-script.ts';
@@ -13,7 +13,7 @@ export interface DownloadResource extends Resource {
 
 /**
  * A file that the host downloads by HTTP into an existing directory. The work is a systemd unit that outlives the connection,
- * continues where it broke off, checks the SHA-256 and only then gives the file its name. PATH.verified keeps the result of the check,
+ * continues where it stopped, checks the SHA-256 and only then puts the file in place. PATH.verified keeps the result of the check,
  * so that hundreds of gigabytes are hashed once.
  *
  * @param connections 1 to 16. For more than one, aria2 has to be installed
@@ -40,7 +40,7 @@ export function download({
   const check = (host: Reader) => checkFile(host, source);
   return {
     name: `${path} is downloaded`,
-    startedEarly: begun(`download of ${path} is under way`, work, check),
+    startedEarly: startedEarly(`download of ${path} is under way`, work, check),
     check,
     apply: async (host) => void (await runInUnit(host, work)),
   };
@@ -68,7 +68,7 @@ function proofDifferences(
 async function progressOf(host: Reader, path: string, statusPath: string): Promise<Progress | undefined> {
   const [status, part] = await Promise.all([
     host.read(statusPath),
-    // Blocks: a part that is fetched at several places is soon as long as the whole, with holes in it.
+    // Blocks: a partial file that is fetched at several places soon has its full length, with holes in it.
     host.$`stat -c '%b %B' ${`${path}.part`}`,
   ]);
   const [phase, total = ''] = status?.toString().trim().split(' ') ?? [];

@@ -18,7 +18,7 @@ export function describeAttributes({ mode, owner, group }: FileAttributes): stri
   return `${octal(mode)} ${owner}:${group}`;
 }
 
-/** What differs in mode, owner and group. An owner or group of digits is a number. */
+/** Differences in mode, owner and group. An owner or group of digits is a number. */
 export function attributeDifferences(stat: Stat, wanted: FileAttributes): Difference[] {
   const isNumber = (name: string) => /^\d+$/.test(name);
   const owner = isNumber(wanted.owner) ? String(stat.uid) : stat.owner;
@@ -35,7 +35,7 @@ export function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
 }
 
-/** Something else is at a path. It is not removed: its purpose is not known. */
+/** Something else is at a path. It is not removed: its purpose is unknown. */
 export function inTheWay(path: string, found: string, wanted: string, cause: unknown): Problem {
   return new Problem(`${path} is ${found}, and a ${wanted} has to be there`, {
     hint: `check what it is for, and move it away: mv ${quote(path)} ${quote(`${path}.old`)}`,

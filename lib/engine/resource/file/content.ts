@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { redact } from '../../secret/secret.ts';
 
-/** The content of a file, and how any version of it may be shown. */
+/** The content of a file, and the part of any version of it that may be shown. */
 export interface Content {
   readonly text: string;
   readonly holdsSecrets: boolean;
-  /** Blanks the secrets in any version of the text, also in an older one on a host, so that a diff is safe. */
+  /** Masks the secrets in any version of the text, also in an older one on a host, so that a diff is safe. */
   mask(text: string): string;
 }
 
@@ -26,7 +26,7 @@ export function secretContent(text: string, bearing: RegExp): Content {
   };
 }
 
-/** The bytes as text; undefined where they are not UTF-8 or have control characters. */
+/** The bytes as text; undefined if they are not UTF-8 or have control characters. */
 export function asText(bytes: Buffer): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(base, { recursive: true }));
 
-test('a missing one is made with its parents', async () => {
+test('a missing one is created with its parents', async () => {
   const deep = join(path, 'a', 'b');
   const wanted = directory(deep).mode(0o700);
   expect(await wanted.check(host)).toEqual({
@@ -28,7 +28,7 @@ test('a missing one is made with its parents', async () => {
   expect([statSync(deep).mode & 0o7777, statSync(path).mode & 0o7777]).toEqual([0o700, 0o755]);
 });
 
-test('mode, owner and group are set, and what is in it is left alone', async () => {
+test('mode, owner and group are set, and its content stays', async () => {
   mkdirSync(path);
   writeFileSync(join(path, 'kept'), '', { mode: 0o604 });
   chmodSync(path, 0o777);
@@ -47,7 +47,7 @@ test('mode, owner and group are set, and what is in it is left alone', async () 
   expect([kept.uid, kept.mode & 0o7777]).toEqual([0, 0o604]);
 });
 
-test('a link to a directory counts as one, and stays a link', async () => {
+test('a link to a directory counts as a directory, and stays a link', async () => {
   mkdirSync(`${path}.target`, { mode: 0o755 });
   symlinkSync(`${path}.target`, path);
   expect(await directory(path).check(host)).toEqual(ok);
@@ -57,7 +57,7 @@ test('a link to a directory counts as one, and stays a link', async () => {
   expect(readlinkSync(path)).toBe(`${path}.target`);
 });
 
-test.each(['file', 'dangling link'])('a %s in its place is refused and left alone', async (what) => {
+test.each(['file', 'dangling link'])('a %s in its place is refused and left unchanged', async (what) => {
   if (what === 'file') writeFileSync(path, 'precious');
   else symlinkSync(`${path}.gone`, path);
   const wanted = directory(path);

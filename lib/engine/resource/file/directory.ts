@@ -6,7 +6,7 @@ import { attributeDifferences, describeAttributes, inTheWay, octal, type WithAtt
 type DirectoryResource = WithAttributes<DirectoryResource>;
 
 /**
- * A directory, root's and 0755 by default. Missing parents are made, 0755. What is in it is left alone. A link to a directory is
+ * A directory, root's and 0755 by default. Missing parents are created, 0755. Its content is left alone. A link to a directory is
  * accepted.
  */
 export function directory(path: string): DirectoryResource {
@@ -15,7 +15,7 @@ export function directory(path: string): DirectoryResource {
 
 function make(path: string, wanted: FileAttributes): DirectoryResource {
   const read = async (host: Reader) => {
-    // `path/.` exists only where path is a directory or leads to one.
+    // `path/.` exists only if path is a directory or leads to one.
     const [inside, itself] = await Promise.all([host.stat(`${path}/.`), host.stat(path)]);
     return { inside, itself };
   };

@@ -2,13 +2,13 @@ import type { Reader, Writer } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { asText, sha256Of } from './content.ts';
 
-/** A text file that another program keeps, and of which a part is changed. */
+/** A text file of another program, in which a part is changed. */
 export interface EditedText {
   /** @returns undefined without a file. @throws Problem where it is not text: to write it back could damage it */
   read(host: Reader): Promise<string | undefined>;
   /**
-   * Replaces the text. Mode, owner and group stay; of a link the target changes. Where another program has changed the file since the
-   * last `read`, it is read again.
+   * Replaces the text. Mode, owner and group stay; if it is a link, its target changes. After a change by another program since the
+   * last `read`, the file is read again.
    *
    * @param to makes the new text, out of any text
    * @returns false without a file

@@ -22,13 +22,13 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Looks, and gives what differs. */
+/** Checks, and returns the differences. */
 async function differencesOf(resource: Resource): Promise<readonly Difference[]> {
   const verdict = await resource.check(host);
   return verdict.is === 'drift' ? verdict.differences : [];
 }
 
-test('a missing file is shown as it will be, and made', async () => {
+test('a missing file is shown with its content, and created', async () => {
   const wanted = file(path).content('one\ntwo\n');
   expect(await differencesOf(wanted)).toEqual([
     { what: 'file', was: 'absent', wanted: 'file, 0644 root:root' },
@@ -40,7 +40,7 @@ test('a missing file is shown as it will be, and made', async () => {
   expect(statSync(path).mode & 0o7777).toBe(0o644);
 });
 
-test('other content is shown as it was and as wanted, and replaced', async () => {
+test('different content is shown as a diff, and replaced', async () => {
   writeFileSync(path, 'old\n');
   const wanted = file(path).content('new\n');
   expect(await differencesOf(wanted)).toEqual([{ what: 'content', was: 'old\n', wanted: 'new\n' }]);
@@ -48,7 +48,7 @@ test('other content is shown as it was and as wanted, and replaced', async () =>
   expect(readFileSync(path, 'utf8')).toBe('new\n');
 });
 
-test('mode, owner and group alone are set without writing the file again', async () => {
+test('mode, owner and group are set without writing the file again', async () => {
   writeFileSync(path, 'same');
   chmodSync(path, 0o666);
   const before = statSync(path);
@@ -63,7 +63,7 @@ test('mode, owner and group alone are set without writing the file again', async
   expect([after.ino, after.mtimeMs, after.mode & 0o7777]).toEqual([before.ino, before.mtimeMs, 0o640]);
 });
 
-test('an owner that is a number is compared as one', async () => {
+test('a numeric owner is compared as a number', async () => {
   writeFileSync(path, '');
   const wanted = file(path).owner(70001).group(70002);
   expect(await differencesOf(wanted)).toEqual([
@@ -75,7 +75,7 @@ test('an owner that is a number is compared as one', async () => {
   expect(statSync(path).uid).toBe(70001);
 });
 
-test('what holds secrets is 0600 unless said otherwise, and never shown', async () => {
+test('a file with secrets is 0600 by default, and its content is never shown', async () => {
   const content = (password: string, port: number) =>
     secretContent(`Port = ${port}\nPassword = "${password}"\n`, /password/i);
   writeFileSync(path, 'Port = 1\nPassword = "old-secret"\n', { mode: 0o600 });
@@ -94,7 +94,7 @@ test('what holds secrets is 0600 unless said otherwise, and never shown', async 
   expect(file(path).content(content('x', 1)).mode(0o640).name).toBe(`file ${path}`);
 });
 
-test('what holds no secret that is known is shown by its mask all the same, for others may stand in it', async () => {
+test('a file without known secrets is still shown masked, as it may have others', async () => {
   const wanted = file(path).content({
     ...secretContent('Port = 2\nPassword = "b"\n', /password/i),
     holdsSecrets: false,
@@ -105,7 +105,7 @@ test('what holds no secret that is known is shown by its mask all the same, for 
   ]);
 });
 
-test('a secret file that is no text on the host shows neither content nor hash', async () => {
+test('a secret file with binary content on the host shows neither content nor hash', async () => {
   writeFileSync(path, Buffer.from([0, 1, 2, 3]));
   const [first] = (await differencesOf(file(path).content(secretContent('a = b', /a/)))).filter(
     (d) => d.what === 'content',
@@ -113,7 +113,7 @@ test('a secret file that is no text on the host shows neither content nor hash',
   expect(first).toEqual({ what: 'content', was: '4 bytes', wanted: '5 bytes' });
 });
 
-test('binary content is shown by size and hash, and kept byte for byte', async () => {
+test('binary content is shown by size and hash, and written byte for byte', async () => {
   const bytes = Buffer.from(Array.from({ length: 1024 }, (_, at) => at % 256));
   writeFileSync(path, 'text');
   const wanted = file(path).content(bytes);
@@ -130,7 +130,7 @@ test('a large file is shown by size and hash', async () => {
   expect(difference?.was).toMatch(/^400000 bytes, sha256/);
 });
 
-test('a directory in its place is refused and left alone', async () => {
+test('a directory in its place is refused and left unchanged', async () => {
   mkdirSync(path);
   const wanted = file(path).content('x');
   expect(describeVerdict(await wanted.check(host))).toBe('file: a directory -> file, 0644 root:root');
@@ -144,13 +144,13 @@ test('a directory in its place is refused and left alone', async () => {
   expect(statSync(path).isDirectory()).toBe(true);
 });
 
-test('a pipe in its place is refused and left alone', async () => {
+test('a pipe in its place is refused and left unchanged', async () => {
   execFileSync('mkfifo', [path]);
   await expect(file(path).content('x').apply(host)).rejects.toThrow('neither file, directory nor link, and a file has');
   expect(statSync(path).isFIFO()).toBe(true);
 });
 
-test('of a link only the link is replaced', async () => {
+test('a link is replaced, its target is not changed', async () => {
   writeFileSync(`${path}.target`, 'x');
   symlinkSync(`${path}.target`, path);
   const wanted = file(path).content('x');

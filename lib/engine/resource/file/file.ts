@@ -11,7 +11,7 @@ export interface FileResource extends WithAttributes<FileResource> {
 
 interface Wanted {
   readonly bytes: Buffer;
-  /** Decides what in it may be shown. */
+  /** Decides which part of it may be shown. */
   readonly content: Content | undefined;
   readonly mode: number | undefined;
   readonly owner: string;
@@ -20,7 +20,7 @@ interface Wanted {
 
 /**
  * A file, by default root's, 0644 and empty. It is replaced by rename, so that a reader sees the old one or the new one. A directory
- * or a device in its place is refused; of a link only the link itself is replaced.
+ * or a device in its place is refused; a link itself is replaced, not its target.
  */
 export function file(path: string): FileResource {
   return make(path, { bytes: Buffer.alloc(0), content: undefined, mode: undefined, owner: 'root', group: 'root' });

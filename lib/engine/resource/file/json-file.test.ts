@@ -67,7 +67,7 @@ test('merging a second time changes nothing', async () => {
   );
 });
 
-test('a missing file is made', async () => {
+test('a missing file is created', async () => {
   const wanted = jsonFile(path, { 'data-root': '/data/docker' });
   expect(await wanted.check(host)).toMatchObject({
     differences: [{ was: '', wanted: '{\n  "data-root": "/data/docker"\n}\n' }],
@@ -77,7 +77,7 @@ test('a missing file is made', async () => {
   expect(statSync(path).mode & 0o7777).toBe(0o644);
 });
 
-test('a file that went between the look and the change is made', async () => {
+test('a file that is removed between check and change is created', async () => {
   writeFileSync(path, '{"b":1}');
   const wanted = jsonFile(path, { a: 1 });
   await wanted.check(host);
@@ -86,7 +86,7 @@ test('a file that went between the look and the change is made', async () => {
   expect(readFileSync(path, 'utf8')).toBe('{\n  "a": 1\n}\n');
 });
 
-test('other keys stay where they are, and so does the mode', async () => {
+test('other keys keep their places, and the file its mode', async () => {
   writeFileSync(path, '{"log-driver":"json-file","data-root":"/old","insecure-registries":["a:1"]}');
   chmodSync(path, 0o600);
   const wanted = jsonFile(path, { 'data-root': '/data/docker', 'insecure-registries': ['b:2'] });
@@ -105,7 +105,7 @@ test('other keys stay where they are, and so does the mode', async () => {
   expect(statSync(path).mode & 0o7777).toBe(0o600);
 });
 
-test('another layout of the same values is no drift', async () => {
+test('another layout of the same values is not drift', async () => {
   writeFileSync(path, '{\t"b":1,\n\n"a" : {"y":1, "x":2}}');
   expect(await jsonFile(path, { a: { x: 2, y: 1 } }).check(host)).toEqual(ok);
 });
@@ -123,7 +123,7 @@ test.each([
   ['["hunter2"]', 'holds JSON, but not an object'],
   ['null', 'holds JSON, but not an object'],
   ['\u0000{}', 'not UTF-8 text'],
-])('%j is an error that quotes nothing, and is never overwritten', async (content, why) => {
+])('%j is an error that quotes no content, and is never overwritten', async (content, why) => {
   writeFileSync(path, content);
   const wanted = jsonFile(path, { b: 1 });
   const error = await wanted.check(host).then(
@@ -138,7 +138,7 @@ test.each([
   expect(readFileSync(path, 'utf8')).toBe(content);
 });
 
-test('a number of a key that is not ours is never changed', async () => {
+test('a number of another key is never changed', async () => {
   const content = '{"default-ulimits":{"memlock":{"Hard":9223372036854775807,"Name":"memlock"}}}';
   writeFileSync(path, content);
   const words = `${path} has a number in line 1 that would lose digits; it is left as it is`;

@@ -11,7 +11,7 @@ export interface JsonObject {
 }
 
 /**
- * Keys of a JSON object in a file, which is made where it is missing (0644, root's). Other keys stay, in their order. A file without a
+ * Keys of a JSON object in a file, which is created if missing (0644, root's). Other keys stay, in their order. A file without a
  * JSON object is an error and stays as it is.
  */
 export function jsonFile(path: string, keys: JsonObject): Resource {
@@ -24,7 +24,7 @@ export function jsonFile(path: string, keys: JsonObject): Resource {
     async check(host) {
       const text = await file.read(host);
       const was = text === undefined ? undefined : parseObject(path, text);
-      // Compared as values: the layout may be another one.
+      // Compared as values: the layout may differ.
       if (was && isDeepStrictEqual(was, mergeObjects(was, keys))) return ok;
       return drift([{ what: 'content', was: was ? print(was) : '', wanted: merged(text ?? '') }]);
     },
@@ -66,7 +66,7 @@ function mergeObjects(there: JsonObject, wanted: JsonObject): JsonObject {
     const old = Object.hasOwn(there, key) ? there[key] : undefined;
     return [key, old === undefined ? value : mergeJson(old, value)];
   });
-  // Through entries, as assigning to a key named __proto__ would not make a key.
+  // Through entries, because an assignment to a key named __proto__ would not create a key.
   return Object.fromEntries([...Object.entries(there), ...merged]);
 }
 

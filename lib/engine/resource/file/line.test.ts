@@ -91,12 +91,12 @@ test('a pattern that does not match the line itself is refused: it would never c
   expect(() => line('/f', 'a\nb')).toThrow('more than one line');
 });
 
-test('in a real file: mode and owner stay, and of a link the target changes', async () => {
+test('in a real file: mode and owner stay, and the target of a link is changed', async () => {
   const target = `${path}.target`;
   writeFileSync(target, '127.0.0.1 localhost\n10.0.0.1 state-db\n');
   chmodSync(target, 0o640);
   symlinkSync(target, path);
-  // A pattern with a memory must not make every second look differ.
+  // A stateful pattern (flag g) must not give alternating results.
   const wanted = line(path, '10.0.0.2 state-db', /\sstate-db$/g);
   for (let look = 0; look < 3; look += 1) expect(await wanted.check(host)).toMatchObject({ is: 'drift' });
   await wanted.apply(host);
@@ -106,14 +106,14 @@ test('in a real file: mode and owner stay, and of a link the target changes', as
   expect(lstatSync(path).isSymbolicLink()).toBe(true);
 });
 
-test('a missing file is unknown, and is not made', async () => {
+test('a missing file is unknown, and is not created', async () => {
   const wanted = line(path, 'x');
   expect(await wanted.check(host)).toEqual({ is: 'unknown', until: `${path} is there` });
   await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
   expect(existsSync(path)).toBe(false);
 });
 
-test('a change by somebody else between the look and the change is not lost', async () => {
+test('a concurrent change between check and change is not lost', async () => {
   writeFileSync(path, 'a\n');
   const wanted = line(path, 'x');
   await wanted.check(host);
@@ -130,7 +130,7 @@ test('a file that is removed between check and change is reported', async () => 
   await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
 });
 
-test('a file that another program changes all the time is left alone', async () => {
+test('a file that another program changes all the time is left unchanged', async () => {
   const restless = fakeHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
   await expect(line('/etc/hosts', 'x').apply(restless)).rejects.toMatchObject({
     message: '/etc/hosts was changed by another program at each of 3 tries to change it',
@@ -138,7 +138,7 @@ test('a file that another program changes all the time is left alone', async () 
   });
 });
 
-test('one line for several hosts changes each of them out of its own text', async () => {
+test("one line for several hosts changes each host's own text", async () => {
   const other = `${path}.other`;
   writeFileSync(path, 'a\n');
   writeFileSync(other, 'b\n');
@@ -153,7 +153,7 @@ test('one line for several hosts changes each of them out of its own text', asyn
   expect([readFileSync(path, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['a\n', 'b\nx\n']);
 });
 
-test('a file that is no text is left as it is', async () => {
+test('a binary file is left unchanged', async () => {
   const bytes = Buffer.from([0x61, 0xff, 0x0a]);
   writeFileSync(path, bytes);
   await expect(line(path, 'x').check(host)).rejects.toThrow('not UTF-8 text');

@@ -4,13 +4,13 @@ import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
 import { editedText } from './edited-text.ts';
 
 /**
- * A line in a file that something else keeps: appended where no line matches, in place of the one that does. Other lines stay.
+ * A line in a file of another program: appended if no line matches, otherwise it replaces the matching one. Other lines stay.
  *
  * @param matching the line that it replaces. The pattern has to match the new line as well, or every run would replace it again
  */
 export function line(path: string, text: string, matching?: RegExp): Resource {
   if (text.includes('\n')) throw new TypeError(`line for ${path}: more than one line given`);
-  // A pattern with a memory (g, y) would answer differently each time.
+  // A stateful pattern (g, y) would give a different result each time.
   const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''));
   if (pattern?.test(text) === false) throw new TypeError(`line for ${path}: ${pattern} does not match the line itself`);
   const file = editedText(path);

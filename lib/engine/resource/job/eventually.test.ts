@@ -13,13 +13,13 @@ const checks =
   async () =>
     verdicts.shift() ?? ok;
 
-test('it waits as long as it takes, and counts as no change', async () => {
+test('it waits until the condition is met, and counts as no change', async () => {
   const resource = eventually('it is up', checks(drift('not yet'), drift('not yet')), { seconds: 1, pause: 0.02 });
   await resource.apply(host);
   expect(resource.expects).toBe('must');
 });
 
-test('it gives up after its time, with what it last saw', async () => {
+test('it fails after its time limit, with the last state', async () => {
   const never = async () => drift('no answer');
   const resource = eventually('it is up', never, { seconds: 0.05, pause: 0.02, hint: 'look at its log' });
   await expect(resource.apply(host)).rejects.toMatchObject({
@@ -28,7 +28,7 @@ test('it gives up after its time, with what it last saw', async () => {
   });
 });
 
-test('it gives up at once where waiting is pointless', async () => {
+test('it fails at once if waiting is pointless', async () => {
   const giveUp = async () => {
     throw new Error('it has ended');
   };
@@ -36,14 +36,14 @@ test('it gives up at once where waiting is pointless', async () => {
   await expect(resource.apply(host)).rejects.toThrow('it has ended');
 });
 
-test('what has come about is not given up', async () => {
+test('a met condition is not given up', async () => {
   const giveUp = async () => {
     throw new Error('it has ended');
   };
   await eventually('it is up', async () => ok, { seconds: 60, giveUp }).apply(host);
 });
 
-test('whether waiting is pointless is asked together with the look', async () => {
+test('whether waiting is pointless is read together with the condition', async () => {
   let asked = 0;
   const look = async () => {
     await new Promise(setImmediate);
@@ -55,13 +55,13 @@ test('whether waiting is pointless is asked together with the look', async () =>
   await eventually('it is up', look, { seconds: 0, giveUp }).apply(host);
 });
 
-test('an interrupted wait says that it was interrupted, and does not look again and again', async () => {
+test('an interrupted wait says so, and does not check again', async () => {
   const cut = { ...host, sleep: async () => {} } as unknown as Writer;
   const resource = eventually('it is up', async () => drift('no answer'), { seconds: 60 });
   await expect(resource.apply(cut)).rejects.toThrow('interrupted while waiting');
 });
 
-test('what is unknown is reported as unknown in the end', async () => {
+test('an unknown state is reported as unknown in the end', async () => {
   const resource = eventually('it is up', async () => unknownUntil('docker runs'), { seconds: 0 });
   await expect(resource.apply(host)).rejects.toThrow('it is up: not within 0 s: unknown until docker runs');
 });

@@ -3,13 +3,13 @@ import { describeVerdict, type Resource, type Verdict } from '../resource.ts';
 import { pause } from './pause.ts';
 
 export interface Patience {
-  /** How long to wait at most. Seconds. */
+  /** Maximum wait. Seconds. */
   readonly seconds: number;
-  /** Between two looks. Seconds, default 1. */
+  /** Between two checks. Seconds, default 1. */
   readonly pause?: number;
-  /** What to do where it does not come about. */
+  /** What to do if it does not happen. */
   readonly hint?: string;
-  /** Asked together with each look: throws where waiting is pointless. */
+  /** Called together with each check: throws if waiting is pointless. */
   readonly giveUp?: (host: Writer) => Promise<void>;
 }
 
@@ -25,7 +25,7 @@ class DidNotComeAbout extends Error {
 }
 
 /**
- * Something that comes about by itself after what was done before, as a server that gets ready. It is waited for and never fixed,
+ * A state that is reached by itself after earlier changes, such as a server that becomes ready. It is waited for and never fixed,
  * so it counts as no change.
  */
 export function eventually(name: string, check: (host: Reader) => Promise<Verdict>, patience: Patience): Resource {
@@ -37,7 +37,7 @@ export function eventually(name: string, check: (host: Reader) => Promise<Verdic
     async apply(host) {
       const until = performance.now() + patience.seconds * 1000;
       for (;;) {
-        // In one tick, so that both travel in one request.
+        // In one tick, so that both share a request.
         const [verdict, pointless] = await Promise.allSettled([check(host), patience.giveUp?.(host)]);
         if (verdict.status === 'rejected') throw verdict.reason;
         if (verdict.value.is === 'ok') return;

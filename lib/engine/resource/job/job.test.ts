@@ -15,7 +15,7 @@ const unit = (active: string, more: Partial<UnitState> = {}): UnitState => ({
   ...more,
 });
 
-/** A host whose unit is in these states, one after the other. */
+/** A host with a unit in these states, one after the other. */
 function hostWith(states: UnitState[], running?: string) {
   const commands: string[] = [];
   const command = async (pieces: TemplateStringsArray) => {
@@ -41,7 +41,7 @@ function hostWith(states: UnitState[], running?: string) {
 
 const work = { unit: 'work', script: 'true\n', progress: async () => ({ what: 'working' }) };
 
-test('work that does not run is started and watched to its end', async () => {
+test('a job that does not run is started and watched to its end', async () => {
   const { host, started } = hostWith([unit('inactive'), unit('active')]);
   await job('it is done', { ...work, done: async () => ok }).apply(host);
   expect(started()).toBe(true);
@@ -49,32 +49,32 @@ test('work that does not run is started and watched to its end', async () => {
   expect(host.progress).toHaveBeenCalledWith({ what: 'working' });
 });
 
-test('work that an earlier run started is found again', async () => {
+test('a job that an earlier run started is found again', async () => {
   const { host, started } = hostWith([unit('active'), unit('active')], 'true\n');
   await job('it is done', { ...work, done: async () => ok }).apply(host);
   expect(started()).toBe(false);
 });
 
-test('a unit of that name with another script is left alone and reported', async () => {
+test('a unit of that name with another script is left unchanged and reported', async () => {
   const { host, started } = hostWith([unit('active')], 'false\n');
   const applied = job('it is done', { ...work, done: async () => ok }).apply(host);
   await expect(applied).rejects.toThrow('it is done: work is still running with other settings');
   expect(started()).toBe(false);
 });
 
-test('a failure is reported with its exit code and its last words', async () => {
+test('a failure is reported with its exit code and its last output', async () => {
   const { host } = hostWith([unit('inactive'), unit('failed', { result: 'exit-code', mainExitCode: 3 })]);
   const applied = job('it is done', { ...work, done: async () => ok }).apply(host);
   await expect(applied).rejects.toThrow('it is done: work failed (exit code 3)\ndisk is full');
 });
 
-test('a good end proves nothing: what the job is for has to have come about', async () => {
+test('exit code 0 proves nothing: the result of the job is checked', async () => {
   const { host } = hostWith([unit('inactive')]);
   const applied = job('it is done', { ...work, done: async () => drift('the table is empty') }).apply(host);
   await expect(applied).rejects.toThrow('the job ended, and still: the table is empty\ndisk is full');
 });
 
-test('an interrupted wait leaves the work to the host', async () => {
+test('an interrupted wait leaves the job running on the host', async () => {
   const { host } = hostWith([unit('inactive'), unit('active'), unit('active')]);
   const interrupted = { ...host, sleep: async () => {} } as unknown as Writer;
   const applied = job('it is done', { ...work, done: async () => ok }).apply(interrupted);

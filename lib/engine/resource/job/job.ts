@@ -22,7 +22,7 @@ export interface LongWork {
 }
 
 export interface Job extends Omit<LongWork, 'title'> {
-  /** Whether what the job is for has come about: read from the host, not from how the job ended. */
+  /** Whether the purpose of the job is reached: read from the host, not from the exit code of the job. */
   readonly done: (host: Reader) => Promise<Verdict>;
 }
 
@@ -34,7 +34,7 @@ class JobFailed extends Error {
   }
 }
 
-/** Long work that outlives the connection: where it already runs, as after a lost connection, it is watched and not started again. */
+/** Long work that outlives the connection: if it already runs, as after a lost connection, it is watched and not started again. */
 export function job(name: string, { done, ...work }: Job): Resource {
   return {
     name,
@@ -52,16 +52,16 @@ export function job(name: string, { done, ...work }: Job): Resource {
  * Long work that is started before its turn, to run in the background of the resources in between. The resource of the work itself
  * waits for it and reports how it ends.
  *
- * @param done whether there is nothing left to begin
+ * @param done whether the work is no longer needed
  */
-export function begun(name: string, work: LongWork, done: (host: Reader) => Promise<Verdict>): Resource {
+export function startedEarly(name: string, work: LongWork, done: (host: Reader) => Promise<Verdict>): Resource {
   const here = new Set<string>();
   return {
     name,
     async check(host) {
       const [verdict, state] = await Promise.all([done(host), host.unit(`${work.unit}.service`)]);
       if (verdict.is !== 'drift') return verdict;
-      return isRunning(state) || here.has(host.name) ? ok : drift('not begun');
+      return isRunning(state) || here.has(host.name) ? ok : drift('not started');
     },
     async apply(host) {
       await startOrFind(host, work, scriptOf(work));
@@ -103,7 +103,7 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
 
 const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
 
-/** Another run may have started the same unit between our look and our start: then that one is watched. */
+/** Another run may have started the same unit between our check and our start: then that one is watched. */
 async function startOrFind(host: Writer, work: LongWork, path: string): Promise<void> {
   try {
     await start(host, work, path);
@@ -137,7 +137,7 @@ function isRunning({ active }: UnitState): boolean {
 
 /** @param invocation systemd's name for the run; empty where it ended before it could be asked for */
 async function lastWords(host: Writer, unit: string, invocation: string): Promise<string> {
-  // What was written last may not have reached the journal yet, and what a process wrote as it ended may be noted without its run.
+  // The last output may not have reached the journal yet, and output of a process that is ending may be recorded without its run.
   const journal = await host.$`
     journalctl --sync 2>/dev/null
     last() { journalctl --quiet --no-pager "$@"; }

@@ -1,6 +1,6 @@
 import type { Writer } from '../../host/host.ts';
 
-/** The run was interrupted while something was waited for. */
+/** The run was interrupted during a wait. */
 export class Interrupted extends Error {
   constructor(meanwhile = '') {
     super(meanwhile ? `interrupted; ${meanwhile}` : 'interrupted while waiting');
@@ -9,9 +9,9 @@ export class Interrupted extends Error {
 }
 
 /**
- * Waits between two looks. A wait that was cut short was interrupted: to look again at once, and again, would be a busy loop.
+ * Waits between two checks. A shortened wait was interrupted: an immediate new check would be a busy loop.
  *
- * @param meanwhile what goes on without us, for the operator
+ * @param meanwhile the work that continues on the host, for the operator
  * @throws Interrupted
  */
 export async function pause(host: Writer, seconds: number, meanwhile?: string): Promise<void> {

@@ -5,7 +5,7 @@ import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { askHttp, withoutQuery } from './http.ts';
 
-/** Every byte there is, and more than a pipe holds. */
+/** Every byte value, and more than a pipe can buffer. */
 const content = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 256));
 let server: Server;
 let address: string;
@@ -28,16 +28,13 @@ afterAll(() => {
   server.close();
 });
 
-test.each(['/binary', '/moved'])(
-  'the beginning of %s arrives byte by byte, whatever the server knows of ranges',
-  async (path) => {
-    const answer = await askHttp(await thisMachine(), `${address}${path}`, { length: 70_000 });
-    expect(answer).toMatchObject({ answered: true, status: 200, size: content.length });
-    expect(answer.answered && answer.body.equals(content.subarray(0, 70_000))).toBe(true);
-  },
-);
+test.each(['/binary', '/moved'])('the first bytes of %s arrive exactly, with or without ranges', async (path) => {
+  const answer = await askHttp(await thisMachine(), `${address}${path}`, { length: 70_000 });
+  expect(answer).toMatchObject({ answered: true, status: 200, size: content.length });
+  expect(answer.answered && answer.body.equals(content.subarray(0, 70_000))).toBe(true);
+});
 
-test('a server that sends headers and then nothing has answered', async () => {
+test('a server that sends headers and then nothing counts as answering', async () => {
   const answer = await askHttp(await thisMachine(), `${address}/mute`, { seconds: 1 });
   expect(answer).toMatchObject({ answered: true, status: 200, size: undefined });
 });
@@ -77,7 +74,7 @@ test.each([
   ['curl: (6) Could not resolve host: x\n', 'Could not resolve host: x'],
   ['bash: connect: Connection refused\nbash: line 2: /dev/tcp/127.0.0.1/1: Connection refused\n', 'Connection refused'],
   ['', 'no answer'],
-])('the reason for no answer is the last words of the program: %j', async (stderr, why) => {
+])('without an answer the reason is the last error line of curl: %j', async (stderr, why) => {
   expect(await askHttp(fakeHost([[/probe/, { exitCode: 0, stderr }]]), 'http://x')).toEqual({ answered: false, why });
 });
 
@@ -85,6 +82,6 @@ test.each([
   ['https://x.example/a/b', 'https://x.example/a/b'],
   ['https://x.example/a?X-Amz-Signature=5ec2e7&b=c?d', 'https://x.example/a'],
   ['https://x.example?5ec2e7', 'https://x.example'],
-])('of %s is shown %s', (url, shown) => {
+])('%s is shown as %s', (url, shown) => {
   expect(withoutQuery(url)).toBe(shown);
 });

@@ -18,13 +18,13 @@ export interface HttpRequest {
   readonly seconds?: number;
 }
 
-/** An answer, after redirects; or in words why there is not one. */
+/** An answer, after redirects; or the reason why there is not one. */
 export type HttpAnswer =
   | {
       readonly answered: true;
-      /** undefined where only the connection could be tried: other protocols, and https from a host without curl and wget. */
+      /** undefined if only the connection could be tested: other protocols, and https from a host without curl and wget. */
       readonly status: number | undefined;
-      /** Length of the whole file in bytes, where the server sends it. */
+      /** Length of the whole file in bytes, if the server sends it. */
       readonly size: number | undefined;
       readonly body: Buffer;
     }
@@ -36,7 +36,7 @@ export async function askHttp(
   url: string,
   { json = '', length = 1, seconds = 10 }: HttpRequest = {},
 ): Promise<HttpAnswer> {
-  // The script's own limit comes first; this one is for a name server that does not answer.
+  // The script's own limit is shorter; this one is for a name server that does not answer.
   const output = await host.$({ timeoutSeconds: seconds + 2 })`
     printf '%s\\n' ${url} | sh -c ${probe} probe ${seconds} ${length} ${json}`;
   if (output.bytes.length > 0) return readAnswer(output.bytes, json === '' ? length : output.bytes.length);
@@ -72,7 +72,7 @@ function reasonOf(stderr: string): string {
   return last.replace(/^curl: \(\d+\) /, '').replace(/^bash: .*: /, '') || 'no answer';
 }
 
-/** A URL without its query, as it may be shown: the query of a signed one is as good as a password. */
+/** A URL without its query: the query of a signed one is as good as a password. */
 export function withoutQuery(url: string): string {
   return url.replace(/\?.*$/s, '');
 }

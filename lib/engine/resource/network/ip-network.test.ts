@@ -29,6 +29,6 @@ test.each([
   '-s',
   '[::1]',
   '1.2.3.4 ',
-])('"%s" is neither address nor network', (text) => {
+])('"%s" is neither an address nor a network', (text) => {
   expect(parseIpNetwork(text)).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { drift } from '../resource.ts';
 import { fakeHost, runningContainer } from '../testing/fake-host.ts';
 import { containerListens, listeningPorts } from './listening.ts';
 
-test('only sockets that listen count, of IPv4 and IPv6', () => {
+test('only listening sockets count, of IPv4 and IPv6', () => {
   const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 00000000:C38D 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0
    1: 0100007F:C397 0100007F:1234 01 00000000:00000000 00:00000000 00000000     0        0 2 1 0 20 4 30 10 -1
@@ -13,7 +13,7 @@ test('only sockets that listen count, of IPv4 and IPv6', () => {
   expect(listeningPorts(table)).toEqual(new Set([50061, 8123]));
 });
 
-test('a container that does not listen in time says on which port, and what to look at', async () => {
+test('a container that does not listen in time is reported with its port and what to check', async () => {
   const host = fakeHost([[/docker inspect/, '  0: 00000000:C38D 00000000:0000 0A 00000000:0 0 0\n']], {
     container: async () => runningContainer,
   });

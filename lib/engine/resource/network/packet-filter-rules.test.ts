@@ -12,7 +12,7 @@ const groups: readonly PortGroup[] = [
 ];
 const chains = (family: 4 | 6) => packetFilterChains('OURS', groups, family);
 
-test('the rules of IPv4: sources sorted and named once, a port that is open to all not named', () => {
+test('the rules of IPv4: sources are sorted and unique, a port that is open to all has no rule', () => {
   expect(restoreLines(chains(4))).toBe(`:OURS - [0:0]
 :OURS-INPUT - [0:0]
 :OURS-INTERNAL - [0:0]
@@ -29,7 +29,7 @@ test('the rules of IPv4: sources sorted and named once, a port that is open to a
 `);
 });
 
-test('what is open to all of IPv4 is closed over IPv6, and no bridge is trusted there', () => {
+test('a port that is open to all of IPv4 is closed over IPv6, and no bridge is trusted there', () => {
   const [, input, internal, web6] = chains(6);
   expect(input?.rules).toEqual([
     '-i lo -j RETURN',
@@ -40,12 +40,12 @@ test('what is open to all of IPv4 is closed over IPv6, and no bridge is trusted 
   expect(web6?.rules).toEqual(['-j DROP']);
 });
 
-test('a port that nobody may reach is closed', () => {
+test('a port without allowed sources is closed', () => {
   const [, , nobody] = packetFilterChains('OURS', [{ name: 'NOBODY', ports: [web], sources: [] }], 4);
   expect(nobody?.rules).toEqual(['-j DROP']);
 });
 
-/** What iptables -S prints, with the ways that lead to the chains. */
+/** The output of iptables -S, with the jumps to the chains. */
 function listing(ways: readonly string[] = [], text = restoreLines(chains(4))): string {
   return `-P INPUT ACCEPT
 -P FORWARD DROP
@@ -60,12 +60,12 @@ ${text.replace(/^:(\S+) .*$/gm, '-N $1')}${ways.join('\n')}
 }
 const differ = (text: string) => packetFilterDifferences('iptables', text, 'OURS', chains(4));
 
-describe('what is there is compared with what is wanted', () => {
-  test('nothing differs', () => {
+describe('loaded rules are compared with wanted rules', () => {
+  test('equal rules have no difference', () => {
     expect(differ(listing())).toEqual([]);
   });
 
-  test('nor does another way of printing the same', () => {
+  test('another notation of the same rules is not a difference', () => {
     const other = listing()
       .replaceAll('-p tcp -m conntrack', '-p 6 -m tcp -m conntrack')
       .replaceAll('! -i br-+ -o br-+', '-o br-+ ! -i br-+')
@@ -95,7 +95,7 @@ describe('what is there is compared with what is wanted', () => {
     expect(differ(listing().replace(now, then))).toHaveLength(1);
   });
 
-  test('a host without any of it', () => {
+  test('a host without any of the rules', () => {
     expect(differ('-P INPUT ACCEPT\n-P FORWARD ACCEPT\n').map(({ what, was }) => [what, was])).toEqual([
       ['iptables chain OURS', 'absent'],
       ['iptables chain OURS-INPUT', 'absent'],

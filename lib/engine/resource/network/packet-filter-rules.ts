@@ -12,7 +12,7 @@ export interface GuardedPort {
 
 /** Ports that the same sources may reach. */
 export interface PortGroup {
-  /** Ends the name of its chain: `METRICS`. */
+  /** Suffix of its chain's name: `METRICS`. */
   readonly name: string;
   readonly ports: readonly GuardedPort[];
   readonly sources: readonly IpNetwork[];
@@ -24,19 +24,19 @@ export interface Chain {
   readonly rules: readonly string[];
 }
 
-/** The chain that the Docker engine keeps for rules of others: every forwarded packet goes there first. It is never emptied. */
+/** The Docker engine's chain for rules of others: every forwarded packet goes there first. It is never emptied. */
 const userChain = 'DOCKER-USER';
 
-/** Bridges of Docker's networks have names of br- and twelve hex digits. */
+/** Bridges of Docker's networks are named br- and twelve hex digits. */
 const bridges = 'br-+';
 
 /**
- * Chains that open the ports of each group to its sources alone. All other packets pass through them and meet the rules that follow.
+ * Chains that open the ports of each group to its sources alone. All other packets pass through them to the following rules.
  *
  * Packets of established connections are checked as well. So a source that is removed is cut off, and so is a connection that was
  * made while the engine removes its jump to DOCKER-USER and inserts it again, as it does for each new network.
  *
- * @param prefix name of the first chain; the other names begin with it
+ * @param prefix name of the first chain, and prefix of the other names
  */
 export function packetFilterChains(prefix: string, groups: readonly PortGroup[], family: 4 | 6): readonly Chain[] {
   const isOpen = ({ sources }: PortGroup) => sources.some((from) => from.family === family && from.everything);
@@ -79,7 +79,7 @@ export function packetFilterChains(prefix: string, groups: readonly PortGroup[],
 }
 
 /**
- * Docker's proxy also listens on the host itself: for IPv6 where its networks have none, and for IPv4 where its own rules are missing.
+ * Docker's proxy also listens on the host itself: for IPv6 if its networks have none, and for IPv4 if its own rules are missing.
  * Such packets are not forwarded, and never reach DOCKER-USER.
  */
 function inputChain(prefix: string): string {
@@ -100,7 +100,7 @@ export function restoreLines(chains: readonly Chain[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What differs between the rules of a host and the wanted ones. @param listing output of `iptables -S` or `ip6tables -S`, the `tool` */
+/** The differences between the rules of a host and the wanted ones. @param listing output of `iptables -S` or `ip6tables -S`, the `tool` */
 export function packetFilterDifferences(
   tool: string,
   listing: string,

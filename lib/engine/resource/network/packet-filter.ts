@@ -10,21 +10,21 @@ import { type GuardedPort, packetFilterChains, packetFilterDifferences, restoreL
 
 const script = readFileSync(new URL('../../../../templates/host/firewall.sh', import.meta.url));
 
-/** Ports that certain sources may reach: addresses, networks, or names that the host itself looks up. */
+/** Ports that certain sources may reach: addresses, networks, or names that the host itself resolves. */
 export interface Access {
-  /** Ends the name of its chain: `METRICS`. */
+  /** Suffix of its chain's name: `METRICS`. */
   readonly name: string;
   readonly ports: readonly GuardedPort[];
   readonly sources: readonly string[];
 }
 
 interface PacketFilter {
-  /** Begins the names of the files on the host. */
+  /** Prefix of the files on the host. */
   readonly product: string;
-  /** Begins the names of the chains. */
+  /** Prefix of the chains. */
   readonly prefix: string;
   readonly accesses: readonly Access[];
-  /** What to do about the name of a source that the host cannot look up. */
+  /** What to do about a source name that the host cannot resolve. */
   readonly hint: string;
 }
 
@@ -34,8 +34,8 @@ const families = [
 ] as const;
 
 /**
- * Ports that containers publish are open to their sources alone, over IPv4 and IPv6. The Docker engine publishes past the chain
- * INPUT, so the rules are in chains of their own, to which DOCKER-USER leads. They are loaded before each start of the engine, and
+ * Ports that containers publish are open to their sources alone, over IPv4 and IPv6. Published ports of the Docker engine bypass
+ * the chain INPUT, so the rules are in separate chains below DOCKER-USER. They are loaded before each start of the engine, and
  * the engine does not start without them. Other ports of the host are not affected.
  */
 export function packetFilter({ product, prefix, accesses, hint }: PacketFilter): Resource {
@@ -124,7 +124,7 @@ async function dropInIsRead(host: Reader, dropIn: string): Promise<boolean> {
 
 type Known = ReadonlyMap<string, readonly IpNetwork[]>;
 
-/** Addresses of all sources. The rules hold addresses because no name can be looked up at boot, when they are loaded. */
+/** Addresses of all sources. The rules have addresses because no name can be resolved at boot, when they are loaded. */
 async function lookUp(
   host: Reader,
   sources: readonly string[],

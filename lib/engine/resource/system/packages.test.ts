@@ -3,7 +3,7 @@ import { drift } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { packages } from './packages.ts';
 
-test('the name tells the packages', () => {
+test('the name lists the packages', () => {
   expect(packages('chrony', 'g++', 'libc6.1').name).toBe('packages chrony, g++, libc6.1');
 });
 
@@ -11,7 +11,7 @@ test.each(['-y', 'a b', 'UPPER', 'x=1.0', '', '$(id)'])('%j is refused as a pack
   expect(() => packages(name)).toThrow('no name of a package');
 });
 
-test('a host of another distribution is reported with what can be done', async () => {
+test('another distribution is reported with what can be done', async () => {
   const host = fakeHost([]);
   const chrony = packages('chrony', 'curl');
   expect(await chrony.check(host)).toEqual(drift('there is no dpkg and apt on this host, so nothing can be installed'));
@@ -21,7 +21,7 @@ test('a host of another distribution is reported with what can be done', async (
   });
 });
 
-test('where nothing can be installed because nothing could be fetched, both are reported', async () => {
+test('if packages cannot be installed because the lists could not be fetched, both are reported', async () => {
   const host = fakeHost([
     [/^command -v dpkg-query/, ''],
     [/apt-get -q update/, { exitCode: 100, stderr: 'E: The repository http://gone has no Release file.' }],

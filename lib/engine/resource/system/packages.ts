@@ -58,7 +58,7 @@ async function install(host: Writer, names: readonly string[]): Promise<void> {
   try {
     await aptInstall(host, names);
   } catch (error) {
-    // A broken repository of others is no reason to stop where the packages can be installed.
+    // A broken third-party repository is no reason to stop if the packages can be installed.
     if (!updateFailure || !(error instanceof CommandFailed)) throw error;
     throw new Problem(`${error.message}\nthe package lists could not be fetched either: ${updateFailure.message}`, {
       hint: 'check that the mirrors in /etc/apt/sources.list and sources.list.d can be reached from there: apt-get update',
@@ -68,7 +68,7 @@ async function install(host: Writer, names: readonly string[]): Promise<void> {
   }
 }
 
-/** Whether the package lists are young, newer than their sources, and have a candidate for each name. */
+/** Whether the package lists are recent, newer than their sources, and have a candidate for each name. */
 async function listsAreFresh(host: Writer, names: readonly string[]): Promise<boolean> {
   const [lists, young, newerSources, candidates] = await Promise.all([
     host.$`find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' -print -quit`,
@@ -106,7 +106,7 @@ async function update(host: Writer): Promise<CommandFailed | undefined> {
   }
 }
 
-/** apt may wait forever on a connection that a proxy has closed. The next attempt keeps what was fetched. */
+/** apt may wait forever on a connection that a proxy has closed. The next attempt keeps the fetched part. */
 async function fetchLists(host: Writer): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

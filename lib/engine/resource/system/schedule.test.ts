@@ -21,12 +21,12 @@ test('a command of several lines is refused', () => {
   expect(() => schedule('backup', { ...daily, command: 'a\nb' })).toThrow('one line');
 });
 
-test('a name that is no unit is refused', () => {
+test('a name that is not a unit name is refused', () => {
   expect(() => schedule('../x', daily)).toThrow('not a name');
   expect(() => schedule('-x', daily)).toThrow('not a name');
 });
 
-test('units that systemd does not know yet are drift, though their files are right', async () => {
+test('units that systemd has not loaded yet are drift, although their files are right', async () => {
   const backup = schedule('backup', daily);
   const written = new Map<string, string>();
   const host = fakeHost(

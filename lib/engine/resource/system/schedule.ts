@@ -14,7 +14,7 @@ interface Schedule {
 }
 
 /**
- * A command that the host runs again and again, by a systemd timer.
+ * A command that the host runs periodically, by a systemd timer.
  *
  * @param name of both units: NAME.service does the work, NAME.timer starts it
  */
@@ -32,7 +32,7 @@ export function schedule(name: string, { every, command, description }: Schedule
 
     async check(host) {
       const [timerVerdict, ...fileVerdicts] = await Promise.all([timer, ...files].map((part) => part.check(host)));
-      // The state of a timer is not worth a line while its files differ.
+      // The state of a timer is not shown while its files differ.
       const differences = fileVerdicts.flatMap((verdict) => (verdict.is === 'drift' ? verdict.differences : []));
       if (differences.length > 0) return drift(differences);
       return timerVerdict?.is === 'unknown' ? drift('systemd has not read its units yet') : (timerVerdict ?? ok);

@@ -18,7 +18,7 @@ test('a masked unit is reported and stays masked', async () => {
   });
 });
 
-test('a unit that does not start, or does not stay up, is reported with the end of its journal', async () => {
+test('a unit that does not start, or does not stay active, is reported with the end of its journal', async () => {
   const journal = [/^journalctl/, 'Fatal error: Could not open configuration file\n'] as const;
   const refuses = fakeHost(
     [journal, [/systemctl start/, { exitCode: 90, stderr: 'Job for chrony.service failed.\n' }]],

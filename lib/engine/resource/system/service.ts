@@ -3,15 +3,15 @@ import { exitCode, Problem } from '../../problem/problem.ts';
 import { fileChange, unitChange } from '../change.ts';
 import { driftOf, type Resource, unknownUntil } from '../resource.ts';
 
-/** States without need for `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
+/** States that need no `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
 const counted = ['enabled', 'static', 'alias', 'generated'];
 
-/** Exit code of our own where a unit does not start, or does not stay up. */
+/** Our own exit code for a unit that does not start, or does not stay up. */
 const notUp = 90;
 
 /**
- * A systemd unit that is enabled, running, and started after the last change of the files that it reads. Both times are read from the
- * host, so that the next run makes up for an interrupted one.
+ * A systemd unit that is enabled, running, and started after the last change of the files that it reads. Both times are read from
+ * the host, so that the next run completes an interrupted one.
  *
  * @param name without a suffix it is a service
  * @param reads files: the unit is restarted when one of them is newer than its start

@@ -3,7 +3,7 @@ import { drift } from '../resource.ts';
 import { fakeHost, rootsFile } from '../testing/fake-host.ts';
 import { timezone } from './timezone.ts';
 
-test.each(['Etc/UTC', 'UTC', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'])('%s is a name', (zone) => {
+test.each(['Etc/UTC', 'UTC', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'])('%s is a time zone name', (zone) => {
   expect(timezone(zone).name).toBe(`time zone is ${zone}`);
 });
 
@@ -11,7 +11,7 @@ test.each(['', '../../etc/passwd', '/etc/passwd', 'a b', 'Etc/'])('%j is refused
   expect(() => timezone(zone)).toThrow('no name of a time zone');
 });
 
-test('a zone that the host does not know is refused with what fixes it', async () => {
+test('a zone that the host does not know is refused with how to install it', async () => {
   const known = fakeHost([[/.*/, '']], {
     stat: async (path) => (path === '/usr/share/zoneinfo' ? rootsFile : undefined),
   });

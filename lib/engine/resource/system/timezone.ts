@@ -4,7 +4,7 @@ import { drift, driftOf, type Resource, unknownUntil } from '../resource.ts';
 
 const database = '/usr/share/zoneinfo';
 const link = '/etc/localtime';
-/** Debian and Ubuntu keep the name here as well, for some programs. Newer releases have no such file. */
+/** Debian and Ubuntu keep the name here as well, for some programs. Newer releases do not have this file. */
 const nameFile = '/etc/timezone';
 
 /** The host's time zone. @param zone a name of the time zone database: `Etc/UTC` */
@@ -46,7 +46,7 @@ export function timezone(zone: string): Resource {
       if (differences.some(({ what }) => what === nameFile)) {
         await host.write(nameFile, `${zone}\n`, { mode: 0o644, owner: 'root', group: 'root' });
       }
-      // Where it runs, it would show the old zone for half a minute. It starts on demand.
+      // A running one would show the old zone for half a minute. It starts on demand.
       await host.run({ allow: [0, 1, 5] })`systemctl stop systemd-timedated.service`;
     },
   };

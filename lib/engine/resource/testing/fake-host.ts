@@ -40,7 +40,7 @@ export function fakeHost(answers: readonly (readonly [RegExp, Answer])[], more: 
   };
 }
 
-/** For tests: a unit that is there and does not run. */
+/** For tests: a unit that exists and does not run. */
 export const stoppedUnit = {
   load: 'loaded',
   active: 'inactive',
@@ -51,7 +51,7 @@ export const stoppedUnit = {
   mainExitCode: 0,
 } as const;
 
-/** For tests: a file or directory as the tool makes them. */
+/** For tests: a file or directory with the attributes that the tool sets. */
 export const rootsFile = {
   type: 'file',
   mode: 0o644,
@@ -63,7 +63,7 @@ export const rootsFile = {
   modified: 0,
 } as const;
 
-/** For tests: a container that runs. */
+/** For tests: a running container. */
 export const runningContainer = {
   id: 'a',
   image: 'b',

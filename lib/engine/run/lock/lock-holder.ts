@@ -36,7 +36,7 @@ export function thisHolder(playbook: string, inventory: string, now: number): Lo
   };
 }
 
-/** Parses a holder; undefined where the text is not one. */
+/** Parses a holder; undefined for any other text. */
 export function parseHolder(text: string): LockHolder | undefined {
   try {
     return schema.safeParse(JSON.parse(text)).data;
@@ -62,7 +62,7 @@ function namespace(): string {
   }
 }
 
-/** Field 22 of proc(5) stat. The second field, a name in parentheses, may hold spaces. */
+/** Field 22 of proc(5) stat. The second field, a name in parentheses, may contain spaces. */
 function startOf(pid: number): string | undefined {
   return read(`/proc/${pid}/stat`)?.split(') ').at(-1)?.split(' ')[19];
 }

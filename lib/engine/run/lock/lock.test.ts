@@ -22,14 +22,14 @@ const holder = (more: Partial<LockHolder> = {}): LockHolder => ({
   ...more,
 });
 const elsewhere = () => holder({ process: { pid: 1, start: '1', machine: 'another machine' } });
-/** A process of this machine that has ended. */
+/** The number of an ended process of this machine. */
 function dead(): LockHolder {
   const pid = Number(execFileSync('sh', ['-c', 'echo $$'], { encoding: 'utf8' }));
   const own = holder();
   return { ...own, process: { ...own.process, pid, start: '1' } };
 }
 
-test('a lock is taken once, and tells who has it until it is given back', async () => {
+test('a lock is taken once, and shows its holder until it is released', async () => {
   const { host, folder } = await here();
   const [one, two] = [elsewhere(), holder()];
   expect(await takeLock(host, one, folder)).toEqual({ taken: true, lastEnd: 0 });
@@ -42,13 +42,13 @@ test('a lock is taken once, and tells who has it until it is given back', async 
   expect(again.taken && Date.now() / 1000 - again.lastEnd).toBeLessThan(30);
 });
 
-test('of many that ask at the same moment one gets it', async () => {
+test('of many simultaneous attempts one takes the lock', async () => {
   const { host, folder } = await here();
   const answers = await Promise.all(Array.from({ length: 12 }, () => takeLock(host, holder(), folder)));
   expect(answers.filter(({ taken }) => taken)).toHaveLength(1);
 });
 
-test('the lock of a run of this machine that was killed is taken over', async () => {
+test('the lock of a killed run of this machine is taken over', async () => {
   const { host, folder } = await here();
   const killed = dead();
   expect(isDead(killed)).toBe(true);
@@ -57,7 +57,7 @@ test('the lock of a run of this machine that was killed is taken over', async ()
   expect(await takeLock(host, holder(), folder)).toMatchObject({ taken: true });
 });
 
-test('a holder elsewhere that says nothing is told for how long, and its lock can be taken from it', async () => {
+test('a silent holder on another machine is reported with the time of silence, and its lock can be taken over', async () => {
   const { host, folder } = await here();
   const [silent, own] = [elsewhere(), holder()];
   await takeLock(host, silent, folder);
@@ -66,7 +66,7 @@ test('a holder elsewhere that says nothing is told for how long, and its lock ca
   const answer = await takeLock(host, own, folder);
   expect(answer).toMatchObject({ taken: false, holder: silent });
   expect(answer.taken || answer.silent).toBeGreaterThanOrEqual(300);
-  // A sign of life makes it young again.
+  // A sign of life makes it recent again.
   expect(await beatLock(host, silent, folder)).toBe(true);
   expect(await takeLock(host, own, folder)).toMatchObject({ taken: false, silent: expect.toSatisfy((s) => s < 100) });
 
@@ -79,7 +79,7 @@ test('a holder elsewhere that says nothing is told for how long, and its lock ca
   expect(existsSync(join(folder, 'lock/holder'))).toBe(true);
 });
 
-test('one that is just being taken is not broken, one that was left half taken is', async () => {
+test('a lock that is just being taken is not broken, one that was left incomplete is', async () => {
   const { host, folder } = await here();
   mkdirSync(join(folder, 'lock'));
   expect(await takeLock(host, holder(), folder)).toMatchObject({
@@ -100,7 +100,7 @@ test.each([
   ['binary', '\0\x01\xff'],
   ['cut off', '{"token":"x"'],
   ['huge', 'x'.repeat(5_000_000)],
-])('a holder that cannot be read (%s) is broken once it is old', async (_, text) => {
+])('a holder that cannot be read (%s) is removed once it is old', async (_, text) => {
   const { host, folder } = await here();
   mkdirSync(join(folder, 'lock'));
   writeFileSync(join(folder, 'lock/holder'), text);
@@ -111,13 +111,13 @@ test.each([
   expect(await takeLock(host, holder(), folder)).toMatchObject({ taken: true });
 });
 
-test('a folder that cannot be written is told, and no lock is made elsewhere', async () => {
+test('a directory that cannot be written is reported, and no lock is made elsewhere', async () => {
   const { host } = await here();
   await expect(takeLock(host, holder(), '/proc/no-such-folder')).rejects.toThrow(/no-such-folder/);
   expect(existsSync('/lock')).toBe(false);
 });
 
-test('what is no holder is none', () => {
+test('an invalid holder is not a holder', () => {
   expect(['', '{}', '{"token":1}', 'x'].map(parseHolder)).toEqual([undefined, undefined, undefined, undefined]);
 });
 

@@ -4,7 +4,7 @@ import { isDead, type LockHolder, parseHolder } from './lock-holder.ts';
 /** In memory: a reboot releases the lock. */
 const usualFolder = '/run/rpc-playbooks';
 
-/** A holder without a heartbeat for so long counts as dead. Seconds. */
+/** A holder without a heartbeat for this time counts as dead. Seconds. */
 export const silence = 90;
 /** The interval of heartbeats. Seconds. */
 export const beat = 20;
@@ -18,7 +18,7 @@ export type LockAnswer =
   /** Seconds since the holder's last heartbeat. */
   | { readonly taken: false; readonly holder: LockHolder | undefined; readonly silent: number };
 
-/** Takes the lock of a host, a directory that only one can make. The lock of a dead holder is taken over. */
+/** Takes the lock of a host, a directory that only one run can create. The lock of a dead holder is taken over. */
 export async function takeLock(host: Writer, own: LockHolder, folder = usualFolder): Promise<LockAnswer> {
   const answer = await ask(host, own, folder);
   if (answer.taken || !answer.holder || !isDead(answer.holder)) return answer;

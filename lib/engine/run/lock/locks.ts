@@ -19,7 +19,7 @@ export interface Locks {
   endedSince(time: number): boolean;
   /** Whether the host of this name is locked by this run. */
   has(host: string): boolean;
-  /** Asks the hosts again. @returns the hosts whose lock this run has lost, or may have lost */
+  /** Asks the hosts again. @returns the hosts of which this run has lost the lock, or may have lost it */
   taken(): Promise<readonly string[]>;
   release(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export interface Locks {
  *
  * @param options `breaks`: take locks from other holders; `lost` is called when a lock has been taken from this run; `without` is
  *   called with the reason when a host cannot be locked: nothing may be changed there
- * @throws Problem (exit code 5) with the holder, since when, from where and what it runs
+ * @throws Problem (exit code 5) with the holder, its start, its machine and its playbook
  */
 export async function lockHosts(
   hosts: readonly LockedHost[],
@@ -54,7 +54,7 @@ export async function lockHosts(
     try {
       answer = await ask(host);
     } catch (error) {
-      // A lost connection shows at the first change.
+      // A lost connection is reported at the first change.
       if (!(error instanceof ConnectionLost)) options.without(host.name, cannotLock(error));
       return;
     }
@@ -68,7 +68,7 @@ export async function lockHosts(
   };
   const timer = setInterval(() => {
     for (const { name, writer } of held) {
-      // A connection that is lost shows elsewhere.
+      // A lost connection is reported elsewhere.
       beatLock(writer, own).then(
         (ours) => ours || options.lost(name),
         () => {},
@@ -108,7 +108,7 @@ function lockedBy(host: string, { holder, silent }: LockAnswer & { taken: false 
     ? `${holder.who} (process ${holder.process.pid}), which runs ${holder.playbook} on ${holder.inventory} since ${holder.since}`
     : 'another run that is just beginning';
   const isSilent = silent > silence;
-  return new Problem(`${host} is locked by ${whose}${isSilent ? `, with no sign of life for ${silent} s` : ''}`, {
+  return new Problem(`${host} is locked by ${owner}${isSilent ? `, with no sign of life for ${silent} s` : ''}`, {
     code: exitCode.locked,
     hint: isSilent
       ? 'if that run is dead, take the lock from it: --break-lock'

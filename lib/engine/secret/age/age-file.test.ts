@@ -18,7 +18,7 @@ const readAgeFile = (content: Uint8Array) => read(content, 'FILE');
 const toPassphrase = (text: string, passphrase: string) => encrypt(text, { passphrase }, littleWork);
 const to = (text: string, recipients: readonly AgeRecipient[]) => encrypt(text, { recipients });
 
-test('any text comes back as it was, by passphrase and by identity', async () => {
+test('any text is decrypted unchanged, by passphrase and by identity', async () => {
   const identity = await generateIdentity();
   const recipient = await identityToRecipient(identity);
   const text = fc.string({ unit: 'grapheme', maxLength: 200 });
@@ -35,7 +35,7 @@ test('any text comes back as it was, by passphrase and by identity', async () =>
 });
 
 test.each(['ed25519', 'rsa'] as const)(
-  'a key of SSH opens what is encrypted to it, with a passphrase or without: %s',
+  'an SSH key decrypts files for its public key, with a passphrase or without: %s',
   async (type) => {
     const folder = privateFolder();
     const [open, locked, other] = [
@@ -58,14 +58,14 @@ test.each(['ed25519', 'rsa'] as const)(
 
     await expect(decrypt(file, await readIdentityFile(locked.path, undefined))).rejects.toThrow('there is no terminal');
     expect(await decrypt(file, await readIdentityFile(other.path, undefined))).toBeUndefined();
-    // A passphrase is asked for only where the key can open the file.
+    // A passphrase is asked for only if the key can decrypt the file.
     const foreign = await readAgeFile(await to(canary, await parseRecipients(other.public, 'r')));
     expect(await decrypt(foreign, await readIdentityFile(locked.path, ask))).toBeUndefined();
     expect(asked).toHaveLength(2);
   },
 );
 
-test('a file of another format, cut off or changed is reported as such, not as a wrong key, and its content is not shown', async () => {
+test('a file of another format, a truncated or a changed one is reported as such, not as a wrong key, and its content is not shown', async () => {
   const identity = await generateIdentity();
   const bytes = await to(canary, [await identityToRecipient(identity)]);
   const result = async (content: Uint8Array) => {
@@ -99,7 +99,7 @@ test('a file of another format, cut off or changed is reported as such, not as a
   expect(await decrypt(wrong, [], 'wrong')).toBeUndefined();
 });
 
-test('a file that asks for too much memory is refused', async () => {
+test('a file that demands too much memory is refused', async () => {
   const bytes = await toPassphrase(canary, 'a');
   const greedy = Buffer.from(
     Buffer.from(bytes)
@@ -152,7 +152,7 @@ test('recipients are refused with line and column, all at once', async () => {
     weak,
     // Its one field is too short for a key.
     `ssh-ed25519 ${Buffer.from('\0\0\0\x0bssh-ed25519\0\0\0\x01a').toString('base64')}`,
-    // Points that are not on the curve, and that everybody shares the same secret with.
+    // Points that are not on the curve, or that give everybody the same shared secret.
     `ssh-ed25519 ${Buffer.from(`\0\0\0\x0bssh-ed25519\0\0\0\x20\x02${'\0'.repeat(31)}`).toString('base64')}`,
     `ssh-ed25519 ${Buffer.from(`\0\0\0\x0bssh-ed25519\0\0\0\x20${'\0'.repeat(32)}`).toString('base64')}`,
     // Its modulus is empty.
@@ -193,14 +193,14 @@ describe.skipIf(!age)("the age program (Debian's package age)", () => {
     return { folder, paths: pairs.map(({ path }) => path), recipients };
   };
 
-  test('decrypts what is encrypted here, with an identity and with keys of SSH', async () => {
+  test('decrypts our files, with an identity and with SSH keys', async () => {
     const { folder, paths, recipients } = await files();
     const file = join(folder, 'a.age');
     writeFileSync(file, await to(canary, await parseRecipients(readFileSync(recipients, 'utf8'), recipients)));
     for (const path of paths) expect(execFileSync('age', ['-d', '-i', path, file]).toString()).toBe(canary);
   });
 
-  test('encrypts what is decrypted here, armoured or not', async () => {
+  test('encrypts files that we decrypt, armoured or not', async () => {
     const { paths, recipients } = await files();
     for (const armour of [[], ['--armor']]) {
       const file = await readAgeFile(execFileSync('age', [...armour, '-R', recipients], { input: canary }));

@@ -7,27 +7,27 @@ import { Problem } from '../../problem/problem.ts';
 import type { Ask } from '../ask.ts';
 import type { AgeIdentity } from './age-file.ts';
 
-/** Names an identity file, or is an identity of age itself, as continuous integration keeps it. */
+/** The path of an identity file, or an age identity itself, for continuous integration. */
 export const identityVariable = 'RPC_PLAYBOOKS_IDENTITY';
-/** Has the passphrase of a file that is encrypted to one. */
+/** The passphrase of a file that is encrypted to one. */
 export const passphraseVariable = 'RPC_PLAYBOOKS_PASSPHRASE';
 
 /** Bytes; a private key of 16384 bits has a fifth of this. */
 const largest = 64 * 1024;
 
-/** Where keys for a file of secrets come from. */
+/** The sources of keys for a file of secrets. */
 export interface Keys {
   /** An identity file of the command line: then no other is used. */
   readonly identity?: string | undefined;
   /** Default: the environment of this process. */
   readonly environment?: NodeJS.ProcessEnv | undefined;
-  /** Asks for a passphrase; undefined where there is no terminal. */
+  /** Asks for a passphrase; undefined without a terminal. */
   readonly ask?: Ask | undefined;
   /** The folder with the operator's own keys. Default: the home folder. */
   readonly home?: string | undefined;
 }
 
-/** Identities, and the files that were checked for them, to list where no identity fits. */
+/** Identities, and the files that were checked for them, to list if no identity fits. */
 interface FoundIdentities {
   readonly identities: readonly AgeIdentity[];
   /** Such as `~/.ssh/id_rsa`, `~/.ssh/id_ed25519 (has mode 0644; …)`. */
@@ -35,8 +35,8 @@ interface FoundIdentities {
 }
 
 /**
- * Finds identities: the one of the command line, or else of the environment, or else the operator's own: SSH keys where ssh has
- * them, and identities of age where sops has them.
+ * Finds identities: the one of the command line, or else of the environment, or else the user's own: SSH keys in the places of ssh,
+ * and age identities in the places of sops.
  *
  * @throws Problem where an identity of the command line or the environment cannot be used
  */
@@ -58,7 +58,7 @@ export async function findIdentities(keys: Keys): Promise<FoundIdentities> {
       identities.push(...(await readIdentityFile(path, ask)));
       checked.push(shown);
     } catch (error) {
-      // Nobody named this file: its fault matters only where no other fits.
+      // The user did not name this file: its fault matters only if no other fits.
       if (!(error instanceof PrivateFileFault || error instanceof Problem)) throw error;
       checked.push(`${shown} (${error.message.replace(`${path} `, '')})`);
     }
@@ -66,7 +66,7 @@ export async function findIdentities(keys: Keys): Promise<FoundIdentities> {
   return { identities, checked };
 }
 
-/** All that findIdentities can find: an identity of the command line hides no other. Files that cannot be used are left out. */
+/** All identities that can be found: one of the command line hides no other. Unusable files are left out. */
 export async function allIdentities({ identity, environment = process.env, home }: Keys): Promise<FoundIdentities> {
   const found = await Promise.all(
     [{ identity, environment }, { environment }, { environment: { ...environment, [identityVariable]: '' } }].map(
@@ -91,7 +91,7 @@ async function named(path: string, source: string, ask: Ask | undefined): Promis
 }
 
 /**
- * The identities of a file: identities of age, one a line, or a private key of SSH.
+ * The identities of a file: age identities, one a line, or an SSH private key.
  *
  * @param ask for the passphrase of a key that has one; undefined where there is no terminal
  * @throws PrivateFileFault where the file is missing, or others may read it
@@ -104,7 +104,7 @@ async function readIdentityFile(path: string, ask: Ask | undefined): Promise<rea
   return identitiesIn(await readPrivateFile(path, largest), path, ask);
 }
 
-/** Whatever its mode: a public key is made for others to read. */
+/** In any mode: a public key may be read by everybody. */
 function isPublicKey(path: string): boolean {
   try {
     return /^(ssh-|ecdsa-|sk-|age1|-----BEGIN [A-Z ]*PUBLIC KEY)/.test(readBounded(path, largest).toString('latin1'));
@@ -116,7 +116,7 @@ function isPublicKey(path: string): boolean {
 /** @param source the name that problems show */
 async function identitiesIn(text: string, source: string, ask: Ask | undefined): Promise<readonly AgeIdentity[]> {
   if (/^-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
-    // Loaded late, so that the libraries of SSH keys cost nothing without one.
+    // Loaded late, so that the SSH key libraries cost nothing without such a key.
     const { sshIdentity } = await import('./ssh-private-key.ts');
     return [await sshIdentity(text, source, ask)];
   }

@@ -4,7 +4,7 @@ import type { AgeRecipient } from './age-file.ts';
 const kinds = 'a recipient is a line age1…, or a public key of SSH: ssh-ed25519 AAAA…, ssh-rsa AAAA…';
 
 /**
- * Reads who may decrypt: one recipient a line, as the age program takes them with -R. Empty lines and lines with # are skipped.
+ * Reads the recipients: one a line, as for the age program with -R. Empty lines and lines with # are skipped.
  *
  * @param file as problems show it
  * @throws Problems with every line that is not a recipient
@@ -45,7 +45,7 @@ async function recipientOf(line: string, where: Place): Promise<AgeRecipient | P
       new Encrypter().addRecipient(line);
       return line;
     }
-    // Loaded late, so that the libraries of SSH keys cost nothing without one.
+    // Loaded late, so that the SSH key libraries cost nothing without such a key.
     const { sshPublicKey, sshRecipient } = await import('./ssh-public-key.ts');
     return sshRecipient(sshPublicKey(Buffer.from(key, 'base64')));
   } catch (error) {

@@ -11,7 +11,7 @@ import { aead, rsaPadding, type SshPublicKey, sshPublicKey, tagOf, wrappingKey }
 type Unwrap = (stanza: Stanza) => Uint8Array;
 
 /**
- * A private key of SSH as an identity. A passphrase is asked for only where the key can open the file.
+ * An SSH private key as an identity. A passphrase is asked for only if the key can decrypt the file.
  *
  * @param path as problems and questions show it
  * @param ask undefined where there is no terminal
@@ -31,7 +31,7 @@ export async function sshIdentity(text: string, path: string, ask: Ask | undefin
         try {
           return unwrap(stanza);
         } catch {
-          // Another key of the same tag.
+          // Another key with the same tag.
         }
       }
       return null;
@@ -79,7 +79,7 @@ function parsed(text: string, path: string, passphrase?: string): { key: SshPubl
   return { key, unwrap };
 }
 
-/** The public key of a private one that has a passphrase: OpenSSH's own format has it in the clear. */
+/** The public key of a private one with a passphrase: OpenSSH's own format has it in plain text. */
 function lockedPublicKey(text: string, path: string): SshPublicKey | undefined {
   const [, body] = /^-----BEGIN OPENSSH PRIVATE KEY-----\s([\sA-Za-z0-9+/=]+)-----END/.exec(text) ?? [];
   if (body === undefined) {

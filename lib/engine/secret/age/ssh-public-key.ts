@@ -10,7 +10,7 @@ export const aead = { name: 'chacha20-poly1305', nonce: Buffer.alloc(12), authTa
 const ed25519Label = 'age-encryption.org/v1/ssh-ed25519';
 const damaged = 'is not a public key of SSH, or is damaged';
 
-/** How the format encrypts with a key of type ssh-rsa. */
+/** The encryption for a key of type ssh-rsa. */
 export const rsaPadding = {
   padding: constants.RSA_PKCS1_OAEP_PADDING,
   oaepHash: 'sha256',
@@ -42,11 +42,11 @@ export function sshPublicKey(blob: Buffer): SshPublicKey {
   return { type, blob, pem };
 }
 
-/** Undefined for a key that the libraries refuse, and for a point that has the same shared secret with everybody. */
+/** Undefined for a key that the libraries refuse, and for a point that gives everybody the same shared secret. */
 function soundKey(type: SshPublicKey['type'], blob: Buffer): { bits: number; pem: string } | undefined {
   try {
     const key = ssh2.utils.parseKey(blob);
-    // The library skips what follows the key.
+    // The library ignores data after the key.
     if (key instanceof Error || !key.getPublicSSH().equals(blob)) return undefined;
     const pem = key.getPublicPEM();
     if (type === 'ssh-rsa') return { bits: createPublicKey(pem).asymmetricKeyDetails?.modulusLength ?? 0, pem };
@@ -84,7 +84,7 @@ export function sshRecipient(key: SshPublicKey): Recipient {
  * @param share the sender's public half, as in the stanza
  */
 export function wrappingKey(key: SshPublicKey, secret: Uint8Array, other: Uint8Array, share: Uint8Array): Buffer {
-  // Binds the shared secret to the SSH key, of which the curve's point keeps only a part.
+  // Binds the shared secret to the SSH key: the curve's point keeps only a part of it.
   const tweak = derive(new Uint8Array(), key.blob, ed25519Label);
   const shared = x25519.scalarMult(tweak, x25519.scalarMult(secret, other));
   return derive(shared, Buffer.concat([share, montgomery(key)]), ed25519Label);
@@ -95,7 +95,7 @@ function derive(secret: Uint8Array, salt: Uint8Array, label: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, salt, label, 32));
 }
 
-/** Base64 without padding, as the format's arguments are. */
+/** Base64 without padding, as in the format's arguments. */
 function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64').replace(/=+$/, '');
 }

@@ -7,14 +7,14 @@ import { onTestFinished } from 'vitest';
 /** scrypt at a millionth of its usual cost. */
 export const littleWork = 2;
 
-/** A folder that goes when the test ends. */
+/** A temporary folder for the test. */
 export function privateFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'secrets-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
-/** A new pair of SSH's keys. The library makes an ed25519 one that is none in 256 cases: of a public key that begins with a zero. */
+/** A new SSH key pair. The library makes an invalid ed25519 key in one of 256 cases: if the public key begins with a zero. */
 export function newKeyPair(
   type: 'ed25519' | 'rsa' | 'ecdsa',
   options: { bits?: number; passphrase?: string; cipher?: string; rounds?: number; comment?: string } = {},

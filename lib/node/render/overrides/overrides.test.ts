@@ -58,7 +58,7 @@ test.each(
   expect(found(overridable(generation, name)).sort()).toEqual(parsed.sort());
 });
 
-test('overrides reach the files of their hosts, those of one host over those of all', async () => {
+test('overrides reach the files of their hosts, and those of one host have priority over those of all', async () => {
   const changes: Changes = [
     [['vars', 'node_config'], { Log: { Level: 'debug' }, RPC: { ReadTimeout: '1m30s', '+EnableHttpLog': true } }],
     [['vars', 'prover_config'], { dbMTCacheSize: 2048, '+dbMetrics': true }],
@@ -107,7 +107,7 @@ test.each<[string, OverrideName, unknown]>([
   expect(await complaint(name, value)).toBe('accepted');
 });
 
-test('-0 becomes 0, which every file has', async () => {
+test('-0 becomes 0 in every file', async () => {
   const changes: Changes = [
     [['vars', 'node_config'], { Pool: { AccountQueue: -0 }, '+A': [-0, 1] }],
     [['vars', 'prover_config'], { dbMTCacheSize: -0 }],
@@ -364,7 +364,7 @@ test.each<[string, OverrideName, unknown, string | RegExp, Changes?]>([
   ],
   ['a text with NUL', 'node_config', { '+A': 'a\0' }, 'node_config.+A has a NUL character, which no program takes'],
   ['no mapping at all', 'node_config', 5, 'node_config must be a mapping, not a whole number'],
-])('%s is refused before anything is touched, with its place', async (_, name, value, expected, more = []) => {
+])('%s is refused before anything is changed, with its place', async (_, name, value, expected, more = []) => {
   const said = await complaint(name, value, more);
   const bare = said.replace(/^lab\.yaml:\d+:\d+: /, '');
   if (typeof expected === 'string') expect(bare).toBe(expected);

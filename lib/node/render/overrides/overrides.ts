@@ -13,11 +13,11 @@ const overridden = { node_config: 'node.config.toml', prover_config: 'prover.con
 export type OverrideName = keyof typeof overridden;
 const names = Object.keys(overridden) as OverrideName[];
 
-/** Marks a key that the template does not have. The node ignores unknown keys, so a misspelt key must not pass for a new one. */
+/** Marks a key that the template lacks. The node ignores unknown keys, so a misspelt key must not be accepted as a new one. */
 const newMark = '+';
 const newName = /^[A-Za-z][A-Za-z0-9_-]*$/;
 
-/** Something wrong with an override. */
+/** A fault of an override. */
 export interface OverrideFault {
   /** In the variables: `['node_config', 'RPC', 'Prot']`. */
   readonly path: readonly string[];
@@ -61,7 +61,7 @@ function readOverrides(vars: Vars, name: OverrideName) {
       const path = at.slice(1).map(withoutMark);
       const own = withoutMark(key);
       const entry = section?.keys.get(own);
-      // The node takes keys that differ only in case for one, and loses a value. The prover distinguishes them.
+      // The node treats keys that differ only in case as one, and loses a value. The prover distinguishes them.
       const same = name === 'node_config' ? own.toLowerCase() : own;
       const earlier = met.get(same);
       met.set(same, earlier ?? key);
@@ -136,7 +136,7 @@ function isMap(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Ports that one program listens on, each with the key that enables it: with two alike, the program does not start. */
+/** Ports of one program, each with the key that enables it: with two equal ones, the program does not start. */
 const listening: Readonly<Record<OverrideName, Readonly<Record<string, string | undefined>>>> = {
   node_config: {
     'RPC.Port': undefined,

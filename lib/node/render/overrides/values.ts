@@ -1,7 +1,7 @@
 import { duration, type Kind, type Leaf } from '../../../engine/template/outline.ts';
 import { textFault } from '../../../engine/template/template.ts';
 
-/** Why an override is refused, in words that follow the key's name. */
+/** Why an override is refused; the text follows the key's name. */
 export interface Refusal {
   readonly what: string;
   readonly hint?: string;
@@ -11,7 +11,7 @@ export interface Refusal {
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 interface KindRule {
-  /** What a value must be, after `must be`. */
+  /** The requirement, after `must be`. */
   readonly words: string;
   readonly schema: JsonSchema;
   accepts(value: unknown): boolean;
@@ -19,7 +19,7 @@ interface KindRule {
 
 const durationWords = 'a duration with its unit, such as 30s or 5m';
 
-/** What a value of each kind must be. The programs take no negative numbers. */
+/** The requirement for each type. The programs accept no negative numbers. */
 export const kinds: Readonly<Record<Kind, KindRule>> = {
   boolean: { words: 'true or false', schema: { type: 'boolean' }, accepts: (value) => typeof value === 'boolean' },
   'whole number': { words: 'a whole number', schema: { type: 'integer', minimum: 0 }, accepts: Number.isInteger },
@@ -37,7 +37,7 @@ export const kinds: Readonly<Record<Kind, KindRule>> = {
   list: { words: 'a list', schema: { type: 'array' }, accepts: Array.isArray },
 };
 
-/** Keys for which the node takes only some values (spec part 2, section Log). */
+/** Keys for which the node accepts only some values (spec part 2, section Log). */
 export const choices: Readonly<Record<string, readonly string[]>> = {
   'Log.Environment': ['production', 'development'],
 };
@@ -60,7 +60,7 @@ export function limitsOf(key: string): { readonly minimum: number; readonly maxi
 }
 
 /**
- * Why an override's value is refused, or undefined. The programs do not report it: the node cuts 1.5 to 1, wraps -1 round to the
+ * Why an override's value is refused, or undefined. The programs do not report it: the node truncates 1.5 to 1, wraps -1 to the
  * largest number and ends on a duration with no unit; the prover takes its default for a wrong type.
  *
  * @param leaf the value that it replaces; undefined for a key that the template does not have
@@ -104,7 +104,7 @@ function kindFault(value: unknown, kind: Kind): Refusal | undefined {
   return isQuoted ? { what: `${what}, not text`, hint: 'write it without quotes' } : { what };
 }
 
-/** A value of the right kind can be one that the program does not take for that key. */
+/** A value of the right type can still be one that the program does not accept for that key. */
 function rangeFault(key: string, value: unknown, kind: Kind): Refusal | undefined {
   if (typeof value === 'number') {
     const { minimum, maximum = Number.POSITIVE_INFINITY } = limitsOf(key);
@@ -118,7 +118,7 @@ function rangeFault(key: string, value: unknown, kind: Kind): Refusal | undefine
   return isTooLong ? { what: 'must be at most 2562047h, the longest that Go has' } : undefined;
 }
 
-/** Of Go's time.Duration, 64 bits. Nanoseconds. */
+/** Maximum of Go's time.Duration, 64 bits. Nanoseconds. */
 const longestDuration = 2n ** 63n - 1n;
 
 const second = 10n ** 9n;

@@ -48,14 +48,14 @@ RPC:
   ],
 };
 
-const told = (format: keyof typeof files, was: string, is: string): readonly string[] => {
+const differences = (format: keyof typeof files, was: string, is: string): readonly string[] => {
   const [text, read] = files[format];
   expect(text).toContain(was);
   return disagreements(table, read(text.replace(was, is)));
 };
 
-test.each(['toml', 'json', 'yaml'] as const)('a file of %s that agrees with its table is not told', (format) => {
-  expect(told(format, '', '')).toEqual([]);
+test.each(['toml', 'json', 'yaml'] as const)('a file of %s that matches its table has no difference', (format) => {
+  expect(differences(format, '', '')).toEqual([]);
 });
 
 test.each<[string, keyof typeof files, was: string, is: string, readonly string[]]>([
@@ -97,22 +97,22 @@ test.each<[string, keyof typeof files, was: string, is: string, readonly string[
   ],
   ['a list holds a number', 'toml', '"stderr"', '2', ['Log.Outputs: has type list ([2]), wanted string list']],
 ])('%s (%s, %s becomes %s)', (_, format, was, is, expected) => {
-  expect(told(format, was, is)).toEqual(expected);
+  expect(differences(format, was, is)).toEqual(expected);
 });
 
-test.each(['toml', 'json', 'yaml'] as const)('a key that stands twice in %s is an error', (format) => {
+test.each(['toml', 'json', 'yaml'] as const)('a duplicate key in %s is an error', (format) => {
   const twice = { toml: 'a = 1\na = 1\n', json: '{ "a": 1, "a": 1 }', yaml: 'a: 1\na: 1\n' };
   expect(() => files[format][1](twice[format])).toThrow();
 });
 
-test('slips in the tables themselves are errors', () => {
+test('mistakes in the tables themselves are errors', () => {
   const none = { absent: [], renamed: {}, changed: [], added: [] };
   expect(() => disagreements([...table, ['RPC', 'Port', 'integer', 1]], new Map())).toThrow('twice');
   expect(() => older(table, { ...none, absent: ['RPC.Limit'] })).toThrow('RPC.Limit is not in the current file');
   expect(() => older(table, { ...none, renamed: { Rpc: 'RPC' } })).toThrow('Rpc is not');
   expect(() => older(table, { ...none, changed: [['RPC', 'Ports', 'integer', 1]] })).toThrow('RPC.Ports is not');
   expect(() => older(table, { ...none, added: [['RPC', 'Port', 'integer', 1]] })).toThrow('RPC.Port is in');
-  expect(() => filled([['RPC', 'Host', 'string', '{host}']], {})).toThrow('{host} stands for nothing');
+  expect(() => filled([['RPC', 'Host', 'string', '{host}']], {})).toThrow('{host} has no value');
 });
 
 test('the older table is the current one with its differences', () => {

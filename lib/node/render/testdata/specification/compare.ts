@@ -2,21 +2,21 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FoundValue, FoundValues } from './read.ts';
 import { pathOf, type Row, type Type } from './row.ts';
 
-/** What Go's time.ParseDuration takes, but for signs and a 0 without a unit. */
+/** The format of Go's time.ParseDuration, without signs and without a 0 that has no unit. */
 const duration = /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/;
 
 /**
- * Where a file and its table disagree, both ways, one line for each place; nothing where they agree.
+ * Differences between a file and its table, both ways, one line for each place; empty if they match.
  *
  * @throws Error where the table names a place twice
  */
 export function disagreements(wanted: readonly Row[], found: FoundValues): readonly string[] {
   const rows = new Map(wanted.map((row) => [pathOf(row), row]));
-  if (rows.size < wanted.length) throw new Error('a key stands twice in the table');
+  if (rows.size < wanted.length) throw new Error('a key is in the table twice');
   const extra = [...found.keys()].filter((path) => !rows.has(path)).map((path) => `${path}: extra`);
   const others = [...rows].flatMap(([path, [, , type, value]]) => {
-    const told = disagreement(type, value, found.get(path));
-    return told === undefined ? [] : [`${path}: ${told}`];
+    const difference = disagreement(type, value, found.get(path));
+    return difference === undefined ? [] : [`${path}: ${difference}`];
   });
   return [...others, ...extra];
 }

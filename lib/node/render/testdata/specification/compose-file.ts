@@ -9,7 +9,7 @@ export function composeFile(server: Server): readonly Row[] {
   return [
     ['', 'version', 'string', '3.5'],
     ['networks.default', 'name', 'string', network],
-    // The specification leaves it open: no larger than that of the host's own network.
+    // Not in the specification: no larger than that of the host's own network.
     ['networks.default.driver_opts', 'com.docker.network.driver.mtu', 'string', '1500'],
     ...containers.filter(([component]) => runs[server].includes(component)).flatMap(container),
   ];
@@ -59,7 +59,7 @@ function program(component: 'prover' | 'sync' | 'json-rpc'): Row[] {
       [section, 'command', 'string list', words],
     ];
   }
-  // Images of the prover differ in their entrypoint: it is said outright.
+  // Images of the prover differ in their entrypoint: it is set explicitly.
   return [
     [section, 'image', 'string', '{prover image}'],
     [section, 'entrypoint', 'string list', words.slice(0, 1)],
@@ -67,7 +67,7 @@ function program(component: 'prover' | 'sync' | 'json-rpc'): Row[] {
   ];
 }
 
-/** What the specification leaves open. */
+/** Settings that are not in the specification. */
 function leftOpen(component: Component): Row[] {
   const section = `services.${component}`;
   // Docker's own 64 MB of shared memory break parallel queries.

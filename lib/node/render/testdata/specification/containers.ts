@@ -2,7 +2,7 @@ import type { Server } from './row.ts';
 
 export type Component = 'state-db' | 'pool-db' | 'prover' | 'sync' | 'json-rpc';
 
-/** Spec part 1, server roles and deployment order: what each kind of host runs. */
+/** Spec part 1, server roles and deployment order: the containers of each kind of host. */
 export const runs: Readonly<Record<Server, readonly Component[]>> = {
   database: ['state-db', 'prover', 'pool-db', 'sync'],
   rpc: ['prover', 'pool-db', 'json-rpc'],
@@ -39,7 +39,7 @@ export const commands: Readonly<Record<'prover' | 'sync' | 'json-rpc', string>> 
     '<node binary> run --network custom --custom-network-file /app/genesis.json --cfg /app/config.toml --components rpc --http.api eth,net,debug,zkevm,txpool,web3',
 };
 
-/** Where each mounted file is on the host and in the container; configuration is mounted read-only. */
+/** Path of each mounted file on the host and in the container; configuration is mounted read-only. */
 export const mounts: Readonly<Record<MountedFile, string>> = {
   'init script': '{deployment}/init_prover_db.sql:/docker-entrypoint-initdb.d/init_prover_db.sql:ro',
   'data directory': '{data}/{component}:/var/lib/postgresql/data',

@@ -5,10 +5,10 @@ export const initScript: readonly string[] = [
   '\\connect <PROVER_DB_NAME>',
   // 2. Schema state.
   'CREATE SCHEMA state',
-  // 3. Tables with a binary primary key and binary data that is required.
+  // 3. Tables with a binary primary key and required binary data.
   'CREATE TABLE state.nodes ( hash BYTEA PRIMARY KEY, data BYTEA NOT NULL )',
   'CREATE TABLE state.program ( hash BYTEA PRIMARY KEY, data BYTEA NOT NULL )',
-  // 4. The user, owner of all that, with its search path.
+  // 4. The user, owner of all these, with its search path.
   "CREATE USER <PROVER_DB_USER> WITH PASSWORD '<PROVER_DB_PASSWORD>'",
   'ALTER DATABASE <PROVER_DB_NAME> OWNER TO <PROVER_DB_USER>',
   'ALTER SCHEMA state OWNER TO <PROVER_DB_USER>',

@@ -2,10 +2,10 @@ import { batchConstraints } from './batch-constraints.ts';
 
 export const absent = 'absent';
 
-/** A value, or that there is none. */
+/** A value, or undefined for a missing one. */
 type Limit = string | number;
 
-/** Spec "Limits": in the node's configuration, by the current names of sections. */
+/** Spec "Limits": in the node's configuration, under the current section names. */
 export const nodeLimits: readonly (readonly [section: string, key: string, current: Limit, older: Limit])[] = [
   ['RPC', 'MaxRequestsPerIPAndSecond', 10000, 100],
   ['RPC', 'BatchRequestsLimit', 10000, absent],

@@ -1,8 +1,8 @@
 import { pathOf, type Row } from './row.ts';
 
-/** How an older file differs from the current one, as the specification lists it. */
+/** The differences of an older file from the current one, as the specification lists them. */
 export interface Differences {
-  /** Keys, and sections with all that is in them. */
+  /** Keys, and sections with all their content. */
   readonly absent: readonly string[];
   /** Sections by their current names. */
   readonly renamed: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import { versions } from './versions.ts';
 
 export type Placeholders = Readonly<Record<string, string>>;
 
-/** What the specification's placeholders stand for on the lab with `defaultSizes` and `defaultVersions`. */
+/** Values of the specification's placeholders on the lab with `defaultSizes` and `defaultVersions`. */
 export function placeholdersOf(generation: GenerationName, server: Server): Placeholders {
   const { node, prover, nodeBinary } = versions[generation];
   return {
@@ -35,11 +35,11 @@ export function placeholdersOf(generation: GenerationName, server: Server): Plac
   };
 }
 
-/** The text with its placeholders filled in. @throws Error for one that stands for nothing */
+/** The text with its placeholders filled in. @throws Error for one without a value */
 export function filledText(text: string, placeholders: Placeholders): string {
   return text.replace(/\{[\w -]+\}|<[\w -]+>/g, (name) => {
     const value = placeholders[name];
-    if (value === undefined) throw new Error(`${name} stands for nothing`);
+    if (value === undefined) throw new Error(`${name} has no value`);
     return value;
   });
 }

@@ -2,7 +2,7 @@ import toml from '@iarna/toml';
 import { isScalar, parseDocument } from 'yaml';
 
 export interface FoundValue {
-  /** As it is written: of numbers, only those without a fraction and exponent are integers. */
+  /** As written: only numbers without a fraction and exponent are integers. */
   readonly type: string;
   readonly value: unknown;
 }
@@ -10,18 +10,18 @@ export interface FoundValue {
 /** Every value of a file by its path. */
 export type FoundValues = ReadonlyMap<string, FoundValue>;
 
-/** @throws Error where it is not TOML, and for a key that stands twice */
+/** @throws Error for invalid TOML, and for a duplicate key */
 export function readToml(text: string): FoundValues {
   const written = numbersOfToml(text);
   return valuesOf(toml.parse(text), (path) => written.get(path.join('.')));
 }
 
-/** @throws Error where it is not JSON, and for a key that stands twice, of which JSON.parse takes the last */
+/** @throws Error for invalid JSON, and for a duplicate key, for which JSON.parse would use the last value */
 export function readJson(text: string): FoundValues {
   return valuesOf(JSON.parse(text), numbersOfYaml(text, '1.2'));
 }
 
-/** A Compose file, as Compose reads it: YAML 1.1. @throws Error where it is not YAML, and for a key that stands twice */
+/** A Compose file, in Compose's format: YAML 1.1. @throws Error for invalid YAML, and for a duplicate key */
 export function readCompose(text: string): FoundValues {
   return valuesOf(parseDocument(text, { version: '1.1' }).toJS(), numbersOfYaml(text, '1.1'));
 }
@@ -49,7 +49,7 @@ function typeOf(value: unknown, written: () => string | undefined): string {
   return isSection(value) ? 'empty section' : typeof value;
 }
 
-/** The parser gives 1 for 1.0 as well: the lines themselves tell them apart. */
+/** The parser gives 1 for 1.0 as well: only the lines themselves distinguish them. */
 function numbersOfToml(text: string): Map<string, string> {
   const written = new Map<string, string>();
   let section = '';

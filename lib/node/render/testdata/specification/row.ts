@@ -1,10 +1,10 @@
 /**
- * Types as the specification's tables name them. An integer is written without a fraction and without quotes, a duration is text that
+ * Types as in the specification's tables. An integer has no fraction and no quotes, a duration is text that
  * ends in a unit, and a number may be an integer or have a fraction.
  */
 export type Type = 'boolean' | 'string' | 'integer' | 'number' | 'duration' | 'string list';
 
-/** A row as it stands in the specification; `{...}` and `<...>` in text are placeholders. */
+/** A row of the specification; `{...}` and `<...>` in text are placeholders. */
 export type Row = readonly [section: string, key: string, type: Type, value: unknown];
 
 /** Generations of configuration, and the two kinds of host. */

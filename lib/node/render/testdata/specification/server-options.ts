@@ -1,4 +1,4 @@
-/** Spec part 2, server options of the databases; `-N` has to stand before `max_connections`, for the last one wins. */
+/** Spec part 2, server options of the databases; `-N` must be before `max_connections`, because the last one counts. */
 export const serverOptions = {
   'state-db': [
     ['-N', '500'],
