@@ -3,7 +3,7 @@ import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
 import { contextOf, type Given, refusal } from '../lib/node/testing/role-context.ts';
 import oneSynchronizer from './one-synchronizer.ts';
 
-const hint = 'two synchronizers on one database corrupt it: stop it for good, as by docker rm -f sync';
+const hint = 'two synchronizers on one database corrupt it: stop it for good, for example with docker rm -f sync';
 
 test.each<[Given['group'], string, string]>([
   ['rpc', 'no synchronizer runs on an RPC server', "''"],

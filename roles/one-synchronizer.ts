@@ -20,7 +20,7 @@ export default role<Variables>('one-synchronizer', ({ host: { groups } }) => {
         // An engine that does not run yet is started by a later role.
         return seen.is === 'unknown' ? ok : seen;
       },
-      { hint: 'two synchronizers on one database corrupt it: stop it for good, as by docker rm -f sync' },
+      { hint: 'two synchronizers on one database corrupt it: stop it for good, for example with docker rm -f sync' },
     ),
   ];
 });

@@ -34,7 +34,7 @@ test.each<[given: Given, name: string, words: string, hint: string]>([
     { facts: { cpu: { ...sound.cpu, flags: ['avx2', 'bmi2'] } } },
     'processor has adx',
     'AMD EPYC has no adx',
-    'the prover ends at once without it; on a virtual machine, pass the processor of its host through',
+    'the prover crashes at its start without it; on a virtual machine, pass through the processor of its host',
   ],
   [
     { facts: { clockOffset: 7200 } },

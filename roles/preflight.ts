@@ -53,7 +53,7 @@ function system(context: Deployment): Resource[] {
         `processor has ${flag}`,
         facts.cpu.flags.includes(flag) ? ok : drift(`${facts.cpu.model || 'it'} has no ${flag}`),
         {
-          hint: 'the prover ends at once without it; on a virtual machine, pass the processor of its host through',
+          hint: 'the prover crashes at its start without it; on a virtual machine, pass through the processor of its host',
         },
       ),
     ),

@@ -201,7 +201,7 @@ describe('two simultaneous runs', () => {
     );
     const kept = await deploy('--limit', 'rpc-1');
     expect(kept.exitCode, kept.output).toBe(5);
-    expect(kept.output).toMatch(/someone@elsewhere.*with no sign of life for 6\d\d s\n.*--break-lock/);
+    expect(kept.output).toMatch(/someone@elsewhere.*without a heartbeat for 6\d\d s\n.*--break-lock/);
     const taken = await deploy('--limit', 'rpc-1', '--break-lock');
     expect(taken.exitCode, taken.output).toBe(0);
   });

@@ -6,7 +6,7 @@ import { runOptions } from './options.ts';
 const runExits = {
   0: 'converged; in check mode: nothing to change',
   1: 'a task failed',
-  2: 'changes are pending: check mode, or the plan was not confirmed',
+  2: 'changes are pending: check mode, or you answered no',
   3: 'bad input, nothing was touched',
   4: 'a host is unreachable',
   5: 'locked by another run',

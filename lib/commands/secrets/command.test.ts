@@ -167,13 +167,13 @@ test('edit encrypts only a changed and valid file, and offers to edit again', as
   expect((await run('show sudo --reveal')).said).toBe('a/b: c');
 });
 
-test('rotate makes new passwords, keeps the former ones, says what to do, and removes them with --done', async () => {
+test('rotate makes new passwords, keeps the previous ones, says what to do, and removes them with --done', async () => {
   const { run, values } = await command();
   await run('generate');
   const before = await values();
   const rotated = await run('rotate pool_db_password');
   expect(rotated.code).toBe(0);
-  expect(rotated.said).toContain('new pool_db_password; the former value is kept under previous');
+  expect(rotated.said).toContain('new pool_db_password; the previous value is kept under previous');
   expect(rotated.said).toContain('a deploy does not change them');
   expect(
     rotated.said.match(/docker exec -it pool-db psql -U pool_user -d pool_db -c '\\password pool_user'/g),
@@ -182,7 +182,7 @@ test('rotate makes new passwords, keeps the former ones, says what to do, and re
   expect(after.get('state_db_password')).toBe(before.get('state_db_password'));
   expect(after.get('pool_db_password')).not.toBe(before.get('pool_db_password'));
   for (const value of [...before.values(), ...after.values()]) expect(rotated.said).not.toContain(value);
-  expect((await run('show pool_db_password')).said).toBe('pool_db_password  (and the former value)');
+  expect((await run('show pool_db_password')).said).toBe('pool_db_password  (and the previous value)');
   let text = '';
   await run('edit', {
     edit: (plain) => {
@@ -194,15 +194,15 @@ test('rotate makes new passwords, keeps the former ones, says what to do, and re
 
   expect(await run('rotate')).toMatchObject({
     code: 3,
-    complained: expect.stringContaining('the former value of pool_db_password is still kept'),
+    complained: expect.stringContaining('the previous value of pool_db_password is still kept'),
   });
   expect(await run('rotate state_db_password prover_db_password')).toMatchObject({ code: 0 });
-  expect((await run('rotate pool_db_password --done')).said).toBe('forgot the former value of pool_db_password');
+  expect((await run('rotate pool_db_password --done')).said).toBe('forgot the previous value of pool_db_password');
   expect((await run('rotate pool_db_password --done')).complained).toContain(
-    'no former value of pool_db_password is kept',
+    'no previous value of pool_db_password is kept',
   );
   expect((await run('rotate --done')).said.split('\n')).toHaveLength(2);
-  expect((await run('rotate --done')).said).toBe('nothing to forget: no former value is kept');
+  expect((await run('rotate --done')).said).toBe('nothing to forget: no previous value is kept');
   expect(await run('rotate')).toMatchObject({ code: 0 });
 });
 
@@ -300,7 +300,7 @@ test('bad input ends with 3 and changes nothing', async () => {
   });
   expect(meanwhile).toMatchObject({
     code: 3,
-    complained: expect.stringContaining('was changed by somebody else in the meantime'),
+    complained: expect.stringContaining('has changed while this command ran'),
   });
   expect(readFileSync(secrets)).toEqual(before);
   writeFileSync(secrets, changed.subarray(0, 100));

@@ -117,7 +117,7 @@ async function show(task: Task): Promise<void> {
   refuseUnknown(names, values, task);
   for (const name of names) {
     const value = values.current.get(name);
-    if (!options.reveal) around.say(`${name}${values.previous.has(name) ? '  (and the former value)' : ''}`);
+    if (!options.reveal) around.say(`${name}${values.previous.has(name) ? '  (and the previous value)' : ''}`);
     // A single value can be piped to another program.
     else around.say(options.names.length === 1 ? `${value}` : `${name}: ${value}`);
   }
@@ -128,7 +128,7 @@ async function rekey({ file, around }: Task): Promise<void> {
   await write(store, store.text, around, await lockFor(store, around, true));
 }
 
-/** Makes new passwords, and keeps the former ones until the databases have the new. */
+/** Makes new passwords, and keeps the previous ones until the databases have the new. */
 async function rotate(task: Task): Promise<void> {
   const { file, around, options, passwords } = task;
   const store = await openStore(file, around.keys);
@@ -147,7 +147,7 @@ async function rotate(task: Task): Promise<void> {
     throw new Problem(`${file} has no password of a database`, { hint: task.command('generate') });
   const again = names.filter((name) => values.previous.has(name));
   if (again.length > 0) {
-    throw new Problem(`the former value of ${again.join(', ')} is still kept: a database may still have it`, {
+    throw new Problem(`the previous value of ${again.join(', ')} is still kept: a database may still use it`, {
       hint: `when the databases have the new ones: ${task.command('rotate --done')}`,
     });
   }
@@ -156,7 +156,7 @@ async function rotate(task: Task): Promise<void> {
     previous: new Map(names.map((name) => [name, values.current.get(name)])),
   });
   await write(store, text, around);
-  for (const name of names) around.say(`new ${name}; the former value is kept under previous`);
+  for (const name of names) around.say(`new ${name}; the previous value is kept under previous`);
   const chosen = passwords.filter(({ name }) => names.includes(name));
   const used = chosen.filter(({ roles }) => roles.length > 0);
   if (used.length > 0) around.say(['', ...howToChange(used, options.inventory, task.command)].join('\n'));
@@ -167,11 +167,11 @@ async function forget({ around, options }: Task, store: Store, { previous }: Sec
   const names = options.names.length > 0 ? options.names : [...previous.keys()];
   const unknown = names.find((name) => !previous.has(name));
   if (unknown !== undefined)
-    throw new Problem(`no former value of ${unknown} is kept`, { hint: didYouMean(unknown, previous.keys()) });
-  if (names.length === 0) return around.say('nothing to forget: no former value is kept');
+    throw new Problem(`no previous value of ${unknown} is kept`, { hint: didYouMean(unknown, previous.keys()) });
+  if (names.length === 0) return around.say('nothing to forget: no previous value is kept');
   const text = changeSecretValues(store.text, { previous: new Map(names.map((name) => [name, undefined])) });
   await write(store, text, around);
-  for (const name of names) around.say(`forgot the former value of ${name}`);
+  for (const name of names) around.say(`forgot the previous value of ${name}`);
 }
 
 function openOrStart({ file, name, around }: Task): Promise<Store> {

@@ -12,8 +12,8 @@ export const secretsOptions = {
     help: 'inventory/NAME.yaml, or a file; its secrets are in NAME.secrets.age beside it',
   },
   identity: identityOption,
-  reveal: { help: 'show: print the values, too, in plain text' },
-  done: { help: 'rotate: the databases have the new passwords; forget the former ones' },
+  reveal: { help: 'with show: print the values in plain text' },
+  done: { help: 'with rotate: delete the previous passwords, when the databases use the new ones' },
   help: shared.help,
 } as const satisfies OptionTable;
 
@@ -22,11 +22,11 @@ export const secretsHelp = helpText({
   usage: 'COMMAND [NAME …] --inventory NAME [options]',
   purpose: `keeps passwords in an encrypted file beside the inventory (docs/secrets.md).
 
-  generate          make a password for each database that has none, and the file
-  edit              edit it in $EDITOR
-  show [NAME …]     list the names in it
-  rotate [NAME …]   make new passwords, and show how the databases get them
-  rekey             encrypt it for the recipients in NAME.secrets.recipients, or by a new passphrase`,
+  generate          make the missing database passwords, and the secrets file
+  edit              edit the secrets file in $EDITOR
+  show [NAME …]     list the names of the secrets
+  rotate [NAME …]   make new passwords, and print the commands that set them in the databases
+  rekey             encrypt the file again for NAME.secrets.recipients, or with a new passphrase`,
   options: secretsOptions,
   examples: [
     '--inventory mainnet generate',
@@ -37,7 +37,7 @@ export const secretsHelp = helpText({
   ],
   exits: {
     0: 'done',
-    3: 'bad input, or it cannot be opened: nothing was changed',
+    3: 'bad input, or the secrets file cannot be opened: nothing was changed',
     130: 'interrupted: nothing was changed',
   },
 });

@@ -5,18 +5,21 @@ import { Problem } from '../../engine/problem/problem.ts';
 export const statusOptions = {
   inventory: shared.inventory,
   limit: shared.limit,
-  watch: { short: 'w', help: 'look again and again, until Ctrl-C' },
-  every: { value: 'SECONDS', help: 'with --watch: from one look to the next (5)' },
+  watch: { short: 'w', help: 'repeat until Ctrl-C' },
+  every: { value: 'SECONDS', help: 'with --watch: interval (default: 5)' },
   'stale-after': {
     value: 'DURATION',
-    help: 'how long a host may go without the next block, such as 90s, 5m, 1h (5m)',
+    help: 'a host is unhealthy without a new block for so long: 90s, 5m, 1h (default: 5m)',
   },
-  'max-behind': { value: 'BLOCKS', help: 'how many blocks a host may be behind the trusted sequencer (20)' },
-  forks: { ...shared.forks, help: 'hosts read at once (25)' },
-  timeout: { value: 'SECONDS', help: 'how long a host may take to answer (20)' },
+  'max-behind': {
+    value: 'BLOCKS',
+    help: 'a host is unhealthy if it is more blocks behind the trusted sequencer (default: 20)',
+  },
+  forks: { ...shared.forks, help: 'number of hosts in parallel (default: 25)' },
+  timeout: { value: 'SECONDS', help: 'seconds to wait for an answer (default: 20)' },
   identity: shared.identity,
   'ask-become-pass': shared['ask-become-pass'],
-  json: { help: 'one JSON document on standard output, on one line (docs/status.md); with --watch one for each look' },
+  json: { help: 'print one JSON document on one line (docs/status.md); with --watch one for each interval' },
   'no-color': shared['no-color'],
   help: shared.help,
 } as const;
@@ -35,8 +38,8 @@ export const statusHelp = helpText({
     0: 'all hosts are healthy',
     1: 'a host is unhealthy',
     3: 'bad input',
-    4: 'a host is unreachable, and none is unhealthy',
-    130: 'interrupted, as --watch always is',
+    4: 'a host is unreachable, and no host is unhealthy',
+    130: 'interrupted; the normal end of --watch',
   },
 });
 

@@ -6,7 +6,7 @@ import type { OptionSpec } from './command-line.ts';
 /** The option of every command that reads secrets. */
 export const identityOption = {
   value: 'FILE',
-  help: 'the key that opens the file of secrets; default: your SSH keys and others (docs/secrets.md)',
+  help: 'private key that opens the secrets file; default: your SSH keys and others (docs/secrets.md)',
   completes: 'file',
 } as const satisfies OptionSpec;
 

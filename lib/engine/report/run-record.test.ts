@@ -89,7 +89,7 @@ test('a full disk is reported once, the record ends there, and the run goes on',
   symlinkSync('/dev/full', made.path ?? '');
   emit(stopping);
   emit(stopping);
-  expect(complaints).toEqual([expect.stringMatching(/^this run is not recorded any further: ENOSPC/)]);
+  expect(complaints).toEqual([expect.stringMatching(/^the record of this run is incomplete from here on: ENOSPC/)]);
   expect(made.path).toBeUndefined();
 });
 

@@ -61,8 +61,9 @@ export function runRecord(options: RunRecordOptions) {
       } catch (error) {
         // A record with a gap would be misleading: it ends where the first line could not be written.
         lost = true;
-        complain(`this run is not recorded${written > 0 ? ' any further' : ''}: ${describeError(error)}`);
-        // An empty one would be the newest record.
+        const what = written > 0 ? 'the record of this run is incomplete from here on' : 'this run is not recorded';
+        complain(`${what}: ${describeError(error)}`);
+        // Otherwise an empty file would be listed as the newest record.
         if (written === 0 && path !== undefined) rmSync(path, { force: true });
       }
     },

@@ -10,7 +10,7 @@ import type { Session } from './session.ts';
 
 /** The result of a condition on all hosts of an inventory. */
 export interface FleetVerdict {
-  /** Why the condition is not met. The resource is not changed then. */
+  /** Why the condition is not met, or unknown on some host. The resource is not changed then. */
   readonly refused: Problem | undefined;
   /** What has to exist before the condition can be checked. */
   readonly until: string | undefined;
@@ -42,7 +42,7 @@ export class Fleet<V> {
   readonly #run: FleetRun<V>;
   readonly #sessions = new Map<string, Session>();
   readonly #errors = new Map<string, unknown>();
-  #turn: Promise<unknown> = Promise.resolve();
+  #queue: Promise<unknown> = Promise.resolve();
 
   constructor(run: FleetRun<V>) {
     this.#run = run;
@@ -50,7 +50,7 @@ export class Fleet<V> {
 
   /** Checks the condition for a plan, without locks. A host that was unreachable in this run is not tried again. */
   check(condition: EveryHost): Promise<FleetVerdict> {
-    return this.#inTurn(async () => this.#check(condition, await this.#connectAll(false)));
+    return this.#serialize(async () => this.#check(condition, await this.#connectAll(false)));
   }
 
   /**
@@ -62,15 +62,15 @@ export class Fleet<V> {
    * @throws Problem where the condition is not met, or another run has the lock of a host (exit code 5); nothing was changed then
    */
   change(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined> {
-    return this.#inTurn(async () => {
+    return this.#serialize(async () => {
       const { interrupt } = this.#run.options;
       const reached = await this.#connectAll(true);
       if (interrupt.aborted) throw new Interrupted();
-      const locks = await this.#lockRest(reached);
+      const locks = await this.#lockRemaining(reached);
       try {
         const { refused, until, note } = await this.#check(condition, reached);
         if (refused) throw refused;
-        if (until !== undefined) throw unknownYet(condition, until);
+        if (until !== undefined) throw preconditionPending(condition, until);
         const taken = [...((await this.#run.locks()?.taken()) ?? []), ...((await locks?.taken()) ?? [])];
         if (taken.length > 0) throw lockLost(taken);
         if (interrupt.aborted) throw new Interrupted();
@@ -87,9 +87,9 @@ export class Fleet<V> {
     await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => {});
+  #serialize<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#queue.then(work);
+    this.#queue = turn.catch(() => {});
     return turn;
   }
 
@@ -125,7 +125,7 @@ export class Fleet<V> {
   }
 
   /** Locks the hosts that the run has not locked. A host that cannot be locked counts as unreachable. */
-  async #lockRest(reached: Map<string, Session>): Promise<Locks | undefined> {
+  async #lockRemaining(reached: Map<string, Session>): Promise<Locks | undefined> {
     const { lock } = this.#run.options;
     if (!lock) return undefined;
     const own = this.#run.locks();
@@ -148,26 +148,31 @@ export class Fleet<V> {
 
   async #check(condition: EveryHost, reached: ReadonlyMap<string, Session>): Promise<FleetVerdict> {
     const { inventory, options } = this.#run;
-    const away = inventory.map(({ name }) => name).filter((name) => !reached.has(name));
-    const unseen = away.filter((name) => options.assumedStopped?.has(name));
-    const missing = new Map(
-      away.filter((name) => !unseen.includes(name)).map((name) => [name, this.#errors.get(name)]),
+    const unreachable = inventory.map(({ name }) => name).filter((name) => !reached.has(name));
+    const assumedStopped = unreachable.filter((name) => options.assumedStopped?.has(name));
+    const unchecked = new Map(
+      unreachable.filter((name) => !assumedStopped.includes(name)).map((name) => [name, this.#errors.get(name)]),
     );
     const verdicts = new Map<string, Verdict>();
     await Promise.all(
       [...reached].map(async ([name, { reader }]) => {
         try {
-          verdicts.set(name, await condition.check(reader, unseen));
+          verdicts.set(name, await condition.check(reader, assumedStopped));
         } catch (error) {
-          missing.set(name, error);
+          unchecked.set(name, error);
         }
       }),
     );
     const drifting = [...verdicts].filter(([, { is }]) => is === 'drift');
     const until = [...verdicts].flatMap(([name, seen]) => (seen.is === 'unknown' ? [`${seen.until} on ${name}`] : []));
-    const note = unseen.length > 0 ? `${unseen.join(', ')} not checked: assumed to be stopped` : undefined;
+    const note =
+      assumedStopped.length > 0 ? `${assumedStopped.join(', ')} not checked: assumed to be stopped` : undefined;
     const refused =
-      drifting.length > 0 ? notMet(condition, drifting) : missing.size > 0 ? notSeen(condition, missing) : undefined;
+      drifting.length > 0
+        ? preconditionFailed(condition, drifting)
+        : unchecked.size > 0
+          ? preconditionUnknown(condition, unchecked)
+          : undefined;
     return { refused, until: until[0], note };
   }
 }
@@ -195,12 +200,12 @@ async function isAlive({ reader }: Session): Promise<boolean> {
   }
 }
 
-function notMet({ name, hint }: EveryHost, drifting: readonly (readonly [string, Verdict])[]): Problem {
+function preconditionFailed({ name, hint }: EveryHost, drifting: readonly (readonly [string, Verdict])[]): Problem {
   const seen = drifting.map(([host, verdict]) => `${host}: ${describeVerdict(verdict)}`).join('; ');
   return new Problem(`${name}: ${seen}`, { hint, code: exitCode.failed });
 }
 
-function notSeen({ name }: EveryHost, missing: ReadonlyMap<string, unknown>): Problem {
+function preconditionUnknown({ name }: EveryHost, missing: ReadonlyMap<string, unknown>): Problem {
   const hosts = [...missing.keys()];
   const why = [...missing].map(([host, error]) => reason(host, error)).join('; ');
   return new Problem(`${name}: unknown, because ${hosts.join(', ')} could not be checked: ${why}`, {
@@ -214,6 +219,6 @@ function reason(host: string, error: unknown): string {
   return text.startsWith(`${host}: `) ? text : `${host}: ${text}`;
 }
 
-function unknownYet({ name, hint }: EveryHost, until: string): Problem {
+function preconditionPending({ name, hint }: EveryHost, until: string): Problem {
   return new Problem(`${name}: unknown until ${until}`, { hint, code: exitCode.failed });
 }

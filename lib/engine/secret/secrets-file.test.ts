@@ -165,9 +165,7 @@ test('a file is replaced completely, or not at all', async () => {
   expect(readdirSync(folder)).toEqual(['prod.secrets.age']);
 
   for (const read of [before, undefined])
-    expect(() => replaceSecretsFile(file, Buffer.from('newer'), read)).toThrow(
-      'was changed by somebody else in the meantime',
-    );
+    expect(() => replaceSecretsFile(file, Buffer.from('newer'), read)).toThrow('has changed while this command ran');
   expect(readFileSync(file, 'utf8')).toBe('new');
 
   const link = join(folder, 'link.secrets.age');

@@ -110,7 +110,7 @@ export async function readRecipients(secretsFile: string): Promise<readonly AgeR
 export function replaceSecretsFile(file: string, bytes: Uint8Array, before: Uint8Array | undefined): void {
   const now = readSecretsFile(file);
   if (Buffer.compare(now ?? Buffer.alloc(0), before ?? Buffer.alloc(0)) !== 0) {
-    throw new Problem(`${file} was changed by somebody else in the meantime: nothing was written`, {
+    throw new Problem(`${file} has changed while this command ran: nothing was written`, {
       hint: 'run the command again',
     });
   }

@@ -157,15 +157,13 @@ test('unknown, undefined and malformed names are reported with their places, all
   const template = 'a = "{{ user }}"\nb = "{{ usr }}"\n  c = {{ a b }}\nd = "{{"\ne = "{{ toString }}"\n';
   expect(refusal(template, { user: 'u' }, 'toml')).toBe(
     [
-      't:2:6: there is no value called usr\n  did you mean user?',
+      't:2:6: there is no variable usr\n  did you mean user?',
       't:3:7: {{ }} must hold one name\n  a name is letters, digits, . _ and -',
       't:4:6: {{ }} must hold one name\n  a name is letters, digits, . _ and -',
-      't:5:6: there is no value called toString\n  known: user',
+      't:5:6: there is no variable toString\n  known: user',
     ].join('\n'),
   );
-  expect(refusal('a = "{{ other }}"', { user: 'u' }, 'toml')).toBe(
-    't:1:6: there is no value called other\n  known: user',
-  );
+  expect(refusal('a = "{{ other }}"', { user: 'u' }, 'toml')).toBe('t:1:6: there is no variable other\n  known: user');
   expect(refusal('a = {{ n }}', { n: 1.5 }, 'toml')).toBe('t:1:5: the value of n must be a whole number');
 });
 

@@ -61,7 +61,7 @@ function slotAt(template: string, match: RegExpExecArray, values: Values, { file
   }
   const given = Object.hasOwn(values, name) ? values[name] : undefined;
   if (given === undefined) {
-    return new Problem(`there is no value called ${name}`, { where, hint: didYouMean(name, Object.keys(values)) });
+    return new Problem(`there is no variable ${name}`, { where, hint: didYouMean(name, Object.keys(values)) });
   }
   const slot = { name, where, start: match.index, end: match.index + match[0].length };
   if (typeof given === 'number') {

@@ -9,7 +9,8 @@ const container = {
   raw: { NetworkSettings: { Networks: { rpc_node: { IPAddress: '172.18.0.2', IPPrefixLen: 16 } } } },
 };
 
-const stranger = (address: string) => `a node on ${address} is connected to it, and that is no host of this inventory`;
+const stranger = (address: string) =>
+  `a node on ${address} is connected to the state database, and is not a host of this inventory`;
 
 /** A host whose state database has these clients: address, whether it writes, whether it was seen to read only. */
 function databaseWith(clients: readonly (readonly [string, 't' | 'f', 't' | 'f'])[], found = ''): Writer {
@@ -47,7 +48,7 @@ test('a stranger at the state database is named, with what to do', async () => {
   ]);
   await expect(alone.apply(host)).rejects.toMatchObject({
     message:
-      'no other synchronizer uses the state database: a node on 203.0.113.4 is connected to it, and that is no host of this inventory',
+      'no other synchronizer uses the state database: a node on 203.0.113.4 is connected to the state database, and is not a host of this inventory',
     hint: expect.stringMatching(
       /^stop the node there, .* docker exec state-db psql -U state_user -d state_db -c "select pg_terminate_backend\(pid\) from pg_stat_activity where client_addr = 'ADDRESS'"$/,
     ),
@@ -56,7 +57,7 @@ test('a stranger at the state database is named, with what to do', async () => {
 
 test('what writes to the state database from another host of the inventory is a synchronizer', async () => {
   const host = databaseWith([['172.30.77.12', 't', 'f']]);
-  const words = 'a node on 172.30.77.12 writes to it, which only a synchronizer does';
+  const words = 'a node on 172.30.77.12 writes to the state database, which only a synchronizer does';
   expect(await noForeignSynchronizer(await contextOf({})).check(host)).toEqual(drift(words));
   expect(await noOtherSynchronizer(await contextOf({})).check(host, [])).toEqual(drift(words));
 });
@@ -67,7 +68,7 @@ test('the sessions of a host that could not be checked have to be seen to read o
   expect(await check(idle, [])).toEqual(ok);
   expect(await check(idle, ['rpc-2'])).toEqual(ok);
   expect(await check(idle, ['rpc-1'])).toEqual(
-    drift('a node on 172.30.77.12, which could not be checked, is connected to it and was not seen to read only'),
+    drift('a node on 172.30.77.12, which could not be checked, is connected to the state database and may be writing'),
   );
   expect(await check(databaseWith([['172.30.77.12', 'f', 't']]), ['rpc-1'])).toEqual(ok);
 });
@@ -98,7 +99,7 @@ test('before a synchronizer is started each host shows what runs there', async (
   const mute = fakeHost([[/synchronizers/, { exitCode: 2, stderr: 'sh: out of memory' }]], { name: 'rpc-1' });
   expect(await check(mute, [])).toEqual(drift('what runs there cannot be seen: sh: out of memory'));
   expect(await check(databaseWith([], 'container twin running'), [])).toEqual(drift('the container twin is running'));
-  expect(hint).toMatch(/^stop it there for good, .*: two synchronizers on one state database corrupt it\. /);
+  expect(hint).toMatch(/^stop that synchronizer for good, .*: two synchronizers on one state database corrupt it\. /);
 });
 
 test.each([

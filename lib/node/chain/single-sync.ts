@@ -38,7 +38,7 @@ export function noOtherSynchronizer(deployment: Deployment): EveryHost {
       ]);
       return here.is === 'ok' && clients.is === 'drift' ? clients : here;
     },
-    hint: `stop it there for good, as by docker rm -f CONTAINER or systemctl disable --now UNIT: ${corrupts}. ${leftSessions(stateDatabase(deployment.vars))}`,
+    hint: `stop that synchronizer for good, for example with docker rm -f CONTAINER or systemctl disable --now UNIT: ${corrupts}. ${leftSessions(stateDatabase(deployment.vars))}`,
   };
 }
 
@@ -58,7 +58,7 @@ export function noForeignSynchronizer(deployment: Deployment): Resource {
 }
 
 function leftSessions({ container, user, database }: SqlTarget): string {
-  return `One that is stopped or gone may have left its sessions; end them: docker exec ${container} psql -U ${user} -d ${database} -c "select pg_terminate_backend(pid) from pg_stat_activity where client_addr = 'ADDRESS'"`;
+  return `If it is stopped already, its sessions may remain; end them: docker exec ${container} psql -U ${user} -d ${database} -c "select pg_terminate_backend(pid) from pg_stat_activity where client_addr = 'ADDRESS'"`;
 }
 
 /**
@@ -87,10 +87,10 @@ async function strangers(
     .filter(({ address }) => !isInNetworkOf(container, address))
     .flatMap(({ address, writes, reads }) => {
       if (!known.has(address))
-        return [`a node on ${address} is connected to it, and that is no host of this inventory`];
-      if (writes) return [`a node on ${address} writes to it, which only a synchronizer does`];
+        return [`a node on ${address} is connected to the state database, and is not a host of this inventory`];
+      if (writes) return [`a node on ${address} writes to the state database, which only a synchronizer does`];
       return away.has(address) && !reads
-        ? [`a node on ${address}, which could not be checked, is connected to it and was not seen to read only`]
+        ? [`a node on ${address}, which could not be checked, is connected to the state database and may be writing`]
         : [];
     });
   return found.length === 0 ? ok : drift(found.join('; '));

@@ -25,7 +25,7 @@ export function howToChange(
     ]),
     '2. Deploy, which writes them into the configuration and restarts the containers that read it:',
     `     npx zx playbooks/deploy.mjs --inventory ${inventory}`,
-    '3. When that has converged, remove the former ones:',
+    '3. When that has converged, remove the previous ones:',
     `     ${secretsCommand('rotate --done')}`,
   ];
 }

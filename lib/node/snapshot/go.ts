@@ -19,7 +19,8 @@ const distributionGo: Readonly<Record<string, string>> = {
 
 /** @returns the version of the installed Go, as `1.21.13`, or undefined */
 export async function installedGo(host: Reader): Promise<string | undefined> {
-  return goVersion((await host.$`PATH=${goRoot}/bin:$PATH; go version`).stdout);
+  // Without a home, Go 1.23 and later write no telemetry: a check changes nothing on the host.
+  return goVersion((await host.$`env -i PATH=${goRoot}/bin:$PATH go version`).stdout);
 }
 
 /**

@@ -124,7 +124,7 @@ SQL`,
     });
     await expect.poll(() => onRpc1('docker ps'), { timeout: 30_000 }).toContain('writer');
     await refusedBy(
-      /a node on 172\.30\.77\.12 writes to it, which only a synchronizer does/,
+      /a node on 172\.30\.77\.12 writes to the state database, which only a synchronizer does/,
       '-i',
       'lab',
       '--role',
@@ -201,7 +201,7 @@ SQL`,
     const refused = await runPlaybook('deploy', '-i', inventory);
     expect(refused.exitCode, refused.output).toBe(1);
     expect(refused.output).toMatch(
-      /a node on 172\.30\.77\.100 is connected to it, and that is no host of this inventory/,
+      /a node on 172\.30\.77\.100 is connected to the state database, and is not a host of this inventory/,
     );
     expect(await containers()).not.toMatch(/^sync$/m);
     await run`docker rm -f foreign-node`;

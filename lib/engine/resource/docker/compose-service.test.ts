@@ -55,12 +55,12 @@ test.each<[found: Partial<ContainerState> | undefined, log: string, message: str
   [
     { status: 'exited', exitCode: 132 },
     '',
-    'container prover is exited, exit code 132 (illegal instruction: the processor lacks what the program was built for, as avx2, bmi2 or adx)',
+    'container prover is exited, exit code 132 (illegal instruction: the processor lacks what the program was built for, such as avx2, bmi2 or adx)',
   ],
   [
     { status: 'exited', exitCode: 137 },
     'Killed\n',
-    'container prover is exited, exit code 137 (killed, most often for want of memory)\nKilled',
+    'container prover is exited, exit code 137 (killed, most often because memory ran out)\nKilled',
   ],
   [undefined, '', 'container prover does not exist'],
 ])('a container that does not run is named with its exit code and its last words: %#', async (found, log, message) => {

@@ -6,7 +6,7 @@ import { untilDockerRuns } from './docker-engine.ts';
 /** The label that every service of a rendered compose file carries: a hash of its definition and of each file mounted into it. */
 export const configHashLabel = 'rpc-playbooks.config-hash';
 
-/** How long a container may take to stop before it is killed: a database writes its last pages in it. Seconds. */
+/** How long a container may take to stop before it is killed: a database flushes to disk in this time. Seconds. */
 const stopLimit = 120;
 
 export interface ComposeService {
@@ -18,7 +18,7 @@ export interface ComposeService {
   readonly container: string;
   /** The wanted value of the label. */
   readonly configHash: string;
-  /** Files on the host that it reads when it starts, and only then. */
+  /** Files on the host that the service reads only at its start. */
   readonly readsAtStart: readonly string[];
 }
 
@@ -45,8 +45,8 @@ function howItEnded(state: Pick<ContainerState, 'status' | 'exitCode' | 'restart
 /** 132 is SIGILL: a program that is built for newer processors ends without a message. */
 function meaningOf(exitCode: number): string {
   if (exitCode === 132)
-    return ' (illegal instruction: the processor lacks what the program was built for, as avx2, bmi2 or adx)';
-  if (exitCode === 137) return ' (killed, most often for want of memory)';
+    return ' (illegal instruction: the processor lacks what the program was built for, such as avx2, bmi2 or adx)';
+  if (exitCode === 137) return ' (killed, most often because memory ran out)';
   return '';
 }
 

@@ -29,9 +29,9 @@ test.each(['{', '[]', '"x"', 'null', '7'])('what is not a JSON object is refused
   expect(() => withDataRoot(text, '/d')).toThrow(
     expect.objectContaining({
       message: expect.stringMatching(
-        /^\/etc\/docker\/daemon\.json (is not valid JSON.*|holds JSON, but not an object); it is left as it is$/,
+        /^\/etc\/docker\/daemon\.json (is not valid JSON.*|holds JSON, but not an object); the file was not changed$/,
       ),
-      hint: 'fix it by hand, then run again',
+      hint: 'fix the file on the host, then run again',
     }),
   );
 });
@@ -39,7 +39,7 @@ test.each(['{', '[]', '"x"', 'null', '7'])('what is not a JSON object is refused
 test('a number that would become another one is refused', () => {
   expect(() => withDataRoot('{"default-ulimits":{\n"nofile":{"Hard":9223372036854775807}}}', '/d')).toThrow(
     expect.objectContaining({
-      message: '/etc/docker/daemon.json has a number in line 2 that would lose digits; it is left as it is',
+      message: '/etc/docker/daemon.json has a number in line 2 that would lose digits; the file was not changed',
       hint: 'write a smaller number there, or make the change by hand: a file that is right already is not written again',
     }),
   );

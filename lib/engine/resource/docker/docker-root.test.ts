@@ -28,6 +28,6 @@ test('no move starts with an engine that does not answer, or over foreign data',
   const other = [tools, [/^docker info/, '/var/lib/docker\n'], [/^find/, '/data/docker/letters\n']] as const;
   await expect(move.apply(fakeHost(other, rsync))).rejects.toMatchObject({
     message: '/data/docker, which is to hold the data of docker, holds other data: /data/docker/letters',
-    hint: 'check what it is for, and move it away: mv /data/docker /data/docker.old',
+    hint: 'check what this path is used for, then move it: mv /data/docker /data/docker.old',
   });
 });

@@ -116,7 +116,7 @@ async function prepare(host: Writer, product: string, root: string): Promise<voi
   // An unfinished copy of an earlier move is continued.
   if (inside.text() !== '' && !ours.ok) {
     throw new Problem(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
-      hint: `check what it is for, and move it away: mv ${quote(root)} ${quote(`${root}.old`)}`,
+      hint: `check what this path is used for, then move it: mv ${quote(root)} ${quote(`${root}.old`)}`,
       code: exitCode.failed,
     });
   }

@@ -38,7 +38,7 @@ export function octal(mode: number): string {
 /** Something else is at a path. It is not removed: its purpose is unknown. */
 export function inTheWay(path: string, found: string, wanted: string, cause: unknown): Problem {
   return new Problem(`${path} is ${found}, and a ${wanted} has to be there`, {
-    hint: `check what it is for, and move it away: mv ${quote(path)} ${quote(`${path}.old`)}`,
+    hint: `check what this path is used for, then move it: mv ${quote(path)} ${quote(`${path}.old`)}`,
     code: exitCode.failed,
     cause,
   });

@@ -42,7 +42,7 @@ export function editedText(path: string): EditedText {
 function editableText(path: string, bytes: Buffer): string {
   const text = asText(bytes);
   if (text !== undefined) return text;
-  throw new Problem(`${path} is not UTF-8 text; it is left as it is`, {
+  throw new Problem(`${path} is not UTF-8 text; the file was not changed`, {
     hint: 'save it as UTF-8 there, then run again',
     code: exitCode.failed,
   });

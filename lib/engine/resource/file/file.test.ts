@@ -136,7 +136,7 @@ test('a directory in its place is refused and left unchanged', async () => {
   expect(describeVerdict(await wanted.check(host))).toBe('file: a directory -> file, 0644 root:root');
   await expect(wanted.apply(host)).rejects.toMatchObject({
     message: expect.stringMatching(/ is a directory, and a file has to be there$/),
-    hint: expect.stringMatching(/^check what it is for, and move it away: mv '.+' '.+\.old'$/),
+    hint: expect.stringMatching(/^check what this path is used for, then move it: mv '.+' '.+\.old'$/),
   });
   await expect(file('/dev/null').apply(host)).rejects.toThrow(
     '/dev/null is neither file, directory nor link, and a file has to be there',

@@ -45,7 +45,7 @@ export function editJson(path: string, text: string, change: (object: JsonObject
   const object = parseObject(path, text);
   const line = lineOfInexactNumber(text);
   if (line === undefined) return print(change(object));
-  throw new Problem(`${path} has a number in line ${line} that would lose digits; it is left as it is`, {
+  throw new Problem(`${path} has a number in line ${line} that would lose digits; the file was not changed`, {
     hint: 'write a smaller number there, or make the change by hand: a file that is right already is not written again',
     code: exitCode.failed,
   });
@@ -73,8 +73,8 @@ function mergeObjects(there: JsonObject, wanted: JsonObject): JsonObject {
 /** An empty file is an empty object, as for the Docker engine. */
 function parseObject(path: string, text: string): JsonObject {
   const refuse = (why: string) =>
-    new Problem(`${path} ${why}; it is left as it is`, {
-      hint: 'fix it by hand, then run again',
+    new Problem(`${path} ${why}; the file was not changed`, {
+      hint: 'fix the file on the host, then run again',
       code: exitCode.failed,
     });
   if (text.trim() === '') return {};

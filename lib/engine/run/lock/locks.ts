@@ -102,13 +102,13 @@ function cannotLock(error: unknown): string {
   return `its lock cannot be taken: ${said || (error instanceof Error ? error.message : String(error))}`;
 }
 
-/** Why a host's lock cannot be had. */
+/** The error about a host that another run has locked. */
 function lockedBy(host: string, { holder, silent }: LockAnswer & { taken: false }): Problem {
-  const whose = holder
+  const owner = holder
     ? `${holder.who} (process ${holder.process.pid}), which runs ${holder.playbook} on ${holder.inventory} since ${holder.since}`
     : 'another run that is just beginning';
   const isSilent = silent > silence;
-  return new Problem(`${host} is locked by ${owner}${isSilent ? `, with no sign of life for ${silent} s` : ''}`, {
+  return new Problem(`${host} is locked by ${owner}${isSilent ? `, without a heartbeat for ${silent} s` : ''}`, {
     code: exitCode.locked,
     hint: isSilent
       ? 'if that run is dead, take the lock from it: --break-lock'

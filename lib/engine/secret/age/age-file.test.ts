@@ -131,7 +131,7 @@ test('an identity file is refused with its line, and never quoted', async () => 
     ' FILE is damaged',
   );
   expect(await refused('-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----\n')).toBe(
-    ' FILE is not a private key that can be read',
+    ' FILE is not a private key of a supported type, or it is damaged',
   );
   expect(await refused(sshKey(folder, 'ed25519').public)).toBe(' FILE is a public key');
   expect(await refused(readFileSync(sshKey(folder, 'ecdsa').path, 'utf8'))).toBe(
@@ -167,12 +167,12 @@ test('recipients are refused with line and column, all at once', async () => {
     'r:3:1: this key is of the type ecdsa-sha2-nistp256: only ssh-ed25519 and ssh-rsa can be used',
     'r:4:1: this key is not a public key of SSH, or is damaged',
     'r:5:1: this is not a recipient',
-    'r:6:1: this is a private key: whoever reads this file can decrypt',
+    'r:6:1: this is a private key: everybody who can read this file can decrypt the secrets',
     'r:7:1: this key has 1024 bits, and at least 2048 are needed',
     ...[8, 9, 10, 11].map((line) => `r:${line}:1: this key is not a public key of SSH, or is damaged`),
   ]);
   expect(error.message).not.toContain('HUNTER2');
-  await expect(parseRecipients('# nobody\n', 'r')).rejects.toThrow('there is no recipient in this file');
+  await expect(parseRecipients('# nobody\n', 'r')).rejects.toThrow('this file has no recipients');
 });
 
 const age = spawnSync('age', ['--version']).status === 0;

@@ -23,16 +23,15 @@ export async function parseRecipients(text: string, file: string): Promise<reado
     else recipients.push(recipient);
   }
   if (problems.length > 0) throw new Problems(problems);
-  if (recipients.length === 0)
-    throw new Problem('there is no recipient in this file', { where: { file }, hint: kinds });
+  if (recipients.length === 0) throw new Problem('this file has no recipients', { where: { file }, hint: kinds });
   return recipients;
 }
 
 async function recipientOf(line: string, where: Place): Promise<AgeRecipient | Problem> {
   if (/^(AGE-SECRET-KEY-|-----BEGIN)/.test(line)) {
-    return new Problem('this is a private key: whoever reads this file can decrypt', {
+    return new Problem('this is a private key: everybody who can read this file can decrypt the secrets', {
       where,
-      hint: 'take it out, make another, and put its public half here',
+      hint: 'remove it, make a new key pair, put the new public key here, and run rekey; if the file was shared, run rotate as well',
     });
   }
   const [type = '', key = ''] = line.split(/\s+/);

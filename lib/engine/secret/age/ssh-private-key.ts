@@ -59,8 +59,8 @@ function parsed(text: string, path: string, passphrase?: string): { key: SshPubl
   const first = Array.isArray(found) ? found[0] : found;
   if (!first || first instanceof Error) {
     if (passphrase !== undefined && /passphrase|integrity|Malformed/i.test(first?.message ?? '')) return undefined;
-    throw new Problem(`${path} is not a private key that can be read`, {
-      hint: 'only OpenSSH keys of the types ssh-ed25519 and ssh-rsa can be used',
+    throw new Problem(`${path} is not a private key of a supported type, or it is damaged`, {
+      hint: 'supported are OpenSSH keys of type ssh-ed25519 and ssh-rsa',
     });
   }
   const key = usable(() => sshPublicKey(first.getPublicSSH()), path);
