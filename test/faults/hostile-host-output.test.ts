@@ -62,7 +62,10 @@ function answering(printed: Buffer, how: 'framed' | 'raw'): Connection {
     'h',
     {
       async run(command) {
-        const script = Buffer.from(/__s=([A-Za-z0-9+/=]+);/.exec(command)?.[1] ?? '', 'base64').toString();
+        const script = Buffer.from(
+          /' sh ([\w+/= ]+)$/.exec(command)?.[1]?.replaceAll(' ', '') ?? '',
+          'base64',
+        ).toString();
         const nonce = /^echo ([0-9a-f]{24});/m.exec(script)?.[1] ?? '';
         const count = [...script.matchAll(/^__run \d+ /gm)].length;
         const body = how === 'raw' ? printed : reply(count, printed);

@@ -146,6 +146,7 @@ test('no resource is missing here', async () => {
       /\bcheck(\(host|:| =)|\bhost\.\$/.test(await readFile(join(folder, name), 'utf8')) ? [name] : [],
     ),
   );
+  const ofNode = ['postgres.ts', 'json-rpc.ts'];
   // The contract itself, and modules that only resources use.
   const parts = ['resource.ts', 'docker-engine.ts', 'skip-when.ts', 'attributes.ts', 'edited-text.ts', 'http.ts'];
   expect(
@@ -154,7 +155,11 @@ test('no resource is missing here', async () => {
       .map((name) => basename(name))
       .filter((name) => !parts.includes(name))
       .sort(),
-  ).toEqual(Object.keys(kinds('/dev/null')).sort());
+  ).toEqual(
+    Object.keys(kinds('/dev/null'))
+      .filter((name) => !ofNode.includes(name))
+      .sort(),
+  );
 });
 
 test('on a bare host every check ends with a verdict and changes nothing', async () => {

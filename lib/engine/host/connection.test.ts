@@ -95,5 +95,5 @@ test('a login shell that runs nothing is a failure', async () => {
 });
 
 function scriptOf(command: string): string {
-  return Buffer.from(/__s=([\w+/=]+)/.exec(command)?.[1] ?? '', 'base64').toString();
+  return Buffer.from(/' sh ([\w+/= ]+)$/.exec(command)?.[1]?.replaceAll(' ', '') ?? '', 'base64').toString();
 }

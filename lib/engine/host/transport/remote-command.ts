@@ -6,6 +6,9 @@ import type { Become } from './become.ts';
  */
 const maxInCommand = 90_000;
 
+/** csh refuses longer words (8 KiB). */
+const maxWord = 6000;
+
 /**
  * A command line that runs a script in sh, in any login shell: nothing between its single quotes is special in fish or csh.
  *
@@ -23,12 +26,13 @@ export function remoteCommand(
   const lines = [...(password ? [password.reveal()] : []), ...(inCommand ? [] : [encoded])];
 
   // `read` takes no byte beyond its line, so the rest stays for the script.
-  const take = inCommand ? `__s=${encoded}` : 'IFS= read -r __s||exit 127';
+  const take = inCommand ? '' : 'IFS= read -r __s||exit 127;set -- "$__s";';
   // A failed decoding must not pass for an empty script that succeeds.
-  const inner = `${take};__s="$(echo "$__s"|base64 -d)"||exit 127;eval "$__s"`;
+  const inner = `${take}__s="$(printf %s "$@"|base64 -d)"||exit 127;set --;eval "$__s"`;
+  const words = inCommand ? ['sh', ...(encoded.match(new RegExp(`.{1,${maxWord}}`, 'g')) ?? [])] : [];
   const head = Buffer.from(lines.map((line) => `${line}\n`).join(''));
   return {
-    command: `${prefix}sh -c '${inner}'`,
+    command: [`${prefix}sh -c '${inner}'`, ...words].join(' '),
     input: head.length > 0 ? Buffer.concat([head, stdin ?? Buffer.alloc(0)]) : stdin,
   };
 }
