@@ -47,9 +47,11 @@ test('a stopped, disabled unit is enabled and started', async () => {
   expect((await host.$`systemctl is-enabled ${unit}`).text()).toBe('enabled');
 });
 
-test('only the requested properties are changed', async () => {
-  await converge(host, service(unit));
-  expect((await host.$`systemctl is-enabled ${unit}`).text()).toBe('disabled');
+test('a running unit that is disabled is enabled and keeps running', async () => {
+  await host.run`systemctl start ${unit}`;
+  const before = await started();
+  expect(await converge(host, service(unit))).toEqual([{ what: 'at boot', was: 'disabled', wanted: 'enabled' }]);
+  expect(await started()).toBe(before);
 });
 
 test('it restarts once for a changed file, and not again', async () => {
@@ -68,6 +70,7 @@ test('it restarts once for a changed file, and not again', async () => {
 
 test('a file and a start within one second are distinguished', async () => {
   const kept = service(unit, [settings]);
+  await converge(host, kept);
   for (let round = 0; round < 3; round += 1) {
     await host.run`echo ${round} > ${settings} && systemctl restart ${unit}`;
     expect(await kept.check(host)).toEqual({ is: 'ok' });
