@@ -4,9 +4,9 @@ import { noSynchronizerOn } from '../lib/node/chain/synchronizers.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
- * No synchronizer runs beside the one of the Database+Sync server: seen on each host before anything is done on any. A server that
- * was the Database+Sync server before is found by what still runs on it. Before a synchronizer is started, role `sync` has all hosts
- * looked at again, whatever a run is limited to.
+ * No synchronizer runs beside the one of the Database+Sync server. Each host is checked before anything is changed on any of them. A
+ * former Database+Sync server is found by the synchronizer that still runs on it. Before a start of the synchronizer, role `sync`
+ * checks all hosts of the inventory again, whatever the limit of the run.
  */
 export default role<Variables>('one-synchronizer', ({ host: { groups } }) => {
   const isDatabaseHost = groups.includes('database');

@@ -1,7 +1,7 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { jsonRpc } from './json-rpc.ts';
 
-/** A value, or why there is none, in words. */
+/** A value, or why it is missing. */
 export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
 
 interface Block {

@@ -22,7 +22,7 @@ export async function jsonRpc(
   return { ok: false, error: `${url} does not answer: ${answer.why}` };
 }
 
-/** An error comes with HTTP 200 as a result does, so only the body tells. */
+/** An error comes with HTTP 200, as a result does, so only the body shows it. */
 export function readAnswer(text: string, url: string): JsonRpcAnswer {
   let body: unknown;
   try {

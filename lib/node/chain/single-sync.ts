@@ -13,28 +13,28 @@ type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
 
 const corrupts = 'two synchronizers on one state database corrupt it';
 
-/** What may be at work in the state database from elsewhere: sessions as the node opens them, by TCP and with no application name. */
+/** The sessions of one address that look like a node's: by TCP, as the node's database user, without an application name. */
 interface Client {
   readonly address: string;
-  /** Whether a session writes. Of the node's components only a synchronizer does. */
-  readonly writes: boolean;
-  /** Whether every session was seen to read, and to do nothing else. */
-  readonly reads: boolean;
+  /** Whether any session writes. Of the node's components only a synchronizer does. */
+  readonly anyWrite: boolean;
+  /** Whether every sampled query was a select or a show. */
+  readonly onlyReads: boolean;
 }
 
 /**
- * Before the synchronizer is started: no other one runs on any host of the inventory, and none is at work in the state database from
- * elsewhere.
+ * The condition for a start of the synchronizer: no other one runs on any host of the inventory, and no other one is connected to the
+ * state database from another machine.
  */
 export function noOtherSynchronizer(deployment: Deployment): EveryHost {
   const own = deployment.host.name;
   return {
     name: 'no other synchronizer runs',
-    check: async (host, unseen) => {
+    check: async (host, assumedStopped) => {
       if (host.name !== own) return noSynchronizerOn(host, false);
       const [here, clients] = await Promise.all([
         noSynchronizerOn(host, true),
-        strangers(host, deployment, { unseen, samples: 20 }),
+        foreignClients(host, deployment, { assumedStopped, samples: 20 }),
       ]);
       return here.is === 'ok' && clients.is === 'drift' ? clients : here;
     },
@@ -43,14 +43,14 @@ export function noOtherSynchronizer(deployment: Deployment): EveryHost {
 }
 
 /**
- * Nothing but our own hosts may use the state database as the node does, and none of them may write to it. The node gives no
- * application name, which tells it from an operator's psql; components on our own hosts are known by where they come from.
+ * Only hosts of the inventory may connect to the state database as the node does, and none of them may write. An operator's psql sets
+ * an application name, the node does not. Components on our own hosts are recognised by their address.
  */
 export function noForeignSynchronizer(deployment: Deployment): Resource {
   const state = stateDatabase(deployment.vars);
   return expectation(
     'no other synchronizer uses the state database',
-    (host) => strangers(host, deployment, { unseen: [], samples: 1 }),
+    (host) => foreignClients(host, deployment, { assumedStopped: [], samples: 1 }),
     {
       hint: `stop the node there, an RPC server's too: ${corrupts}. ${leftSessions(state)}`,
     },
@@ -62,55 +62,55 @@ function leftSessions({ container, user, database }: SqlTarget): string {
 }
 
 /**
- * Who is at work in the state database from elsewhere and may be a synchronizer.
+ * Checks the clients of the state database on other machines for a synchronizer.
  *
- * @param options `unseen`: hosts of the inventory that could not be looked at; `samples`: how often to look, ten times a second
+ * @param options `assumedStopped`: unreachable hosts that --assume-stopped names; `samples`: number of samples, ten a second
  * @returns unknown where the database does not answer
  */
-async function strangers(
+async function foreignClients(
   host: Reader,
   { hosts, vars }: Deployment,
-  { unseen, samples }: { readonly unseen: readonly string[]; readonly samples: number },
+  { assumedStopped, samples }: { readonly assumedStopped: readonly string[]; readonly samples: number },
 ): Promise<Verdict> {
   const state = stateDatabase(vars);
-  const [container, clients, known, away] = await Promise.all([
+  const [container, clients, inventoryAddresses, stoppedAddresses] = await Promise.all([
     host.container(state.container),
     readClients(host, state, samples),
-    resolved(host, hosts),
-    resolved(
+    resolveAddresses(host, hosts),
+    resolveAddresses(
       host,
-      hosts.filter(({ name }) => unseen.includes(name)),
+      hosts.filter(({ name }) => assumedStopped.includes(name)),
     ),
   ]);
   if ('error' in clients) return unknownWithoutAnswer(state.container, container, clients.error);
   const found = clients
     .filter(({ address }) => !isInNetworkOf(container, address))
-    .flatMap(({ address, writes, reads }) => {
-      if (!known.has(address))
+    .flatMap(({ address, anyWrite, onlyReads }) => {
+      if (!inventoryAddresses.has(address))
         return [`a node on ${address} is connected to the state database, and is not a host of this inventory`];
-      if (writes) return [`a node on ${address} writes to the state database, which only a synchronizer does`];
-      return away.has(address) && !reads
+      if (anyWrite) return [`a node on ${address} writes to the state database, which only a synchronizer does`];
+      return stoppedAddresses.has(address) && !onlyReads
         ? [`a node on ${address}, which could not be checked, is connected to the state database and may be writing`]
         : [];
     });
   return found.length === 0 ? ok : drift(found.join('; '));
 }
 
-/** The addresses that other hosts of the inventory come from. */
-async function resolved(host: Reader, others: Deployment['hosts']): Promise<ReadonlySet<string>> {
+/** The addresses that hosts connect from, with names resolved on this host. */
+async function resolveAddresses(host: Reader, others: Deployment['hosts']): Promise<ReadonlySet<string>> {
   const addresses = others.flatMap((each) => [each.connection.address, ...addressesOf(each)]);
   const names = [...new Set(addresses)].filter((address) => isIP(address) === 0 && !address.includes('/'));
   const output = names.length === 0 ? undefined : await host.$`getent ahosts ${names}`;
   return new Set([...addresses, ...(output?.lines() ?? []).map((line) => line.split(' ')[0] ?? '')]);
 }
 
-/** How a query begins that writes. A synchronizer's sessions show theirs: `INSERT INTO state.block`, `UPDATE state.sync_info`. */
-const writing = String.raw`^\s*(insert|update|delete|copy|merge|truncate|create|alter|drop)\M|^\s*with\M.*\m(insert\s+into|update|delete\s+from)\M`;
-const reading = String.raw`^\s*(select|show)\M`;
+/** Matches a query that writes, such as `INSERT INTO state.block` or `UPDATE state.sync_info`. */
+const writePattern = String.raw`^\s*(insert|update|delete|copy|merge|truncate|create|alter|drop)\M|^\s*with\M.*\m(insert\s+into|update|delete\s+from)\M`;
+const readPattern = String.raw`^\s*(select|show)\M`;
 
 /**
- * Clients that come by TCP, connect as the node does and give no application name. A session shows its newest query only, so it is
- * looked at several times.
+ * The clients that connect by TCP as the node does, without an application name. A session shows only its newest query, so
+ * pg_stat_activity is sampled several times. Within one statement its snapshot has to be cleared before each sample.
  */
 async function readClients(
   host: Reader,
@@ -120,8 +120,8 @@ async function readClients(
   const result = await host.sql(
     state,
     `select host(a.client_addr),
-       bool_or(a.backend_xid is not null or a.query ~* ${sqlLiteral(writing)}),
-       bool_and(a.query ~* ${sqlLiteral(reading)})
+       bool_or(a.backend_xid is not null or a.query ~* ${sqlLiteral(writePattern)}),
+       bool_and(a.query ~* ${sqlLiteral(readPattern)})
      from generate_series(1, ${samples}) sample,
        lateral (select pg_sleep(case when sample > 1 then 0.1 else 0 end)::text, pg_stat_clear_snapshot()::text) pause(slept, cleared),
        lateral pg_stat_get_activity(case when slept || cleared is null then 0 end) a
@@ -133,14 +133,15 @@ async function readClients(
   );
   if (!result.ok) return result;
   return result.rows.flatMap(([address, writes, reads]) =>
-    address ? [{ address, writes: writes === 't', reads: reads === 't' }] : [],
+    address ? [{ address, anyWrite: writes === 't', onlyReads: reads === 't' }] : [],
   );
 }
-/** Of the engine's document; a network of another form is none. */
+
+/** The parts of `docker inspect` that are used. A network of another form is ignored. */
 const inspected = z.object({ NetworkSettings: z.object({ Networks: z.record(z.string(), z.unknown()) }) });
 const network = z.object({ IPAddress: z.string(), IPPrefixLen: z.int().min(0).max(32) });
 
-/** Whether an IPv4 address is in one of the container's own networks: our own components, or this host itself. */
+/** Whether an IPv4 address is in one of the container's networks or loopback, so one of our components or this host. */
 function isInNetworkOf(container: Pick<ContainerState, 'raw'> | undefined, address: string): boolean {
   if (address === '127.0.0.1' || address === '::1') return true;
   const networks = Object.values(inspected.safeParse(container?.raw).data?.NetworkSettings.Networks ?? {});

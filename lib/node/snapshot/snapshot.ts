@@ -76,7 +76,7 @@ function judge(problems: readonly string[]): Verdict {
  * Requests the beginning of an archive.
  *
  * @param length bytes
- * @returns the answer, or why there is none
+ * @returns the answer, or why it is missing
  */
 async function askArchive(host: Reader, url: string, length: number) {
   const answer = await askHttp(host, url, { length, seconds: 30 });
@@ -85,7 +85,7 @@ async function askArchive(host: Reader, url: string, length: number) {
   return answer.status < 400 ? answer : `${withoutQuery(url)} answers HTTP ${answer.status}`;
 }
 
-/** @returns the first bytes, or why there are none */
+/** @returns the first bytes, or why they are missing */
 async function readBeginning(host: Reader, url: string): Promise<Buffer | string> {
   const answer = await askArchive(host, url, beginning);
   if (typeof answer === 'string') return answer;
