@@ -70,7 +70,7 @@ test('what starts the own container is nothing to worry about on its own host', 
   expect(await seen(true)).not.toContain(String(pid));
 });
 
-test('containers count by what they run, under any name, and by the name of the own one', async () => {
+test('a container counts by its command, under any name, or by the name sync', async () => {
   docker([
     ['/sync', 'restarting', '/app/some', 'thing'],
     ['/twin', 'running', '/app/zkevm-node', 'run', '--components', 'synchronizer'],

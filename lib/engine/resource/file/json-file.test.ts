@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { ok } from '../resource.ts';
-import { fakeHost } from '../testing/fake-host.ts';
+import { textAfter } from '../testing/edited-text.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { type JsonObject, jsonFile } from './json-file.ts';
 
@@ -19,20 +19,7 @@ beforeEach(() => {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 /** A file's text after the keys are set in it. */
-async function textWith(keys: JsonObject, text: string): Promise<string> {
-  let now = text;
-  const memory = fakeHost([], {
-    read: async () => Buffer.from(now),
-    rewrite: async (_, __, content) => {
-      now = String(content);
-      return true;
-    },
-  });
-  const wanted = jsonFile('/f', keys);
-  await wanted.apply(memory);
-  expect(await wanted.check(memory)).toEqual(ok);
-  return now;
-}
+const textWith = (keys: JsonObject, text: string) => textAfter(jsonFile('/f', keys), text);
 
 test.each<[there: JsonObject, wanted: JsonObject, merged: JsonObject]>([
   [

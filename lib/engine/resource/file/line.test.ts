@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../host/host.ts';
-import { ok, type Resource } from '../resource.ts';
+import { ok } from '../resource.ts';
+import { textAfter } from '../testing/edited-text.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { line } from './line.ts';
@@ -29,37 +30,22 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** The text of /etc/f after the line is set in it. */
-async function textWith(wanted: Resource, text: string): Promise<string> {
-  let now = text;
-  const memory = fakeHost([], {
-    read: async () => Buffer.from(now),
-    rewrite: async (_, __, content) => {
-      now = String(content);
-      return true;
-    },
-  });
-  await wanted.apply(memory);
-  expect(await wanted.check(memory)).toEqual(ok);
-  return now;
-}
-
 test('it is appended where no line matches', async () => {
-  expect(await textWith(line('/etc/f', 'c'), 'a\nb\n')).toBe('a\nb\nc\n');
-  expect(await textWith(line('/etc/f', 'c'), 'a\nb')).toBe('a\nb\nc\n');
-  expect(await textWith(line('/etc/f', 'c'), '')).toBe('c\n');
-  expect(await textWith(line('/etc/f', 'c', /^c/), 'a\n\n')).toBe('a\n\nc\n');
+  expect(await textAfter(line('/etc/f', 'c'), 'a\nb\n')).toBe('a\nb\nc\n');
+  expect(await textAfter(line('/etc/f', 'c'), 'a\nb')).toBe('a\nb\nc\n');
+  expect(await textAfter(line('/etc/f', 'c'), '')).toBe('c\n');
+  expect(await textAfter(line('/etc/f', 'c', /^c/), 'a\n\n')).toBe('a\n\nc\n');
 });
 
 test('it takes the place of the line that matches', async () => {
-  expect(await textWith(line('/etc/f', 'x=3', /^x=/), 'x=1\ny=2\n')).toBe('x=3\ny=2\n');
-  expect(await textWith(line('/etc/f', 'x=3', /^x=/), 'y=2\nx=1')).toBe('y=2\nx=3');
+  expect(await textAfter(line('/etc/f', 'x=3', /^x=/), 'x=1\ny=2\n')).toBe('x=3\ny=2\n');
+  expect(await textAfter(line('/etc/f', 'x=3', /^x=/), 'y=2\nx=1')).toBe('y=2\nx=3');
 });
 
 test('a line that is there already changes nothing', async () => {
   for (const content of ['a\nx=3\n', 'x=3', 'x=3\nx=3\n']) {
-    expect(await textWith(line('/etc/f', 'x=3'), content)).toBe(content);
-    expect(await textWith(line('/etc/f', 'x=3', /^x=/), content)).toBe(content);
+    expect(await textAfter(line('/etc/f', 'x=3'), content)).toBe(content);
+    expect(await textAfter(line('/etc/f', 'x=3', /^x=/), content)).toBe(content);
   }
 });
 
@@ -78,9 +64,9 @@ test('of any file the line is in it afterwards, a second time changes nothing, a
   await fc.assert(
     fc.asyncProperty(fc.array(word), fc.constantFrom('', '\n'), async (lines, end) => {
       const content = `${lines.join('\n')}${end}`;
-      const after = await textWith(line('/etc/f', 'key=1'), content);
+      const after = await textAfter(line('/etc/f', 'key=1'), content);
       expect(after.split('\n')).toContain('key=1');
-      expect(await textWith(line('/etc/f', 'key=1'), after)).toBe(after);
+      expect(await textAfter(line('/etc/f', 'key=1'), after)).toBe(after);
       expect(after.startsWith(content)).toBe(true);
     }),
   );

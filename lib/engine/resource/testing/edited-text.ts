@@ -1,0 +1,18 @@
+import { expect } from 'vitest';
+import { ok, type Resource } from '../resource.ts';
+import { fakeHost } from './fake-host.ts';
+
+/** The text of the one file that a resource edits, after a change that its check accepts. @param text before the change */
+export async function textAfter(resource: Resource, text: string): Promise<string> {
+  let now = text;
+  const memory = fakeHost([], {
+    read: async () => Buffer.from(now),
+    rewrite: async (_, __, content) => {
+      now = String(content);
+      return true;
+    },
+  });
+  await resource.apply(memory);
+  expect(await resource.check(memory)).toEqual(ok);
+  return now;
+}
