@@ -18,7 +18,7 @@ export default defineConfig({
   test: {
     sequence: { sequencer: DeploymentsInOrder },
     projects: [
-      // Modules are loaded once for all files: half of the time would go into loading them anew.
+      // Modules are loaded once for all files: half of the time would go into loading them again.
       {
         test: {
           name: 'unit',

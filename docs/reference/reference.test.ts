@@ -148,7 +148,7 @@ describe('an editor', () => {
       '/vars/node_config/Log/Outputs/0 string',
     ],
     [
-      'a new key with a name that is none',
+      'a new key with an invalid name',
       (lab) => Object.assign(lab.vars, { node_config: { '+a.b': 1 } }),
       '/vars/node_config +a.b',
     ],

@@ -53,9 +53,9 @@ for path in $PATHS; do
   case $seen in *" $id "*) continue ;; esac
   seen="$seen$id "
 
-  # `level` is the current level, `told` the one that the webhook got last.
+  # `level` is the current level, `sent` the one that the webhook got last.
   level=$(cat "$STATE/$name.level" 2>/dev/null)
-  told=$(cat "$STATE/$name.told" 2>/dev/null)
+  sent=$(cat "$STATE/$name.sent" 2>/dev/null)
   was=${level:-clear}
   if [ "$used" -ge "$WARN" ]; then level=alert; elif [ "$used" -lt "$CLEAR" ]; then level=clear; else level=$was; fi
   if [ "$level" = alert ]; then
@@ -67,9 +67,9 @@ for path in $PATHS; do
     echo "$text"
     echo "$level" > "$STATE/$name.level"
   fi
-  if [ "$level" != "${told:-clear}" ]; then
+  if [ "$level" != "${sent:-clear}" ]; then
     if post "$level" "$mount" "$used" "$text"; then
-      echo "$level" > "$STATE/$name.told"
+      echo "$level" > "$STATE/$name.sent"
     else
       echo "the message on $mount could not be posted; it is tried again next time"
       failed=1

@@ -9,7 +9,7 @@ import { workload } from './workload.ts';
 export const cases = ['noop', 'check', 'first', 'change'] as const;
 export type Case = (typeof cases)[number];
 
-/** Hosts as a tool is told of them. */
+/** Hosts as a tool reads them. */
 interface Targets {
   readonly hosts: readonly { readonly name: string; readonly address: string }[];
   readonly identityFile: string;

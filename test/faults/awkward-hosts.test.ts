@@ -44,8 +44,8 @@ async function works(...members: readonly Member[]): Promise<void> {
   expect(second.exitCode).toBe(exitCode.converged);
   for (const { host } of members) {
     expect(first.summary[host.name]?.counts).toMatchObject({ changed: 5, failed: 0 });
-    expect(host.run('cat /etc/light/node/grüße.conf /etc/list /etc/light/begun; stat -c %a:%U /etc/light/node')).toBe(
-      'Gruß = "schön"\none\ntwo\nbegun\n750:root\n',
+    expect(host.run('cat /etc/light/node/grüße.conf /etc/list /etc/light/started; stat -c %a:%U /etc/light/node')).toBe(
+      'Gruß = "schön"\none\ntwo\nstarted\n750:root\n',
     );
     expect(second.summary[host.name]?.counts).toMatchObject({ ok: 5, changed: 0 });
   }

@@ -48,7 +48,7 @@ async function nextRunConverges(host: LightHost): Promise<void> {
   expect(next.errorsOf(host.name)).toBe('');
   expect(next.exitCode, next.stderr).toBe(exitCode.converged);
   expect(host.run('cat /etc/light/node/grüße.conf /etc/list /etc/light/after; ls -A /etc/light /etc/light/node')).toBe(
-    'Gruß = "schön"\none\ntwo\nafter the work\n/etc/light:\nafter\nbegun\ndone\nnode\n\n/etc/light/node:\ngrüße.conf\n',
+    'Gruß = "schön"\none\ntwo\nafter the work\n/etc/light:\nafter\ndone\nnode\nstarted\n\n/etc/light/node:\ngrüße.conf\n',
   );
   const check = await runLight([{ host }], '--check');
   expect(check.exitCode).toBe(exitCode.converged);
@@ -64,7 +64,7 @@ function lost(run: LightRun, name: string, cause: RegExp): void {
 
 describe('Connection cut', () => {
   // These two wait for a minute, the others run meanwhile.
-  test.concurrent('network down for longer than the keepalive limit: told within it, next run converges', async ({
+  test.concurrent('network down for longer than the keepalive limit: reported within it, next run converges', async ({
     task,
   }) => {
     const host = await started('away');
@@ -82,7 +82,7 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  test.concurrent('host gone without a farewell in mid-check: told within the keepalive limit, others go on', async () => {
+  test.concurrent('host gone without closing the connection during a check: reported within the keepalive limit, others go on', async () => {
     const host = await started('gone');
     let since = 0;
     const run = await runBesideAnother({ host, inventory: looking }, async () => {
@@ -94,7 +94,7 @@ describe('Connection cut', () => {
     lost(run, 'gone', /the connection was lost: .*[Kk]eepalive/);
   });
 
-  test.concurrent('session killed in mid-check: told, others go on, next run converges', async () => {
+  test.concurrent('session killed during a check: reported, others go on, next run converges', async () => {
     const host = await started('checked');
     const run = await runBesideAnother({ host, inventory: looking }, async () => {
       await host.untilRuns(isLooking);
@@ -105,7 +105,7 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  test.concurrent('session killed in mid-apply: told, others go on, next run converges', async () => {
+  test.concurrent('session killed during a change: reported, others go on, next run converges', async () => {
     const host = await started('applied');
     const run = await runBesideAnother({ host, inventory: working }, async () => {
       await host.untilRuns(isWorking);
@@ -132,7 +132,7 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  test.concurrent('TCP reset in mid-apply: told, others go on, next run converges', async () => {
+  test.concurrent('TCP reset during a change: reported, others go on, next run converges', async () => {
     const host = await started('reset');
     const run = await runBesideAnother({ host, inventory: working }, async () => {
       await host.untilRuns(isWorking);
@@ -142,7 +142,7 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  test.concurrent('sshd restarted in mid-apply: the run goes on', async () => {
+  test.concurrent('sshd restarted during a change: the run goes on', async () => {
     const host = await started('restarted');
     const run = await runBesideAnother({ host, inventory: working }, async () => {
       await host.untilRuns(isWorking);
@@ -153,7 +153,7 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  test.concurrent('network down for 5 s in mid-apply: the run goes on', async () => {
+  test.concurrent('network down for 5 s during a change: the run goes on', async () => {
     const host = await started('away-shortly');
     const run = await runBesideAnother({ host, inventory: working }, async () => {
       await host.untilRuns(isWorking);
@@ -166,7 +166,7 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  test.concurrent('host does not answer from the start: told within three times --timeout, others go on', async () => {
+  test.concurrent('host does not answer from the start: reported within three times --timeout, others go on', async () => {
     const host = await started('silent');
     const other = await started('beside');
     host.cable('down');
@@ -179,7 +179,7 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  test.concurrent('connection accepted, and nothing said: told, others go on', async () => {
+  test.concurrent('connection accepted, and nothing said: reported, others go on', async () => {
     const host = await started('beside');
     const server = createServer();
     const port = await freePort();
@@ -192,7 +192,7 @@ describe('Connection cut', () => {
     expect(run.summary.beside?.counts).toMatchObject({ changed: 5 });
   });
 
-  test.concurrent('connection refused: told, others go on, next run converges', async () => {
+  test.concurrent('connection refused: reported, others go on, next run converges', async () => {
     const host = await started('refusing');
     const run = await runBesideAnother({ host, inventory: { port: 23 } }, async () => {});
     expect(run.errorsOf('refusing')).toMatch(/refused the connection\n {2}is sshd running there/);

@@ -28,7 +28,7 @@ const genesis = (accounts: unknown) => ({
 });
 
 describe('hostile archives and genesis files', () => {
-  test('10,000 damaged beginnings of snapshot archives: told for what they are', { timeout: 120_000 }, async () => {
+  test('10,000 damaged beginnings of snapshot archives: reported as what they are', { timeout: 120_000 }, async () => {
     const good = [dump('state'), dump('prover')].map((bytes) => bytes.subarray(0, 4096));
     const edits = fc.array(fc.tuple(fc.nat(4096), fc.uint8Array({ maxLength: 6 })), { minLength: 1, maxLength: 6 });
     const bytes = fc.oneof(

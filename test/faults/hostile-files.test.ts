@@ -173,7 +173,7 @@ describe('hostile files', () => {
     );
   });
 
-  test('2,000 damaged secrets files and their plain texts: opened or refused, no value told', {
+  test('2,000 damaged secrets files and their plain texts: opened or refused, no value shown', {
     timeout: 240_000,
   }, async () => {
     const file = join(folder, 'lab.secrets.age');

@@ -154,7 +154,7 @@ describe('hostile options', () => {
     );
   });
 
-  test('--out and --report are put neither in the place of a device nor through a folder that is none', async () => {
+  test('--out and --report are put neither in the place of a device nor through a file that is not a folder', async () => {
     for (const name of [
       '/dev/null',
       '/dev/zero',
@@ -169,7 +169,7 @@ describe('hostile options', () => {
     }
   });
 
-  test('report reads no device, no folder and no file that is none of its own', () => {
+  test('report reads no device, no folder and no file that it did not write', () => {
     writeFileSync(join(folder, 'garbage.ndjson'), '\0\u001b[2J not JSON\n');
     for (const record of [
       '/dev/zero',

@@ -42,7 +42,7 @@ const work = role(
         return (await host.stat('/etc/light/done')) ? ok : drift('not yet');
       },
       apply: async (host) => {
-        await host.run`echo begun >>/etc/light/begun`;
+        await host.run`echo started >>/etc/light/started`;
         if (vars.work_seconds > 0) await host.run`sleep ${vars.work_seconds}`;
         await host.run`touch /etc/light/done`;
       },

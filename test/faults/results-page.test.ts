@@ -13,7 +13,7 @@ test('results are in the table of their suite, and earlier results of tests that
   const first = withResults(
     '# Page\n\n<!-- table -->\nNot run yet.\n',
     [
-      result('one', 'passed', 'told after 60 s'),
+      result('one', 'passed', 'reported after 60 s'),
       result('two|three', 'failed'),
       result('four', 'skipped'),
       result('five', 'skipped', 'nobody answers'),
@@ -28,7 +28,7 @@ test('results are in the table of their suite, and earlier results of tests that
 
 | Fault | Result | Time | Day |
 |---|---|---|---|
-| one | passed: told after 60 s | 1.2 s | 2024-05-01 |
+| one | passed: reported after 60 s | 1.2 s | 2024-05-01 |
 | two\\|three | failed | 1.2 s | 2024-05-01 |
 | five | not run: nobody answers | 1.2 s | 2024-05-01 |
 `);

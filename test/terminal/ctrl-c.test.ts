@@ -122,7 +122,7 @@ test('one Ctrl-C that arrives twice, from the terminal and from npx, counts once
 });
 
 test.each([
-  ['/bin/sh', 'a shell stands between'],
+  ['/bin/sh', 'a shell is between'],
   ['/bin/bash', 'the shell is replaced by us'],
 ])('by npx on a terminal (%s: %s)', async (shell) => {
   terminal = new Terminal(100, 24, 'bash', '--norc', '--noprofile');

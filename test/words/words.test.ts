@@ -66,8 +66,8 @@ throw new Error(answer.error);
 });
 
 test('messages of other files are found, too', () => {
-  const other = `import { Problem as P } from './p.ts';\nexport const told = (what: string) => new P(what);\n`;
-  const user = `import { told } from '../o.ts';\nthrow told('it is broken');\n`;
+  const other = `import { Problem as P } from './p.ts';\nexport const broken = (what: string) => new P(what);\n`;
+  const user = `import { broken } from '../o.ts';\nthrow broken('it is broken');\n`;
   expect(
     wordsOf({
       'p.ts': problem,

@@ -131,7 +131,7 @@ describe('A hundred hosts', () => {
   });
 
   test.each(faults.map(({ name, cause }) => [name.replaceAll('-', ' '), name, cause] as const))(
-    'a host that %s: named with its cause',
+    'a host that %s: reported with its cause',
     (_, name, cause) => {
       const run = runs[100];
       expect(`${run?.errorsOf(name)}\n${run?.summary[name]?.stopped}`).toMatch(cause);

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => resetHosts([...labHosts]));
 
 describe('the controller is killed (SIGKILL)', () => {
-  test('before, amid and after every change of a deployment from bare hosts: the next run goes on, and the end is the same', async ({
+  test('before, during and after every change of a deployment from bare hosts: the next run goes on, and the end is the same', async ({
     task,
   }) => {
     const folder = await folderForTest();

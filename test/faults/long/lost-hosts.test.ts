@@ -30,7 +30,7 @@ async function cutNetwork(host: string): Promise<() => Promise<void>> {
 }
 
 describe('a long job goes on without us', () => {
-  test('the controller is killed amid a download: the next run watches the same one', async () => {
+  test('the controller is killed during a download: the next run watches the same one', async () => {
     const killed = await start({ behaviour: { rate: 700_000 } }, '--role', 'snapshot');
     await running(download);
     const before = await invocation();
@@ -42,7 +42,7 @@ describe('a long job goes on without us', () => {
     expect((await next.ended).exitCode, next.output()).toBe(0);
   });
 
-  test('every SSH session of the host is killed amid a download: told, and the next run watches the same one', async () => {
+  test('every SSH session of the host is killed during a download: reported, and the next run watches the same one', async () => {
     const cut = await start({ behaviour: { rate: 1_500_000 } }, '--role', 'snapshot');
     await running(download);
     const before = await invocation();
@@ -54,7 +54,7 @@ describe('a long job goes on without us', () => {
     expect((await deploy({ behaviour: { rate: 1_500_000 } }, '--role', 'snapshot')).exitCode).toBe(0);
   });
 
-  test('the network is gone for 5 s amid a download: nobody notices', async () => {
+  test('the network is gone for 5 s during a download: the download goes on', async () => {
     const through = await start({ behaviour: { rate: 1_500_000 } }, '--role', 'snapshot');
     await running(download);
     const reconnect = await cutNetwork('db-1');
@@ -63,7 +63,7 @@ describe('a long job goes on without us', () => {
     expect((await through.ended).exitCode, through.output()).toBe(0);
   });
 
-  test('the network is gone for good amid a download: told in time, and the next run watches the same one', async ({
+  test('the network is gone for good during a download: reported in time, and the next run watches the same one', async ({
     task,
   }) => {
     const cut = await start({ behaviour: { rate: 200_000 } }, '--role', 'snapshot');
@@ -77,7 +77,7 @@ describe('a long job goes on without us', () => {
     expect([1, 4], ended.output).toContain(ended.exitCode);
     expect(ended.output).toMatch(/db-1.*connection was lost/);
     expect(await invocation()).toBe(before);
-    measured(task, `told after ${seconds} s`);
+    measured(task, `reported after ${seconds} s`);
     expect(seconds).toBeLessThan(120);
     await onHost('db-1', `systemctl stop '${download}'`);
     await succeeds();
@@ -85,7 +85,7 @@ describe('a long job goes on without us', () => {
 });
 
 describe('a host goes away', () => {
-  test('the host is rebooted amid the restore: told, and the next run restores the whole', async () => {
+  test('the host is rebooted during the restore: reported, and the next run restores the whole', async () => {
     const cut = await start({}, '--role', 'snapshot');
     await running('rpc-node-restore');
     await run`docker restart --time 0 rpc-lab-db-1`;

@@ -422,7 +422,7 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
     create type public.kind as enum ('a', 'b');
     create table public.notes (id serial primary key, kind public.kind, "a b" text);
     create view public.kinds as select kind from public.notes;
-    create function public.told() returns event_trigger language plpgsql as 'begin
+    create function public.refuse() returns event_trigger language plpgsql as 'begin
 DROP TABLE no_such_table;
 end';
     create schema extra; create table extra.more (n int);
@@ -442,7 +442,7 @@ end';
     // Only a superuser may create one, and the prover's own user is not a superuser.
     postgres.sql(
       'made_state_beside',
-      "create event trigger told on sql_drop when tag in ('DROP CAST') execute function public.told()",
+      "create event trigger refuse on sql_drop when tag in ('DROP CAST') execute function public.refuse()",
     );
     const both = {
       state: archive('state-beside', 'made_state_beside'),

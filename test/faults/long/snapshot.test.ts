@@ -101,7 +101,7 @@ describe('a download goes wrong', () => {
   test('a connection that is reset three times: goes on where it broke off', () =>
     succeeds({ behaviour: { resets: 3 } }));
 
-  test('a server without ranges whose connection is reset: begins anew and works', () =>
+  test('a server without ranges whose connection is reset: starts again and works', () =>
     succeeds({ behaviour: { withoutRanges: true, resets: 2 } }));
 
   test('a server that stalls for ever: given up after two minutes, goes on by another request', () =>
@@ -121,7 +121,7 @@ describe('a download goes wrong', () => {
     await succeeds();
   });
 
-  test('a disk that fills up amid the download: named, the next run goes on with what is there', async () => {
+  test('a disk that fills up during the download: named, the next run goes on with what was downloaded', async () => {
     const run = await start({ behaviour: { rate: 2_000_000 } });
     await running('rpc-playbooks-download-testnet_prover_db.sql.tar.gz-*');
     await onHost('db-1', 'fallocate -l $(( $(df -B1 --output=avail /data | tail -1) - 1000000 )) /data/filler');
@@ -130,7 +130,7 @@ describe('a download goes wrong', () => {
     await succeeds();
   });
 
-  test('the unit that downloads is killed: named, the next run goes on with what is there', async () => {
+  test('the unit that downloads is killed: named, the next run goes on with what was downloaded', async () => {
     const run = await start({ behaviour: { rate: 200_000 } });
     await running('rpc-playbooks-download-testnet_prover_db.sql.tar.gz-*');
     // Before its turn it would be started again, without a message.
@@ -146,19 +146,19 @@ describe('a download goes wrong', () => {
 });
 
 describe('a restore goes wrong: nothing starts on what is half restored', () => {
-  test('the tool fails and ends with 0, for the state archive breaks off: told by what the database holds', async () => {
+  test('the tool fails and ends with 0, for the state archive breaks off: shown by the content of the database', async () => {
     await refused(await deploy({ archives: { state: half(good.state) } }), /the state database is not restored: /);
     await succeeds();
   });
 
-  test('the tool fails and ends with 0, for the prover archive is corrupted: told by what the database holds', async () => {
+  test('the tool fails and ends with 0, for the prover archive is corrupted: shown by the content of the database', async () => {
     const prover = Buffer.from(good.prover);
     prover.fill(0xff, 5_000_000, 5_004_096);
     await refused(await deploy({ archives: { prover } }), /the restore tool failed \d times: /);
     await succeeds();
   });
 
-  test('the tool skips the hash database and ends with 0, each time: told, and given up', async () => {
+  test('the tool skips the hash database and ends with 0, each time: reported, and given up', async () => {
     await onHost('db-1', 'systemctl set-environment STANDIN_RESTORE_SKIPS_HASH_DB=always');
     await refused(await deploy({}), /the restore tool failed 6 times: it skipped the hash database/);
     await onHost('db-1', 'systemctl unset-environment STANDIN_RESTORE_SKIPS_HASH_DB');
@@ -190,7 +190,7 @@ describe('a restore goes wrong: nothing starts on what is half restored', () => 
     await succeeds();
   });
 
-  test('the prover archive is corrupted, and pg_restore restores it: told at the first time', async () => {
+  test('the prover archive is corrupted, and pg_restore restores it: reported at the first time', async () => {
     const prover = Buffer.from(good.prover);
     prover.fill(0xff, 5_000_000, 5_004_096);
     const run = await deploy({ archives: { prover }, restoreWith: 'pg_restore' });
