@@ -112,6 +112,40 @@ func (c chain) parentHash(number uint64) string {
 
 func batchOf(number uint64) uint64 { return (number + blocksPerBatch - 1) / blocksPerBatch }
 
+// blocksOf returns the first and the last block of a batch, of those that exist.
+func blocksOf(batch, head uint64) (first, last uint64) {
+	if batch == 0 {
+		return 0, 0
+	}
+	first, last = (batch-1)*blocksPerBatch+1, batch*blocksPerBatch
+	if last > head {
+		last = head
+	}
+	return first, last
+}
+
+// batch is a batch in the format of zkevm_getBatchByNumber, with its blocks and transactions, or only their hashes.
+func (c chain) batch(number, head uint64, whole bool) map[string]any {
+	first, last := blocksOf(number, head)
+	blocks, transactions := []any{}, []any{}
+	for n := first; n <= last; n++ {
+		if whole {
+			blocks = append(blocks, c.block(n, true))
+		} else {
+			blocks = append(blocks, c.hash(n))
+		}
+		transactions = append(transactions, c.block(n, whole)["transactions"].([]any)...)
+	}
+	none := "0x" + fmt.Sprintf("%064x", 0)
+	return map[string]any{
+		"number": hexadecimal(number), "closed": last == number*blocksPerBatch, "blocks": blocks, "transactions": transactions,
+		"stateRoot": c.stateRoot(last), "timestamp": hexadecimal(uint64(c.timeOf(last))), "coinbase": addressOf("sequencer"),
+		"globalExitRoot": none, "mainnetExitRoot": none, "rollupExitRoot": none, "localExitRoot": none,
+		"accInputHash": text("input", c.hash(last)), "sendSequencesTxHash": nil, "verifyBatchTxHash": nil,
+		"batchL2Data": text("data", c.hash(first), c.hash(last)),
+	}
+}
+
 // transactionsIn returns one or two for each block, none for the first.
 func transactionsIn(number uint64) int {
 	if number == 0 {

@@ -77,7 +77,7 @@ func TestGenesisFilesNameTheChain(t *testing.T) {
 
 func TestSnapshotHasAllColumns(t *testing.T) {
 	var out bytes.Buffer
-	c := chain{SnapshotTime: 1_700_000_000}
+	c := chain{SnapshotTime: 1_740_000_000}
 	if err := stateSnapshot(&out, c, 12); err != nil {
 		t.Fatal(err)
 	}

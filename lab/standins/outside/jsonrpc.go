@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 type method func(params []json.RawMessage) (any, error)
@@ -33,7 +35,11 @@ func jsonRPC(methods map[string]method) http.Handler {
 		}
 		result, err := found(r.Params)
 		if err != nil {
-			answer["error"] = map[string]any{"code": -32602, "message": err.Error()}
+			code := -32602
+			if errors.Is(err, errReverted) {
+				code = 3
+			}
+			answer["error"] = map[string]any{"code": code, "message": err.Error()}
 			return answer
 		}
 		answer["result"] = result
@@ -69,6 +75,26 @@ func jsonRPC(methods map[string]method) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer)
 	})
+}
+
+// failing makes a server answer every request with an error: a status of HTTP, or with 200 an error of JSON-RPC. 0 is no fault.
+type failing struct {
+	status int64
+	server http.Handler
+}
+
+func (f *failing) set(status int64) { atomic.StoreInt64(&f.status, status) }
+
+func (f *failing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch status := int(atomic.LoadInt64(&f.status)); status {
+	case 0:
+		f.server.ServeHTTP(w, r)
+	case http.StatusOK:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"the lab makes this server fail"}}`)
+	default:
+		http.Error(w, http.StatusText(status), status)
+	}
 }
 
 func constant(value any) method {

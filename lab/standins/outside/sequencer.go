@@ -16,6 +16,8 @@ type sequencer struct {
 	chain chain
 	// held is the head while the sequencer makes no more blocks; 0 otherwise.
 	held uint64
+	// id is the chain id that it reports.
+	id uint64
 }
 
 // newSequencer continues the chain of a file; a first start is written into it, so that a restart continues the same chain.
@@ -30,7 +32,7 @@ func newSequencer(file string) (*sequencer, error) {
 			return nil, err
 		}
 	}
-	return &sequencer{file: file, chain: c}, nil
+	return &sequencer{file: file, chain: c, id: chainID}, nil
 }
 
 // now returns the chain and its current head.
@@ -62,10 +64,10 @@ func (s *sequencer) handler() http.Handler {
 		}
 	}
 	return jsonRPC(map[string]method{
-		"eth_chainId":        constant(hexadecimal(chainID)),
+		"eth_chainId":        func([]json.RawMessage) (any, error) { return hexadecimal(s.chainID()), nil },
 		"eth_gasPrice":       constant(hexadecimal(gasPrice)),
 		"eth_syncing":        constant(false),
-		"net_version":        constant(strconv.Itoa(chainID)),
+		"net_version":        func([]json.RawMessage) (any, error) { return strconv.FormatUint(s.chainID(), 10), nil },
 		"web3_clientVersion": constant("lab trusted sequencer (stand-in)"),
 		"eth_blockNumber": func([]json.RawMessage) (any, error) {
 			_, head := s.now()
@@ -81,6 +83,14 @@ func (s *sequencer) handler() http.Handler {
 		"zkevm_batchNumberByBlockNumber": ofBlock(func(_ chain, number uint64, _ []json.RawMessage) any {
 			return hexadecimal(batchOf(number))
 		}),
+		"zkevm_getBatchByNumber": func(params []json.RawMessage) (any, error) {
+			c, head := s.now()
+			number, err := blockNumber(params, batchOf(head))
+			if err != nil || number > batchOf(head) {
+				return nil, err
+			}
+			return c.batch(number, head, len(params) > 1 && string(params[1]) == "true"), nil
+		},
 		"standin_goOnFrom": func(params []json.RawMessage) (any, error) {
 			number, err := blockNumber(params, 0)
 			if err != nil {
@@ -122,34 +132,22 @@ func (s *sequencer) letGo() {
 	s.held = 0
 }
 
+func (s *sequencer) chainID() uint64 {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.id
+}
+
+func (s *sequencer) setChainID(id uint64) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.id = id
+}
+
 // fork changes all blocks from a number on, as if history had been rewritten; 0 ends the fork.
 func (s *sequencer) fork(from uint64) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.chain.ForkedFrom = from
 	return s.chain.save(s.file)
-}
-
-// layer1 is the layer-1 chain: its block number is the clock, and every contract in it returns the layer-2 chain id.
-func layer1() http.Handler {
-	const id, seconds = 11155111, 12
-	head := func() uint64 { return uint64(time.Now().Unix()) / seconds }
-	return jsonRPC(map[string]method{
-		"eth_chainId":        constant(hexadecimal(id)),
-		"eth_syncing":        constant(false),
-		"net_version":        constant(strconv.Itoa(id)),
-		"web3_clientVersion": constant("lab layer 1 (stand-in)"),
-		"eth_blockNumber":    func([]json.RawMessage) (any, error) { return hexadecimal(head()), nil },
-		"eth_call":           constant(fmt.Sprintf("0x%064x", chainID)),
-		"eth_getBlockByNumber": func(params []json.RawMessage) (any, error) {
-			number, err := blockNumber(params, head())
-			if err != nil || number > head() {
-				return nil, err
-			}
-			return map[string]any{
-				"number": hexadecimal(number), "hash": text("layer 1", number), "parentHash": text("layer 1", number-1),
-				"timestamp": hexadecimal(number * seconds), "transactions": []any{},
-			}, nil
-		},
-	})
 }

@@ -123,11 +123,14 @@ func serve() error {
 		return err
 	}
 	files := &fileServer{}
+	first := newLayer1()
+	first.fork(0)
+	failures := map[string]*failing{"sequencer": {server: trusted.handler()}, "layer1": {server: first.handler()}}
 	services := map[string]service{
 		"files":     &listener{name: "files", address: ":8080", handler: files.handler()},
 		"alerts":    &listener{name: "alerts", address: ":8081", handler: alertSink()},
-		"sequencer": &listener{name: "sequencer", address: ":8545", handler: trusted.handler()},
-		"layer1":    &listener{name: "layer1", address: ":8546", handler: layer1()},
+		"sequencer": &listener{name: "sequencer", address: ":8545", handler: failures["sequencer"]},
+		"layer1":    &listener{name: "layer1", address: ":8546", handler: failures["layer1"]},
 		"registry":  &program{name: "registry", command: []string{"docker-registry", "serve", "/etc/lab/registry.yml"}},
 		"time":      &program{name: "time", command: []string{"chronyd", "-x", "-d", "-f", "/etc/lab/chrony.conf"}},
 		"packages":  &program{name: "packages", command: []string{"/usr/local/lib/lab/package-cache"}},
@@ -137,7 +140,7 @@ func serve() error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	switches := &listener{name: "control", address: ":8090", handler: control(services, trusted, files)}
+	switches := &listener{name: "control", address: ":8090", handler: control(services, servers{trusted, first, files, failures})}
 	if err := switches.start(); err != nil {
 		return err
 	}

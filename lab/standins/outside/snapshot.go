@@ -36,9 +36,15 @@ const absent = `\N`
 
 func stateSnapshot(to io.Writer, c chain, last uint64) error {
 	out := bufio.NewWriter(to)
+	// Each of the snapshot's batches has a block on layer 1, whose newest block is older than the snapshot.
+	first := newLayer1()
+	layer1Block := func(batch uint64) uint64 {
+		return layer1Head(time.Unix(c.SnapshotTime, 0)) - finalityDepth - batchOf(last) + batch
+	}
 	copyTable(out, "state.block", "block_num, block_hash, parent_hash, received_at", func(row func(...any)) {
 		for n := uint64(1); n <= batchOf(last); n++ {
-			row(n, text("layer 1", n), text("layer 1", n-1), timestamp(c, n*blocksPerBatch))
+			hash, parent := first.hash(layer1Block(n))
+			row(layer1Block(n), hash, parent, inUTC(layer1Time(layer1Block(n))))
 		}
 	})
 	copyTable(out, "state.batch", "batch_num, global_exit_root, local_exit_root, acc_input_hash, state_root, timestamp, coinbase, raw_txs_data, wip", func(row func(...any)) {
@@ -50,12 +56,12 @@ func stateSnapshot(to io.Writer, c chain, last uint64) error {
 	// Layer 1 lags behind: these two keep the values of the snapshot.
 	copyTable(out, "state.virtual_batch", "batch_num, tx_hash, coinbase, block_num", func(row func(...any)) {
 		for n := uint64(1); n+5 <= batchOf(last); n++ {
-			row(n, text("virtual", n), addressOf("sequencer"), n)
+			row(n, text("virtual", n), addressOf("sequencer"), layer1Block(n))
 		}
 	})
 	copyTable(out, "state.verified_batch", "batch_num, tx_hash, aggregator, block_num", func(row func(...any)) {
 		for n := uint64(1); n+10 <= batchOf(last); n++ {
-			row(n, text("verified", n), addressOf("aggregator"), n)
+			row(n, text("verified", n), addressOf("aggregator"), layer1Block(n))
 		}
 	})
 	copyTable(out, "state.l2block", "block_num, block_hash, header, uncles, parent_hash, state_root, received_at, created_at, batch_num", func(row func(...any)) {
@@ -123,8 +129,10 @@ func copyTable(out io.Writer, table, columns string, rows func(row func(...any))
 	fmt.Fprintln(out, `\.`)
 }
 
-func timestamp(c chain, number uint64) string {
-	return time.Unix(c.timeOf(number), 0).UTC().Format("2006-01-02 15:04:05Z07:00")
+func timestamp(c chain, number uint64) string { return inUTC(c.timeOf(number)) }
+
+func inUTC(seconds int64) string {
+	return time.Unix(seconds, 0).UTC().Format("2006-01-02 15:04:05Z07:00")
 }
 
 func inJSON(value any) string {
