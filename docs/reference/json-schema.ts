@@ -83,7 +83,8 @@ function groupsSchema(groups: Deployment['groups']): JsonSchema {
     description,
     type: 'object',
     propertyNames: { pattern: namePattern.source },
-    additionalProperties: { $ref: '#/definitions/host' },
+    // A host of two groups has its settings in one of them.
+    additionalProperties: { anyOf: [{ $ref: '#/definitions/host' }, { type: 'null' }] },
     minProperties: 1,
     ...(most !== undefined && { maxProperties: most }),
   });
