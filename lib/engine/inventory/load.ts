@@ -30,8 +30,8 @@ export interface LoadedInventory<V> extends Inventory<V> {
   placeOfKey(host: string, path: Path): Place;
   /** Whether a host's own `vars` have the variable, and not only those of all hosts. */
   isOwn(host: string, path: Path): boolean;
-  /** The place of a group's name, or of a host's name in it; of `groups` where the group does not exist. */
-  placeOfGroup(group: string, ...host: [] | [name: string]): Place;
+  /** The place of a group, or of a host in it, or of a setting of that host: of the key, or of the nearest one above it. */
+  placeOfGroup(group: string, ...path: readonly string[]): Place;
   /** Reads the secret of one reference. @throws Problem, Problems as readSecret does */
   readSecret: SecretReader;
 }
@@ -89,7 +89,7 @@ export async function loadInventory<S extends z.ZodType>(
     placeOf: (host, path) => valuePlace(outlined.get(host)?.vars ?? top, path),
     placeOfKey: (host, path) => keyPlace(outlined.get(host)?.vars ?? top, path),
     isOwn: (host, path) => valueAt(outlined.get(host)?.own, ['vars', ...path]) !== undefined,
-    placeOfGroup: (group, ...host) => keyPlace(top, ['groups', group, ...host]),
+    placeOfGroup: (...path) => keyPlace(top, ['groups', ...path]),
     readSecret: read,
   };
 }
