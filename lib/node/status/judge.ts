@@ -119,7 +119,7 @@ function judgeStatus(name: ServiceName, service: ServiceState, at: number): Find
   return [note('restarted', name, `was restarted ${times} by Docker${duration}`, { restarts, forSeconds })];
 }
 
-function judgeChain({ chain, at, log, docker, containers }: HostState, limits: Limits): Finding[] {
+function judgeChain({ chain, served, at, log, docker, containers }: HostState, limits: Limits): Finding[] {
   const { from, own, trusted } = chain;
   const findings: Finding[] = [];
   if (log?.halted !== undefined) findings.push(fault('halted', 'sync', `halted: ${log.halted}`, { words: log.halted }));
@@ -136,6 +136,9 @@ function judgeChain({ chain, at, log, docker, containers }: HostState, limits: L
   } else if (docker === 'active' && containers[from]?.status === 'running') {
     // A stopped service has a finding already.
     findings.push(fault('no-answer', from, own.error, { error: own.error }));
+  }
+  if (served && !served.ok && containers['json-rpc']?.status === 'running') {
+    findings.push(fault('no-answer', 'json-rpc', served.error, { error: served.error }));
   }
   return findings;
 }
