@@ -101,6 +101,19 @@ test('a run changes resources that drift, in order, and a second run changes not
 const many = (made: Set<string>, prefix: string, count: number) =>
   Array.from({ length: count }, (_, at) => thing(made, `${prefix}${at}`));
 
+test('a host of two groups has a role that both plays have once, in the first of them', async () => {
+  const made = new Set<string>();
+  const [both, second] = ['both', 'second'].map((name) => role<object>(name, () => [thing(made, name)]));
+  if (!both || !second) throw new Error('two roles');
+  const host: InventoryHost<object> = { name: 'one', groups: ['a', 'b'], connection: thisMachine, vars: {} };
+  const { events } = await runWith(
+    [play('first', { hosts: 'a', roles: [both] }), play('then', { hosts: 'b', roles: [both, second] })],
+    { name: 'test', file: 'test.yaml', hosts: [host] },
+  );
+  const ended = events.flatMap((event) => (event.type === 'resource' ? [`${event.step.play}: ${event.step.resource}`] : []));
+  expect([...new Set(ended)]).toEqual(['first: both', 'then: second']);
+});
+
 test('no state is used from before the last change, at any place in the list', async () => {
   const made = new Set(['kept', 'm4']);
   const breaks = task('breaks', {
