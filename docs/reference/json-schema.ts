@@ -41,6 +41,8 @@ export function inventoryJsonSchema({ variables, groups, replace = {} }: Deploym
     definitions: {
       host: {
         ...host,
+        // A host of two groups has its settings in one of them.
+        type: ['object', 'null'],
         properties: { ...host.properties, vars: { $ref: '#/definitions/variables', ...description(host, 'vars') } },
       },
       variables: vars,
@@ -83,8 +85,7 @@ function groupsSchema(groups: Deployment['groups']): JsonSchema {
     description,
     type: 'object',
     propertyNames: { pattern: namePattern.source },
-    // A host of two groups has its settings in one of them.
-    additionalProperties: { anyOf: [{ $ref: '#/definitions/host' }, { type: 'null' }] },
+    additionalProperties: { $ref: '#/definitions/host' },
     minProperties: 1,
     ...(most !== undefined && { maxProperties: most }),
   });
