@@ -6,11 +6,6 @@ import databaseReachable from './database-reachable.ts';
 import docker from './docker.ts';
 import preflight from './preflight.ts';
 
-const kind = (network: 'main' | 'test', region?: string): Changes => [
-  [['vars', 'network', 'kind'], network],
-  [['vars', 'network', 'region'], region],
-];
-
 test.each<[given: Given, name: string, words: string, hint: string]>([
   [
     { facts: { distribution: { id: 'fedora', version: '40', codename: '', title: 'Fedora Linux 40' } } },

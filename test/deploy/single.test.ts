@@ -18,7 +18,10 @@ test('check mode on the bare server has the components of both groups, each once
   const planned = [...named(check.output, 'pending'), ...named(check.output, 'unknown')];
   for (const service of ['state-db', 'pool-db', 'prover', 'sync', 'json-rpc']) {
     const running = `db-1 ${service}: ${service} is running with its configuration`;
-    expect(planned.filter((each) => each === running), check.output).toHaveLength(1);
+    expect(
+      planned.filter((each) => each === running),
+      check.output,
+    ).toHaveLength(1);
   }
 });
 

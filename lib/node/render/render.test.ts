@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import type { Context } from '../../engine/resource/role.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
+import { accesses } from '../server/firewall.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import type { Variables } from '../variables/variables.ts';
-import { accesses } from '../server/firewall.ts';
 import { type RenderedHost, renderHost } from './render.ts';
 import { defaultSizes } from './testdata/specification/defaults.ts';
 

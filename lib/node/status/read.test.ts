@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import timeSync from '../../../roles/time-sync.ts';
 import type { Reader, Shell, Word } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
-import timeSync from '../../../roles/time-sync.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { sound } from '../testing/role-context.ts';
 import { readHost } from './read.ts';
