@@ -27,7 +27,7 @@ export function templateOf(generation: Variables['generation'], name: string) {
  * The Compose template for a host: that of its group, or for a host of two groups the first one with the services that only the second
  * one has.
  *
- * @param names of the templates, the Database+Sync server's first
+ * @param names of the templates; the Database+Sync server's comes first in the alphabet
  * @throws Problem as templateOf does
  */
 export function composeTemplateOf(generation: Variables['generation'], names: readonly string[]) {
