@@ -5,8 +5,10 @@ import { postgresVersion } from '../lib/node/variables/generation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** An RPC server reaches the state database. It is checked before components start that would wait for it and end. */
-export default role<Variables>('database-reachable', ({ hosts }) => {
+export default role<Variables>('database-reachable', ({ host: own, hosts }) => {
   const { name, connection, vars } = databaseHost(hosts);
+  // Its own containers reach it in their network.
+  if (own.name === name) return [];
   const port = vars.ports.state_db;
   return [
     expectation(

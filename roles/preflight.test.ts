@@ -6,11 +6,6 @@ import databaseReachable from './database-reachable.ts';
 import docker from './docker.ts';
 import preflight from './preflight.ts';
 
-const kind = (network: 'main' | 'test', region?: string): Changes => [
-  [['vars', 'network', 'kind'], network],
-  [['vars', 'network', 'region'], region],
-];
-
 test.each<[given: Given, name: string, words: string, hint: string]>([
   [
     { facts: { distribution: { id: 'fedora', version: '40', codename: '', title: 'Fedora Linux 40' } } },
@@ -43,26 +38,14 @@ test.each<[given: Given, name: string, words: string, hint: string]>([
     'set it once, role time-sync then keeps it: ssh 172.30.77.11 sudo date -u -s @$(date +%s)',
   ],
   [
-    { changes: kind('main') },
-    'the region of the Database+Sync server is prescribed',
-    'network.region is not set',
-    'set the region that the network prescribes in the inventory: network: { region: … }',
-  ],
-  [
-    { changes: [...kind('main', 'eu-1'), [['groups', 'database', 'db-1', 'vars', 'region'], 'us-2']] },
+    { changes: [[['vars', 'network', 'region'], 'eu-1']] },
     'Database+Sync server is in region eu-1',
-    'it is in us-2',
+    'it is in lab-1',
     'set its region in the inventory: region',
   ],
   [
-    {
-      changes: [
-        ...kind('main', 'eu-1'),
-        [['groups', 'database', 'db-1', 'region'], undefined],
-        [['vars', 'region'], undefined],
-      ],
-    },
-    'Database+Sync server is in region eu-1',
+    { changes: [[['groups', 'database', 'db-1', 'region'], undefined]] },
+    'Database+Sync server is in region lab-1',
     'the inventory does not name its region',
     'set its region in the inventory: region',
   ],

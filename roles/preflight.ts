@@ -5,6 +5,7 @@ import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
+import { dataDisk } from '../lib/node/server/data-disk.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
 import { portIsFree } from '../lib/node/server/published-ports.ts';
 import { readContents } from '../lib/node/snapshot/database-contents.ts';
@@ -74,12 +75,14 @@ function clock({ facts: { clockOffset }, host }: Deployment): Resource {
 /** Required on the main network and advice on the test network, unless the inventory says otherwise. */
 function hardware({ facts, vars }: Deployment): Resource[] {
   const strictness = vars.hardware ?? (vars.network.kind === 'main' ? 'required' : 'advisory');
-  const required = { hint: 'to deploy nevertheless, set hardware: advisory in the inventory' };
-  return hardwareFindings(facts).map(({ wanted, seen, met }) =>
+  const nevertheless = 'to deploy nevertheless, set hardware: advisory in the inventory';
+  return [...hardwareFindings(facts), dataDisk(facts, vars)].map(({ wanted, seen, met, hint }) =>
     known(
       `server has ${wanted}`,
       met ? ok : drift(`it has ${seen}`),
-      strictness === 'required' ? required : { severity: 'should' },
+      strictness === 'required'
+        ? { hint: hint === undefined ? nevertheless : `${hint}; ${nevertheless}` }
+        : { severity: 'should', ...(hint !== undefined && { hint }) },
     ),
   );
 }
@@ -97,25 +100,15 @@ async function ports(context: Deployment): Promise<Resource[]> {
   });
 }
 
-/** The network's rule for the region of its synchronizer. It is binding on the main network only. */
+/** A wish of the test network: the inventory's own checks hold the rule of the main network. */
 function region({ host, vars: { network, region: own } }: Deployment): Resource[] {
-  if (!host.groups.includes('database')) return [];
-  const main = network.kind === 'main';
-  if (network.region === undefined) {
-    return main
-      ? [
-          known('the region of the Database+Sync server is prescribed', drift('network.region is not set'), {
-            hint: 'set the region that the network prescribes in the inventory: network: { region: … }',
-          }),
-        ]
-      : [];
-  }
+  if (!host.groups.includes('database') || network.kind === 'main' || network.region === undefined) return [];
   const same = own?.toLowerCase() === network.region.toLowerCase();
   return [
     known(
       `Database+Sync server is in region ${network.region}`,
       same ? ok : drift(own === undefined ? 'the inventory does not name its region' : `it is in ${own}`),
-      { severity: main ? 'must' : 'should', hint: 'set its region in the inventory: region' },
+      { severity: 'should', hint: 'set its region in the inventory: region' },
     ),
   ];
 }

@@ -1,13 +1,14 @@
 import type { Reader } from '../lib/engine/host/host.ts';
 import { directory } from '../lib/engine/resource/file/directory.ts';
 import { file } from '../lib/engine/resource/file/file.ts';
-import { drift, ok, type Verdict } from '../lib/engine/resource/resource.ts';
+import { drift, ok } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { okWhen } from '../lib/engine/resource/skip-when.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
 import { timezone } from '../lib/engine/resource/system/timezone.ts';
 import { chronySources, clockIsSynchronised, withoutDistributionServers } from '../lib/node/server/chrony.ts';
+import { timesyncdIsEnough } from '../lib/node/server/timesyncd.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 const sources = '/etc/chrony/sources.d/deployment.sources';
@@ -18,6 +19,7 @@ const inContainer = `${dropIns}/container.conf`;
 export default role<Variables>('time-sync', ({ vars, facts }) => {
   const servers = vars.time_servers;
   const given = servers.length > 0;
+  const timesyncd = { check: async (host: Reader) => ((await timesyncdIsEnough(host, vars)) ? ok : drift([])) };
   // A container cannot set the machine's clock: chrony only observes it.
   const dropIn = facts.container ? [directory(dropIns), file(inContainer).content(observeOnly)] : [];
   const chrony = [
@@ -45,15 +47,3 @@ ConditionCapability=
 ExecStart=
 ExecStart=!/usr/sbin/chronyd $DAEMON_OPTS -x
 `;
-
-/** Without servers in the inventory, systemd-timesyncd is enough where it is enabled and has synchronised the clock. */
-const timesyncd = { check: checkTimesyncd };
-
-async function checkTimesyncd(host: Reader): Promise<Verdict> {
-  const [unit, synchronised] = await Promise.all([
-    host.unit('systemd-timesyncd.service'),
-    host.$`timedatectl show --property=NTPSynchronized --value`,
-  ]);
-  const works = unit.active === 'active' && unit.enabled === 'enabled' && synchronised.text() === 'yes';
-  return works ? ok : drift([]);
-}

@@ -41,6 +41,8 @@ export function inventoryJsonSchema({ variables, groups, replace = {} }: Deploym
     definitions: {
       host: {
         ...host,
+        // A host of two groups has its settings in one of them.
+        type: ['object', 'null'],
         properties: { ...host.properties, vars: { $ref: '#/definitions/variables', ...description(host, 'vars') } },
       },
       variables: vars,

@@ -83,7 +83,9 @@ function facts(status: Shown, state: HostState, now: number): (readonly [string,
     ['disks', `${uses.join(', ')} (alert from ${expected.diskWarnPercent}%)`],
     [
       'clock',
-      clock.offServer === undefined ? 'no time server' : `${offset(clock.offServer)} the time server ${clock.server}`,
+      clock.offServer === undefined
+        ? (clock.server ?? 'no time server')
+        : `${offset(clock.offServer)} the time server ${clock.server}`,
     ],
     ...(lastRun ? [['last run', lastRunWords(lastRun, now)] as const] : []),
     ...(age > 15 ? [['seen', `${seconds(age)} ago`] as const] : []),

@@ -281,7 +281,9 @@ test.each<[string, string | Buffer, string[]]>([
   [
     'a host twice',
     good.replace('rpc-1:', 'db-1:'),
-    ['a.yaml:5:10: host db-1 is defined a second time; the first is in group database'],
+    [
+      'a.yaml:5:10: host db-1 is defined a second time; the first is in group database\n  for the same host in both groups, write only db-1: here',
+    ],
   ],
   [
     'an address twice',
@@ -289,13 +291,34 @@ test.each<[string, string | Buffer, string[]]>([
     ['a.yaml:5:28: rpc-1 has the same address as db-1: 10.0.0.1 port 22\n  each host is named once'],
   ],
   [
+    'one name in two ways of writing',
+    good.replace('10.0.0.1', 'Foo.example').replace('10.0.0.2', 'foo.example.'),
+    ['a.yaml:5:28: rpc-1 has the same address as db-1: foo.example port 22\n  each host is named once'],
+  ],
+  [
+    'a port in an address',
+    good.replace('10.0.0.2', '"192.0.2.21:2222"'),
+    [
+      'a.yaml:5:28: groups.rpc.rpc-1.address must be a host name or an IP address, without a port\n  port has a key of its own: { address: …, port: 2222 }',
+    ],
+  ],
+  ...['0.0.0.0', '"::0"'].map((address): [string, string, string[]] => [
+    `the address ${address}`,
+    good.replace('10.0.0.2', address),
+    ['a.yaml:5:28: groups.rpc.rpc-1.address must be the address of one host, and not that of every interface'],
+  ]),
+  [
     'a host without address',
     good.replace('{ address: 10.0.0.2 }', '{}'),
     [
       'a.yaml:5:10: groups.rpc.rpc-1.address is missing\n  Host name or IP address: for SSH, and where the other hosts reach it',
     ],
   ],
-  ['a host that is nothing', good.replace('{ address: 10.0.0.2 }', ''), ['a.yaml:5:10: groups.rpc.rpc-1 has no value']],
+  [
+    'a host that is nothing',
+    good.replace('{ address: 10.0.0.2 }', ''),
+    ['a.yaml:5:10: host rpc-1 has no address\n  write its settings in one of its groups: rpc-1: { address: … }'],
+  ],
   [
     'a host called like a group',
     good.replace('rpc-1:', 'database:'),
@@ -376,6 +399,18 @@ groups:
     'a.yaml:6:23: rpc-2 has the same address as rpc-1: 10.0.0.1 port 22\n  each host is named once',
     'b.yaml:1:58: network.chain_id must be a whole number, not text',
   ]);
+});
+
+test.each([
+  ['defined first', 'groups:\n  database: { one: { address: 10.0.0.1 } }\n  rpc: { one: }\n'],
+  ['named first', 'groups:\n  database: { one: }\n  rpc: { one: { address: 10.0.0.1 } }\n'],
+])('a host may be in two groups, with its settings in one of them: %s', async (_, groups) => {
+  const here = await write({ 'a.yaml': good.replace(/groups:[\s\S]*/, groups) });
+  const { hosts, placeOfGroup } = await loadInventory(join(here, 'a.yaml'), schema);
+  expect(hosts.map(({ name, groups, connection }) => [name, groups, connection.address])).toEqual([
+    ['one', ['database', 'rpc'], '10.0.0.1'],
+  ]);
+  expect(placeOfGroup('rpc', 'one')).toMatchObject({ line: 5, column: 10 });
 });
 
 test('a placeholder that every host overrides is not reported', async () => {

@@ -30,8 +30,8 @@ export interface LoadedInventory<V> extends Inventory<V> {
   placeOfKey(host: string, path: Path): Place;
   /** Whether a host's own `vars` have the variable, and not only those of all hosts. */
   isOwn(host: string, path: Path): boolean;
-  /** The place of a group's name, or of `groups` where the group does not exist. */
-  placeOfGroup(group: string): Place;
+  /** The place of a group, or of a host in it, or of a setting of that host: of the key, or of the nearest one above it. */
+  placeOfGroup(group: string, ...path: readonly string[]): Place;
   /** Reads the secret of one reference. @throws Problem, Problems as readSecret does */
   readSecret: SecretReader;
 }
@@ -71,12 +71,12 @@ export async function loadInventory<S extends z.ZodType>(
   const unreadable: Problem[] = [];
   const hosts = await Promise.all(
     outline.hosts.map(async (host, i) => {
-      const own = settings?.groups[host.group]?.[host.name] as HostSettings;
+      const [own] = host.groups.flatMap((group) => settings?.groups[group]?.[host.name] ?? []);
       const becomePassword = await becomePasswordOf(host, outline.ssh, read).catch(
         (error) => void unreadable.push(...problemsIn(error)),
       );
-      const connection = { ...connectionSettings(own, settings?.ssh ?? {}, file), becomePassword };
-      return { name: host.name, groups: [host.group], connection, vars: vars[i] as z.output<S> };
+      const connection = { ...connectionSettings(own as HostSettings, settings?.ssh ?? {}, file), becomePassword };
+      return { name: host.name, groups: host.groups, connection, vars: vars[i] as z.output<S> };
     }),
   );
   throwProblems(unreadable);
@@ -89,7 +89,7 @@ export async function loadInventory<S extends z.ZodType>(
     placeOf: (host, path) => valuePlace(outlined.get(host)?.vars ?? top, path),
     placeOfKey: (host, path) => keyPlace(outlined.get(host)?.vars ?? top, path),
     isOwn: (host, path) => valueAt(outlined.get(host)?.own, ['vars', ...path]) !== undefined,
-    placeOfGroup: (group) => keyPlace(top, ['groups', group]),
+    placeOfGroup: (...path) => keyPlace(top, ['groups', ...path]),
     readSecret: read,
   };
 }
@@ -120,7 +120,8 @@ function duplicateAddresses(hosts: readonly OutlinedHost[]): Problem[] {
   return hosts.flatMap(({ name, own }) => {
     const address = scalarAt(own, ['address']);
     if (typeof address !== 'string' || address.includes('<FILL')) return [];
-    const key = `${address.toLowerCase()} port ${scalarAt(own, ['port']) ?? 22}`;
+    // A dot at the end of a host name means the same host.
+    const key = `${address.toLowerCase().replace(/\.$/, '')} port ${scalarAt(own, ['port']) ?? 22}`;
     const first = seen.get(key);
     seen.set(key, first ?? name);
     if (first === undefined) return [];

@@ -44,7 +44,8 @@ export interface InventoryOutline {
 
 export interface OutlinedHost {
   readonly name: string;
-  readonly group: string;
+  /** In the order of the file. */
+  readonly groups: readonly string[];
   /** The value of its name: connection settings and own variables. */
   readonly own: LocatedMap;
   /** Its variables, merged. */
@@ -125,22 +126,38 @@ function variablesOf(own: LocatedMap, all: Located): Located {
   return merge(all, { kind: 'map', at: all.at, entries });
 }
 
-/** Hosts in the order of the file; JavaScript objects would put numbers first. */
+/**
+ * Hosts in the order of the file; JavaScript objects would put numbers first. A host of several groups has its settings in one of them,
+ * and the others name it without a value.
+ */
 function hostsOf(top: LocatedMap) {
   const groups = entriesAt(top, ['groups']);
-  const hosts = new Map<string, Pick<OutlinedHost, 'name' | 'group' | 'own'>>();
+  const named = new Map<string, { groups: readonly string[]; own: Located; where: Place }>();
   const problems: Problem[] = [];
   for (const group of groups.keys()) {
     for (const [name, { keyAt: where, value: own }] of entriesAt(top, ['groups', group])) {
-      const first = hosts.get(name);
+      const known = named.get(name);
       if (name === 'all' || groups.has(name)) {
         const meaning = name === 'all' ? 'all hosts' : 'the group';
         problems.push(new Problem(`no host can be called ${name}: in a host pattern that means ${meaning}`, { where }));
-      } else if (first) {
-        const what = `host ${name} is defined a second time; the first is in group ${first.group}`;
-        problems.push(new Problem(what, { where }));
-      } else if (own.kind === 'map') hosts.set(name, { name, group, own });
+      } else if (known && !isEmpty(known.own) && !isEmpty(own)) {
+        const what = `host ${name} is defined a second time; the first is in group ${known.groups[0]}`;
+        problems.push(new Problem(what, { where, hint: `for the same host in both groups, write only ${name}: here` }));
+      } else {
+        const groupsOfHost = [...(known?.groups ?? []), group];
+        named.set(name, { groups: groupsOfHost, own: known && isEmpty(own) ? known.own : own, where });
+      }
     }
   }
-  return { hosts: [...hosts.values()], problems };
+  const hosts = [...named].flatMap(([name, { groups, own, where }]) => {
+    if (own.kind === 'map') return { name, groups, own };
+    const hint = `write its settings in one of its groups: ${name}: { address: … }`;
+    if (isEmpty(own)) problems.push(new Problem(`host ${name} has no address`, { where, hint }));
+    return [];
+  });
+  return { hosts, problems };
+}
+
+function isEmpty(value: Located): boolean {
+  return value.kind === 'scalar' && value.value === null;
 }

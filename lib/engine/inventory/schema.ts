@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import * as z from 'zod';
 import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from './secret-reference.ts';
 
@@ -40,10 +40,17 @@ export const addressSchema = matching(
   /^(?=.*[A-Za-z0-9])[A-Za-z0-9:][A-Za-z0-9._:-]*$/,
   'must be a host name or an IP address',
   'host name or IP address',
-).refine(
-  (text) => !/^[0-9.]+$/.test(text) || isIPv4(text),
-  'must be an IPv4 address of four numbers, each at most 255',
-);
+)
+  .refine((text) => !/^[0-9.]+$/.test(text) || isIPv4(text), {
+    error: 'must be an IPv4 address of four numbers, each at most 255',
+    abort: true,
+  })
+  .refine((text) => !text.includes(':') || isIP(text) !== 0, {
+    error:
+      'must be a host name or an IP address, without a port\nport has a key of its own: { address: …, port: 2222 }',
+    abort: true,
+  })
+  .refine((text) => !/^[0.:]+$/.test(text), 'must be the address of one host, and not that of every interface');
 
 const path = z.string().min(1).meta({ title: 'path' });
 const oneOrMore = (item: z.ZodString) => z.union([item, z.array(item).min(1)]);
@@ -89,7 +96,8 @@ export const inventorySchema = z.strictObject({
     .describe('Files of variables, relative to this file: each overrides those before it, and vars overrides all'),
   ssh: sshSchema.optional(),
   vars: z.record(z.string(), z.unknown()).optional().describe('Variables of all hosts'),
-  groups: z.record(name, z.record(name, hostSchema)).describe('Hosts by group'),
+  // A host without a value has its settings in another group.
+  groups: z.record(name, z.record(name, hostSchema.nullable())).describe('Hosts by group'),
 });
 
 export type SshSettings = z.output<typeof sshSchema>;

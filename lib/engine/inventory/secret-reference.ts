@@ -25,8 +25,8 @@ export interface SecretQuestion {
   readonly name: string;
   /** The place of the reference; a relative path is relative to this file. */
   readonly where: Place;
-  /** Its characters, and the reason for the rule. Default: anything but a line break and NUL. */
-  readonly allowed?: { readonly pattern: RegExp; readonly reason: string };
+  /** Its characters, the reason for the rule, and how many there must be. Default: anything but a line break and NUL. */
+  readonly allowed?: { readonly pattern: RegExp; readonly reason: string; readonly least?: number };
   readonly environment?: NodeJS.ProcessEnv;
   /** The file of `secret:NAME`. It is opened only for such a reference. */
   readonly secrets?: { readonly file: string; readonly unlock: Unlock };
@@ -52,9 +52,12 @@ export async function readSecret(reference: string, question: SecretQuestion): P
         : [reference, await fromSecrets(rest, question)];
 
   if (value === '') throw new Problem(`${name} is empty: ${source} holds nothing`, { where });
-  const { pattern, reason } = question.allowed ?? { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
-  if (pattern.test(value)) return new Secret(value);
-  throw new Problem(`${name} (from ${source}) has a character that is not allowed: ${reason}`, {
+  const any: SecretQuestion['allowed'] = { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
+  const { pattern, reason, least = 1 } = question.allowed ?? any;
+  const fits = pattern.test(value);
+  if (fits && value.length >= least) return new Secret(value);
+  const fault = fits ? `is too short: at least ${least} characters` : `has a character that is not allowed: ${reason}`;
+  throw new Problem(`${name} (from ${source}) ${fault}`, {
     where,
     hint: 'choose another password; an existing database user is changed with ALTER ROLE … PASSWORD',
   });

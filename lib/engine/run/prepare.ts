@@ -23,9 +23,12 @@ export async function itemsFor<V>(
 ): Promise<Item[]> {
   const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts };
   const items: Item[] = [];
+  // A host of two groups may have a role in two plays, with the same resources.
+  const done = new Set<Role<V>>();
   for (const play of playbook.plays) {
     if (!playHosts(play, inventory).has(target.name)) continue;
-    for (const role of play.roles.filter(({ name }) => selects(name))) {
+    for (const role of play.roles.filter((each) => selects(each.name) && !done.has(each))) {
+      done.add(role);
       for (const resource of await resourcesOf(role, context)) {
         const step = { host: target.name, play: play.name, role: role.name, resource: resource.name };
         items.push({ step, resource, seen: undefined, seenIn: -1 });

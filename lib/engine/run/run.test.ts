@@ -101,6 +101,18 @@ test('a run changes resources that drift, in order, and a second run changes not
 const many = (made: Set<string>, prefix: string, count: number) =>
   Array.from({ length: count }, (_, at) => thing(made, `${prefix}${at}`));
 
+test('a host of two groups has a role that both plays have once, in the first of them', async () => {
+  const made = new Set<string>();
+  const [both, second] = ['both', 'second'].map((name) => role<object>(name, () => [thing(made, name)]));
+  if (!both || !second) throw new Error('two roles');
+  const host: InventoryHost<object> = { name: 'one', groups: ['a', 'b'], connection: thisMachine, vars: {} };
+  const { outcomes } = await runWith(
+    [play('first', { hosts: 'a', roles: [both] }), play('then', { hosts: 'b', roles: [both, second] })],
+    { name: 'test', file: 'test.yaml', hosts: [host] },
+  );
+  expect(outcomes).toEqual(['one both changed', 'one second changed']);
+});
+
 test('no state is used from before the last change, at any place in the list', async () => {
   const made = new Set(['kept', 'm4']);
   const breaks = task('breaks', {

@@ -1,21 +1,17 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
-import { Problem } from '../../engine/problem/problem.ts';
+import { type Place, Problem } from '../../engine/problem/problem.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
-import { type Generation, generationDefaults, generationNames, generations, tagOf } from '../variables/generation.ts';
+import { type Generation, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
 import type { RawVariables } from '../variables/variables.ts';
+import { connectionFaults } from './connections.ts';
+import type { Fault } from './fault.ts';
+import { networkFaults } from './network-rules.ts';
 
 type Deployment = LoadedInventory<RawVariables>;
 type Host = InventoryHost<RawVariables>;
 type Path = readonly string[];
-
-/** A fault of one value in the variables of a host. */
-interface Fault {
-  readonly path: Path;
-  readonly what: string;
-  readonly hint?: string | undefined;
-}
 
 /** The rules between hosts, and between variables, that the schema of the variables cannot express. */
 export function deploymentProblems(inventory: Deployment): Problem[] {
@@ -45,7 +41,16 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
   if (hostsIn('rpc').length === 0) {
     faults.push(['rpc', 'group rpc has no host', 'name one or more servers for JSON-RPC']);
   }
-  return faults.map(([group, what, hint]) => new Problem(what, { where: placeOfGroup(group), hint }));
+  return [
+    ...faults.map(([group, what, hint]) => new Problem(what, { where: placeOfGroup(group), hint })),
+    ...hosts
+      .filter((host) => host.groups.length > 1 && host.vars.network.kind === 'main')
+      .map(({ name, groups: [, second = ''] }) => {
+        const what = `${name} is in both groups: on the main network JSON-RPC has servers of its own`;
+        const hint = 'one server for all components is for a test network';
+        return new Problem(what, { where: placeOfGroup(second, name), hint });
+      }),
+  ];
 }
 
 /** All hosts use the databases of the Database+Sync server and follow one network. Addresses may differ, for a mirror. */
@@ -99,45 +104,44 @@ function unusedVariables({ hosts, isOwn, placeOfKey }: Deployment, { name, group
 }
 
 function valueProblems(inventory: Deployment, host: Host): Problem[] {
-  const faults = [
-    ...connectionFaults(inventory, host),
+  const faults: readonly Fault[] = [
+    ...addressFaults(inventory, host),
+    ...connectionFaults(inventory.hosts, host),
+    ...networkFaults(host),
     ...portFaults(host),
     ...generationFaults(host.vars),
     ...overrideFaults(host.vars),
   ];
   return faults.map((fault) => {
-    const placeOf = 'at' in fault && fault.at === 'key' ? inventory.placeOfKey : inventory.placeOf;
-    return new Problem(fault.what, { where: placeOf(host.name, fault.path), hint: fault.hint });
+    return new Problem(fault.what, { where: placeOfFault(inventory, host, fault), hint: fault.hint });
   });
 }
 
-function* connectionFaults({ hosts }: Deployment, { groups, vars }: Host): Generator<Fault> {
-  const { executor_threads, hash_db_threads, pool_connections } = generationDefaults(vars).prover;
-  const threads = executor_threads + hash_db_threads + 1;
-  if (threads > pool_connections) {
-    yield {
-      path: ['prover', 'pool_connections'],
-      what: `prover.pool_connections is ${pool_connections}, but the prover needs executor_threads + hash_db_threads + 1 = ${threads}`,
-    };
-  }
-  const opened = hosts.reduce((sum, each) => sum + generationDefaults(each.vars).prover.pool_connections, 0);
-  const most = vars.state_db.max_connections;
-  if (groups.includes('database') && opened >= most) {
-    yield {
-      path: ['state_db', 'max_connections'],
-      what: `state_db.max_connections is ${most}, but the provers of ${hosts.length} hosts open ${opened} at start`,
-      hint: 'raise it, or lower prover.pool_connections',
-    };
-  }
+function placeOfFault({ placeOf, placeOfKey, placeOfGroup }: Deployment, { name, groups }: Host, fault: Fault): Place {
+  if (fault.at === 'host') return placeOfGroup(groups[0] ?? '', name, ...fault.path);
+  return (fault.at === 'key' ? placeOfKey : placeOf)(name, fault.path);
 }
 
-/** Two equal ports of one host. */
-function portFaults({ groups, vars }: Host): Fault[] {
-  const unused = groups.includes('database') ? /^rpc_/ : /^(state_db|sync_)/;
-  const ports = Object.entries(vars.ports).filter(([name]) => !unused.test(name));
-  return ports.flatMap(([name, port], i) => {
+/** The other servers reach the state database at the address of its server. */
+function addressFaults({ hosts }: Deployment, { name, groups, connection: { address } }: Host): Fault[] {
+  if (!groups.includes('database') || !/^(127\.|::1$|localhost\.?$)/i.test(address)) return [];
+  const others = hosts.filter((host) => host.name !== name).map((host) => host.name);
+  if (others.length === 0) return [];
+  const hint = 'write the address at which the other servers reach it';
+  const what = `${name} is at ${address}, where only ${name} itself can reach its state database, but ${others.join(', ')} need${others.length === 1 ? 's' : ''} it too`;
+  return [{ path: ['address'], at: 'host', what, hint }];
+}
+
+/** Two equal ports of one host, and the port of its SSH server. */
+function portFaults({ groups, connection, vars }: Host): Fault[] {
+  const isUsed = (name: string) =>
+    name.startsWith('rpc_') ? groups.includes('rpc') : groups.includes('database') || !/^(state_db|sync_)/.test(name);
+  const ports = Object.entries(vars.ports).filter(([name]) => isUsed(name));
+  return ports.flatMap(([name, port], i): Fault[] => {
     const first = ports.slice(0, i).find(([, other]) => other === port);
-    return first ? [{ path: ['ports', name], what: `ports.${name} is ${port}, as ports.${first[0]} is` }] : [];
+    const path = ['ports', name];
+    if ([22, connection.port].includes(port)) return [{ path, what: `ports.${name} is ${port}, where SSH listens` }];
+    return first ? [{ path, what: `ports.${name} is ${port}, as ports.${first[0]} is` }] : [];
   });
 }
 

@@ -78,7 +78,7 @@ function passwordsOf(store: Store, outline: InventoryOutline): DatabasePassword[
     // It is unknown which of several names is meant: the first one gets them.
     elsewhere: i === 0 ? [...elsewhere.values()] : [],
     roles: references.flatMap(({ host, name: own }) => {
-      const isHere = store === 'pool' || host?.group === 'database';
+      const isHere = store === 'pool' || host?.groups.includes('database');
       return host && isHere && own === name ? [roleOf(store, host, outline)] : [];
     }),
   }));

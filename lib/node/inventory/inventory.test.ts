@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { describeProblem, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
+import { defaultSizes } from '../render/testdata/specification/defaults.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import { databaseHost } from '../variables/database-host.ts';
 import { loadDeployment } from './inventory.ts';
@@ -52,10 +53,29 @@ test.each(['testnet', 'mainnet'])('%s has placeholders and no other problem', as
   }
 });
 
+/** The lab's deployment, turned into one of the main network. */
+const mainNetwork: Changes = [
+  [['vars', 'network', 'kind'], 'main'],
+  [['vars', 'network', 'region'], 'Singapore'],
+  [['groups', 'database', 'db-1', 'region'], 'singapore'],
+  ...['state', 'prover'].map((store): Changes[number] => [
+    ['vars', 'snapshot', store, 'url'],
+    `http://a.example/${store}_db.sql.tar.gz`,
+  ]),
+];
+
+/** More RPC servers than the lab's two. */
+function moreServers(number: number): Changes {
+  return Array.from({ length: number }, (_, i) => [['groups', 'rpc', `more-${i}`], { address: `10.9.9.${i + 1}` }]);
+}
+
 test.each<[string, Changes, string | RegExp]>([
   [
     'two database hosts',
-    [[['groups', 'database', 'db-2'], { address: '10.9.9.9' }]],
+    [
+      [['groups', 'database', 'db-2'], { address: '10.9.9.9' }],
+      [['vars', 'state_db', 'max_connections'], 2000],
+    ],
     /^lab\.yaml:\d+:3: group database has 2 hosts \(db-1, db-2\): there may be only one\n {2}two synchronizers/,
   ],
   [
@@ -91,9 +111,72 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'too small a limit of connections',
     [[['vars', 'state_db', 'max_connections'], 180]],
-    /state_db\.max_connections is 180, but the provers of 3 hosts open 180 at start\n {2}raise it, or lower prover\.pool_connections/,
+    /state_db\.max_connections is 180, but all hosts together may open 780: 3 provers x 60 \+ 3 nodes x 2 x 100\n {2}name fewer hosts, lower/,
   ],
   ['a port twice', [[['vars', 'ports'], { pool_db: 5432 }]], /ports\.pool_db is 5432, as ports\.state_db is/],
+  [
+    'nine RPC servers with the sizes of the specification',
+    [...defaultSizes, ...moreServers(7)],
+    /^lab\.yaml:\d+:\d+: state_db\.max_connections is 20000, but all hosts together may open 36000: 10 provers x 2000 \+ 10 nodes x 2 x 800\n/,
+  ],
+  [
+    'one server for all components of the main network',
+    [...mainNetwork, [['groups', 'rpc', 'db-1'], null]],
+    /^lab\.yaml:\d+:\d+: db-1 is in both groups: on the main network JSON-RPC has servers of its own\n {2}one server for all/,
+  ],
+  [
+    'a state database that the RPC servers cannot reach',
+    [[['groups', 'database', 'db-1', 'address'], '127.0.0.1']],
+    /^lab\.yaml:16:13: db-1 is at 127\.0\.0\.1, where only db-1 itself can reach its state database, but rpc-1, rpc-2 need it too\n/,
+  ],
+  ['the port of SSH', [[['vars', 'ports'], { rpc_http: 22 }]], /ports\.rpc_http is 22, where SSH listens$/],
+  [
+    'the port of the SSH server of one host',
+    [
+      [['groups', 'rpc', 'rpc-1', 'port'], 2222],
+      [['vars', 'ports'], { rpc_http: 2222 }],
+    ],
+    /ports\.rpc_http is 2222, where SSH listens$/,
+  ],
+  ['a snapshot of tomorrow', [[['vars', 'snapshot', 'date'], '2131-01-01']], /snapshot\.date is in the future$/],
+  [
+    'no alerts on the main network',
+    [...mainNetwork, [['vars', 'disk_alert', 'webhook'], undefined]],
+    /disk_alert\.webhook is missing, and the main network demands alerts about disks\n {2}set the address.* webhook: journal/,
+  ],
+  [
+    'an archive of the test network on the main network',
+    [
+      ...mainNetwork,
+      [['vars', 'snapshot', 'state', 'url'], 'http://a.example/testnet_state_db-2026-01-01.sql.tar.gz?x=1'],
+    ],
+    /snapshot\.state\.url is an archive of the test network: testnet_state_db-2026-01-01\.sql\.tar\.gz\n.* is called state_db\.sql/,
+  ],
+  [
+    'an archive of the main network on the test network',
+    [[['vars', 'snapshot', 'prover', 'url'], 'http://a.example/prover_db.sql.tar.gz']],
+    /snapshot\.prover\.url is an archive of the main network: prover_db\.sql\.tar\.gz\n.* is called testnet_prover_db\.sql\.tar\.gz$/,
+  ],
+  [
+    'the archive of the other database',
+    [[['vars', 'snapshot', 'prover', 'url'], 'http://a.example/testnet_state_db.sql.tar.gz']],
+    /snapshot\.prover\.url is the archive of the other database: testnet_state_db\.sql\.tar\.gz\n/,
+  ],
+  [
+    'another region for the main network',
+    [...mainNetwork, [['vars', 'network', 'region'], 'tokyo']],
+    /network\.region is tokyo, and the synchronizer of the main network has to be in singapore$/,
+  ],
+  [
+    'a synchronizer of the main network in another region',
+    [...mainNetwork, [['groups', 'database', 'db-1', 'region'], 'tokyo']],
+    /^lab\.yaml:\d+:\d+: the region of db-1 is tokyo, and the synchronizer of the main network has to be in singapore\n/,
+  ],
+  [
+    'a synchronizer of the main network in no region',
+    [...mainNetwork, [['groups', 'database', 'db-1', 'region'], undefined]],
+    /^lab\.yaml:\d+:\d+: db-1 has no region, and the synchronizer of the main network has to be in singapore\n.*region: singapore$/,
+  ],
   [
     'one database for state and prover',
     [[['vars', 'credentials', 'prover', 'database'], 'state_db']],
@@ -340,6 +423,17 @@ test.each<[string, Changes]>([
     'the state database may have variables on its own host',
     [[['groups', 'database', 'db-1', 'vars'], { state_db: { work_mem: '64MB' }, ports: { state_db: 6000 } }]],
   ],
+  ['the main network', mainNetwork],
+  ['alerts of the main network in the journal', [...mainNetwork, [['vars', 'disk_alert', 'webhook'], 'journal']]],
+  ['four RPC servers with the sizes of the specification', [...defaultSizes, ...moreServers(2)]],
+  ['one server for all components of a test network', [[['groups', 'rpc'], { 'db-1': null }]]],
+  [
+    'one server for all components at an address that only it reaches',
+    [
+      [['groups', 'rpc'], { 'db-1': null }],
+      [['groups', 'database', 'db-1', 'address'], 'localhost'],
+    ],
+  ],
   [
     'a mirror of the genesis file may be for one host',
     [[['groups', 'rpc', 'rpc-1', 'vars'], { network: { genesis: { url: 'http://mirror.example/genesis.json' } } }]],
@@ -385,6 +479,8 @@ test('an unsafe password is refused once for all hosts, with reason and place, a
     ]);
     expect(lines[0]).not.toMatch(/hunter|hünter/);
   }
+  await writeFile(secret, 'hunter2');
+  expect(await said(file)).toEqual([expect.stringMatching(/^lab\.yaml:.*\) is too short: at least 8 characters\n/)]);
   await chmod(secret, 0o644);
   expect(await said(file)).toEqual([expect.stringContaining('has mode 0644; a secret must be 0600 or stricter')]);
 });

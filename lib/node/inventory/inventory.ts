@@ -8,6 +8,9 @@ import { type RawVariables, type Variables, variablesSchema } from '../variables
 import { deploymentProblems, differing } from './checks.ts';
 import { projectInventories } from './project.ts';
 
+/** Of a password. Fewer can be guessed (NIST SP 800-63B, 5.1.1.2). */
+const leastCharacters = 8;
+
 /** The databases of a deployment, by their keys under `credentials`. */
 export const stores = ['state', 'pool', 'prover'] as const;
 
@@ -47,7 +50,8 @@ async function readPasswords(
 ): Promise<Partial<Passwords>> {
   const read = stores.map(async (store) => {
     const path = ['credentials', store, 'password'];
-    const question = { name: path.join('.'), where: inventory.placeOf(name, path), allowed: passwordCharacters };
+    const allowed = { ...passwordCharacters, least: leastCharacters };
+    const question = { name: path.join('.'), where: inventory.placeOf(name, path), allowed };
     const reading = inventory.readSecret(vars.credentials[store].password, question);
     return [store, await reading.catch((error) => void problems.push(...problemsIn(error)))] as const;
   });

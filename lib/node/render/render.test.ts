@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import type { Context } from '../../engine/resource/role.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
+import { accesses } from '../server/firewall.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type RenderedHost, renderHost } from './render.ts';
@@ -159,4 +160,37 @@ test('no masked file shows a password', async () => {
       expect(content.mask(content.text.replaceAll('.Pw~', '.older-'))).not.toMatch(/\.older-/);
     }
   }
+});
+
+test.each([
+  ['current', defaultSizes],
+  ['older', older],
+] as const)('one server for all components has the services of both kinds of server: %s', async (_, changes) => {
+  const definitions = (host: Awaited<ReturnType<typeof rendered>>) => {
+    const { networks, version, services } = compose(host).parsed;
+    return { networks, version, services: services as Record<string, Record<string, unknown>> };
+  };
+  const [database, rpc] = [definitions(await rendered('db-1', changes)), definitions(await rendered('rpc-1', changes))];
+  const host = await rendered('db-1', [...changes, [['groups', 'rpc'], { 'db-1': null }]]);
+  const { services, ...rest } = definitions(host);
+  // The files that json-rpc mounts are those of this host.
+  const { labels: _labels, ...served } = services['json-rpc'] ?? {};
+  const { labels: _others, ...elsewhere } = rpc.services['json-rpc'] ?? {};
+  expect(served).toEqual(elsewhere);
+  expect({ ...rest, services: { ...services, 'json-rpc': undefined } }).toEqual(database);
+  expect(Object.keys(services)).toEqual(['state-db', 'pool-db', 'prover', 'sync', 'json-rpc']);
+  expectServicesAsInFile(host);
+  expect(host.text('node.config.toml')).toBe((await rendered('db-1', changes)).text('node.config.toml'));
+});
+
+test('one server for all components opens each port as on a server of its own', async () => {
+  const hosts = await loaded([[['groups', 'rpc'], { 'db-1': null }]]);
+  const host = hosts[0] as (typeof hosts)[number];
+  const opened = await accesses({ host, vars: host.vars, hosts });
+  const ports = Object.fromEntries(opened.map(({ name, ports }) => [name, ports.map(({ published }) => published)]));
+  expect(ports).toEqual({
+    INTERNAL: ['5432', '5433', '50061', '50071'],
+    METRICS: ['9091', '9092'],
+    'JSON-RPC': ['8123', '8133'],
+  });
 });

@@ -12,7 +12,7 @@ import type { Variables } from '../variables/variables.ts';
 import { type ComposePort, type PublishedPort, publishedPort } from './compose-ports.ts';
 import { overridesFor } from './overrides/overrides.ts';
 import { isPort } from './overrides/values.ts';
-import { templateOf } from './templates.ts';
+import { composeTemplateOf, templateOf } from './templates.ts';
 import { valuesByPath, valuesFor } from './values.ts';
 
 /** The input of a host's files. */
@@ -84,10 +84,10 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
     ? [file('init_prover_db.sql', inside), node, prover, file('snapshot_restore.toml', inside)]
     : [node, prover];
 
-  const template = isDatabase ? 'docker-compose.database.yml' : 'docker-compose.rpc.yml';
+  const templates = host.groups.map((group) => `docker-compose.${group}.yml`);
   const composeWith = (services?: RenderedHost['services']) => {
     const hashes = serviceNames.map((name) => [`config_hash.${name}`, services?.[name]?.configHash ?? '']);
-    return render(vars, template, { ...values, ...inside, ...Object.fromEntries(hashes) });
+    return render(vars, templates, { ...values, ...inside, ...Object.fromEntries(hashes) });
   };
   const composed = (parseYaml(composeWith().text, { version: '1.1' }) as Compose).services;
   const services = hashedServices(composed, mounted, vars);
@@ -107,10 +107,12 @@ function portsIn(configuration: unknown, name: string): Values {
   return Object.fromEntries(Object.entries(valuesByPath(configuration, [name])).filter(([key]) => isPort(key)));
 }
 
-function render(vars: Variables, name: string, values: Values): Content {
-  const { text, source } = templateOf(vars.generation, name);
+/** @param names of one template, or of the Compose templates of all groups of a host */
+function render(vars: Variables, names: FileName | readonly string[], values: Values): Content {
+  const { text, source } =
+    typeof names === 'string' ? templateOf(vars.generation, names) : composeTemplateOf(vars.generation, names);
   const content = renderTemplate(text, values, source);
-  const overrides = overridesFor(vars, name);
+  const overrides = typeof names === 'string' ? overridesFor(vars, names) : [];
   return overrides.length === 0 ? content : { ...content, text: withOverrides(content.text, source, overrides) };
 }
 

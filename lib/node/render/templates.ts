@@ -23,6 +23,26 @@ export function templateOf(generation: Variables['generation'], name: string) {
   return known;
 }
 
+/**
+ * The Compose template for a host: that of its group, or for a host of two groups the first one with the services that only the second
+ * one has.
+ *
+ * @param names of the templates; the Database+Sync server's comes first in the alphabet
+ * @throws Problem as templateOf does
+ */
+export function composeTemplateOf(generation: Variables['generation'], names: readonly string[]) {
+  const [first, second] = names.toSorted().map((name) => templateOf(generation, name));
+  if (!first) throw new TypeError('a host is in a group');
+  if (!second) return first;
+  const services = (text: string) => [...text.slice(text.indexOf('\nservices:\n')).matchAll(service)];
+  const known = new Set(services(first.text).map(([, name]) => name));
+  const added = services(second.text).flatMap(([text, name]) => (known.has(name) ? [] : text.trimEnd()));
+  return { ...first, text: [first.text.trimEnd(), ...added, ''].join('\n\n').replace(/\n+$/, '\n') };
+}
+
+/** One service of a Compose template, with its name: two spaces before it, and more before its keys. */
+const service = /^ {2}([\w-]+):\n(?:(?: {3}.*)?\n)*/gm;
+
 function readTemplate(folders: readonly string[], name: string) {
   const candidates = folders.map((each) => join(folder, each, name));
   const file = candidates.find((candidate) => existsSync(candidate));

@@ -15,7 +15,7 @@ export function diskAlertSettings(paths: readonly string[], wanted: Variables['d
     CLEAR: wanted.clear_percent,
     STATE: `/var/lib/${product}/disk-alert`,
     // Chat services put a token into the address.
-    WEBHOOK: wanted.webhook ?? '',
+    WEBHOOK: wanted.webhook === 'journal' ? '' : (wanted.webhook ?? ''),
   });
   return secretContent(settings, /^WEBHOOK=/);
 }

@@ -47,7 +47,7 @@ export function dockerDisk(
 }
 
 /** The mount that a path is on. */
-function mountOf(path: string, mounts: readonly Mount[]): Mount | undefined {
+export function mountOf(path: string, mounts: readonly Mount[]): Mount | undefined {
   return mounts
     .filter(({ target }) => isWithin(path, target))
     .toSorted((a, b) => a.target.length - b.target.length)
@@ -129,6 +129,6 @@ function isWritable({ options }: Mount): boolean {
 }
 
 /** Whether a path is a folder itself or anything below it. */
-function isWithin(path: string, folder: string): boolean {
+export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }

@@ -1,6 +1,7 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { askHttp, withoutQuery } from '../../engine/resource/network/http.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import { archiveName } from '../variables/archive-name.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 import { archiveProblems } from './archive-problems.ts';
@@ -35,10 +36,10 @@ export function snapshotDirectory({ paths }: Pick<Variables, 'paths'>): string {
 
 /** The two archives, under the spec's names for each network: the restore tool accepts `.sql.tar.gz` only. */
 export function archivesOf(vars: Pick<Variables, 'paths' | 'network' | 'snapshot'>): Archives {
-  const prefix = `${snapshotDirectory(vars)}/${vars.network.kind === 'test' ? 'testnet_' : ''}`;
+  const path = (store: 'state' | 'prover') => `${snapshotDirectory(vars)}/${archiveName(vars.network.kind, store)}`;
   return {
-    state: { store: 'state', ...vars.snapshot.state, path: `${prefix}state_db.sql.tar.gz`, table: 'state.l2block' },
-    prover: { store: 'prover', ...vars.snapshot.prover, path: `${prefix}prover_db.sql.tar.gz`, table: 'state.nodes' },
+    state: { store: 'state', ...vars.snapshot.state, path: path('state'), table: 'state.l2block' },
+    prover: { store: 'prover', ...vars.snapshot.prover, path: path('prover'), table: 'state.nodes' },
   };
 }
 

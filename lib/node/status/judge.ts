@@ -131,7 +131,7 @@ function restartWords(times: string, { status, exitCode }: ServiceState, ended: 
   return `keeps restarting (${times} so far${how})${ended === undefined ? '' : `: ${ended}`}`;
 }
 
-function judgeChain({ chain, at, log, docker, containers }: HostState, limits: Limits): Finding[] {
+function judgeChain({ chain, served, at, log, docker, containers }: HostState, limits: Limits): Finding[] {
   const { from, own, trusted } = chain;
   const findings: Finding[] = [];
   if (from === 'state-db' && log?.halted !== undefined)
@@ -149,6 +149,9 @@ function judgeChain({ chain, at, log, docker, containers }: HostState, limits: L
   } else if (docker === 'active' && containers[from]?.status === 'running') {
     // A stopped service has a finding already.
     findings.push(fault('no-answer', from, own.error, { error: own.error }));
+  }
+  if (served && !served.ok && containers['json-rpc']?.status === 'running') {
+    findings.push(fault('no-answer', 'json-rpc', served.error, { error: served.error }));
   }
   return findings;
 }

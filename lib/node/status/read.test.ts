@@ -1,16 +1,19 @@
 import { expect, test } from 'vitest';
+import timeSync from '../../../roles/time-sync.ts';
 import type { Reader, Shell, Word } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
+import { sound } from '../testing/role-context.ts';
 import { readHost } from './read.ts';
 
 /** A host on which nothing answers, with a list of the commands. */
-function bareHost(docker: string, tracking = new Output(127, Buffer.from(''), '')) {
+function bareHost(docker: string, tracking = new Output(127, Buffer.from(''), ''), ntp = 'no') {
   const asked: string[] = [];
   const answer = (pieces: TemplateStringsArray, ...words: readonly Word[]) => {
     asked.push(String.raw({ raw: pieces }, ...words));
     if (asked.at(-1)?.startsWith('chronyc')) return Promise.resolve(tracking);
+    if (asked.at(-1)?.startsWith('timedatectl')) return Promise.resolve(new Output(0, Buffer.from(ntp), ''));
     const clock = asked.at(-1)?.startsWith('date');
     return Promise.resolve(new Output(clock ? 0 : 127, Buffer.from(clock ? `${Date.now() / 1000}` : ''), ''));
   };
@@ -21,7 +24,8 @@ function bareHost(docker: string, tracking = new Output(127, Buffer.from(''), ''
     name: 'h',
     $,
     container: note('container'),
-    unit: async () => ({ active: docker }),
+    unit: async (name: string) =>
+      name === 'docker.service' ? { active: docker } : { active: 'active', enabled: 'enabled' },
     sql: async () => {
       asked.push('sql');
       return { ok: false, error: 'no container' };
@@ -77,4 +81,25 @@ test.each([
   const { reader } = bareHost('inactive', new Output(exitCode, Buffer.from(text), ''));
   const { clock } = await readHost(reader, hosts[0] as (typeof hosts)[number]);
   expect(clock).toMatchObject(expected);
+});
+
+test.each([
+  ['yes', 'ok', { server: 'systemd-timesyncd', fault: undefined }],
+  ['no', 'unknown', { fault: 'chrony is not installed' }],
+])('role time-sync and status agree about systemd-timesyncd: synchronised %s', async (ntp, verdict, clock) => {
+  const { hosts } = await loadDeployment(await labDeployment([[['vars', 'time_servers'], undefined]]));
+  const host = hosts[0] as (typeof hosts)[number];
+  const { reader } = bareHost('inactive', undefined, ntp);
+  const resources = await timeSync.resources({ host, vars: host.vars, hosts, facts: sound });
+  const synchronised = resources.find(({ name }) => name === 'the clock is synchronised');
+  expect((await synchronised?.check(reader))?.is).toBe(verdict);
+  expect((await readHost(reader, host)).clock).toMatchObject(clock);
+});
+
+test('on one server for all components json-rpc is asked, too', async () => {
+  const { hosts } = await loadDeployment(await labDeployment([[['groups', 'rpc'], { 'db-1': null }]]));
+  const { reader } = bareHost('active');
+  const state = await readHost(reader, hosts[0] as (typeof hosts)[number]);
+  expect(state.chain.from).toBe('state-db');
+  expect(state.served).toMatchObject({ ok: false, error: expect.stringContaining('http://localhost:8123') });
 });

@@ -4,6 +4,7 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
+import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
@@ -28,11 +29,12 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     ? stateChain(host, stateDatabase(vars))
     : jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
 
+  const servesToo = isDatabase && groups.includes('rpc');
   const [trusted, early, docker, { at, clock }, disks] = await Promise.all([
     newestBlock(there),
     isDatabase ? undefined : newestBlock(here),
     host.unit('docker.service'),
-    readClock(host),
+    readClock(host, vars),
     readDisks(host, ['/', vars.paths.data]),
   ]);
   const engineRuns = docker.active === 'active';
@@ -41,10 +43,11 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     const both = own.ok && trusted.ok;
     return { own, trusted, comparison: both ? await compare(own.value, here, trusted.value, there) : undefined };
   };
-  const [states, lines, chain] = await Promise.all([
+  const [states, lines, chain, served] = await Promise.all([
     Promise.all(serviceNames.map((name) => (engineRuns ? host.container(name) : undefined))),
     engineRuns ? readLog(host, component) : undefined,
     readChain(),
+    servesToo ? newestBlock(jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`)) : undefined,
   ]);
   const entries = serviceNames.map((name, i) => [name, states[i] && serviceState(states[i])]);
   const containers: Readonly<Record<ServiceName, ServiceState | undefined>> = Object.fromEntries(entries);
@@ -55,6 +58,8 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     docker: docker.load === 'not-found' ? 'not installed' : docker.active,
     containers,
     chain: { from: isDatabase ? ('state-db' as const) : ('json-rpc' as const), ...chain },
+    /** Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves. */
+    ...(served && { served }),
     /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
     log: lines && (status === 'running' || status === 'restarting') ? logState(lines, since ?? 0) : undefined,
     disks,
@@ -81,13 +86,18 @@ function serviceState({ image, status, health, exitCode, restartCount, labels, s
   };
 }
 
-async function readClock(host: Reader) {
+async function readClock(host: Reader, vars: Variables) {
   const asked = Date.now();
-  const [time, tracking] = await Promise.all([
+  const [time, tracking, byTimesyncd] = await Promise.all([
     host.$`date +%s.%N`.then((output) => ({ text: output.text(), answered: Date.now() })),
     host.$({ timeoutSeconds: 10 })`chronyc -c -n tracking`,
+    timesyncdIsEnough(host, vars),
   ]);
   const offController = leastOffset(time.text, asked / 1000, time.answered / 1000);
+  if (byTimesyncd) {
+    const clock = { offController, offServer: undefined, server: timesyncd, fault: undefined };
+    return { at: Number.parseFloat(time.text), clock };
+  }
   return { at: Number.parseFloat(time.text), clock: clockState(offController, tracking) };
 }
 

@@ -5,7 +5,7 @@ export interface Group {
   readonly most?: number;
 }
 
-/** The groups of an inventory: spec part 1, server roles. Each has at least one host. */
+/** The groups of an inventory: spec part 1, server roles. Each has at least one host. On a test network a host may be in both. */
 export const groups: Readonly<Record<'database' | 'rpc', Group>> = {
   database: {
     description:

@@ -81,9 +81,15 @@ export const memory = (byDefault: string, description: string) =>
 export const dockerSize = matching(/^[1-9]\d*[kmg]b?$/, 'must be a Docker size such as 1gb', 'size');
 export const percent = whole(1, 99);
 
-export const day = z.iso
+const day = z.iso
   .date({ error: ({ code }) => (code === 'invalid_format' ? 'must be a day, YYYY-MM-DD' : undefined) })
   .meta({ title: 'day' });
+
+/** Where the day begins first (UTC+14), it may be tomorrow. */
+export const pastDay = day.refine(
+  (text) => text <= new Date(Date.now() + 14 * 3_600_000).toISOString().slice(0, 10),
+  'is in the future',
+);
 
 export const absolutePath = matching(
   /^\/[A-Za-z0-9._/-]*$/,

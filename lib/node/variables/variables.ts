@@ -34,7 +34,7 @@ const network = z.strictObject({
     .string()
     .optional()
     .describe(
-      'Required `region` of the Database+Sync server; the main network needs it (its operating rules say singapore). A server elsewhere is an error on the main network, a warning on the test network',
+      'Region in which the Database+Sync server should be. On the main network it has to be in singapore, and its `region` has to say so; on the test network a server elsewhere is a warning',
     ),
   trusted_sequencer_url: types.url.describe('Layer-2 RPC address of the trusted sequencer'),
   l1_rpc_url: types.url.describe('Layer-1 RPC address'),
@@ -46,7 +46,7 @@ const snapshot = z
   .strictObject({
     state: types.download.describe('Archive of the state database (.sql.tar.gz)'),
     prover: types.download.describe("Archive of the prover's database (.sql.tar.gz)"),
-    date: types.day.describe('Day on which both archives were made, YYYY-MM-DD'),
+    date: types.pastDay.describe('Day on which both archives were made, YYYY-MM-DD'),
     connections: types
       .whole(1, mostDownloadConnections)
       .default(1)
@@ -128,7 +128,7 @@ export const variablesSchema = z.strictObject({
     deployment: types.ownFolder.default('/opt/rpc-node').describe('Folder of the rendered files'),
     data: types.folder
       .default('/data')
-      .describe('Folder of databases and snapshots, unless docker root moves to another disk'),
+      .describe('Folder of databases and snapshots, wherever docker_root is: it belongs on the large disk, too'),
   }),
   ports: section('TCP ports published on the host', {
     state_db: port.default(5432).describe('State database, on the Database+Sync server, for all hosts'),
@@ -143,7 +143,9 @@ export const variablesSchema = z.strictObject({
   state_db: section('Server options of the state database', {
     max_connections: types.connections
       .default(20000)
-      .describe('Most connections at a time; the prover of each host opens prover.pool_connections at start'),
+      .describe(
+        'Most connections at a time: more than all provers (prover.pool_connections each) and nodes (2 x node.state_connections each) open',
+      ),
     shared_buffers: types.memory('16GB', 'Memory for the shared cache'),
     work_mem: types.memory('32MB', 'Memory for one sort or hash of one query'),
     wal_buffers: types.memory('8MB', 'Memory for write-ahead log not yet written'),
@@ -207,7 +209,12 @@ export const variablesSchema = z.strictObject({
     error: 'needs docker_root.disk: only a disk that is named is ever formatted',
   }),
   disk_alert: section('A message when a disk with data fills up', {
-    webhook: types.url.optional().describe('Address for a POST of each alert; default: alerts are only in the journal'),
+    webhook: z
+      .union([types.url, z.literal('journal')])
+      .optional()
+      .describe(
+        'Address for a POST of each alert. journal: alerts are only in the journal of the host; the main network needs one of the two. Default: journal',
+      ),
     warn_percent: types.percent.default(85).describe('Use of a file system, in per cent, that starts an alert'),
     clear_percent: types.percent.default(80).describe('Use, in per cent, below which the alert is cleared'),
     every_seconds: types.whole(5, 86_400).default(300).describe('Seconds between two checks of the disks'),

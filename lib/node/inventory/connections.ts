@@ -1,0 +1,49 @@
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { generationDefaults } from '../variables/generation.ts';
+import type { RawVariables } from '../variables/variables.ts';
+import type { Fault } from './fault.ts';
+
+type Host = InventoryHost<RawVariables>;
+
+/** A node has two pools of connections to the state database, each of State.DB.MaxConns (its source, v3.1.0). */
+const poolsOfNode = 2;
+
+/** The connections that one prover needs, and those that all hosts open on the state database. */
+export function* connectionFaults(hosts: readonly Host[], { groups, vars }: Host): Generator<Fault> {
+  const { executor_threads, hash_db_threads, pool_connections } = generationDefaults(vars).prover;
+  const threads = executor_threads + hash_db_threads + 1;
+  if (threads > pool_connections) {
+    yield {
+      path: ['prover', 'pool_connections'],
+      what: `prover.pool_connections is ${pool_connections}, but the prover needs executor_threads + hash_db_threads + 1 = ${threads}`,
+    };
+  }
+  if (!groups.includes('database')) return;
+  // Each of the two groups has a component of the node: the synchronizer or json-rpc. A host of both has one prover.
+  const nodesOf = (host: Host) => host.groups.filter((group) => ['database', 'rpc'].includes(group));
+  const provers = hosts
+    .filter((host) => nodesOf(host).length > 0)
+    .map((host) => generationDefaults(host.vars).prover.pool_connections);
+  const nodes = hosts.flatMap((host) => nodesOf(host).map(() => host.vars.node.state_connections));
+  const opened = sum(provers) + poolsOfNode * sum(nodes);
+  const most = vars.state_db.max_connections;
+  if (opened < most) return;
+  const terms = [...grouped(provers, 'prover', ''), ...grouped(nodes, 'node', `${poolsOfNode} x `)];
+  yield {
+    path: ['state_db', 'max_connections'],
+    what: `state_db.max_connections is ${most}, but all hosts together may open ${opened}: ${terms.join(' + ')}`,
+    hint: 'name fewer hosts, lower prover.pool_connections or node.state_connections, or raise it',
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
+
+/** `9 provers x 2000`, for each size. */
+function grouped(sizes: readonly number[], name: string, factor: string): string[] {
+  return [...new Set(sizes)].map((size) => {
+    const number = sizes.filter((each) => each === size).length;
+    return `${number} ${name}${number === 1 ? '' : 's'} x ${factor}${size}`;
+  });
+}
