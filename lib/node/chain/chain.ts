@@ -1,5 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { jsonRpc } from './json-rpc.ts';
+import { jsonRpc, quantity } from './json-rpc.ts';
 
 /** A value, or why it is missing. */
 export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
@@ -26,13 +26,6 @@ async function askQuantity(host: Reader, url: string, method: string, what: stri
   if (!answer.ok) return answer;
   const value = quantity(answer.result);
   return value === undefined ? { ok: false, error: noResult(method, what, answer.result) } : { ok: true, value };
-}
-
-/** A quantity as JSON-RPC writes it: 0x and hexadecimal digits without leading zeros. */
-function quantity(value: unknown): number | undefined {
-  if (typeof value !== 'string' || !/^0x(0|[1-9a-f][0-9a-f]*)$/i.test(value)) return undefined;
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : undefined;
 }
 
 function noResult(method: string, what: string, result: unknown): string {
