@@ -132,12 +132,12 @@ func (s *sequencer) fork(from uint64) error {
 
 // layer1 is the layer-1 chain: its block number is the clock, and every contract in it returns the layer-2 chain id.
 func layer1() http.Handler {
-	const id, seconds = 11155111, 12
+	const seconds = 12
 	head := func() uint64 { return uint64(time.Now().Unix()) / seconds }
 	return jsonRPC(map[string]method{
-		"eth_chainId":        constant(hexadecimal(id)),
+		"eth_chainId":        constant(hexadecimal(layer1ID)),
 		"eth_syncing":        constant(false),
-		"net_version":        constant(strconv.Itoa(id)),
+		"net_version":        constant(strconv.Itoa(layer1ID)),
 		"web3_clientVersion": constant("lab layer 1 (stand-in)"),
 		"eth_blockNumber":    func([]json.RawMessage) (any, error) { return hexadecimal(head()), nil },
 		"eth_call":           constant(fmt.Sprintf("0x%064x", chainID)),
