@@ -1,30 +1,13 @@
-import { execFile } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Writer } from '../../engine/host/host.ts';
-import { Output } from '../../engine/host/output.ts';
-import { shell } from '../../engine/host/shell.ts';
 import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { localHost } from '../testing/local-host.ts';
 import { answersWebSocket, servesMetrics, servesNamespaces } from './listeners.ts';
 
 const once = { attempts: 1, pause_seconds: 0 };
-
-/** This machine, on which all containers run. */
-const machine = (): Writer =>
-  fakeHost([], {
-    $: shell(
-      (command) =>
-        new Promise((resolve) => {
-          execFile('/bin/sh', ['-c', command], { encoding: 'buffer' }, (error, stdout, stderr) =>
-            resolve(new Output(typeof error?.code === 'number' ? error.code : 0, stdout, stderr.toString())),
-          );
-        }),
-    ),
-    container: async () => runningContainer,
-  });
 
 async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, resolve));
@@ -52,8 +35,8 @@ test('each namespace has to serve its methods; an error of a served method is an
     debug_traceBlockByNumber: { error: { code: -32000, message: 'block #9223372036854775807 not found' } },
   });
   const url = `http://localhost:${port}`;
-  expect(await servesNamespaces(url, ['eth', 'debug'], once).check(machine())).toEqual(ok);
-  expect(await servesNamespaces(url, ['eth', 'txpool', 'other'], once).check(machine())).toEqual(
+  expect(await servesNamespaces(url, ['eth', 'debug'], once).check(localHost())).toEqual(ok);
+  expect(await servesNamespaces(url, ['eth', 'txpool', 'other'], once).check(localHost())).toEqual(
     drift(
       `txpool: ${url} answers an error: -32601 the method txpool_content does not exist; other: ${url} answers an error: -32601 the method other_version does not exist`,
     ),
@@ -83,25 +66,25 @@ test.each([
   ['a long answer', `0x1${'0'.repeat(200)}`],
 ])('a WebSocket has to agree, and to answer a request: %s', async (_, result) => {
   const { port, received } = await webSocketServer(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
-  expect(await answersWebSocket(port, once).check(machine())).toEqual(ok);
+  expect(await answersWebSocket(port, once).check(localHost())).toEqual(ok);
   expect(received).toEqual(['{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}']);
 });
 
 test('a WebSocket that answers an error, no upgrade or nothing at all is reported', async () => {
   const { port } = await webSocketServer('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no block"}}');
-  expect(await answersWebSocket(port, once).check(machine())).toEqual(
+  expect(await answersWebSocket(port, once).check(localHost())).toEqual(
     drift(`ws://localhost:${port} answers an error: -32000 no block`),
   );
   const server = createServer((_, response) => response.end()).on('upgrade', (_, socket: Duplex) =>
     socket.on('error', () => {}).end('HTTP/1.1 403 Forbidden\r\n\r\n'),
   );
   const refusing = await listen(server);
-  expect(await answersWebSocket(refusing, once).check(machine())).toEqual(
+  expect(await answersWebSocket(refusing, once).check(localHost())).toEqual(
     drift(`ws://localhost:${refusing} answers HTTP/1.1 403 Forbidden`),
   );
   server.close();
   server.closeAllConnections();
-  expect(await answersWebSocket(refusing, once).check(machine())).toEqual(
+  expect(await answersWebSocket(refusing, once).check(localHost())).toEqual(
     drift(`ws://localhost:${refusing} does not answer`),
   );
 });
@@ -109,7 +92,7 @@ test('a WebSocket that answers an error, no upgrade or nothing at all is reporte
 test('metrics have to be in the format of Prometheus', async () => {
   const page = (body: string, status = 200) =>
     listen(createServer((_, response) => response.writeHead(status).end(body)));
-  const check = (port: number) => servesMetrics('sync', port, once).check(machine());
+  const check = (port: number) => servesMetrics('sync', port, once).check(localHost());
   expect(await check(await page('# TYPE jsonrpc_request_handled counter\njsonrpc_request_handled 1\n'))).toEqual(ok);
   const html = await page('<html>');
   expect(await check(html)).toEqual(drift(`http://localhost:${html}/metrics answers no metrics`));

@@ -2,7 +2,7 @@ import { seconds } from '../../engine/output/units.ts';
 import type { ServiceName } from '../variables/services.ts';
 import type { Block } from './chain.ts';
 import type { HostState, ServiceState } from './read.ts';
-import { count, offset, serviceWords } from './words.ts';
+import { count, divergedWords, offset, serviceWords } from './words.ts';
 
 /** A container that Docker restarted this often, and that has run for no longer, is in a loop. Seconds. */
 const loop = { restarts: 3, seconds: 60 };
@@ -153,8 +153,7 @@ function judgeBlocks(
   const { standing, behind } = syncStatus(chain, limits);
   if (comparison?.ok && !comparison.value.same) {
     const { height, here, there } = comparison.value;
-    const hashes = `block ${count(height)} is ${short(here)} here and ${short(there)} there`;
-    return [fault('diverged', about, `diverged from the trusted sequencer: ${hashes}`, { height, here, there })];
+    return [fault('diverged', about, divergedWords(comparison.value), { height, here, there })];
   }
   const findings: Finding[] = [];
   if (comparison && !comparison.ok) {
@@ -181,11 +180,6 @@ function judgeBlocks(
 
 function blocks(value: number): string {
   return `${count(value)} ${value === 1 ? 'block' : 'blocks'}`;
-}
-
-/** As many digits as distinguish two hashes. */
-function short(hash: string): string {
-  return hash.length > 14 ? `${hash.slice(0, 10)}…` : hash;
 }
 
 /**
