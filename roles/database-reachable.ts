@@ -1,12 +1,13 @@
 import { drift, expectation, ok, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { databaseHost } from '../lib/node/variables/database-host.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** An RPC server reaches the state database. It is checked before components start that would wait for it and end. */
-export default role<Variables>('database-reachable', ({ hosts }) => {
-  const { name, connection, vars } = databaseHost(hosts);
+export default role<Variables>('database-reachable', (context) => {
+  const { name, connection, vars } = databaseHost(context.hosts);
   const port = vars.ports.state_db;
   return [
     expectation(
@@ -28,5 +29,6 @@ export default role<Variables>('database-reachable', ({ hosts }) => {
         hint: `check docker ps on ${name}, and firewalls between the two servers; role firewall of ${name} (--role firewall) allows the inventory's addresses, or firewall.connects_from`,
       },
     ),
+    acceptsLogins(context, ['state', 'prover'], ['prover', 'json-rpc']),
   ];
 });

@@ -2,6 +2,7 @@ import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares } from '../lib/node/databases/databases.ts';
+import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { component } from '../lib/node/render/component.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -14,5 +15,6 @@ export default role<Variables>('pool-db', async (context) => {
     service,
     cpuShares('pool-db', databaseCpuShares),
     acceptsConnections('pool-db'),
+    acceptsLogins(context, ['pool'], [context.host.groups.includes('database') ? 'sync' : 'json-rpc']),
   ];
 });

@@ -4,6 +4,7 @@ import { type Context, role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { answersForChain, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
+import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
 import { portIsFree } from '../lib/node/server/published-ports.ts';
@@ -22,6 +23,7 @@ export default role<Variables>('preflight', async (context) => [
   ...region(context),
   ...addresses(context),
   ...restoreToolCanBeBuilt(context),
+  databasesAcceptLogins(context),
 ]);
 
 /** Supported and tested. */

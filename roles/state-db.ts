@@ -2,6 +2,7 @@ import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
+import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts';
 import { component } from '../lib/node/render/component.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -17,5 +18,6 @@ export default role<Variables>('state-db', async (context) => {
     cpuShares('state-db', databaseCpuShares),
     acceptsConnections('state-db'),
     proverDatabaseIsThere(stateDatabase(vars), vars.credentials.prover),
+    acceptsLogins(context, ['state', 'prover'], ['prover', 'sync']),
   ];
 });

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeVerdict, ok, unknownUntil } from '../../engine/resource/resource.ts';
-import { contextOf } from '../testing/role-context.ts';
 import { localHost } from '../testing/local-host.ts';
+import { contextOf } from '../testing/role-context.ts';
 import { layer1HasOurBlocks } from './layer1-history.ts';
 
 /** The hash of each block of layer 1. */

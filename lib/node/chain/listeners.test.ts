@@ -49,14 +49,16 @@ async function webSocketServer(answer: string) {
   const server = createServer((_, response) => response.writeHead(426).end());
   server.on('upgrade', (_, socket: Duplex) => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
-    socket.on('error', () => {}).once('data', (frame: Buffer) => {
-      const mask = frame.subarray(2, 6);
-      const content = frame.subarray(6).map((byte, i) => byte ^ (mask[i % 4] as number));
-      received.push(frame[0] === 0x81 && frame[1] === 0x80 + content.length ? content.toString() : 'no text frame');
-      const length = answer.length < 126 ? [answer.length] : [126, answer.length >> 8, answer.length & 255];
-      socket.write(Buffer.from([0x81, ...length]));
-      socket.write(answer);
-    });
+    socket
+      .on('error', () => {})
+      .once('data', (frame: Buffer) => {
+        const mask = frame.subarray(2, 6);
+        const content = frame.subarray(6).map((byte, i) => byte ^ (mask[i % 4] as number));
+        received.push(frame[0] === 0x81 && frame[1] === 0x80 + content.length ? content.toString() : 'no text frame');
+        const length = answer.length < 126 ? [answer.length] : [126, answer.length >> 8, answer.length & 255];
+        socket.write(Buffer.from([0x81, ...length]));
+        socket.write(answer);
+      });
   });
   return { port: await listen(server), received };
 }

@@ -43,7 +43,10 @@ export async function newestBlockPair(
   if (first === '') return { ok: true, value: undefined };
   const number = quantity(first);
   if (number === undefined) return { ok: false, error: `no block number: ${first.slice(0, 80)}` };
-  return { ok: true, value: { here: { number, hash }, there: readThere(output.bytes.subarray(end + 1), output.stderr, url) } };
+  return {
+    ok: true,
+    value: { here: { number, hash }, there: readThere(output.bytes.subarray(end + 1), output.stderr, url) },
+  };
 }
 
 function readThere(bytes: Buffer, stderr: string, url: string): BlockPair['there'] {

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { describeVerdict, ok, unknownUntil } from '../../engine/resource/resource.ts';
-import { contextOf } from '../testing/role-context.ts';
 import { localHost } from '../testing/local-host.ts';
+import { contextOf } from '../testing/role-context.ts';
 import { isOnTrustedChain } from './same-chain.ts';
 
 /** A JSON-RPC server of a chain of blocks 0 to `newest`, forked from a number on. */

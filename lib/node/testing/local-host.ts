@@ -19,7 +19,9 @@ export function localHost(folder = '', more: Partial<Writer> = {}): Writer {
           const child = execFile('/bin/sh', ['-c', command], { encoding: 'buffer', env }, (error, stdout, stderr) =>
             resolve(new Output(typeof error?.code === 'number' ? error.code : 0, stdout, stderr.toString())),
           );
-          child.stdin?.end(stdin === undefined ? '' : typeof stdin === 'object' && 'reveal' in stdin ? stdin.reveal() : stdin);
+          child.stdin?.end(
+            stdin === undefined ? '' : typeof stdin === 'object' && 'reveal' in stdin ? stdin.reveal() : stdin,
+          );
         }),
     ),
     container: async () => runningContainer,
