@@ -48,6 +48,7 @@ export type SyncStatus = 'caught-up' | 'behind' | 'ahead' | 'diverged' | 'unknow
  */
 export function judge(state: HostState, expected: Expected, limits: Limits): Finding[] {
   const findings = [
+    ...judgeSynchronizers(state),
     ...judgeContainers(state, expected),
     ...judgeChain(state, limits),
     ...judgeDisks(state, expected),
@@ -86,8 +87,9 @@ function judgeContainers({ docker, containers, at }: HostState, { services }: Ex
   return (Object.keys(containers) as ServiceName[]).flatMap((name): Finding[] => {
     const [service, wanted] = [containers[name], services[name]];
     if (!wanted) {
-      const danger = name === 'sync' ? ': two synchronizers on one database corrupt it' : '';
-      return service?.status === 'running' ? [fault('out-of-place', name, `runs here, and should not${danger}`)] : [];
+      // A synchronizer has its own finding.
+      const isStray = name !== 'sync' && service?.status === 'running';
+      return isStray ? [fault('out-of-place', name, 'runs here, and should not')] : [];
     }
     if (!service) return [fault('missing', name, 'there is no such container, and this host should run it')];
     const findings = judgeStatus(name, service, at);
@@ -101,6 +103,13 @@ function judgeContainers({ docker, containers, at }: HostState, { services }: Ex
     }
     return findings;
   });
+}
+
+/** Docker starts a former synchronizer again after a reboot, when nobody looks. */
+function judgeSynchronizers({ otherSynchronizer }: HostState): Finding[] {
+  if (otherSynchronizer === undefined) return [];
+  const words = `no other synchronizer may run here: ${otherSynchronizer}; two on one database corrupt it`;
+  return [fault('out-of-place', 'sync', words)];
 }
 
 function judgeStatus(name: ServiceName, service: ServiceState, at: number): Finding[] {

@@ -2,6 +2,7 @@ import { leastOffset } from '../../engine/host/facts/gather-facts.ts';
 import type { ContainerState, Reader } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
+import { noSynchronizerOn } from '../chain/synchronizers.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
@@ -40,8 +41,9 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     const both = own.ok && trusted.ok;
     return { own, trusted, comparison: both ? await compare(own.value, here, trusted.value, there) : undefined };
   };
-  const [states, lines, chain] = await Promise.all([
+  const [states, synchronizers, lines, chain] = await Promise.all([
     Promise.all(serviceNames.map((name) => (engineRuns ? host.container(name) : undefined))),
+    engineRuns ? noSynchronizerOn(host, isDatabase) : undefined,
     isDatabase && engineRuns ? readLog(host, 'sync') : undefined,
     readChain(),
   ]);
@@ -53,6 +55,8 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     /** systemd's state of docker.service: `active` if it runs. */
     docker: docker.load === 'not-found' ? 'not installed' : docker.active,
     containers,
+    /** The synchronizers that do not belong on the host, in words; undefined if there are none. */
+    otherSynchronizer: synchronizers?.is === 'drift' ? synchronizers.note : undefined,
     chain: { from: isDatabase ? ('state-db' as const) : ('json-rpc' as const), ...chain },
     /** undefined if no synchronizer runs. */
     log: lines && sync?.status === 'running' ? logState(lines, sync.since ?? 0) : undefined,
