@@ -77,4 +77,7 @@ test('a database or a layer 1 that does not answer is reported', async () => {
   expect(await layer1HasOurBlocks(vars).check(localHost(folder))).toEqual(
     unknownUntil('state-db answers SQL: no such container'),
   );
+  expect(await check({ newest: 'NOTICE: 0x64' })).toEqual(
+    unknownUntil('state-db answers SQL: no block number: NOTICE:'),
+  );
 });
