@@ -23,7 +23,7 @@ export default role<Variables>('preflight', async (context) => [
   ...region(context),
   ...addresses(context),
   ...restoreToolCanBeBuilt(context),
-  databasesAcceptLogins(context),
+  databasesAcceptLogins(context, (await renderHost(context)).services),
 ]);
 
 /** Supported and tested. */

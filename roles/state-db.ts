@@ -5,12 +5,14 @@ import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/nod
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts';
 import { component } from '../lib/node/render/component.ts';
+import { renderHost } from '../lib/node/render/render.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The database server of the chain state and of the prover's hash store. */
 export default role<Variables>('state-db', async (context) => {
   const { vars } = context;
   const { image, service } = await component(context, 'state-db');
+  const { services } = await renderHost(context);
   return [
     image,
     directoryThatItsContainerOwns(`${vars.paths.data}/state-db`),
@@ -18,6 +20,6 @@ export default role<Variables>('state-db', async (context) => {
     cpuShares('state-db', databaseCpuShares),
     acceptsConnections('state-db'),
     proverDatabaseIsThere(stateDatabase(vars), vars.credentials.prover),
-    acceptsLogins(context, ['state', 'prover'], ['prover', 'sync']),
+    acceptsLogins(context, ['state', 'prover'], services),
   ];
 });

@@ -41,6 +41,8 @@ test('a sequencer and a layer 1 of another chain are refused before anything is 
 test('a password that a database refuses is found before anything is changed, and is not shown', async () => {
   const password = await onHost('rpc-1', `docker inspect -f '{{range .Config.Env}}{{println .}}{{end}}' pool-db`);
   const [, own = ''] = /^POSTGRES_PASSWORD=(.*)$/m.exec(password) ?? [];
+  // Components that run with the wanted configuration have logged in already.
+  await onHost('rpc-1', 'docker rm -f json-rpc');
   await poolSql('rpc-1', "alter role pool_user password 'another-password'");
   const before = await started('rpc-1');
   const run = await deploy();

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import { describeVerdict, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
@@ -14,6 +15,9 @@ const passwords = [
   ['pool', 'pool-secret'],
   ['prover', 'prover-secret'],
 ] as const;
+
+const wanted = { configHash: 'a' };
+const services = { 'state-db': undefined, 'pool-db': wanted, prover: wanted, sync: undefined, 'json-rpc': wanted };
 
 let folder: string;
 
@@ -58,7 +62,7 @@ test.each(['database', 'rpc'] as const)(
   'a %s host tries all three databases, with no password in an argument',
   async (group) => {
     psql();
-    expect(await check(databasesAcceptLogins(await deployment(group)))).toEqual(ok);
+    expect(await check(databasesAcceptLogins(await deployment(group), services))).toEqual(ok);
     const lines = readFileSync(join(folder, 'arguments'), 'utf8').trim().split('\n');
     const state = group === 'database' ? '127.0.0.1' : '172.30.77.11';
     expect(lines.map((line) => / (-h .*) -c /.exec(line)?.[1])).toEqual(
@@ -75,7 +79,7 @@ test.each(['database', 'rpc'] as const)(
 
 test('a refused user or password stops the run before anything is changed, in the words of the server', async () => {
   psql('prover_user', 'FATAL:  password authentication failed for user \\"prover_user\\"');
-  const resource = databasesAcceptLogins(await deployment('rpc'));
+  const resource = databasesAcceptLogins(await deployment('rpc'), services);
   const verdict = await check(resource);
   expect(describeVerdict(verdict)).toBe(
     'prover database at 172.30.77.11:5432 refuses prover_user: password authentication failed for user "prover_user"',
@@ -91,25 +95,32 @@ test.each([
 ])('a server that %s is tried again in its turn', async (_, words) => {
   psql('state_user', words);
   const context = await deployment('rpc');
-  expect(await check(databasesAcceptLogins(context))).toEqual(ok);
-  expect(await check(acceptsLogins(context, ['state', 'prover'], ['prover', 'json-rpc']))).toEqual(
+  expect(await check(databasesAcceptLogins(context, services))).toEqual(ok);
+  expect(await check(acceptsLogins(context, ['state', 'prover'], services))).toEqual(
     unknownUntil('state-db answers at 172.30.77.11:5432'),
   );
-  expect(await check(acceptsLogins(context, ['pool'], ['json-rpc']))).toEqual(ok);
+  expect(await check(acceptsLogins(context, ['pool'], services))).toEqual(ok);
 });
 
 test('a host without psql is tried again in its turn', async () => {
   const context = await deployment('rpc');
   const host = fakeHost([[/log-in/, 'absent\n']]);
-  expect(await check(databasesAcceptLogins(context), host)).toEqual(ok);
-  expect(await check(acceptsLogins(context, ['pool'], ['json-rpc']), host)).toEqual(
+  expect(await check(databasesAcceptLogins(context, services), host)).toEqual(ok);
+  expect(await check(acceptsLogins(context, ['pool'], services), host)).toEqual(
     unknownUntil('postgresql-client-15 is installed'),
   );
 });
 
-test('components that run have logged in: nothing is tried in their turn', async () => {
+test('components that run with the wanted configuration have logged in, and with another one have not', async () => {
   psql('pool_user', 'FATAL:  no');
-  const resource = acceptsLogins(await deployment('rpc'), ['pool'], ['json-rpc']);
-  expect(await check(resource, localHost(folder, { container: async () => runningContainer }))).toEqual(ok);
-  expect(describeVerdict(await check(resource))).toBe('pool database at 127.0.0.1:5433 refuses pool_user: no');
+  const context = await deployment('rpc');
+  const resources = [acceptsLogins(context, ['pool'], services), databasesAcceptLogins(context, services)];
+  const running = (configHash: string) =>
+    localHost(folder, { container: async () => ({ ...runningContainer, labels: { [configHashLabel]: configHash } }) });
+  const words = 'pool database at 127.0.0.1:5433 refuses pool_user: no';
+  for (const resource of resources) {
+    expect(await check(resource, running('a'))).toEqual(ok);
+    expect(describeVerdict(await check(resource, running('b')))).toBe(words);
+    expect(describeVerdict(await check(resource))).toBe(words);
+  }
 });

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
+import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { databaseHost } from '../variables/database-host.ts';
 import { postgresVersion } from '../variables/generation.ts';
@@ -38,14 +38,18 @@ function loginsOf({ host, hosts, vars }: Deployment): readonly Login[] {
   ];
 }
 
+/** The components that use the databases, with the hashes of their wanted configuration. One that the host does not run is undefined. */
+type Services = Readonly<Record<ServiceName, { readonly configHash: string } | undefined>>;
+
 /**
  * User and password of the inventory are accepted by the databases that a host uses, tried from this host (spec part 1.8). Before
  * anything is changed: a database that does not run yet, as on a first deploy, is tried again in its turn.
  */
-export function databasesAcceptLogins(deployment: Deployment): Resource {
+export function databasesAcceptLogins(deployment: Deployment, services: Services): Resource {
   return expectation(
     "databases accept the inventory's users and passwords",
     async (host) => {
+      if (await haveLoggedIn(host, services)) return ok;
       const verdict = await tryLogins(host, loginsOf(deployment));
       return verdict.is === 'unknown' ? ok : verdict;
     },
@@ -53,33 +57,24 @@ export function databasesAcceptLogins(deployment: Deployment): Resource {
   );
 }
 
-/**
- * The same for some databases in their turn, before the components start that use them. Components that run have logged in.
- *
- * @param of the databases
- * @param users the components on this host that use them
- */
-export function acceptsLogins(
-  deployment: Deployment,
-  of: readonly Login['of'][],
-  users: readonly ServiceName[],
-): Resource {
+/** The same for some databases in their turn, before the components start that use them. */
+export function acceptsLogins(deployment: Deployment, of: readonly Login['of'][], services: Services): Resource {
   const logins = loginsOf(deployment).filter((login) => of.includes(login.of));
-  return skipWhen(
-    {
-      check: async (host) => {
-        const states = await Promise.all(users.map((name) => host.container(name)));
-        return states.every((state) => state?.running) ? ok : drift([]);
-      },
-    },
-    expectation(
-      `${of.join(' and ')} database accept the inventory's user and password`,
-      (host) => tryLogins(host, logins),
-      {
-        hint,
-      },
-    ),
+  return expectation(
+    `${of.join(' and ')} database accept the inventory's user and password`,
+    async (host) => ((await haveLoggedIn(host, services)) ? ok : tryLogins(host, logins)),
+    { hint },
   );
+}
+
+/** Components that run with the wanted configuration have logged in with it. That saves a request where there is nothing to do. */
+async function haveLoggedIn(host: Reader, services: Services): Promise<boolean> {
+  const users = (['prover', 'sync', 'json-rpc'] as const).filter((name) => services[name] !== undefined);
+  const states = await Promise.all(users.map((name) => host.container(name)));
+  return users.every((name, at) => {
+    const state = states[at];
+    return state?.status === 'running' && state.labels[configHashLabel] === services[name]?.configHash;
+  });
 }
 
 const hint =
