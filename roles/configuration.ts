@@ -4,6 +4,7 @@ import { file } from '../lib/engine/resource/file/file.ts';
 import { line } from '../lib/engine/resource/file/line.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { genesisFile } from '../lib/node/chain/genesis-file.ts';
+import { leftSyncIsNotRestarted } from '../lib/node/chain/left-sync.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -16,6 +17,8 @@ export default role<Variables>('configuration', async ({ host, vars, hosts }) =>
   const needsName = vars.generation === 'older' && host.groups.includes('database');
   const hostsFile = needsName ? [line('/etc/hosts', '127.0.0.1 state-db', /^[^#]*\sstate-db(\s|$)/)] : [];
   return [
+    // Before the files change that it would read.
+    ...(host.groups.includes('database') ? [] : [leftSyncIsNotRestarted()]),
     directory(vars.paths.deployment).mode(0o700),
     directory(downloads),
     ...hostsFile,

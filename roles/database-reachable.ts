@@ -1,14 +1,16 @@
 import { drift, expectation, ok, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { acceptsLogins } from '../lib/node/databases/log-in.ts';
+import { renderHost } from '../lib/node/render/render.ts';
 import { databaseHost } from '../lib/node/variables/database-host.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** An RPC server reaches the state database. It is checked before components start that would wait for it and end. */
-export default role<Variables>('database-reachable', ({ host: own, hosts }) => {
-  const { name, connection, vars } = databaseHost(hosts);
+export default role<Variables>('database-reachable', async (context) => {
+  const { name, connection, vars } = databaseHost(context.hosts);
   // Its own containers reach it in their network.
-  if (own.name === name) return [];
+  if (context.host.name === name) return [];
   const port = vars.ports.state_db;
   return [
     expectation(
@@ -30,5 +32,6 @@ export default role<Variables>('database-reachable', ({ host: own, hosts }) => {
         hint: `check docker ps on ${name}, and firewalls between the two servers; role firewall of ${name} (--role firewall) allows the inventory's addresses, or firewall.connects_from`,
       },
     ),
+    acceptsLogins(context, ['state', 'prover'], (await renderHost(context)).services),
   ];
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { drift, ok } from '../lib/engine/resource/resource.ts';
 import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
 import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { contextOf, type Given, refusal, sound } from '../lib/node/testing/role-context.ts';
@@ -86,8 +87,9 @@ test('addresses outside that do not answer are reported with their variable', as
   const resources = await preflight.resources(await contextOf({ changes }));
   const hints = {
     'trusted sequencer answers':
-      /^check network\.trusted_sequencer_url in the inventory, and the firewall of this host$/,
-    'layer 1 answers': /^check network\.l1_rpc_url in the inventory: the node ends at its start when layer 1 does not/,
+      /^check network\.trusted_sequencer_url and network\.l2_chain_id in the inventory, and the firewall of this host$/,
+    'layer 1 answers':
+      /^check network\.l1_rpc_url and network\.chain_id in the inventory: the node ends at its start when layer 1 does not/,
     'genesis file can be downloaded': /^check network\.genesis\.url in the inventory$/,
     'state snapshot can be downloaded': /^check snapshot\.state\.url in the inventory$/,
     'prover snapshot can be downloaded': /^check snapshot\.prover\.url in the inventory$/,
@@ -102,6 +104,38 @@ test('addresses outside that do not answer are reported with their variable', as
     expect.stringMatching(/^image registry \S+ answers: ./),
     'check images and registry in the inventory',
   ]);
+});
+
+test.each([
+  ['trusted sequencer answers', 'http://172.30.77.10:8545', 686868],
+  ['layer 1 answers', 'http://172.30.77.10:8546', 55555],
+])('an address of another chain is refused: %s', async (name, url, id) => {
+  const resource = (await preflight.resources(await contextOf({}))).find((each) => each.name === name);
+  const answering = (chain: number) =>
+    fakeHost([
+      [
+        new RegExp(`${url} .*eth_chainId`, 's'),
+        `HTTP/1.1 200 OK\n\n{"jsonrpc":"2.0","id":1,"result":"0x${chain.toString(16)}"}`,
+      ],
+    ]);
+  expect(await resource?.check(answering(id))).toEqual(ok);
+  expect(await resource?.check(answering(1))).toEqual(
+    drift(`${url} is of the chain with id 1, and has to be of the one with id ${id}`),
+  );
+});
+
+test.each([
+  ['docker.io', 'registry-1.docker.io'],
+  ['index.docker.io', 'registry-1.docker.io'],
+  ['ghcr.io', 'ghcr.io'],
+])('registry %s is asked at %s', async (registry, api) => {
+  const changes: Changes = [[['vars', 'images', 'node'], `${registry}/owner/name`]];
+  const resources = await preflight.resources(await contextOf({ changes }));
+  const resource = resources.find(({ name }) => name === `image registry ${registry} answers`);
+  const host = fakeHost([
+    [new RegExp(` 'https://${api}/v2/'|^[^|]* https://${api}/v2/`), 'HTTP/1.1 401 Unauthorized\n\n'],
+  ]);
+  expect(await resource?.check(host)).toEqual(ok);
 });
 
 test('a restore tool that cannot be built is refused beforehand, with the versions and what can be done', async () => {

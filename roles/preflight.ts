@@ -2,8 +2,9 @@ import type { Reader } from '../lib/engine/host/host.ts';
 import { drift, expectation, ok, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
-import { answersJsonRpc, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
+import { answersForChain, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
+import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
 import { dataDisk } from '../lib/node/server/data-disk.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
@@ -23,6 +24,7 @@ export default role<Variables>('preflight', async (context) => [
   ...region(context),
   ...addresses(context),
   ...restoreToolCanBeBuilt(context),
+  databasesAcceptLogins(context, (await renderHost(context)).services),
 ]);
 
 /** Supported and tested. */
@@ -115,15 +117,13 @@ function region({ host, vars: { network, region: own } }: Deployment): Resource[
 
 /** Every address outside that this host needs. It does not need again what it has already downloaded. */
 function addresses({ host, vars }: Deployment): Resource[] {
-  const { trusted_sequencer_url, l1_rpc_url, genesis } = vars.network;
+  const { trusted_sequencer_url, l1_rpc_url, genesis, chain_id, l2_chain_id } = vars.network;
   const common = [
-    expectation(
-      'trusted sequencer answers',
-      (reader) => answersJsonRpc(reader, trusted_sequencer_url, 'eth_blockNumber'),
-      { hint: 'check network.trusted_sequencer_url in the inventory, and the firewall of this host' },
-    ),
-    expectation('layer 1 answers', (reader) => answersJsonRpc(reader, l1_rpc_url, 'eth_blockNumber'), {
-      hint: 'check network.l1_rpc_url in the inventory: the node ends at its start when layer 1 does not answer',
+    expectation('trusted sequencer answers', (reader) => answersForChain(reader, trusted_sequencer_url, l2_chain_id), {
+      hint: 'check network.trusted_sequencer_url and network.l2_chain_id in the inventory, and the firewall of this host',
+    }),
+    expectation('layer 1 answers', (reader) => answersForChain(reader, l1_rpc_url, chain_id), {
+      hint: 'check network.l1_rpc_url and network.chain_id in the inventory: the node ends at its start when layer 1 does not answer, and with another chain it drops its blocks of layer 1',
     }),
     skipWhen(
       goal(async (reader) => (await reader.sha256(genesisPath(vars))) === genesis.sha256),
@@ -207,8 +207,17 @@ function registries({ images, registry }: Variables): { name: string; url: strin
   const all = new Set([...(registry ? [registry.address] : []), ...named]);
   return [...all].map((name) => {
     const scheme = registry?.insecure && registry.address === name ? 'http' : 'https';
-    return { name, url: `${scheme}://${name}/v2/`, images: names.filter((image) => image.startsWith(`${name}/`)) };
+    return {
+      name,
+      url: `${scheme}://${apiOf(name)}/v2/`,
+      images: names.filter((image) => image.startsWith(`${name}/`)),
+    };
   });
+}
+
+/** Docker Hub has two names in image names, and its API has another. */
+function apiOf(registry: string): string {
+  return ['docker.io', 'index.docker.io'].includes(registry) ? 'registry-1.docker.io' : registry;
 }
 
 async function imagesAreThere(reader: Reader, images: readonly string[]): Promise<boolean> {

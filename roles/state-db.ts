@@ -2,14 +2,17 @@ import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
+import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts';
 import { component } from '../lib/node/render/component.ts';
+import { renderHost } from '../lib/node/render/render.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The database server of the chain state and of the prover's hash store. */
 export default role<Variables>('state-db', async (context) => {
   const { vars } = context;
   const { image, service } = await component(context, 'state-db');
+  const { services } = await renderHost(context);
   return [
     image,
     directoryThatItsContainerOwns(`${vars.paths.data}/state-db`),
@@ -17,5 +20,6 @@ export default role<Variables>('state-db', async (context) => {
     cpuShares('state-db', databaseCpuShares),
     acceptsConnections('state-db'),
     proverDatabaseIsThere(stateDatabase(vars), vars.credentials.prover),
+    acceptsLogins(context, ['state', 'prover'], services),
   ];
 });

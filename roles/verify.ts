@@ -1,9 +1,21 @@
 import { role } from '../lib/engine/resource/role.ts';
 import { blockGrows, givesBlockNumber } from '../lib/node/chain/installation-check.ts';
+import { answersWebSocket, servesMetrics, servesNamespaces } from '../lib/node/chain/listeners.ts';
+import { renderHost } from '../lib/node/render/render.ts';
+import { isOnTrustedChain } from '../lib/node/status/same-chain.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** The installation check of spec part 1.7, on the RPC host itself. */
-export default role<Variables>('verify', ({ vars }) => {
-  const url = `http://localhost:${vars.ports.rpc_http}`;
-  return [givesBlockNumber(url, vars.verify), blockGrows(url, vars.verify)];
+/** The installation check of spec part 1.7, on the RPC host itself, and the listeners that its configuration enables. */
+export default role<Variables>('verify', async (context) => {
+  const { ports, verify } = context.vars;
+  const { serves } = await renderHost(context);
+  const url = `http://localhost:${ports.rpc_http}`;
+  return [
+    givesBlockNumber(url, verify),
+    servesNamespaces(url, serves.namespaces, verify),
+    ...(serves.webSockets ? [answersWebSocket(ports.rpc_websocket, verify)] : []),
+    ...(serves.metrics ? [servesMetrics('json-rpc', ports.rpc_metrics, verify)] : []),
+    blockGrows(url, verify),
+    isOnTrustedChain('json-rpc', url, context.vars),
+  ];
 });

@@ -10,7 +10,9 @@ import (
 )
 
 const (
-	chainID = 55555
+	// chainID is the id of the layer-2 chain, and layer1ID that of layer 1, which the genesis files name.
+	chainID  = 686868
+	layer1ID = 55555
 	// genesisRoot is the root in both genesis files.
 	genesisRoot = "0x5b9d0a6f2f1f6f3c6f7d9c0a5f1f4f0a3d9f6f2b1c8e7d6a5f4e3d2c1b0a9f8e"
 	// snapshotBlock is the last block in the snapshots.

@@ -69,7 +69,7 @@ func TestGenesisFilesNameTheChain(t *testing.T) {
 		if err := json.Unmarshal(content, &genesis); err != nil {
 			t.Fatal(err)
 		}
-		if genesis.Root != genesisRoot || genesis.L1Config.ChainID != chainID || len(genesis.Genesis) == 0 {
+		if genesis.Root != genesisRoot || genesis.L1Config.ChainID != layer1ID || len(genesis.Genesis) == 0 {
 			t.Errorf("%s: %+v", file, genesis)
 		}
 	}

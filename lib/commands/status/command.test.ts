@@ -29,6 +29,7 @@ const state: HostState = {
   at: now,
   docker: 'active',
   containers: { 'state-db': undefined, 'pool-db': undefined, prover: undefined, sync: undefined, 'json-rpc': up },
+  otherSynchronizer: undefined,
   chain: {
     from: 'json-rpc',
     own: head(4252),

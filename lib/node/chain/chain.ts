@@ -1,10 +1,10 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { jsonRpc } from './json-rpc.ts';
+import { type JsonRpcAnswer, jsonRpc, quantity } from './json-rpc.ts';
 
 /** A value, or why it is missing. */
 export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
 
-interface Block {
+export interface Block {
   readonly number: number;
   readonly hash: string;
   /** When it was made. Seconds since 1970. */
@@ -28,13 +28,6 @@ async function askQuantity(host: Reader, url: string, method: string, what: stri
   return value === undefined ? { ok: false, error: noResult(method, what, answer.result) } : { ok: true, value };
 }
 
-/** A quantity as JSON-RPC writes it: 0x and hexadecimal digits without leading zeros. */
-function quantity(value: unknown): number | undefined {
-  if (typeof value !== 'string' || !/^0x(0|[1-9a-f][0-9a-f]*)$/i.test(value)) return undefined;
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : undefined;
-}
-
 function noResult(method: string, what: string, result: unknown): string {
   let shown: string;
   try {
@@ -48,7 +41,11 @@ function noResult(method: string, what: string, result: unknown): string {
 /** A block by its number; undefined where there is no such block. */
 export async function blockAt(host: Reader, url: string, which: number | 'latest'): Promise<Answer<Block | undefined>> {
   const name = which === 'latest' ? which : `0x${which.toString(16)}`;
-  const answer = await jsonRpc(host, url, 'eth_getBlockByNumber', [name, false]);
+  return readBlock(await jsonRpc(host, url, 'eth_getBlockByNumber', [name, false]));
+}
+
+/** The block in an answer to `eth_getBlockByNumber`; undefined where there is no such block. */
+export function readBlock(answer: JsonRpcAnswer): Answer<Block | undefined> {
   if (!answer.ok) return answer;
   if (answer.result === null) return { ok: true, value: undefined };
   const { number, hash, timestamp } = Object(answer.result) as Record<string, unknown>;

@@ -15,20 +15,32 @@ export interface Attempts {
   readonly pause_seconds: number;
 }
 
-const follows = [{ what: containerChange('json-rpc'), effect: 'is checked again', certain: true }];
+const follows = (container: string) => [
+  { what: containerChange(container), effect: 'is checked again', certain: true } as const,
+];
+
+/** A program in a container has to give an answer to a question. It is asked again until then. */
+export function answers(
+  name: string,
+  container: string,
+  attempts: Attempts,
+  ask: (host: Reader) => Promise<Answer<unknown>>,
+): Resource {
+  return {
+    name,
+    expects: 'must',
+    waits: true,
+    follows: follows(container),
+    check: (host) => judge(host, container, ask(host), () => ok),
+    apply: async (host) => {
+      await persistently(host, container, attempts, () => ask(host));
+    },
+  };
+}
 
 /** `eth_blockNumber` has to give a JSON-RPC result with a valid block number. */
 export function givesBlockNumber(url: string, attempts: Attempts): Resource {
-  return {
-    name: `eth_blockNumber on ${url} gives a block`,
-    expects: 'must',
-    waits: true,
-    follows,
-    check: (host) => judge(host, blockNumber(host, url), () => ok),
-    apply: async (host) => {
-      await persistently(host, attempts, () => blockNumber(host, url));
-    },
-  };
+  return answers(`eth_blockNumber on ${url} gives a block`, 'json-rpc', attempts, (host) => blockNumber(host, url));
 }
 
 /**
@@ -41,15 +53,15 @@ export function blockGrows(url: string, attempts: Attempts): Resource {
     name: `the newest block on ${url} grows`,
     expects: 'must',
     waits: true,
-    follows,
+    follows: follows('json-rpc'),
     check: (host) =>
-      judge(host, newestBlock(host, url), ({ number, age }) =>
+      judge(host, 'json-rpc', newestBlock(host, url), ({ number, age }) =>
         grew || age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two checks`),
       ),
     apply: async (host) => {
-      const first = await persistently(host, attempts, () => newestBlock(host, url));
+      const first = await persistently(host, 'json-rpc', attempts, () => newestBlock(host, url));
       await pause(host, attempts.pause_seconds);
-      await persistently(host, attempts, async () => {
+      await persistently(host, 'json-rpc', attempts, async () => {
         const next = await newestBlock(host, url);
         if (!next.ok || next.value.number > first.number) return next;
         return { ok: false, error: `the newest block is ${first.number} and does not grow` };
@@ -72,10 +84,15 @@ async function newestBlock(host: Reader, url: string): Promise<Answer<NewestBloc
   return { ok: true, value: { number: block.value.number, age: Number(clock.text()) - block.value.time } };
 }
 
-/** Unknown until json-rpc runs; from then on whatever is wrong with its answer is drift. */
-async function judge<T>(host: Reader, asked: Promise<Answer<T>>, verdict: (value: T) => Verdict): Promise<Verdict> {
-  const [state, answer] = await Promise.all([host.container('json-rpc'), asked]);
-  if (!state?.running) return unknownUntil('json-rpc is running');
+/** Unknown until the container runs; from then on whatever is wrong with its answer is drift. */
+async function judge<T>(
+  host: Reader,
+  container: string,
+  asked: Promise<Answer<T>>,
+  verdict: (value: T) => Verdict,
+): Promise<Verdict> {
+  const [state, answer] = await Promise.all([host.container(container), asked]);
+  if (!state?.running) return unknownUntil(`${container} is running`);
   return answer.ok ? verdict(answer.value) : drift(answer.error);
 }
 
@@ -84,12 +101,18 @@ class NotYet extends Error {}
 
 /** An answer that did not come at any attempt. */
 class NoAnswer extends Error {
-  readonly hint = 'see docker logs json-rpc';
+  readonly hint: string;
+
+  constructor(message: string, container: string) {
+    super(message);
+    this.hint = `see docker logs ${container}`;
+  }
 }
 
-/** Asks until there is an answer. @throws the last error; where json-rpc does not run, with the end of its log */
+/** Asks until there is an answer. @throws the last error; where the container does not run, with the end of its log */
 async function persistently<T>(
   host: Writer,
+  container: string,
   { attempts, pause_seconds }: Attempts,
   ask: () => Promise<Answer<T>>,
 ): Promise<T> {
@@ -104,13 +127,13 @@ async function persistently<T>(
       minTimeout: 0,
       shouldRetry: ({ error }) => error instanceof NotYet,
       onFailedAttempt: async ({ retriesLeft, error }) => {
-        if (retriesLeft === 0) await ensureContainerRuns(host, 'json-rpc');
+        if (retriesLeft === 0) await ensureContainerRuns(host, container);
         host.progress({ what: error.message });
         if (retriesLeft > 0) await pause(host, pause_seconds);
       },
     },
   ).catch((error: unknown) => {
     if (!(error instanceof NotYet)) throw error;
-    throw new NoAnswer(`${error.message} (asked ${attempts} times, every ${pause_seconds} s)`);
+    throw new NoAnswer(`${error.message} (asked ${attempts} times, every ${pause_seconds} s)`, container);
   });
 }

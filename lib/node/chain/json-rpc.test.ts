@@ -9,10 +9,31 @@ test.each([
   ['{"jsonrpc":"2.0","id":1,"result":null}', { ok: true, result: null }],
   [
     '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"failed to get the last block number"}}',
-    { ok: false, error: `${url} answers an error: -32000 failed to get the last block number` },
+    { ok: false, error: `${url} answers an error: -32000 failed to get the last block number`, code: -32000 },
   ],
   ['zkEVM node', { ok: false, error: `${url} answers no JSON: zkEVM node` }],
   ['', { ok: false, error: `${url} answers no JSON: (nothing)` }],
+  ['{"result":"0x10"}', { ok: false, error: `${url} answers without "jsonrpc": "2.0": {"result":"0x10"}` }],
+  [
+    '{"jsonrpc":"1.0","id":1,"result":"0x10"}',
+    { ok: false, error: `${url} answers without "jsonrpc": "2.0": {"jsonrpc":"1.0","id":1,"result":"0x10"}` },
+  ],
+  [
+    '{"jsonrpc":"2.0","id":2,"result":"0x10"}',
+    {
+      ok: false,
+      error: `${url} answers another request than that with id 1: {"jsonrpc":"2.0","id":2,"result":"0x10"}`,
+    },
+  ],
+  [
+    '{"jsonrpc":"2.0","id":"1","result":"0x10"}',
+    {
+      ok: false,
+      error: `${url} answers another request than that with id 1: {"jsonrpc":"2.0","id":"1","result":"0x10"}`,
+    },
+  ],
+  ['{"jsonrpc":"2.0","id":1}', { ok: false, error: `${url} answers no JSON-RPC: {"jsonrpc":"2.0","id":1}` }],
+  ['"0x10"', { ok: false, error: `${url} answers no JSON-RPC: "0x10"` }],
   ['[]', { ok: false, error: `${url} answers no JSON-RPC: []` }],
 ])('only the body tells a result from an error: %#', (stdout, answer) => {
   expect(readAnswer(stdout, url)).toEqual(answer);

@@ -4,10 +4,18 @@ import { askHttp } from '../../engine/resource/network/http.ts';
 /** A block with its transactions is some hundred kilobytes. Bytes. */
 export const longestAnswer = 4 * 1024 * 1024;
 
+/** The id of every request, which a valid answer repeats. */
+const requestId = 1;
+
 /** What a JSON-RPC server answered, or why there is no result, in words. */
 export type JsonRpcAnswer =
   | { readonly ok: true; readonly result: unknown }
-  | { readonly ok: false; readonly error: string };
+  | {
+      readonly ok: false;
+      readonly error: string;
+      /** Of an error that the server itself answers. */
+      readonly code?: number | undefined;
+    };
 
 /** Asks a JSON-RPC server by HTTP, from the host. Never throws. */
 export async function jsonRpc(
@@ -16,13 +24,20 @@ export async function jsonRpc(
   method: string,
   params: readonly unknown[] = [],
 ): Promise<JsonRpcAnswer> {
-  const json = JSON.stringify({ jsonrpc: '2.0', method, params, id: 1 });
-  const answer = await askHttp(host, url, { json, length: longestAnswer });
+  const answer = await askHttp(host, url, { json: jsonRpcRequest(method, params), length: longestAnswer });
   if (answer.answered) return readAnswer(answer.body.toString(), url);
   return { ok: false, error: `${url} does not answer: ${answer.why}` };
 }
 
-/** An error comes with HTTP 200, as a result does, so only the body shows it. */
+/** The body of a request. */
+export function jsonRpcRequest(method: string, params: readonly unknown[] = []): string {
+  return JSON.stringify({ jsonrpc: '2.0', method, params, id: requestId });
+}
+
+/**
+ * Reads an answer as JSON-RPC 2.0 defines it: `jsonrpc` is "2.0", `id` is that of the request, and there is a result and no error.
+ * An error comes with HTTP 200, as a result does, so only the body shows it.
+ */
 export function readAnswer(text: string, url: string): JsonRpcAnswer {
   let body: unknown;
   try {
@@ -30,16 +45,30 @@ export function readAnswer(text: string, url: string): JsonRpcAnswer {
   } catch {
     return { ok: false, error: `${url} answers no JSON: ${text.trim().slice(0, 80) || '(nothing)'}` };
   }
-  if (typeof body === 'object' && body !== null) {
-    if ('error' in body && body.error)
-      return { ok: false, error: `${url} answers an error: ${describeError(body.error)}` };
-    if ('result' in body) return { ok: true, result: body.result };
-  }
-  return { ok: false, error: `${url} answers no JSON-RPC: ${text.trim().slice(0, 80)}` };
+  const { jsonrpc, id, error, ...rest } = Object(body) as Record<string, unknown>;
+  if (error) return { ok: false, error: `${url} answers an error: ${describeError(error)}`, code: codeOf(error) };
+  const shown = text.trim().slice(0, 80);
+  if (!('result' in rest)) return { ok: false, error: `${url} answers no JSON-RPC: ${shown}` };
+  if (jsonrpc !== '2.0') return { ok: false, error: `${url} answers without "jsonrpc": "2.0": ${shown}` };
+  if (id !== requestId)
+    return { ok: false, error: `${url} answers another request than that with id ${requestId}: ${shown}` };
+  return { ok: true, result: rest.result };
+}
+
+function codeOf(error: unknown): number | undefined {
+  const { code } = Object(error) as { code?: unknown };
+  return typeof code === 'number' ? code : undefined;
 }
 
 function describeError(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   const { code, message } = error as { code?: unknown; message?: unknown };
   return [code, message].filter((part) => typeof part === 'number' || typeof part === 'string').join(' ');
+}
+
+/** A quantity as JSON-RPC writes it: 0x and hexadecimal digits without leading zeros. */
+export function quantity(value: unknown): number | undefined {
+  if (typeof value !== 'string' || !/^0x(0|[1-9a-f][0-9a-f]*)$/i.test(value)) return undefined;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : undefined;
 }

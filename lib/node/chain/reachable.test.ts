@@ -11,7 +11,7 @@ import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
 import { standInFor } from '../../engine/host/testing/local-connection.ts';
 import { describeVerdict, drift, ok } from '../../engine/resource/resource.ts';
-import { answersJsonRpc, downloads, registryAnswers, shownAddress } from './reachable.ts';
+import { answersForChain, downloads, registryAnswers, shownAddress } from './reachable.ts';
 
 let server: Server;
 let address: string;
@@ -24,13 +24,14 @@ beforeAll(async () => {
     });
     request.on('end', () => {
       const { pathname } = new URL(request.url ?? '', 'http://x');
-      if (pathname === '/rpc') {
+      if (pathname.startsWith('/rpc')) {
         const { method, id } = JSON.parse(body) as { method: string; id: number };
-        const answer =
-          method === 'eth_blockNumber' ? { result: '0x10' } : { error: { code: -32601, message: 'no such method' } };
+        expect(method).toBe('eth_chainId');
+        const answers: Record<string, unknown> = { '/rpc': { result: '0x10' }, '/rpc/words': { result: 'sixteen' } };
+        const answer = answers[pathname] ?? { error: { code: -32601, message: 'no such method' } };
         return response
           .setHeader('content-type', 'application/json')
-          .end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+          .end(JSON.stringify({ jsonrpc: '2.0', id, ...(answer as object) }));
       }
       // As a server does that does not know ranges.
       if (pathname === '/large') return response.setHeader('content-length', 5_000_000_000).write('x'.repeat(100_000));
@@ -87,9 +88,10 @@ test.each(machines)('addresses that answer, %s', async (_, programs) => {
     downloads(host, `${address}/file`),
     downloads(host, `${address}/large`),
     registryAnswers(host, `${address}/v2/`),
-    answersJsonRpc(host, `${address}/rpc`, 'eth_blockNumber'),
+    answersForChain(host, `${address}/rpc`, 16),
+    answersForChain(host, `${address}/rpc`, undefined),
   ]);
-  expect(verdicts).toEqual([ok, ok, ok, ok]);
+  expect(verdicts).toEqual([ok, ok, ok, ok, ok]);
 });
 
 test.each(machines)('addresses that answer something else, %s', async (_, programs) => {
@@ -97,13 +99,17 @@ test.each(machines)('addresses that answer something else, %s', async (_, progra
   const verdicts = await Promise.all([
     downloads(host, `${address}/missing`),
     registryAnswers(host, `${address}/missing`),
-    answersJsonRpc(host, `${address}/rpc`, 'eth_nonsense'),
-    answersJsonRpc(host, `${address}/file`, 'eth_blockNumber'),
+    answersForChain(host, `${address}/rpc`, 1),
+    answersForChain(host, `${address}/rpc/other`, 16),
+    answersForChain(host, `${address}/rpc/words`, 16),
+    answersForChain(host, `${address}/file`, 16),
   ]);
   expect(verdicts).toEqual([
     drift(`${address} answers HTTP 404`),
     drift(`${address} answers HTTP 404`),
+    drift(`${address} is of the chain with id 16, and has to be of the one with id 1`),
     drift(`${address} answers an error: -32601 no such method`),
+    drift(`${address} gives no chain id: "sixteen"`),
     drift(`${address} answers no JSON: <html>`),
   ]);
 });
@@ -139,7 +145,7 @@ test('a key in an address is in no argument list', async () => {
   const noting = `{ echo "$@"; tr '\\0' ' ' </proc/$PPID/cmdline; } >>"\${0%/*}/notes"; exec ${real} "$@"`;
   const notes = join(standInFor('curl', noting), 'notes');
   expect(await downloads(machine(), `${address}/file?key=5ec2e7`)).toEqual(ok);
-  expect(await answersJsonRpc(machine(), `${address}/rpc?key=5ec2e7`, 'eth_blockNumber')).toEqual(ok);
-  expect(readFileSync(notes, 'utf8')).toContain('eth_blockNumber');
+  expect(await answersForChain(machine(), `${address}/rpc?key=5ec2e7`, 16)).toEqual(ok);
+  expect(readFileSync(notes, 'utf8')).toContain('eth_chainId');
   expect(readFileSync(notes, 'utf8')).not.toContain('5ec2e7');
 });

@@ -1,7 +1,7 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { askHttp } from '../../engine/resource/network/http.ts';
 import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
-import { longestAnswer, readAnswer } from './json-rpc.ts';
+import { jsonRpcRequest, longestAnswer, quantity, readAnswer } from './json-rpc.ts';
 
 /** An address that answers at all does so quickly, and a dead one must not hold up the rest. Seconds. */
 const answerLimit = 6;
@@ -22,15 +22,25 @@ export async function registryAnswers(host: Reader, url: string): Promise<Verdic
   return status === undefined || status === 200 || status === 401 ? ok : answersStatus(url, status);
 }
 
-/** Whether JSON-RPC is answered there, from the host. */
-export async function answersJsonRpc(host: Reader, url: string, method: string): Promise<Verdict> {
-  const json = JSON.stringify({ jsonrpc: '2.0', method, params: [], id: 1 });
+/**
+ * Whether a chain's JSON-RPC answers there, from the host, and is of the chain with this id.
+ *
+ * @param chainId undefined if any chain is accepted
+ */
+export async function answersForChain(host: Reader, url: string, chainId: number | undefined): Promise<Verdict> {
+  const json = jsonRpcRequest('eth_chainId');
   const answer = await askHttp(host, url, { json, length: longestAnswer, seconds: answerLimit });
   if (!answer.answered) return notReached(url, answer.why);
   if (answer.status === undefined) return ok;
   if (answer.status !== 200) return answersStatus(url, answer.status);
-  const read = readAnswer(answer.body.toString(), shownAddress(url));
-  return read.ok ? ok : drift(read.error);
+  const shown = shownAddress(url);
+  const read = readAnswer(answer.body.toString(), shown);
+  if (!read.ok) return drift(read.error);
+  const id = quantity(read.result);
+  if (id === undefined) return drift(`${shown} gives no chain id: ${JSON.stringify(read.result)?.slice(0, 80)}`);
+  return chainId === undefined || id === chainId
+    ? ok
+    : drift(`${shown} is of the chain with id ${id}, and has to be of the one with id ${chainId}`);
 }
 
 function notReached(url: string, why: string): Verdict {

@@ -1,6 +1,6 @@
 import type { SqlTarget } from '../../engine/host/host.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
-import { postgresIndex } from './postgres.ts';
+import { indexesHaveTheirColumns, postgresIndex } from './postgres.ts';
 
 /** The extra indexes of the state database (spec, Snapshot recovery). */
 const indexes: readonly (readonly [name: string, table: string, ...columns: string[]])[] = [
@@ -17,5 +17,6 @@ const indexes: readonly (readonly [name: string, table: string, ...columns: stri
 
 /** @param target the state database */
 export function stateIndexes(target: SqlTarget): readonly Resource[] {
-  return indexes.map(([name, table, ...columns]) => postgresIndex({ target, name, table, columns }));
+  const all = indexes.map(([name, table, ...columns]) => ({ target, name, table, columns }));
+  return [...all.map(postgresIndex), indexesHaveTheirColumns(all)];
 }

@@ -2,9 +2,16 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ContainerState, Progress, Reader, SqlTarget } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { runInUnit } from '../../engine/resource/job/job.ts';
-import { drift, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  driftOf,
+  expectation,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+} from '../../engine/resource/resource.ts';
 
 const createIndex = readFileSync(new URL('../../../templates/host/create-index.sh', import.meta.url), 'utf8');
 
@@ -35,15 +42,14 @@ export interface PostgresIndex {
 
 /**
  * An index. A systemd unit that outlives the connection creates it CONCURRENTLY, so that writers go on, and first drops what an
- * interrupted creation left (an index marked invalid). An index of that name on other columns is left alone and reported.
+ * interrupted creation left (an index marked invalid). As with IF NOT EXISTS, an index of that name on other columns is enough.
  */
 export function postgresIndex(index: PostgresIndex): Resource {
   const { target, name, table, columns } = index;
   const title = `index ${name} on ${table}`;
   const { container, user, database } = target;
   const [schema = '', relation = ''] = table.split('.');
-  // As pg_get_indexdef ends for this index; it quotes names that need it.
-  const wanted = `ON ${table} USING btree (${columns.join(', ')})`;
+  const wanted = definitionOf(index);
   return {
     name: title,
     async check(host) {
@@ -52,16 +58,9 @@ export function postgresIndex(index: PostgresIndex): Resource {
       if (found === 'no table') return unknownUntil(`table ${table} is there`);
       if (found === 'no index') return drift([{ what: 'index', was: 'absent', wanted }]);
       if (!found.valid) return drift([{ what: 'index', was: 'invalid, left by an interrupted creation', wanted }]);
-      return found.definition.endsWith(wanted) ? ok : drift([{ what: 'index', was: found.definition, wanted }]);
+      return ok;
     },
     async apply(host) {
-      const found = await read(host, index);
-      if (typeof found === 'object' && 'definition' in found && found.valid) {
-        throw new Problem(`index ${name} exists with another definition: ${found.definition}`, {
-          hint: `rename or drop it; ${wanted} is wanted`,
-          code: exitCode.failed,
-        });
-      }
       const settings = { CONTAINER: container, DATABASE_USER: user, DATABASE: database };
       const names = { SCHEMA: schema, TABLE: relation, INDEX: name, COLUMNS: columns.join(' ') };
       await runInUnit(host, {
@@ -72,6 +71,35 @@ export function postgresIndex(index: PostgresIndex): Resource {
       });
     },
   };
+}
+
+/** A warning where an index of that name is on other columns: IF NOT EXISTS accepts it, and the queries are slower than they could be. */
+export function indexesHaveTheirColumns(indexes: readonly PostgresIndex[]): Resource {
+  return expectation(
+    'indexes are on the columns of the specification',
+    async (host) => {
+      const all = await Promise.all(indexes.map((index) => read(host, index)));
+      return driftOf(
+        indexes.flatMap((index, at) => {
+          const found = all[at];
+          if (typeof found !== 'object' || 'noAnswer' in found || !found.valid) return [];
+          const wanted = definitionOf(index);
+          return found.definition.endsWith(wanted)
+            ? []
+            : [{ what: `index ${index.name}`, was: found.definition, wanted: `CREATE INDEX ${index.name} ${wanted}` }];
+        }),
+      );
+    },
+    {
+      severity: 'should',
+      hint: 'rename or drop such an index; the next deploy creates it as the specification has it',
+    },
+  );
+}
+
+/** As pg_get_indexdef ends for this index; it quotes names that need it. */
+function definitionOf({ table, columns }: PostgresIndex): string {
+  return `ON ${table} USING btree (${columns.join(', ')})`;
 }
 
 type Found =

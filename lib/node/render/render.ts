@@ -45,6 +45,15 @@ export interface RenderedHost {
   readonly ports: readonly PublishedPort[];
   /** TCP ports on which the programs listen inside their containers, from their configuration. */
   readonly listens: Readonly<Record<'prover' | 'json-rpc', readonly number[]>>;
+  /** What the node serves besides JSON-RPC over HTTP, from its configuration and its command. */
+  readonly serves: NodeServes;
+}
+
+interface NodeServes {
+  /** Namespaces of JSON-RPC (`--http.api`); empty on a host without json-rpc. */
+  readonly namespaces: readonly string[];
+  readonly webSockets: boolean;
+  readonly metrics: boolean;
 }
 
 /** Path of the checked genesis file, which the node's containers mount. */
@@ -79,7 +88,8 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const prover = file('prover.config.json', {});
   const proverPorts = portsIn(JSON.parse(prover.content.text), 'prover_config');
   const node = file('node.config.toml', proverPorts);
-  const inside = { ...proverPorts, ...portsIn(toml.parse(node.content.text), 'node_config') };
+  const nodeConfig = toml.parse(node.content.text);
+  const inside = { ...proverPorts, ...portsIn(nodeConfig, 'node_config') };
   const mounted = isDatabase
     ? [file('init_prover_db.sql', inside), node, prover, file('snapshot_restore.toml', inside)]
     : [node, prover];
@@ -100,6 +110,24 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
       prover: [port('prover_config.hashDBServerPort'), port('prover_config.executorServerPort')],
       'json-rpc': [port('node_config.RPC.Port')],
     },
+    serves: nodeServes(nodeConfig, composed['json-rpc']?.command),
+  };
+}
+
+/** The namespaces that the node serves without `--http.api`. */
+const defaultNamespaces = 'eth,net,web3,zkevm,txpool';
+
+function nodeServes(config: unknown, command: ComposeService['command']): NodeServes {
+  const { RPC, Metrics } = config as {
+    readonly RPC?: { readonly WebSockets?: { readonly Enabled?: unknown } };
+    readonly Metrics?: { readonly Enabled?: unknown };
+  };
+  const text = typeof command === 'string' ? command : (command ?? []).join(' ');
+  const [, named = defaultNamespaces] = /\s--http\.api[\s=]+(\S+)/.exec(text) ?? [];
+  return {
+    namespaces: command === undefined ? [] : named.split(','),
+    webSockets: RPC?.WebSockets?.Enabled === true,
+    metrics: Metrics?.Enabled === true,
   };
 }
 
@@ -128,6 +156,7 @@ interface ComposeService {
   readonly labels?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
   readonly ports?: readonly ComposePort[];
+  readonly command?: string | readonly string[];
 }
 
 interface Compose {

@@ -183,7 +183,9 @@ test('the state database gets the additional indexes', async () => {
   const host = fakeHost([], { sql: async () => ({ ok: true, rows: [['t', '', '']] }) });
   const target = { container: 'state-db', user: 'state_user', database: 'state_db' };
   const found = await Promise.all(
-    stateIndexes(target).map(async (resource) => [resource.name, await resource.check(host)]),
+    stateIndexes(target)
+      .filter(({ expects }) => expects === undefined)
+      .map(async (resource) => [resource.name, await resource.check(host)]),
   );
   expect(found).toEqual(
     indexes.map(([index, table, columns]) => [

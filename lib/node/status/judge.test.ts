@@ -99,6 +99,7 @@ function rpc(changes: Partial<HostState> = {}): HostState {
       sync: undefined,
       'json-rpc': container(images.node),
     },
+    otherSynchronizer: undefined,
     chain: chain('json-rpc'),
     log: undefined,
     disks: [disk],
@@ -262,12 +263,12 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
   ],
   [
     'a synchronizer where none belongs',
-    { containers: { ...rpc().containers, sync: container(images.node) } },
+    { otherSynchronizer: 'the container old-sync is restarting' },
     [
       {
         is: 'out-of-place',
         about: 'sync',
-        says: 'sync: runs here, and should not: two synchronizers on one database corrupt it',
+        says: 'sync: no other synchronizer may run here: the container old-sync is restarting; two on one database corrupt it',
       },
     ],
   ],

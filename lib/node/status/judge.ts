@@ -2,7 +2,7 @@ import { seconds } from '../../engine/output/units.ts';
 import type { ServiceName } from '../variables/services.ts';
 import type { Block } from './chain.ts';
 import type { HostState, ServiceState } from './read.ts';
-import { count, offset, serviceWords } from './words.ts';
+import { count, divergedWords, offset, serviceWords } from './words.ts';
 
 /** A container that Docker restarted this often, and that has run for no longer, is in a loop. Seconds. */
 const loop = { restarts: 3, seconds: 60 };
@@ -48,6 +48,7 @@ export type SyncStatus = 'caught-up' | 'behind' | 'ahead' | 'diverged' | 'unknow
  */
 export function judge(state: HostState, expected: Expected, limits: Limits): Finding[] {
   const findings = [
+    ...judgeSynchronizers(state),
     ...judgeContainers(state, expected),
     ...judgeChain(state, limits),
     ...judgeDisks(state, expected),
@@ -86,8 +87,9 @@ function judgeContainers({ docker, containers, at, log, chain }: HostState, { se
   return (Object.keys(containers) as ServiceName[]).flatMap((name): Finding[] => {
     const [service, wanted] = [containers[name], services[name]];
     if (!wanted) {
-      const danger = name === 'sync' ? ': two synchronizers on one database corrupt it' : '';
-      return service?.status === 'running' ? [fault('out-of-place', name, `runs here, and should not${danger}`)] : [];
+      // A synchronizer has its own finding.
+      const isStray = name !== 'sync' && service?.status === 'running';
+      return isStray ? [fault('out-of-place', name, 'runs here, and should not')] : [];
     }
     if (!service) return [fault('missing', name, 'there is no such container, and this host should run it')];
     const findings = judgeStatus(name, service, at, name === nodeOf(chain) ? log?.ended : undefined);
@@ -101,6 +103,13 @@ function judgeContainers({ docker, containers, at, log, chain }: HostState, { se
     }
     return findings;
   });
+}
+
+/** Docker starts a former synchronizer again after a reboot, when nobody looks. */
+function judgeSynchronizers({ otherSynchronizer }: HostState): Finding[] {
+  if (otherSynchronizer === undefined) return [];
+  const words = `no other synchronizer may run here: ${otherSynchronizer}; two on one database corrupt it`;
+  return [fault('out-of-place', 'sync', words)];
 }
 
 /** The container of the node on the host. */
@@ -169,8 +178,7 @@ function judgeBlocks(
   const { standing, behind } = syncStatus(chain, limits);
   if (comparison?.ok && !comparison.value.same) {
     const { height, here, there } = comparison.value;
-    const hashes = `block ${count(height)} is ${short(here)} here and ${short(there)} there`;
-    return [fault('diverged', about, `diverged from the trusted sequencer: ${hashes}`, { height, here, there })];
+    return [fault('diverged', about, divergedWords(comparison.value), { height, here, there })];
   }
   const findings: Finding[] = [];
   if (comparison && !comparison.ok) {
@@ -197,11 +205,6 @@ function judgeBlocks(
 
 function blocks(value: number): string {
   return `${count(value)} ${value === 1 ? 'block' : 'blocks'}`;
-}
-
-/** As many digits as distinguish two hashes. */
-function short(hash: string): string {
-  return hash.length > 14 ? `${hash.slice(0, 10)}…` : hash;
 }
 
 /**

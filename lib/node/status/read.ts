@@ -2,6 +2,7 @@ import { leastOffset } from '../../engine/host/facts/gather-facts.ts';
 import type { ContainerState, Reader } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
+import { noSynchronizerOn } from '../chain/synchronizers.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
@@ -43,8 +44,9 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     const both = own.ok && trusted.ok;
     return { own, trusted, comparison: both ? await compare(own.value, here, trusted.value, there) : undefined };
   };
-  const [states, lines, chain, served] = await Promise.all([
+  const [states, synchronizers, lines, chain, served] = await Promise.all([
     Promise.all(serviceNames.map((name) => (engineRuns ? host.container(name) : undefined))),
+    engineRuns ? noSynchronizerOn(host, isDatabase) : undefined,
     engineRuns ? readLog(host, component) : undefined,
     readChain(),
     servesToo ? newestBlock(jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`)) : undefined,
@@ -57,6 +59,8 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     /** systemd's state of docker.service: `active` if it runs. */
     docker: docker.load === 'not-found' ? 'not installed' : docker.active,
     containers,
+    /** The synchronizers that do not belong on the host, in words; undefined if there are none. */
+    otherSynchronizer: synchronizers?.is === 'drift' ? synchronizers.note : undefined,
     chain: { from: isDatabase ? ('state-db' as const) : ('json-rpc' as const), ...chain },
     /** Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves. */
     ...(served && { served }),

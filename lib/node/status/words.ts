@@ -22,3 +22,14 @@ export function offset(value: number): string {
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
+
+/** Where the host's chain differs from the trusted sequencer's. */
+export function divergedWords({ height, here, there }: { height: number; here: string; there: string }): string {
+  const hashes = `block ${count(height)} is ${short(here)} here and ${short(there)} there`;
+  return `diverged from the trusted sequencer: ${hashes}`;
+}
+
+/** As many digits as distinguish two hashes. */
+function short(hash: string): string {
+  return hash.length > 14 ? `${hash.slice(0, 10)}…` : hash;
+}

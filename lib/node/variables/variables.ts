@@ -38,7 +38,10 @@ const network = z.strictObject({
     ),
   trusted_sequencer_url: types.url.describe('Layer-2 RPC address of the trusted sequencer'),
   l1_rpc_url: types.url.describe('Layer-1 RPC address'),
-  chain_id: types.count.describe('Chain id of the genesis file'),
+  chain_id: types.count.describe('Chain id of layer 1, which the genesis file repeats (`l1Config.chainId`)'),
+  l2_chain_id: types.count
+    .optional()
+    .describe('Chain id of layer 2, which the trusted sequencer has to answer; default: it is not compared'),
   genesis: types.download.describe("The network's genesis file, which the node reads"),
 });
 

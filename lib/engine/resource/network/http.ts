@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Reader } from '../../host/host.ts';
 
-const probe = readFileSync(new URL('../../../../templates/host/probe.sh', import.meta.url), 'utf8');
+/** The script that sends a request. */
+export const probe = readFileSync(new URL('../../../../templates/host/probe.sh', import.meta.url), 'utf8');
 
 /** curl follows 50 redirects. */
 const mostAnswers = 60;
@@ -39,8 +40,18 @@ export async function askHttp(
   // The script's own limit is shorter; this one is for a name server that does not answer.
   const output = await host.$({ timeoutSeconds: seconds + 2 })`
     printf '%s\\n' ${url} | sh -c ${probe} probe ${seconds} ${length} ${json}`;
-  if (output.bytes.length > 0) return readAnswer(output.bytes, json === '' ? length : output.bytes.length);
-  return { answered: false, why: output.timedOut ? `no answer within ${seconds} s` : reasonOf(output.stderr) };
+  const asked = json === '' ? length : undefined;
+  return readHttpAnswer(output.bytes, output.timedOut ? `no answer within ${seconds} s` : output.stderr, asked);
+}
+
+/**
+ * What the script printed.
+ *
+ * @param stderr the reason where it printed nothing
+ * @param length of the body
+ */
+export function readHttpAnswer(bytes: Buffer, stderr: string, length = bytes.length): HttpAnswer {
+  return bytes.length > 0 ? readAnswer(bytes, length) : { answered: false, why: reasonOf(stderr) };
 }
 
 /** Reads `HTTP/1.1 200 OK`, headers, an empty line and the body. Of several answers (redirects, a proxy) the last one counts. */

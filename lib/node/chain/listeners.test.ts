@@ -1,0 +1,114 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { expect, onTestFinished, test } from 'vitest';
+import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { localHost } from '../testing/local-host.ts';
+import { answersWebSocket, servesMetrics, servesNamespaces } from './listeners.ts';
+
+const once = { attempts: 1, pause_seconds: 0 };
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A server of JSON-RPC that knows some methods. */
+function rpcServer(answers: Readonly<Record<string, object>>): Promise<number> {
+  return listen(
+    createServer(async (request: IncomingMessage, response: ServerResponse) => {
+      const { id, method } = JSON.parse((await request.toArray()).join('')) as { id: number; method: string };
+      const answer = answers[method] ?? { error: { code: -32601, message: `the method ${method} does not exist` } };
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+    }),
+  );
+}
+
+test('each namespace has to serve its methods; an error of a served method is an answer', async () => {
+  const port = await rpcServer({
+    eth_chainId: { result: '0x1' },
+    debug_traceBlockByNumber: { error: { code: -32000, message: 'block #9223372036854775807 not found' } },
+  });
+  const url = `http://localhost:${port}`;
+  expect(await servesNamespaces(url, ['eth', 'debug'], once).check(localHost())).toEqual(ok);
+  expect(await servesNamespaces(url, ['eth', 'txpool', 'other'], once).check(localHost())).toEqual(
+    drift(
+      `txpool: ${url} answers an error: -32601 the method txpool_content does not exist; other: ${url} answers an error: -32601 the method other_version does not exist`,
+    ),
+  );
+});
+
+/** A WebSocket server that answers the first message with a text, and remembers the message. */
+async function webSocketServer(answer: string) {
+  const received: string[] = [];
+  const server = createServer((_, response) => response.writeHead(426).end());
+  server.on('upgrade', (_, socket: Duplex) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+    socket
+      .on('error', () => {})
+      .once('data', (frame: Buffer) => {
+        const mask = frame.subarray(2, 6);
+        const content = frame.subarray(6).map((byte, i) => byte ^ (mask[i % 4] as number));
+        received.push(frame[0] === 0x81 && frame[1] === 0x80 + content.length ? content.toString() : 'no text frame');
+        const length = answer.length < 126 ? [answer.length] : [126, answer.length >> 8, answer.length & 255];
+        socket.write(Buffer.from([0x81, ...length]));
+        socket.write(answer);
+      });
+  });
+  return { port: await listen(server), received };
+}
+
+test.each([
+  ['a short answer', '0x10'],
+  ['a long answer', `0x1${'0'.repeat(200)}`],
+])('a WebSocket has to agree, and to answer a request: %s', async (_, result) => {
+  const { port, received } = await webSocketServer(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+  expect(await answersWebSocket(port, once).check(localHost())).toEqual(ok);
+  expect(received).toEqual(['{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}']);
+});
+
+test('a WebSocket that answers an error, no upgrade or nothing at all is reported', async () => {
+  const { port } = await webSocketServer('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no block"}}');
+  expect(await answersWebSocket(port, once).check(localHost())).toEqual(
+    drift(`ws://localhost:${port} answers an error: -32000 no block`),
+  );
+  const server = createServer((_, response) => response.end()).on('upgrade', (_, socket: Duplex) =>
+    socket.on('error', () => {}).end('HTTP/1.1 403 Forbidden\r\n\r\n'),
+  );
+  const refusing = await listen(server);
+  expect(await answersWebSocket(refusing, once).check(localHost())).toEqual(
+    drift(`ws://localhost:${refusing} answers HTTP/1.1 403 Forbidden`),
+  );
+  server.close();
+  server.closeAllConnections();
+  expect(await answersWebSocket(refusing, once).check(localHost())).toEqual(
+    drift(`ws://localhost:${refusing} does not answer`),
+  );
+});
+
+test('metrics have to be in the format of Prometheus', async () => {
+  const page = (body: string, status = 200) =>
+    listen(createServer((_, response) => response.writeHead(status).end(body)));
+  const check = (port: number) => servesMetrics('sync', port, once).check(localHost());
+  expect(await check(await page('# TYPE jsonrpc_request_handled counter\njsonrpc_request_handled 1\n'))).toEqual(ok);
+  const html = await page('<html>');
+  expect(await check(html)).toEqual(drift(`http://localhost:${html}/metrics answers no metrics`));
+  const missing = await page('', 404);
+  expect(await check(missing)).toEqual(drift(`http://localhost:${missing}/metrics answers HTTP 404`));
+  expect(await check(1)).toMatchObject({ is: 'drift', note: expect.stringMatching(/:1\/metrics does not answer: ./) });
+});
+
+test('nothing is judged before the container runs, and the log to read is named', async () => {
+  const host = fakeHost([]);
+  expect(await servesMetrics('sync', 1, once).check(host)).toEqual(unknownUntil('sync is running'));
+  const silent = fakeHost([], { container: async () => runningContainer });
+  await expect(servesMetrics('sync', 9091, once).apply(silent)).rejects.toMatchObject({
+    message: 'http://localhost:9091/metrics does not answer: not found (asked 1 times, every 0 s)',
+    hint: 'see docker logs sync',
+  });
+});

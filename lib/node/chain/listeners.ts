@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import type { Reader } from '../../engine/host/host.ts';
+import { askHttp } from '../../engine/resource/network/http.ts';
+import type { Resource } from '../../engine/resource/resource.ts';
+import type { Answer } from './chain.ts';
+import { type Attempts, answers } from './installation-check.ts';
+import { jsonRpc, jsonRpcRequest, readAnswer } from './json-rpc.ts';
+
+const webSocket = readFileSync(new URL('../../../templates/host/websocket.sh', import.meta.url), 'utf8');
+
+/** A listener on the same host answers quickly. Seconds. */
+const limit = 5;
+
+/** The JSON-RPC error of a method that is not served. */
+const methodNotFound = -32601;
+
+/** A cheap method of each namespace. The block of the last one does not exist, so nothing is traced. */
+const methods: Readonly<Record<string, readonly [method: string, ...params: unknown[]]>> = {
+  eth: ['eth_chainId'],
+  net: ['net_version'],
+  web3: ['web3_clientVersion'],
+  zkevm: ['zkevm_batchNumber'],
+  txpool: ['txpool_content'],
+  debug: ['debug_traceBlockByNumber', '0x7fffffffffffffff'],
+};
+
+/** json-rpc serves these namespaces over HTTP (spec, Endpoints). An error that a served method gives is an answer. */
+export function servesNamespaces(url: string, namespaces: readonly string[], attempts: Attempts): Resource {
+  return answers(`${url} serves ${namespaces.join(', ')}`, 'json-rpc', attempts, async (host) => {
+    const asked = namespaces.map(async (namespace) => {
+      const [method, ...params] = methods[namespace] ?? [`${namespace}_version`];
+      const answer = await jsonRpc(host, url, method, params);
+      const served = answer.ok || (answer.code !== undefined && answer.code !== methodNotFound);
+      return served ? [] : [`${namespace}: ${answer.error}`];
+    });
+    const missing = (await Promise.all(asked)).flat();
+    return missing.length === 0 ? { ok: true, value: undefined } : { ok: false, error: missing.join('; ') };
+  });
+}
+
+/** json-rpc answers over WebSocket on a port of the host: the handshake, and one request. */
+export function answersWebSocket(port: number, attempts: Attempts): Resource {
+  return answers(`json-rpc answers over WebSocket on port ${port}`, 'json-rpc', attempts, (host) =>
+    askWebSocket(host, port),
+  );
+}
+
+async function askWebSocket(host: Reader, port: number): Promise<Answer<unknown>> {
+  const url = `ws://localhost:${port}`;
+  const request = jsonRpcRequest('eth_blockNumber');
+  const output = await host.$({ timeoutSeconds: limit + 2 })`
+    timeout ${limit} bash -c ${webSocket} websocket ${port} ${request}`;
+  const [status = '', ...message] = output.stdout.split('\n');
+  if (status === '') return { ok: false, error: `${url} does not answer` };
+  if (!status.startsWith('HTTP/1.1 101')) return { ok: false, error: `${url} answers ${status.slice(0, 80)}` };
+  const answer = readAnswer(message.join('\n'), url);
+  return answer.ok ? { ok: true, value: answer.result } : answer;
+}
+
+/** A component serves its metrics, in the text format of Prometheus, on a port of the host. */
+export function servesMetrics(container: string, port: number, attempts: Attempts): Resource {
+  const url = `http://localhost:${port}/metrics`;
+  return answers(`${url} has the metrics of ${container}`, container, attempts, async (host) => {
+    const answer = await askHttp(host, url, { length: 4096, seconds: limit });
+    if (!answer.answered) return { ok: false, error: `${url} does not answer: ${answer.why}` };
+    if (answer.status !== 200 && answer.status !== 206)
+      return { ok: false, error: `${url} answers HTTP ${answer.status}` };
+    return /^# (HELP|TYPE) /m.test(answer.body.toString())
+      ? { ok: true, value: undefined }
+      : { ok: false, error: `${url} answers no metrics` };
+  });
+}

@@ -1,0 +1,59 @@
+import type { Reader, SqlTarget } from '../../engine/host/host.ts';
+import { checkedAgainAfter } from '../../engine/resource/change.ts';
+import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import { type BlockPair, newestBlockPair } from '../chain/newest-block.ts';
+import type { Variables } from '../variables/variables.ts';
+import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
+import { divergedWords } from './words.ts';
+
+/**
+ * The blocks of a component are those of the trusted sequencer, as `status` compares them: a fork does not heal by itself.
+ *
+ * @param from the state database, or the URL of json-rpc on the host
+ */
+export function isOnTrustedChain(component: 'sync' | 'json-rpc', from: SqlTarget | string, vars: Variables): Resource {
+  return checkedAgainAfter(
+    expectation(
+      `blocks of ${component} are those of the trusted sequencer`,
+      (host) => compareWithTrusted(host, component, from, vars.network.trusted_sequencer_url),
+      {
+        hint: 'check network.trusted_sequencer_url in the inventory; if it is right, restore a snapshot of its chain (snapshot.replace_existing)',
+      },
+    ),
+    component,
+  );
+}
+
+async function compareWithTrusted(
+  host: Reader,
+  component: string,
+  from: SqlTarget | string,
+  url: string,
+): Promise<Verdict> {
+  const source = typeof from === 'string' ? { url: from } : { target: from, table: 'state.l2block' };
+  const [pair, container] = await Promise.all([newestBlockPair(host, source, url), host.container(component)]);
+  if (!container?.running) return unknownUntil(`${component} is running`);
+  if (!pair.ok) return drift(pair.error);
+  if (!pair.value) return unknownUntil(`${component} has a block`);
+  const { here, there } = pair.value;
+  if (!there.ok) return drift(there.error);
+  if (!there.value) return compareLower(host, here, from, url);
+  const [height, hash] = [here.number, there.value.hash];
+  return hash === here.hash ? ok : drift(divergedWords({ height, here: here.hash, there: hash }));
+}
+
+/** The host has more blocks than the trusted sequencer: their common height is the sequencer's newest block. */
+async function compareLower(
+  host: Reader,
+  { number, hash }: BlockPair['here'],
+  from: SqlTarget | string,
+  url: string,
+): Promise<Verdict> {
+  const there = jsonRpcChain(host, url);
+  const trusted = await newestBlock(there);
+  if (!trusted.ok) return drift(trusted.error);
+  const here = typeof from === 'string' ? jsonRpcChain(host, from) : stateChain(host, from);
+  const compared = await compare({ block: number, hash, made: 0 }, here, trusted.value, there);
+  if (!compared.ok) return drift(compared.error);
+  return compared.value.same ? ok : drift(divergedWords(compared.value));
+}
