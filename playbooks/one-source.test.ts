@@ -163,7 +163,7 @@ async function everything(changes: Changes): Promise<Map<string, string>> {
   const all = new Map<string, string>();
   for (const host of hosts) {
     const kind = host.groups.includes('database') ? 'db' : 'rpc';
-    const context = { host, vars: host.vars, hosts, facts };
+    const context = { host, vars: host.vars, hosts, facts, includes: () => true };
     const { files } = await renderHost(context);
     for (const { name, content } of files) {
       const tree = parsers[name.split('.').at(-1) ?? '']?.(content.text);

@@ -2,6 +2,7 @@ import { role } from '../lib/engine/resource/role.ts';
 import { noForeignSynchronizer, noOtherSynchronizer } from '../lib/node/chain/single-sync.ts';
 import { component } from '../lib/node/render/component.ts';
 import { poolDbHasItsLead, staysUp } from '../lib/node/server/startup.ts';
+import { both, noOtherVersionServes } from '../lib/node/server/version-change.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** Fills the state database from the trusted sequencer and layer 1. There is one of it: two would corrupt the database. */
@@ -11,7 +12,7 @@ export default role<Variables>('sync', async (context) => {
     image,
     noForeignSynchronizer(context),
     poolDbHasItsLead('sync'),
-    { ...service, everyHost: noOtherSynchronizer(context) },
+    { ...service, everyHost: both(noOtherSynchronizer(context), noOtherVersionServes(context)) },
     staysUp('sync'),
   ];
 });
