@@ -15,9 +15,12 @@ await runPlaybook(
         'docker-root',
         'firewall',
         'disk-alert',
-        'configuration',
+        'next-version',
       ),
     }),
+    // A change of the node's version: no container reads a configuration or a database of the other one.
+    play('former version', { hosts: 'all', roles: await roles('former-version'), anyErrorsFatal: true }),
+    play('configuration', { hosts: 'all', roles: await roles('configuration') }),
     play('Database+Sync server', {
       hosts: 'database',
       roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync'),

@@ -163,7 +163,7 @@ async function everything(changes: Changes): Promise<Map<string, string>> {
   const all = new Map<string, string>();
   for (const host of hosts) {
     const kind = host.groups.includes('database') ? 'db' : 'rpc';
-    const context = { host, vars: host.vars, hosts, facts };
+    const context = { host, vars: host.vars, hosts, facts, includes: () => true };
     const { files } = await renderHost(context);
     for (const { name, content } of files) {
       const tree = parsers[name.split('.').at(-1) ?? '']?.(content.text);
@@ -198,13 +198,14 @@ const table: readonly Row[] = [
       'db role sync',
       'rpc docker-compose.yml json-rpc.image',
       'rpc role json-rpc',
+      'role next-version',
       'role preflight',
     ],
   ],
   [
     'images.prover',
     'other/prover',
-    ['db role snapshot', 'docker-compose.yml prover.image', 'role preflight', 'role prover'],
+    ['db role snapshot', 'docker-compose.yml prover.image', 'role next-version', 'role preflight', 'role prover'],
   ],
   [
     'images.database',
@@ -367,10 +368,17 @@ const table: readonly Row[] = [
     [
       'node.config.toml Metrics.Port',
       'db docker-compose.yml sync.ports',
+      'db role sync',
       'rpc docker-compose.yml json-rpc.ports',
       'role firewall',
     ],
   ],
+  [
+    'node_config',
+    { RPC: { WebSockets: { Enabled: false } } },
+    ['node.config.toml RPC.WebSockets.Enabled', 'rpc docker-compose.yml json-rpc.ports', 'rpc role preflight'],
+  ],
+  ['http_api', ['eth', 'net'], ['rpc docker-compose.yml json-rpc.command']],
   ['prover_config', { dbMTCacheSize: 5 }, ['prover.config.json dbMTCacheSize']],
   [
     'prover_config',

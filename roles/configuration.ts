@@ -2,6 +2,7 @@ import { download } from '../lib/engine/resource/download/download.ts';
 import { directory } from '../lib/engine/resource/file/directory.ts';
 import { file } from '../lib/engine/resource/file/file.ts';
 import { line } from '../lib/engine/resource/file/line.ts';
+import { noLine } from '../lib/engine/resource/file/no-line.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { genesisFile } from '../lib/node/chain/genesis-file.ts';
 import { leftSyncIsNotRestarted } from '../lib/node/chain/left-sync.ts';
@@ -14,14 +15,15 @@ export default role<Variables>('configuration', async ({ host, vars, hosts }) =>
   const downloads = `${vars.paths.deployment}/downloads`;
   const genesis = `${downloads}/genesis.json`;
   // The older restore tool reaches the state database by a name, on the server itself.
-  const needsName = vars.generation === 'older' && host.groups.includes('database');
-  const hostsFile = needsName ? [line('/etc/hosts', '127.0.0.1 state-db', /^[^#]*\sstate-db(\s|$)/)] : [];
+  const ownLine = '127.0.0.1 state-db';
+  const hostsFile =
+    vars.generation === 'older' ? line('/etc/hosts', ownLine, /^[^#]*\sstate-db(\s|$)/) : noLine('/etc/hosts', ownLine);
   return [
     // Before the files change that it would read.
     ...(host.groups.includes('database') ? [] : [leftSyncIsNotRestarted()]),
     directory(vars.paths.deployment).mode(0o700),
     directory(downloads),
-    ...hostsFile,
+    ...(host.groups.includes('database') ? [hostsFile] : []),
     // First: one that does not fit the generation ends it before a container could read the others.
     download({ url: vars.network.genesis.url, path: genesis, sha256: vars.network.genesis.sha256 }),
     genesisFile(genesis, vars),

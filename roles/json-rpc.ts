@@ -3,6 +3,7 @@ import { role } from '../lib/engine/resource/role.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { poolDbHasItsLead } from '../lib/node/server/startup.ts';
+import { formerVersionIsStoppedHere } from '../lib/node/server/version-change.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The node waits up to 120 s each for the executor and the hash database, then ends. Seconds. */
@@ -12,5 +13,11 @@ const startLimit = 260;
 export default role<Variables>('json-rpc', async (context) => {
   const { image, service } = await component(context, 'json-rpc');
   const { listens } = await renderHost(context);
-  return [image, poolDbHasItsLead('json-rpc'), service, containerListens('json-rpc', listens['json-rpc'], startLimit)];
+  return [
+    image,
+    ...formerVersionIsStoppedHere(context),
+    poolDbHasItsLead('json-rpc'),
+    service,
+    containerListens('json-rpc', listens['json-rpc'], startLimit),
+  ];
 });

@@ -1,12 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checksums } from '../../lab/outside.mjs';
 import { resetHosts } from '../../lab/reset.mjs';
 import { labUp } from '../../lab/up.mjs';
 import { filesHereWithPasswords, filesWithPasswords, labPasswords, watchProcesses } from './canary.ts';
 import {
   blockNumber,
+  containersOf,
   files,
   labHosts,
   onHost,
@@ -17,17 +18,21 @@ import {
   stateSql,
 } from './lab-host.ts';
 import { folderForTest, labInventoryWith } from './lab-inventory.ts';
-import { runPlaybook, summaryOf } from './playbook.ts';
+import { named, runPlaybook, startPlaybook, summaryOf } from './playbook.ts';
 
-const hosts = ['db-1', 'rpc-1'] as const;
+const hosts = labHosts;
+const rpcHosts = ['rpc-1', 'rpc-2'] as const;
 const registry = '172.30.77.10:5000';
 const served = 'http://172.30.77.10:8080';
+
+/** The same servers and data as a deployment of the current generation. */
+const currentInventory = () =>
+  labInventoryWith({ 'vars.snapshot.restore_with': 'image', 'vars.snapshot.source': undefined });
 
 /** The lab as a deployment of the older generation; the restore tool is in the node's image. */
 async function olderInventory(): Promise<string> {
   const { older } = await checksums();
   return labInventoryWith({
-    'groups.rpc.rpc-2': undefined,
     'vars.generation': 'older',
     'vars.images.node': `${registry}/node:v1.2.3`,
     'vars.images.prover': `${registry}/prover:v1.0.0`,
@@ -102,7 +107,7 @@ test('the programs and images are of the older generation', async () => {
   const node = `${registry}/node:v1.2.3\n/app/cdk-validium-node`;
   const prover = `${registry}/prover:v1.0.0\n/usr/local/bin/zkProver`;
   expect(await running('db-1', 'sync')).toBe(node);
-  expect(await running('rpc-1', 'json-rpc')).toBe(node);
+  for (const host of rpcHosts) expect(await running(host, 'json-rpc')).toBe(node);
   for (const host of hosts) expect(await running(host, 'prover')).toBe(prover);
 });
 
@@ -126,7 +131,7 @@ test('the node uses the database of [StateDB]', async () => {
   const clients = await stateSql(
     `select host(client_addr) from pg_stat_activity where datname = current_database() and client_addr is not null`,
   );
-  expect(new Set(clients.split('\n'))).toEqual(new Set([sync, '172.30.77.12']));
+  expect(new Set(clients.split('\n'))).toEqual(new Set([sync, '172.30.77.12', '172.30.77.13']));
 });
 
 test('the state database is of the older generation, with the indexes that its snapshot lacked', async () => {
@@ -149,4 +154,110 @@ test('a second run changes nothing, restarts nothing, writes no file', async () 
   expect(run.exitCode, run.output).toBe(0);
   for (const row of Object.values(summaryOf(run.output))) expect(row).toMatchObject({ changed: '0', failed: '0' });
   expect(await seen()).toEqual(before);
+});
+
+describe('the inventory changes to the current generation, in place', () => {
+  const versions = () =>
+    Promise.all(
+      hosts.map((host) =>
+        onHost(
+          host,
+          `docker inspect --format '{{.Name}} {{.Config.Image}} {{.State.Status}}' json-rpc sync 2>/dev/null || :`,
+        ),
+      ),
+    );
+  const limit = 3000;
+  const rows = () =>
+    stateSql(
+      `select count(*), md5(string_agg(block_hash, ',' order by block_num)) from state.l2block where block_num <= ${limit}`,
+    );
+  const proverRows = () =>
+    onHost('db-1', `docker exec state-db psql -XqAt -U state_user -d prover_db -c 'select count(*) from state.nodes'`);
+  const hashOf = async (host: string) =>
+    ((await rpc(host, 'eth_getBlockByNumber', [`0x${limit.toString(16)}`, false])) as { hash: string }).hash;
+  let kept: readonly string[];
+
+  test('a run that leaves out a server or the synchronizer is refused, and stops nothing', async () => {
+    kept = [await rows(), await proverRows(), await hashOf('rpc-1')];
+    const before = await Promise.all(hosts.map(started));
+    const inventory = await currentInventory();
+    const older = `${registry}/node:v1.2.3`;
+    const together = 'all servers change the version of the node together';
+    const refusals: [options: string[], why: string][] = [
+      [['--limit', 'db-1', '--check'], `${together}: rpc-1: json-rpc runs ${older}, and this run leaves it out`],
+      [['--limit', 'db-1:rpc-2'], `${together}: rpc-1: json-rpc runs ${older}, and this run leaves it out`],
+      [
+        ['--limit', 'rpc-1'],
+        `${together}: db-1: sync is running with ${older}, not running with ${registry}/node:v3.1.0`,
+      ],
+      [['--role', 'sync'], `no json-rpc of another version: rpc-1: json-rpc runs ${older}, and this run leaves it out`],
+      [['--role', 'json-rpc'], `${together}: db-1: sync is running with ${older}`],
+    ];
+    for (const [options, why] of refusals) {
+      const run = await runPlaybook('deploy', '--inventory', inventory, ...options);
+      expect(run.exitCode, run.output).toBe(1);
+      expect(run.output.replace(/\s+/g, ' ')).toContain(why);
+      for (const change of named(run.output, 'changed')) expect(change).toMatch(/: image /);
+      expect(await Promise.all(hosts.map(started))).toEqual(before);
+    }
+  });
+
+  test('the plan shows what is stopped, and what waits for it', async () => {
+    const run = await runPlaybook('deploy', '--inventory', await currentInventory(), '--check');
+    expect(run.exitCode, run.output).toBe(0);
+    const stopped = [...named(run.output, 'pending'), ...named(run.output, 'unknown')];
+    for (const host of rpcHosts)
+      expect(stopped).toContain(`${host} former-version: json-rpc of another version is stopped`);
+    expect(stopped).toContain('db-1 former-version: sync of another version is stopped');
+    expect(named(run.output, 'pending')).toContain('db-1 configuration: no line "127.0.0.1 state-db" in /etc/hosts');
+    expect(named(run.output, 'unknown')).toContain('db-1 sync: sync is running with its configuration');
+    expect(run.output).toMatch(/until json-rpc of \S+node:v1\.2\.3 is stopped on rpc-1/);
+  });
+
+  test('killed between the steps, the next run goes on; json-rpc of the older generation never meets the migrated database', async () => {
+    const inventory = await currentInventory();
+    const steps = [
+      /rpc-\d\s+changed\s+former-version: json-rpc of another version is stopped/,
+      /db-1\s+changed\s+prover: prover is running with its configuration/,
+      /db-1\s+changed\s+sync: sync is running with its configuration/,
+    ];
+    for (const step of steps) {
+      const run = startPlaybook('deploy', '--inventory', inventory);
+      await expect.poll(run.output, { timeout: 600_000, interval: 20 }).toMatch(step);
+      run.child.kill('SIGKILL');
+      await run.ended;
+      if ((await stateSql('select count(*) from gorp_migrations')) === '3') continue;
+      for (const seen of await versions()) expect(seen).not.toMatch(/json-rpc \S+:v1\.2\.3 (running|restarting)/);
+    }
+    const run = await runPlaybook('deploy', '--inventory', inventory);
+    expect(run.exitCode, run.output).toBe(0);
+    expect(await versions()).toEqual([
+      `/sync ${registry}/node:v3.1.0 running`,
+      ...rpcHosts.map(() => `/json-rpc ${registry}/node:v3.1.0 running`),
+    ]);
+  });
+
+  test('the data are the same, migrated, and blocks grow', async () => {
+    expect([await rows(), await proverRows(), await hashOf('rpc-1')]).toEqual(kept);
+    expect(await hashOf('rpc-2')).toBe(kept[2]);
+    expect(await stateSql('select max(id) from gorp_migrations')).toBe('0006.sql');
+    for (const host of rpcHosts) {
+      const first = await blockNumber(host);
+      await expect.poll(() => blockNumber(host), { timeout: 60_000, interval: 1000 }).toBeGreaterThan(first);
+    }
+  });
+
+  test('nothing of the older generation is left, and a second run changes nothing', async () => {
+    expect(await onHost('db-1', `sed -n '/\\sstate-db$/p' /etc/hosts`)).toBe('');
+    for (const host of hosts) {
+      expect(await onHost(host, `grep -l 'StateDB' /opt/rpc-node/* || :`)).toBe('');
+      const names = await onHost(host, `docker ps --all --format '{{.Names}}'`);
+      expect(new Set(names.split('\n'))).toEqual(new Set(containersOf[host]));
+    }
+    const before = await Promise.all(hosts.flatMap((host) => [started(host), files(host)]));
+    const run = await runPlaybook('deploy', '--inventory', await currentInventory());
+    expect(run.exitCode, run.output).toBe(0);
+    for (const row of Object.values(summaryOf(run.output))) expect(row).toMatchObject({ changed: '0', failed: '0' });
+    expect(await Promise.all(hosts.flatMap((host) => [started(host), files(host)]))).toEqual(before);
+  });
 });

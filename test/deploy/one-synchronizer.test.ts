@@ -22,7 +22,9 @@ test('a synchronizer on a server outside of the limit: none is started, and chec
   for (const mode of [['--check'], []]) {
     const refused = await deploy('--limit', 'db-1', '--role', 'sync', ...mode);
     expect(refused.exitCode, refused.output).toBe(1);
-    expect(refused.output).toContain('no other synchronizer runs: rpc-1: the container sync is running');
+    expect(refused.output).toContain(
+      'no other synchronizer runs, and no json-rpc of another version: rpc-1: the container sync is running',
+    );
     expect(named(refused.output, 'changed')).toEqual([]);
     expect(await syncRuns()).toBe('');
   }

@@ -2,12 +2,14 @@ import type { Facts } from '../host/facts/facts.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import type { Resource } from './resource.ts';
 
-/** The input of a role: the host, its variables and facts, and every host of the inventory. */
+/** The input of a role: the host, its variables and facts, every host of the inventory, and what else the run includes. */
 export interface Context<V> {
   readonly host: InventoryHost<V>;
   readonly vars: V;
   readonly facts: Facts;
   readonly hosts: readonly InventoryHost<V>[];
+  /** Whether a host and a role are part of the run: --limit, --role and --skip-role may leave them out. */
+  includes(host: string, role: string): boolean;
 }
 
 /** The wanted state of a host, as an ordered list of resources. */

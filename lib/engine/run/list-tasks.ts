@@ -20,8 +20,9 @@ export async function listTasks<V>(
   playbook: Playbook<V>,
   inventory: Inventory<V>,
   open: (host: InventoryHost<V>) => Promise<Session>,
-  { hosts, forks, selects }: Pick<RunOptions, 'hosts' | 'forks' | 'selects'>,
+  options: Pick<RunOptions, 'hosts' | 'forks' | 'selects'>,
 ): Promise<HostTasks[]> {
+  const { hosts, forks } = options;
   const targets = inventory.hosts.filter(({ name }) => hosts.has(name));
   return mapWithForks(targets, forks, async (target): Promise<HostTasks> => {
     let session: Session;
@@ -31,7 +32,7 @@ export async function listTasks<V>(
       return { host: target.name, error };
     }
     try {
-      const items = await itemsFor(playbook, inventory, target, session.facts, selects);
+      const items = await itemsFor(playbook, inventory, target, session.facts, options);
       return { host: target.name, steps: items.map(({ step }) => step) };
     } finally {
       await session.close();

@@ -7,11 +7,12 @@ import type { Context, Role } from '../resource/role.ts';
 import { didYouMean } from '../text/suggest.ts';
 import type { Item } from './host-run.ts';
 import type { Play, Playbook } from './playbook.ts';
+import type { RunOptions } from './run-options.ts';
 
 /**
  * Turns the roles of a playbook into the resources of one host, in order.
  *
- * @param selects whether a role is part of the run
+ * @param options the hosts of the run, and whether a role is part of it
  * @throws Problem where a role cannot make its resources from the variables
  */
 export async function itemsFor<V>(
@@ -19,9 +20,10 @@ export async function itemsFor<V>(
   inventory: Inventory<V>,
   target: InventoryHost<V>,
   facts: Facts,
-  selects: (role: string) => boolean,
+  { hosts, selects }: Pick<RunOptions, 'hosts' | 'selects'>,
 ): Promise<Item[]> {
-  const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts };
+  const includes = (host: string, role: string) => hosts.has(host) && selects(role);
+  const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts, includes };
   const items: Item[] = [];
   // A host of two groups may have a role in two plays, with the same resources.
   const done = new Set<Role<V>>();

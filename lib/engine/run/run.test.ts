@@ -67,7 +67,7 @@ async function runWith(
     {
       check: options.check ?? false,
       forks: 2,
-      hosts: new Set(inventory.hosts.map((host) => host.name)),
+      hosts: options.hosts ?? new Set(inventory.hosts.map((host) => host.name)),
       selects: (name) => options.roles?.includes(name) ?? true,
       interrupt: options.interrupt ?? new AbortController().signal,
       startAt: options.startAt,
@@ -82,6 +82,22 @@ async function runWith(
   );
   return { result, events, outcomes };
 }
+
+test('a role knows what the run includes: hosts by the limit, roles by the options', async () => {
+  const inventory = inventoryOf({ db: ['db-1'], rpc: ['rpc-1', 'rpc-2'] });
+  const seen: string[] = [];
+  const asking = role<object>('asking', ({ host, includes }) => {
+    for (const name of ['db-1', 'rpc-2'])
+      for (const other of ['asking', 'left-out'])
+        if (includes(name, other)) seen.push(`${host.name}: ${name} ${other}`);
+    return [];
+  });
+  await runWith([play('all', { hosts: 'all', roles: [asking] })], inventory, {
+    hosts: new Set(['db-1', 'rpc-1']),
+    roles: ['asking'],
+  });
+  expect(seen.sort()).toEqual(['db-1: db-1 asking', 'rpc-1: db-1 asking']);
+});
 
 test('a run changes resources that drift, in order, and a second run changes nothing', async () => {
   const made = new Set(['b']);

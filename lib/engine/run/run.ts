@@ -143,7 +143,7 @@ class Run<V> {
   }
 
   async #connect(target: InventoryHost<V>): Promise<void> {
-    const { interrupt, selects, startAt } = this.#options;
+    const { interrupt, startAt } = this.#options;
     if (interrupt.aborted) return;
     const start = performance.now();
     const seconds = () => (performance.now() - start) / 1000;
@@ -161,7 +161,7 @@ class Run<V> {
     const host = new HostRun(target.name, session, this.#emit);
     this.#hosts.set(target.name, host);
     await host.timed(async () => {
-      host.items = await itemsFor(this.#playbook, this.#inventory, target, session.facts, selects);
+      host.items = await itemsFor(this.#playbook, this.#inventory, target, session.facts, this.#options);
       // --start-at needs the tasks of all hosts.
       if (startAt === undefined) await host.checkAll();
     });

@@ -122,6 +122,26 @@ describe.each(templates)('%s', (format, template, read) => {
   });
 });
 
+test('a line with a condition is part of the file where the condition is true', () => {
+  const template =
+    'ports: # {{ if a }}\n  - "{{ n }}" # {{ if a }}\n# A comment. # {{ if a }}\nlist:\n  - "{{ n }}"\t# {{ if b }}\n  - 2\n';
+  const rendered = (a: boolean, b: boolean) =>
+    renderTemplate(template, { a, b, n: 1 }, { file: 't', format: 'compose' }).text;
+  expect(rendered(true, true)).toBe('ports:\n  - "1"\n# A comment.\nlist:\n  - "1"\n  - 2\n');
+  expect(rendered(true, false)).toBe('ports:\n  - "1"\n# A comment.\nlist:\n  - 2\n');
+  expect(rendered(false, true)).toBe('list:\n  - "1"\n  - 2\n');
+});
+
+test('a condition has to be true or false, and nothing else may be; a line that is left out does not move the places', () => {
+  const values = { on: true, off: false, x: 'x' };
+  expect(refusal('a: 1 # {{ if x }}\n', values, 'compose')).toMatch(
+    /^t:1:5: there is no condition x\n\s+a condition is true or false$/,
+  );
+  expect(refusal('a: 1 # {{ if y }}\n', values, 'compose')).toContain('there is no condition y');
+  expect(refusal('a: 1 # {{ if off }}\nb: {{ on }}\n', values, 'compose')).toMatch(/^t:2:4: there is no variable on/);
+  expect(refusal('a: {{ y }} # {{ if off }}\n', values, 'compose')).toBe('accepted');
+});
+
 test('SQL: literals and identifiers keep their values', () => {
   const template = `-- c\nCREATE USER "{{ u }}" WITH PASSWORD '{{ p }}';\n`;
   fc.assert(

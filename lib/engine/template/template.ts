@@ -6,8 +6,8 @@ import { type FormatName, parsers, quoted } from './format.ts';
 import { maskedContent } from './mask.ts';
 import { placeOf, type Source } from './source.ts';
 
-/** Text must be between quotes, a whole number may also be without. */
-export type Value = string | number | Secret;
+/** Text must be between quotes, a whole number may also be without. `true` and `false` are conditions of lines. */
+export type Value = string | number | boolean | Secret;
 export type Values = Readonly<Record<string, Value>>;
 
 /** A part of a text, and its replacement. */
@@ -27,7 +27,8 @@ interface Slot extends Piece {
 }
 
 /**
- * Puts values into a valid template where `{{ name }}` is. Each is escaped for the template's format. A template may have been edited, so the result is
+ * Puts values into a valid template where `{{ name }}` is, and leaves out a line that ends with `# {{ if name }}` where that value is
+ * false. Each value is escaped for the template's format. A template may have been edited, so the result is
  * parsed: it must be the template's tree with the values in it, which proves that no value breaks out of its place.
  *
  * @throws Problems for unknown names, braces without a name and values that the format cannot hold, Problem for a value that does
@@ -35,16 +36,38 @@ interface Slot extends Piece {
  */
 export function renderTemplate(template: string, values: Values, source: Source): Content {
   const problems: Problem[] = [];
+  const cuts = cutsIn(template, values, source, problems);
   const slots: Slot[] = [];
   for (const match of template.matchAll(/\{\{([^{}\n]*)\}\}|\{\{/g)) {
+    if (cuts.some(({ start, end }) => start <= match.index && match.index < end)) continue;
     const found = slotAt(template, match, values, source);
     if (found instanceof Problem) problems.push(found);
     else slots.push(found);
   }
   if (problems.length > 0) throw new Problems(problems);
-  if (!fits(template, slots, source.format)) throw misfit(template, slots, source);
+  if (!fits(template, slots, cuts, source.format)) throw misfit(template, slots, cuts, source);
   const holdsSecrets = slots.some(({ name }) => values[name] instanceof Secret);
-  return maskedContent(replaced(template, slots), source.format, holdsSecrets);
+  return maskedContent(replaced(template, inOrder(slots, cuts)), source.format, holdsSecrets);
+}
+
+/** The lines that are left out, and the conditions of the other lines. Adds to the problems. */
+function cutsIn(template: string, values: Values, { file }: Source, problems: Problem[]): Piece[] {
+  return [...template.matchAll(/^(.*?)([ \t]*# \{\{ if ([A-Za-z][\w.-]*) \}\})\n/gm)].map((match) => {
+    const [line, before = '', condition = '', name = ''] = match;
+    const at = match.index + before.length;
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (typeof value !== 'boolean') {
+      const where = placeOf(template, at, file);
+      problems.push(new Problem(`there is no condition ${name}`, { where, hint: 'a condition is true or false' }));
+    }
+    return value === false
+      ? { start: match.index, end: match.index + line.length, text: '' }
+      : { start: at, end: at + condition.length, text: '' };
+  });
+}
+
+function inOrder(pieces: readonly Piece[], cuts: readonly Piece[]): Piece[] {
+  return [...pieces, ...cuts].sort((a, b) => a.start - b.start);
 }
 
 /** A text with some pieces replaced. @param pieces in the order of the text */
@@ -60,7 +83,7 @@ function slotAt(template: string, match: RegExpExecArray, values: Values, { file
     return new Problem('{{ }} must hold one name', { where, hint: 'a name is letters, digits, . _ and -' });
   }
   const given = Object.hasOwn(values, name) ? values[name] : undefined;
-  if (given === undefined) {
+  if (given === undefined || typeof given === 'boolean') {
     return new Problem(`there is no variable ${name}`, { where, hint: didYouMean(name, Object.keys(values)) });
   }
   const slot = { name, where, start: match.index, end: match.index + match[0].length };
@@ -100,10 +123,11 @@ export function textFault(value: string): string | undefined {
 }
 
 /** Whether the rendered text, parsed, is the parsed template with these values in it. */
-function fits(template: string, slots: readonly Slot[], format: FormatName): boolean {
+function fits(template: string, slots: readonly Slot[], cuts: readonly Piece[], format: FormatName): boolean {
   // @iarna/toml has large integers as BigInt.
   const plain = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
-  const tree = (pieces: readonly Piece[]) => JSON.stringify(parsers[format](replaced(template, pieces)), plain);
+  const tree = (pieces: readonly Piece[]) =>
+    JSON.stringify(parsers[format](replaced(template, inOrder(pieces, cuts))), plain);
   // A mark for each slot. A number may be without quotes, so its mark is a number as well: one that no template has.
   const marked = slots.map((slot, i) => ({ ...slot, text: slot.isNumber ? String(7e15 + i) : `\uE000${i}\uE001` }));
   try {
@@ -119,13 +143,13 @@ function fits(template: string, slots: readonly Slot[], format: FormatName): boo
 }
 
 /** The first slot that fails with its value while all others have plain numbers. */
-function misfit(template: string, slots: readonly Slot[], source: Source): Problem {
+function misfit(template: string, slots: readonly Slot[], cuts: readonly Piece[], source: Source): Problem {
   const fitsAlone = (slot: Slot) => {
     const others = slots.map((other) => {
       const number = String(5e9 + other.start);
       return other === slot ? slot : { ...other, text: number, parsed: number, isNumber: true };
     });
-    return fits(template, others, source.format);
+    return fits(template, others, cuts, source.format);
   };
   const { name, where } = slots.find((slot) => !fitsAlone(slot)) ?? (slots[0] as Slot);
   return new Problem(`the value of ${name} does not fit here`, {

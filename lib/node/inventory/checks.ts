@@ -110,6 +110,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...networkFaults(host),
     ...portFaults(host),
     ...generationFaults(host.vars),
+    ...layer1Faults(host.vars),
     ...overrideFaults(host.vars),
   ];
   return faults.map((fault) => {
@@ -162,4 +163,16 @@ function generationFaults({ generation: own, images, snapshot, node_binary }: Ra
       hint: `leave out ${path[0] === 'images' ? 'the tag' : 'the key'}: the default is that of the ${own} generation`,
     };
   });
+}
+
+/** The older generation takes a plain-HTTP address of layer 1 (spec part 2, older configuration). */
+function layer1Faults({ generation, network }: RawVariables): Fault[] {
+  if (generation !== 'older' || !/^https:/i.test(network.l1_rpc_url)) return [];
+  return [
+    {
+      path: ['network', 'l1_rpc_url'],
+      what: 'network.l1_rpc_url is https://, and the older generation needs a plain-HTTP address',
+      hint: 'name one that starts with http://, such as that of a proxy beside the servers',
+    },
+  ];
 }

@@ -314,6 +314,35 @@ test.each<[string, Changes, string | RegExp]>([
     /snapshot\.source\.ref is of the older generation, and generation is current\n {2}leave out the key: the default is that of the current generation/,
   ],
   [
+    'layer 1 by TLS in the older generation',
+    [
+      [['vars', 'generation'], 'older'],
+      [['vars', 'network', 'l1_rpc_url'], 'HTTPS://l1.example'],
+    ],
+    /:\d+:\d+: network\.l1_rpc_url is https:\/\/, and the older generation needs a plain-HTTP address\n {2}name one that starts with http:\/\//,
+  ],
+  [
+    'a namespace that does not exist',
+    [
+      [
+        ['vars', 'http_api'],
+        ['eth', 'admin'],
+      ],
+    ],
+    /http_api/,
+  ],
+  [
+    'a namespace twice',
+    [
+      [
+        ['vars', 'http_api'],
+        ['eth', 'net', 'net'],
+      ],
+    ],
+    /http_api must name each namespace once/,
+  ],
+  ['namespaces without eth', [[['vars', 'http_api'], ['net']]], /http_api must include eth: the installation check/],
+  [
     "another generation's binary",
     [
       [['vars', 'generation'], 'older'],

@@ -131,6 +131,44 @@ test('a changed port of the state database is used on every host', async () => {
   );
 });
 
+test('a port is published only where its listener is enabled', async () => {
+  const disabled = (node_config: unknown): Changes => [...defaultSizes, [['vars', 'node_config'], node_config]];
+  const ports = async (host: string, service: string, changes: Changes) => {
+    const rendering = await rendered(host, changes);
+    const published = rendering.ports
+      .filter((each) => each.service === service)
+      .map(({ published, target }) => `${published}:${target}`);
+    const definition = compose(rendering).services[service] as unknown as { ports?: string[] };
+    expect(definition.ports ?? []).toEqual(published);
+    expect('ports' in definition).toBe(published.length > 0);
+    return published;
+  };
+  const noWebSockets = disabled({ RPC: { WebSockets: { Enabled: false } } });
+  expect(await ports('rpc-1', 'json-rpc', noWebSockets)).toEqual(['8123:8123', '9092:9091']);
+  const noMetrics = disabled({ Metrics: { Enabled: false } });
+  expect(await ports('rpc-1', 'json-rpc', noMetrics)).toEqual(['8123:8123', '8133:8133']);
+  expect(await ports('db-1', 'sync', noMetrics)).toEqual([]);
+  expect((await rendered('db-1', noMetrics)).listens.sync).toEqual([]);
+  expect(await ports('db-1', 'sync', defaultSizes)).toEqual(['9091:9091']);
+  expect((await rendered('db-1', defaultSizes)).listens.sync).toEqual([9091]);
+});
+
+test('json-rpc serves the namespaces of the inventory', async () => {
+  const command = async (changes: Changes) => {
+    const service = compose(await rendered('rpc-1', changes)).services['json-rpc'];
+    return (service as unknown as { command: string[] }).command.slice(-2);
+  };
+  expect(await command(defaultSizes)).toEqual(['--http.api', 'eth,net,debug,zkevm,txpool,web3']);
+  expect(
+    await command([
+      [
+        ['vars', 'http_api'],
+        ['eth', 'zkevm'],
+      ],
+    ]),
+  ).toEqual(['--http.api', 'eth,zkevm']);
+});
+
 describe('the hash of a service changes with', () => {
   const changed = async (host: string, changes: Changes): Promise<string[]> => {
     const [was, is] = [await rendered(host, []), await rendered(host, changes)];

@@ -44,7 +44,7 @@ export interface RenderedHost {
   /** Every port that the host's Compose file publishes. */
   readonly ports: readonly PublishedPort[];
   /** TCP ports on which the programs listen inside their containers, from their configuration. */
-  readonly listens: Readonly<Record<'prover' | 'json-rpc', readonly number[]>>;
+  readonly listens: Readonly<Record<'prover' | 'json-rpc' | 'sync', readonly number[]>>;
   /** What the node serves besides JSON-RPC over HTTP, from its configuration and its command. */
   readonly serves: NodeServes;
 }
@@ -84,12 +84,12 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const values = valuesFor(context);
   const file = (name: FileName, ports: Values) => renderedFile(name, render(vars, name, { ...values, ...ports }), vars);
 
-  // The node's file has the prover's ports and the Compose file has both programs' ports, from their own configuration.
+  // The node's file has the prover's ports. The Compose file has both programs' ports, if they are enabled, from their configuration.
   const prover = file('prover.config.json', {});
-  const proverPorts = portsIn(JSON.parse(prover.content.text), 'prover_config');
+  const proverPorts = listenersIn(JSON.parse(prover.content.text), 'prover_config');
   const node = file('node.config.toml', proverPorts);
   const nodeConfig = toml.parse(node.content.text);
-  const inside = { ...proverPorts, ...portsIn(nodeConfig, 'node_config') };
+  const inside = { ...proverPorts, ...listenersIn(nodeConfig, 'node_config') };
   const mounted = isDatabase
     ? [file('init_prover_db.sql', inside), node, prover, file('snapshot_restore.toml', inside)]
     : [node, prover];
@@ -109,6 +109,7 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
     listens: {
       prover: [port('prover_config.hashDBServerPort'), port('prover_config.executorServerPort')],
       'json-rpc': [port('node_config.RPC.Port')],
+      sync: inside['node_config.Metrics.Enabled'] ? [port('node_config.Metrics.Port')] : [],
     },
     serves: nodeServes(nodeConfig, composed['json-rpc']?.command),
   };
@@ -131,8 +132,10 @@ function nodeServes(config: unknown, command: ComposeService['command']): NodeSe
   };
 }
 
-function portsIn(configuration: unknown, name: string): Values {
-  return Object.fromEntries(Object.entries(valuesByPath(configuration, [name])).filter(([key]) => isPort(key)));
+/** The ports of a configuration, and what is enabled in it. */
+function listenersIn(configuration: unknown, name: string): Values {
+  const all = Object.entries(valuesByPath(configuration, [name]));
+  return Object.fromEntries(all.filter(([key, value]) => isPort(key) || typeof value === 'boolean'));
 }
 
 /** @param names of one template, or of the Compose templates of all groups of a host */

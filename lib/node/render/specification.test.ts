@@ -155,13 +155,13 @@ describe.each(['current', 'older'] as const)('%s generation', (generation) => {
   });
 
   test.each(['database', 'rpc'] as const)(
-    'the hosts file of a %s host has state-db where it is needed',
+    'the hosts file of a %s host has state-db where it is needed, and no longer where it was',
     async (server) => {
       const { context } = await rendered(generation, server);
       const resources = await configuration.resources(context as Context<typeof context.vars>);
       const lines = resources.map(({ name }) => name).filter((name) => name.endsWith(' in /etc/hosts'));
-      const wanted = server === 'database' ? hostsFile[generation] : undefined;
-      expect(lines).toEqual(wanted === undefined ? [] : [`line "${wanted}" in /etc/hosts`]);
+      const title = `${hostsFile[generation] === undefined ? 'no ' : ''}line "${hostsFile.older}" in /etc/hosts`;
+      expect(lines).toEqual(server === 'database' ? [title] : []);
     },
   );
 });

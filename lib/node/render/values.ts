@@ -12,6 +12,7 @@ const poolService = 'the service pool-db in docker-compose.yml';
 /** The computed values, and the variables that an operator edits to change them. */
 const computed = {
   node_host: 'the group that the host is in',
+  http_api: 'http_api',
   prover_config_path: 'the generation',
   state_db_host: 'address of the Database+Sync server',
   state_db_host_port: 'ports.state_db',
@@ -35,6 +36,7 @@ export function valuesFor({ host, vars, hosts }: RenderContext): Values {
   const { user, password, database } = vars.credentials.prover;
   const others: Readonly<Record<keyof typeof computed, Value>> = {
     node_host: isDatabase ? 'sync' : 'json-rpc',
+    http_api: vars.http_api.join(','),
     prover_config_path: generations[vars.generation].proverConfig,
     state_db_host: stateHost,
     state_db_host_port: statePort,
@@ -52,10 +54,10 @@ function inUrl(address: string): string {
   return address.includes(':') ? `[${address}]` : address;
 }
 
-/** Every text, number and secret in a tree, by its path: `{ a: { b: 1 } }` becomes `{ 'a.b': 1 }`. */
+/** Every text, number, boolean and secret in a tree, by its path: `{ a: { b: 1 } }` becomes `{ 'a.b': 1 }`. */
 export function valuesByPath(tree: unknown, above: readonly string[] = []): Values {
-  if (typeof tree === 'string' || typeof tree === 'number' || tree instanceof Secret)
-    return { [above.join('.')]: tree };
+  if (['string', 'number', 'boolean'].includes(typeof tree) || tree instanceof Secret)
+    return { [above.join('.')]: tree as Value };
   if (typeof tree !== 'object' || tree === null) return {};
   return Object.assign({}, ...Object.entries(tree).map(([key, value]) => valuesByPath(value, [...above, key])));
 }

@@ -28,14 +28,21 @@ export interface Given {
   readonly facts?: Partial<Facts>;
   readonly group?: 'database' | 'rpc';
   readonly hosts?: (hosts: Context<Variables>['hosts']) => Context<Variables>['hosts'];
+  readonly includes?: Context<Variables>['includes'];
 }
 
 /** The context of a role for the first host of a group. */
-export async function contextOf({ changes = [], facts = {}, group = 'database', hosts = (all) => all }: Given) {
+export async function contextOf({
+  changes = [],
+  facts = {},
+  group = 'database',
+  hosts = (all) => all,
+  includes = () => true,
+}: Given) {
   const inventory = await loadDeployment(await labDeployment(changes));
   const host = inventory.hosts.find(({ groups }) => groups.includes(group));
   if (!host) throw new Error(`no host in ${group}`);
-  return { host, vars: host.vars, facts: { ...sound, ...facts }, hosts: hosts(inventory.hosts) };
+  return { host, vars: host.vars, facts: { ...sound, ...facts }, hosts: hosts(inventory.hosts), includes };
 }
 
 /** Message and hint of a requirement that is not met. */

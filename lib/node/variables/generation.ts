@@ -96,6 +96,11 @@ function versioned(image: string, version: string): string {
   return tagOf(image) === undefined && !image.includes('@') ? `${image}:${version}` : image;
 }
 
+/** The version of an image: its tag, or else its digest, or else its whole name. */
+export function versionOf(image: string): string {
+  return tagOf(image) ?? image.split('@')[1] ?? image;
+}
+
 /** The tag of an image: the part after the last `:` that is neither a registry's port nor in a digest. */
 export function tagOf(image: string): string | undefined {
   return /^[^@]*:([^/:@]+)(?:@|$)/.exec(image)?.[1];

@@ -46,6 +46,14 @@ export const postgresImage = image.refine((name) => !isOtherPostgres(tagOf(name)
     `without a tag ${postgresVersion} is used; a digest, or a tag that is not a version, is used as it is`,
 });
 
+/** Those of the node's option --http.api. */
+export const namespaceNames = ['eth', 'net', 'debug', 'zkevm', 'txpool', 'web3'] as const;
+
+export const namespaces = z
+  .array(z.enum(namespaceNames))
+  .refine((names) => new Set(names).size === names.length, 'must name each namespace once')
+  .refine((names) => names.includes('eth'), 'must include eth: the installation check calls eth_blockNumber');
+
 export const registryAddress = matching(
   /^([A-Za-z0-9][A-Za-z0-9.-]*|\[[\dA-Fa-f:]+\])(:\d{1,5})?$/,
   'must be host:port',

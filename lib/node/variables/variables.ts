@@ -179,6 +179,9 @@ export const variablesSchema = z.strictObject({
     hash_db_threads: proverSize('hash_db_threads', 'Threads of the hash database'),
   }),
   snapshot: snapshot.describe('The database snapshots that the deployment starts from'),
+  http_api: types.namespaces
+    .default([...types.namespaceNames])
+    .describe('Namespaces that json-rpc serves, over HTTP and WebSocket; without debug there is no debug endpoint'),
   node_config: overrides.describe(
     'Keys of node.config.toml that differ, as nested mappings; a key that the template does not have is written +Key',
   ),

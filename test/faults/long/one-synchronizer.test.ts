@@ -63,7 +63,12 @@ describe('there is one synchronizer', () => {
     async (_, options) => {
       await withoutSync();
       await onRpc1(twinContainer('sync'));
-      await refusedBy(/no other synchronizer runs: rpc-1: the container sync is running/, '-i', 'lab', ...options);
+      await refusedBy(
+        /no other synchronizer runs, and no json-rpc of another version: rpc-1: the container sync is running/,
+        '-i',
+        'lab',
+        ...options,
+      );
     },
   );
 
@@ -104,7 +109,9 @@ describe('there is one synchronizer', () => {
     expect(back.exitCode, back.output).toBe(0);
     const refused = await runPlaybook('deploy', '-i', await swapped(), '--limit', 'database', '--check');
     expect(refused.exitCode, refused.output).toBe(1);
-    expect(refused.output).toMatch(/no other synchronizer runs: db-1: the container sync is running/);
+    expect(refused.output).toMatch(
+      /no other synchronizer runs, and no json-rpc of another version: db-1: the container sync is running/,
+    );
   });
 
   test('a synchronizer on an RPC server that is seen in the database alone: refused', async () => {

@@ -90,7 +90,7 @@ test('an overridden port is used by Compose, by the node and by the roles that w
     expect(rpc.text('docker-compose.yml')).toContain(`- "${port}"`);
   expect(db.text('docker-compose.yml')).toContain('- "9091:9002"');
   expect(rpc.node()).toMatchObject({ MTClient: { URI: 'prover:9003' }, Executor: { URI: 'prover:9004' } });
-  expect(rpc.listens).toEqual({ prover: [9003, 9004], 'json-rpc': [9000] });
+  expect(rpc.listens).toEqual({ prover: [9003, 9004], 'json-rpc': [9000], sync: [9002] });
 });
 
 test.each<[string, OverrideName, unknown]>([
@@ -247,6 +247,12 @@ test.each<[string, OverrideName, unknown, string | RegExp, Changes?]>([
     'node_config',
     { Log: { Level: 5 } },
     'node_config.Log.Level must be text\n  write it in quotes',
+  ],
+  [
+    'a sequencer',
+    'node_config',
+    { IsTrustedSequencer: true },
+    'node_config.IsTrustedSequencer must be false\n  this node is never a sequencer: it follows the trusted one',
   ],
   [
     'a word that the node does not know',

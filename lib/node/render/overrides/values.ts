@@ -106,6 +106,9 @@ function kindFault(value: unknown, kind: Kind): Refusal | undefined {
 
 /** A value of the right type can still be one that the program does not accept for that key. */
 function rangeFault(key: string, value: unknown, kind: Kind): Refusal | undefined {
+  if (key === 'IsTrustedSequencer' && value === true) {
+    return { what: 'must be false', hint: 'this node is never a sequencer: it follows the trusted one' };
+  }
   if (typeof value === 'number') {
     const { minimum, maximum = Number.POSITIVE_INFINITY } = limitsOf(key);
     if (minimum <= value && value <= maximum) return undefined;

@@ -1,0 +1,73 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checksums } from '../../../lab/outside.mjs';
+import { resetHosts } from '../../../lab/reset.mjs';
+import { labUp } from '../../../lab/up.mjs';
+import { labHosts, onHost, stateSql } from '../../deploy/lab-host.ts';
+import { folderForTest, labInventoryWith } from '../../deploy/lab-inventory.ts';
+import { runPlaybook, runPlaybookIn } from '../../deploy/playbook.ts';
+import { measured } from '../measured.ts';
+import { seed } from '../seed.ts';
+
+const killer = fileURLToPath(new URL('./kill-at-boundary.mjs', import.meta.url));
+const served = 'http://172.30.77.10:8080';
+const fromImage = { 'vars.snapshot.restore_with': 'image', 'vars.snapshot.source': undefined };
+
+beforeAll(async () => {
+  await labUp({ log: console.error });
+  await resetHosts([...labHosts]);
+  const { older } = await checksums();
+  const inventory = await labInventoryWith({
+    ...fromImage,
+    'vars.generation': 'older',
+    'vars.network.genesis': { url: `${served}/genesis_older.json`, sha256: older.genesis_sha256 },
+    'vars.snapshot.state': { url: `${served}/older/testnet_state_db.sql.tar.gz`, sha256: older.state_sha256 },
+  });
+  const run = await runPlaybook('deploy', '-i', inventory);
+  expect(run.exitCode, run.output).toBe(0);
+});
+
+afterAll(() => resetHosts([...labHosts]));
+
+const blocks =
+  'select md5(string_agg(block_hash, $$,$$ order by block_num)) from state.l2block where block_num <= 3000';
+
+/** Whether json-rpc of the older generation runs on any RPC server. */
+async function olderServes(): Promise<boolean> {
+  const format = '{{.Config.Image}} {{.State.Running}}';
+  const seen = ['rpc-1', 'rpc-2'].map((host) => onHost(host, `docker inspect --format '${format}' json-rpc || :`));
+  return (await Promise.all(seen)).some((each) => each.endsWith(':v1.2.3 true'));
+}
+
+test('the controller is killed before, amid and after every change from the older generation to the current: the next run goes on', async ({
+  task,
+}) => {
+  const file = join(await folderForTest(), 'killed');
+  writeFileSync(file, '');
+  const before = await stateSql(blocks);
+  const inventory = await labInventoryWith(fromImage);
+  const environment = { NODE_OPTIONS: `--import ${killer}`, KILLED: file, KILL_SEED: String(seed) };
+  for (;;) {
+    const last = readFileSync(file, 'utf8').trim().split('\n').at(-1);
+    const run = await runPlaybookIn(environment, 'deploy', '-i', inventory, '--forks', '1', '--json');
+    const isMigrated = (await stateSql('select max(id) from gorp_migrations')) === '0006.sql';
+    expect(isMigrated && (await olderServes()), `after ${last}`).toBe(false);
+    if (run.exitCode === 0) break;
+    // Killed, and nothing else: a run that fails by itself could not continue after the previous kill.
+    expect(run.exitCode, `after ${last}:\n${run.output}`).toBe(null);
+  }
+  const boundaries = readFileSync(file, 'utf8').trim().split('\n');
+  for (const change of [
+    'former-version: json-rpc of another',
+    'former-version: sync of another',
+    'sync: sync is running',
+  ])
+    expect(boundaries.join('\n')).toContain(change);
+  measured(task, `${boundaries.length} runs killed`);
+  const again = await runPlaybook('deploy', '-i', inventory, '--check');
+  expect(again.exitCode, again.output).toBe(0);
+  expect(again.output).not.toMatch(/\s(pending|unknown)\s+\S+: /);
+  expect(await stateSql(blocks)).toBe(before);
+}, 3_600_000);
