@@ -7,8 +7,8 @@ import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { poolDbHasItsLead, staysUp } from '../lib/node/server/startup.ts';
-import { isOnTrustedChain } from '../lib/node/status/same-chain.ts';
 import { both, noOtherVersionServes } from '../lib/node/server/version-change.ts';
+import { isOnTrustedChain } from '../lib/node/status/same-chain.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** A migration may write an index on a table of hundreds of GB. Seconds. */

@@ -5,7 +5,7 @@ import verify from './verify.ts';
 
 const names = async (role: typeof verify, given: Given) =>
   (await role.resources(await contextOf(given))).map(({ name }) => name);
-const off = (...listeners: readonly string[][]): Given['changes'] =>
+const off = (...listeners: readonly string[][]): NonNullable<Given['changes']> =>
   listeners.map((path) => [['vars', 'node_config', ...path, 'Enabled'], false]);
 
 test('every listener that the configuration enables is checked', async () => {
