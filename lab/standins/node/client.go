@@ -55,17 +55,9 @@ func (c *rpcClient) ask(questions ...question) error {
 	if err != nil {
 		return err
 	}
-	response, err := c.http.Post(c.url, "application/json", bytes.NewReader(body))
+	content, err := c.post(body)
 	if err != nil {
 		return err
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: HTTP status %s", c.url, response.Status)
 	}
 	var answers []rpcAnswer
 	if err := json.Unmarshal(content, &answers); err != nil {
@@ -87,6 +79,43 @@ func (c *rpcClient) ask(questions ...question) error {
 		}
 	}
 	return nil
+}
+
+// askOne sends one question that is not part of a batch.
+func (c *rpcClient) askOne(method string, result any, params ...any) error {
+	if params == nil {
+		params = []any{}
+	}
+	body, err := json.Marshal(rpcCall{"2.0", 1, method, params})
+	if err != nil {
+		return err
+	}
+	content, err := c.post(body)
+	if err != nil {
+		return err
+	}
+	var answer rpcAnswer
+	if err := json.Unmarshal(content, &answer); err != nil {
+		return err
+	}
+	if answer.Error != nil {
+		return answer.Error
+	}
+	return json.Unmarshal(answer.Result, result)
+}
+
+// post returns the body of an answer; errors have the words of Go's own HTTP client, as in the real program.
+func (c *rpcClient) post(body []byte) ([]byte, error) {
+	response, err := c.http.Post(c.url, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", response.Status, bytes.TrimSpace(content))
+	}
+	return content, err
 }
 
 // quantity is a number in JSON-RPC notation: 0x and hexadecimal digits.

@@ -11,12 +11,16 @@ import (
 type Genesis struct {
 	Root     string `json:"root"`
 	L1Config struct {
-		ChainID              uint64 `json:"chainId"`
-		PolygonZkEVMAddress  string `json:"polygonZkEVMAddress"`
-		CDKValidiumAddress   string `json:"cdkValidiumAddress"`
-		RollupManagerAddress string `json:"polygonRollupManagerAddress"`
+		ChainID               uint64 `json:"chainId"`
+		PolygonZkEVMAddress   string `json:"polygonZkEVMAddress"`
+		CDKValidiumAddress    string `json:"cdkValidiumAddress"`
+		RollupManagerAddress  string `json:"polygonRollupManagerAddress"`
+		GlobalExitRootAddress string `json:"polygonZkEVMGlobalExitRootAddress"`
 	} `json:"l1Config"`
-	Genesis []struct {
+	// RollupBlock has the older name GenesisBlock in the older generation's file.
+	RollupBlock  uint64 `json:"rollupCreationBlockNumber"`
+	GenesisBlock uint64 `json:"genesisBlockNumber"`
+	Genesis      []struct {
 		Address string `json:"address"`
 		Balance string `json:"balance"`
 	} `json:"genesis"`
@@ -45,5 +49,15 @@ func (g Genesis) rollupAddress() string {
 			return address
 		}
 	}
-	return "0x0000000000000000000000000000000000000000"
+	return noAddress
+}
+
+const noAddress = "0x0000000000000000000000000000000000000000"
+
+// creationBlock is the block of layer 1 in which the rollup was created.
+func (g Genesis) creationBlock() uint64 {
+	if g.RollupBlock != 0 {
+		return g.RollupBlock
+	}
+	return g.GenesisBlock
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"strings"
@@ -86,7 +88,7 @@ func (s *rpcServer) start() {
 	}
 	go func() {
 		log.info("http server started: %s", server.Addr)
-		log.fatal("http server: %v", server.ListenAndServe())
+		log.fatal(fmt.Errorf("http server: %w", server.ListenAndServe()))
 	}()
 	if c.WebSockets.Enabled {
 		go serve("websocket server", address(c.WebSockets.Host, c.WebSockets.Port), s.limit.around(http.HandlerFunc(s.serveWebSocket)))
@@ -94,21 +96,56 @@ func (s *rpcServer) start() {
 }
 
 func (s *rpcServer) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Access-Control-Allow-Origin", "*")
-	w.Header().Set("Access-Control-Allow-Headers", "Accept, Content-Type, Content-Length, Accept-Encoding")
+	w.Header().Set("Access-Control-Allow-Methods", "POST, OPTIONS")
+	w.Header().Set("Access-Control-Allow-Headers", "Accept, Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization")
 	switch r.Method {
-	case http.MethodGet, http.MethodOptions:
-		// A health check by GET is answered in any state of the node.
+	case http.MethodOptions:
+	case http.MethodGet:
+		// In any state of the node.
+		_, _ = io.WriteString(w, "zkEVM JSON RPC Server")
 	case http.MethodPost:
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(s.handle(body))
+		s.serveCall(w, r)
 	default:
-		http.Error(w, "method "+r.Method+" not allowed", http.StatusMethodNotAllowed)
+		s.invalid(w, http.StatusMethodNotAllowed, "method "+r.Method+" not allowed")
 	}
+}
+
+// serveCall answers a request or a batch. Only what is no request has a status of HTTP other than 200.
+func (s *rpcServer) serveCall(w http.ResponseWriter, r *http.Request) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" && kind != "application/json-rpc" && kind != "application/jsonrequest" {
+		s.invalid(w, http.StatusUnsupportedMediaType, "invalid content type, only application/json is supported")
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 5<<20))
+	if err != nil {
+		return
+	}
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 {
+		s.invalid(w, http.StatusBadRequest, "empty request body")
+		return
+	}
+	defer s.metrics.observe(requestDuration, time.Now())
+	single := body[0] != '['
+	if single {
+		s.metrics.requestHandled("single")
+	} else if s.config.RPC.BatchRequestsEnabled {
+		s.metrics.requestHandled("batch")
+	}
+	answer, status, fault := s.handle(body)
+	if fault != "" {
+		s.invalid(w, status, fault)
+		return
+	}
+	_, _ = w.Write(answer)
+}
+
+func (s *rpcServer) invalid(w http.ResponseWriter, status int, fault string) {
+	s.metrics.requestHandled("invalid")
+	http.Error(w, fault, status)
 }
 
 var upgrader = websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
@@ -127,25 +164,44 @@ func (s *rpcServer) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 		if kind != websocket.TextMessage && kind != websocket.BinaryMessage {
 			continue
 		}
-		if err := connection.WriteMessage(websocket.TextMessage, s.handle(message)); err != nil {
+		// There are no batches, and no metrics.
+		var request rpcRequest
+		answer := []byte("WS Handle error: invalid json object request body")
+		if json.Unmarshal(message, &request) == nil {
+			answer = s.encoded(s.call(request))
+		}
+		if err := connection.WriteMessage(websocket.TextMessage, answer); err != nil {
 			return
 		}
 	}
 }
 
-// handle answers a single request or a batch.
-func (s *rpcServer) handle(body []byte) []byte {
-	var answer any
-	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
-		answer = s.handleBatch(trimmed)
-	} else {
+// handle answers a single request or a batch, or returns what is wrong with it and the status of HTTP.
+func (s *rpcServer) handle(body []byte) (answer []byte, status int, fault string) {
+	if body[0] != '[' {
 		var request rpcRequest
 		if err := json.Unmarshal(body, &request); err != nil {
-			answer = rpcResponse{Error: &rpcError{codeInvalidRequest, "Invalid json request"}}
-		} else {
-			answer = s.call(request)
+			return nil, http.StatusBadRequest, "invalid json object request body"
 		}
+		return s.encoded(s.call(request)), 0, ""
 	}
+	var requests []rpcRequest
+	switch err := json.Unmarshal(body, &requests); {
+	case !s.config.RPC.BatchRequestsEnabled:
+		return nil, http.StatusBadRequest, "batch requests are disabled"
+	case err != nil:
+		return nil, http.StatusBadRequest, "invalid json array request body"
+	case s.config.RPC.BatchRequestsLimit > 0 && len(requests) > int(s.config.RPC.BatchRequestsLimit):
+		return nil, http.StatusRequestEntityTooLarge, "batch requests limit exceeded"
+	}
+	answers := make([]rpcResponse, len(requests))
+	for i, request := range requests {
+		answers[i] = s.call(request)
+	}
+	return s.encoded(answers), 0, ""
+}
+
+func (s *rpcServer) encoded(answer any) []byte {
 	content, err := json.Marshal(answer)
 	if err != nil {
 		log.error("answer: %v", err)
@@ -153,25 +209,7 @@ func (s *rpcServer) handle(body []byte) []byte {
 	return content
 }
 
-func (s *rpcServer) handleBatch(body []byte) any {
-	var requests []rpcRequest
-	switch err := json.Unmarshal(body, &requests); {
-	case !s.config.RPC.BatchRequestsEnabled:
-		return rpcResponse{Error: &rpcError{codeInvalidRequest, "Batch requests are disabled"}}
-	case err != nil:
-		return rpcResponse{Error: &rpcError{codeInvalidRequest, "Invalid json request"}}
-	case s.config.RPC.BatchRequestsLimit > 0 && len(requests) > int(s.config.RPC.BatchRequestsLimit):
-		return rpcResponse{Error: &rpcError{codeInvalidRequest, "Batch requests limit exceeded"}}
-	}
-	answers := make([]rpcResponse, len(requests))
-	for i, request := range requests {
-		answers[i] = s.call(request)
-	}
-	return answers
-}
-
 func (s *rpcServer) call(request rpcRequest) rpcResponse {
-	started := time.Now()
 	answer := rpcResponse{ID: request.ID}
 	call, served := s.methods[request.Method]
 	var params []json.RawMessage
@@ -185,7 +223,6 @@ func (s *rpcServer) call(request rpcRequest) rpcResponse {
 	default:
 		answer.Result, answer.Error = call(params)
 	}
-	s.metrics.requestHandled(answer.Error == nil, time.Since(started))
 	return answer
 }
 

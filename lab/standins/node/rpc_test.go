@@ -19,30 +19,25 @@ func testServer(t *testing.T, change func(*RPCConfig), apis ...string) *rpcServe
 	return newRPCServer(n, apis)
 }
 
-func errorCode(t *testing.T, answer []byte) int {
-	t.Helper()
-	var parsed struct {
-		Error *rpcError `json:"error"`
-	}
-	if err := json.Unmarshal(answer, &parsed); err != nil {
-		t.Fatalf("%s: %v", answer, err)
-	}
-	if parsed.Error == nil {
-		return 0
-	}
-	return parsed.Error.Code
+// post sends a request by HTTP as JSON.
+func post(s *rpcServer, body string) *httptest.ResponseRecorder {
+	request := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	request.Header.Set("Content-Type", "application/json; charset=utf-8")
+	answer := httptest.NewRecorder()
+	s.serveHTTP(answer, request)
+	return answer
 }
 
 func TestNamespaces(t *testing.T) {
 	s := testServer(t, nil, "eth", "net")
-	if answer := s.handle([]byte(`{"jsonrpc":"2.0","id":7,"method":"eth_chainId","params":[]}`)); string(answer) != `{"id":7,"jsonrpc":"2.0","result":"0xd903"}` {
-		t.Errorf("%s", answer)
-	}
-	if code := errorCode(t, s.handle([]byte(`{"jsonrpc":"2.0","id":1,"method":"debug_traceBlockByNumber","params":[]}`))); code != codeNotFound {
-		t.Errorf("a namespace that is not served: %d", code)
-	}
-	if answer := s.handle([]byte(`{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}`)); string(answer) != `{"id":1,"jsonrpc":"2.0","result":false}` {
-		t.Errorf("%s", answer)
+	for body, wanted := range map[string]string{
+		`{"jsonrpc":"2.0","id":7,"method":"eth_chainId","params":[]}`:              `{"id":7,"jsonrpc":"2.0","result":"0xd903"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}`:                          `{"id":1,"jsonrpc":"2.0","result":false}`,
+		`{"jsonrpc":"2.0","id":1,"method":"debug_traceBlockByNumber","params":[]}`: `{"error":{"code":-32601,"message":"the method debug_traceBlockByNumber does not exist/is not available"},"id":1,"jsonrpc":"2.0"}`,
+	} {
+		if answer := post(s, body); answer.Body.String() != wanted || answer.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", body, answer.Code, answer.Body)
+		}
 	}
 }
 
@@ -50,28 +45,28 @@ func TestBatches(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":1,"method":"net_version","params":[]}`
 	s := testServer(t, func(c *RPCConfig) { c.BatchRequestsLimit = 2 }, "net")
 	var answers []rpcAnswer
-	if err := json.Unmarshal(s.handle([]byte("["+call+","+call+"]")), &answers); err != nil || len(answers) != 2 {
+	if err := json.Unmarshal(post(s, "["+call+","+call+"]").Body.Bytes(), &answers); err != nil || len(answers) != 2 {
 		t.Errorf("%v %v", answers, err)
 	}
-	if code := errorCode(t, s.handle([]byte("["+strings.Repeat(call+",", 2)+call+"]"))); code != codeInvalidRequest {
-		t.Errorf("over the limit: %d", code)
+	if answer := post(s, "["+strings.Repeat(call+",", 2)+call+"]"); answer.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("over the limit: %d", answer.Code)
 	}
 	off := testServer(t, func(c *RPCConfig) { c.BatchRequestsEnabled = false }, "net")
-	if code := errorCode(t, off.handle([]byte("["+call+"]"))); code != codeInvalidRequest {
-		t.Errorf("batches are off: %d", code)
+	if answer := post(off, "["+call+"]"); answer.Code != http.StatusBadRequest {
+		t.Errorf("batches are off: %d", answer.Code)
 	}
 }
 
-func TestHTTPStatusTellsNothing(t *testing.T) {
+func TestWhatIsNoRequestHasAStatusOfItsOwn(t *testing.T) {
 	s := testServer(t, nil, "eth")
-	for _, request := range []*http.Request{
-		httptest.NewRequest(http.MethodGet, "/", nil),
-		httptest.NewRequest(http.MethodPost, "/", strings.NewReader("nonsense")),
-	} {
+	if answer := post(s, "nonsense"); answer.Code != http.StatusBadRequest {
+		t.Error(answer.Code)
+	}
+	for method, wanted := range map[string]int{http.MethodGet: http.StatusOK, http.MethodPost: http.StatusUnsupportedMediaType, http.MethodPut: http.StatusMethodNotAllowed} {
 		answer := httptest.NewRecorder()
-		s.serveHTTP(answer, request)
-		if answer.Code != http.StatusOK {
-			t.Errorf("%s: %d", request.Method, answer.Code)
+		s.serveHTTP(answer, httptest.NewRequest(method, "/", strings.NewReader("{}")))
+		if answer.Code != wanted {
+			t.Errorf("%s: %d", method, answer.Code)
 		}
 	}
 }
@@ -92,13 +87,24 @@ func TestRateLimitBelievesForwardedFor(t *testing.T) {
 	}
 }
 
-func TestMetricNames(t *testing.T) {
-	m := newMetrics()
+func TestMetricsHaveTheRealNamesAndTraps(t *testing.T) {
+	s := testServer(t, nil, "eth")
+	m := newMetrics("synchronizer", "rpc")
+	s.metrics = m
 	m.setLatestSyncedBatch(42)
-	m.requestHandled(true, 20*time.Millisecond)
-	for _, line := range []string{"synchronizer_latest_synced_batch_number 42", `jsonrpc_request_handled{type="single"} 1`, `jsonrpc_request_duration_bucket{le="0.025"} 1`, "jsonrpc_request_duration_count 1"} {
-		if !strings.Contains(m.text(), line+"\n") {
+	m.observe("synchronizer_full_L1_sync_time", time.Now().Add(-20*time.Millisecond))
+	post(s, `{"jsonrpc":"2.0","id":1,"method":"eth_nonsense"}`)
+	post(s, "nonsense")
+	for _, line := range []string{
+		"synchronizer_latest_synced_batch_number 42", `jsonrpc_request_handled{type="single"} 2`, `jsonrpc_request_handled{type="invalid"} 1`,
+		`jsonrpc_request_duration_bucket{le="0.1"} 2`, `jsonrpc_request_duration_bucket{le="0.30000000000000004"} 2`,
+		`synchronizer_full_L1_sync_time_bucket{le="0.01"} 0`, "synchronizer_full_L1_sync_time_count 1",
+	} {
+		if !strings.Contains(m.text(), "\n"+line+"\n") {
 			t.Errorf("no %q in\n%s", line, m.text())
 		}
+	}
+	if strings.Contains(m.text(), `type="error"`) || strings.Contains(newMetrics("rpc").text(), "synchronizer_") {
+		t.Error("the real program has no such line")
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"database/sql"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -21,6 +19,7 @@ type node struct {
 	genesis Genesis
 	state   *sql.DB
 	pool    *sql.DB
+	layer1  *etherman
 	chainID uint64
 	metrics *metrics
 }
@@ -59,7 +58,7 @@ func runCommand(own generation, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	n := &node{own: own, metrics: newMetrics()}
+	n := &node{own: own, metrics: newMetrics(options.components...)}
 	if n.config, err = loadConfig(own, options.config); err != nil {
 		return err
 	}
@@ -68,7 +67,7 @@ func runCommand(own generation, arguments []string) error {
 	}
 	log.info("starting node %s, components: %s", own.version, options.components.String())
 	if n.genesis, err = loadGenesis(options.network, options.genesis); err != nil {
-		log.fatal("%v", err)
+		log.fatal(err)
 	}
 	synchronizes := false
 	for _, component := range options.components {
@@ -80,21 +79,7 @@ func runCommand(own generation, arguments []string) error {
 			return fmt.Errorf("the stand-in has no component %q", component)
 		}
 	}
-	if err := n.openState(synchronizes); err != nil {
-		log.fatal("%v", err)
-	}
-	if err := n.readChainID(); err != nil {
-		log.fatal("layer 1 at %s: %v", n.config.Etherman.URL, err)
-	}
-	if err := waitForProver("executor", n.config.Executor.URI, proverWait); err != nil {
-		log.fatal("%v", err)
-	}
-	if err := waitForProver("hash database", n.config.MTClient.URI, proverWait); err != nil {
-		log.fatal("%v", err)
-	}
-	if err := n.openPool(); err != nil {
-		log.fatal("pool database: %v", err)
-	}
+	n.connect(synchronizes)
 	if n.config.Metrics.ProfilingEnabled {
 		go serve("profiling", address(n.config.Metrics.ProfilingHost, n.config.Metrics.ProfilingPort), http.DefaultServeMux)
 	}
@@ -110,9 +95,34 @@ func runCommand(own generation, arguments []string) error {
 		go serve("metrics", address(n.config.Metrics.Host, n.config.Metrics.Port), n.metrics.handler())
 	}
 	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
-	log.info("%s received, stopping", <-stop)
+	// SIGTERM is not caught: it ends the program at once, and requests are cut. So do those of the HTTP servers after SIGINT.
+	signal.Notify(stop, syscall.SIGINT)
+	<-stop
+	log.info("terminating application gracefully...")
 	return nil
+}
+
+// connect makes the connections of the start in the real program's order; whatever does not answer ends the program.
+func (n *node) connect(synchronizes bool) {
+	err := n.openState(synchronizes)
+	if err == nil {
+		err = n.readChainID()
+	}
+	if err == nil {
+		err = waitForProver("executor", n.config.Executor.URI, proverWait)
+	}
+	if err == nil {
+		err = waitForProver("hash database", n.config.MTClient.URI, proverWait)
+	}
+	if err == nil && !n.own.olderStateSection {
+		err = n.layer1.checkDataAvailability()
+	}
+	if err == nil {
+		err = n.openPool()
+	}
+	if err != nil {
+		log.fatal(err)
+	}
 }
 
 // openState connects to the state database; only a synchronizer migrates it, and all other components require it to be migrated.
@@ -150,23 +160,15 @@ func (n *node) openPool() error {
 	return err
 }
 
-// readChainID reads the chain id from the rollup's contract on layer 1.
-func (n *node) readChainID() error {
-	layer1 := newRPCClient(n.config.Etherman.URL)
-	var layer1ChainID quantity
-	var answer string
-	call := map[string]string{"to": n.genesis.rollupAddress(), "data": "0x3e47158c"}
-	err := layer1.ask(
-		question{"eth_chainId", nil, &layer1ChainID},
-		question{"eth_call", []any{call, "latest"}, &answer},
-	)
-	if err != nil {
+// readChainID reads the chain id of layer 2 from the rollup's contracts on layer 1.
+func (n *node) readChainID() (err error) {
+	if n.layer1, err = newEtherman(n); err != nil {
 		return err
 	}
-	if n.chainID, err = strconv.ParseUint(strings.TrimPrefix(answer, "0x"), 16, 64); err != nil {
-		return errors.New("no chain id in the rollup's contract")
+	if n.chainID, err = n.layer1.chainID(); err != nil {
+		return err
 	}
-	log.info("chain id read from layer 1 (chain %d): %d", layer1ChainID, n.chainID)
+	log.info("Chain ID read from POE SC = %v", n.chainID)
 	return nil
 }
 
@@ -175,5 +177,5 @@ func address(host string, port int) string { return host + ":" + strconv.Itoa(po
 // serve ends the program if it cannot listen.
 func serve(what, address string, handler http.Handler) {
 	log.info("%s listens on %s", what, address)
-	log.fatal("%s: %v", what, http.ListenAndServe(address, handler))
+	log.fatal(fmt.Errorf("%s: %w", what, http.ListenAndServe(address, handler)))
 }

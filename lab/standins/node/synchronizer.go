@@ -24,61 +24,117 @@ func newSynchronizer(n *node) *synchronizer {
 	return &synchronizer{n, newRPCClient(n.config.Synchronizer.TrustedSequencerURL)}
 }
 
-// errDiverged means that the state database and the trusted sequencer disagree: later blocks would be invalid.
-var errDiverged = errors.New("the state database and the trusted sequencer have diverged")
+// errDiverged is the real program's text for a batch whose blocks are other ones than the trusted sequencer's. Two spaces are its own.
+var errDiverged = errors.New("when closing the batch, the batch is already close, but  the data on state doesnt match the expected")
 
+// run follows the trusted sequencer for ever. Until the first round without an error there is no pause between two rounds: where the
+// sequencer is away at the start, it spins.
 func (s *synchronizer) run() {
 	log.info("trustedSequencerURL %s", s.config.Synchronizer.TrustedSequencerURL)
-	for ; ; time.Sleep(s.config.Synchronizer.SyncInterval.Duration) {
-		more := true
-		for more {
-			var err error
-			more, err = s.step()
-			if errors.Is(err, errDiverged) {
-				s.halt(err)
-			}
-			if err != nil {
-				log.error("error syncing trusted state: %v", err)
-				break
-			}
+	started := time.Now()
+	log.info("Sync started")
+	if err := s.start(); err != nil {
+		log.fatal(err)
+	}
+	s.metrics.observe("synchronizer_initialization_time", started)
+	for wait := time.Duration(0); ; time.Sleep(wait) {
+		round := time.Now()
+		if s.round() {
+			wait = s.config.Synchronizer.SyncInterval.Duration
+			s.metrics.observe("synchronizer_full_L1_sync_time", round)
+			log.info("L1 state fully synchronized")
 		}
 	}
 }
 
-// halt never returns: the process keeps running, and so does its container, and the log is the only sign.
-func (s *synchronizer) halt(err error) {
-	for {
-		log.error("halting the synchronizer: %v", err)
-		time.Sleep(5 * time.Second)
+// round reads layer 1 and copies what the trusted sequencer has. Failures of both are warnings, and the next round tries again.
+func (s *synchronizer) round() bool {
+	sequenced, err := s.layer1.lastSequencedBatch()
+	if err != nil {
+		log.warn("error getting latest sequenced batch in the rollup. Error: %v", err)
+		return false
 	}
+	synced, err := s.lastBatch()
+	s.metrics.setLatestSyncedBatch(synced)
+	if err != nil {
+		log.warn("error getting latest batch synced in the db. Error: %v", err)
+		return false
+	}
+	verified, err := s.layer1.lastVerifiedBatch()
+	if err != nil {
+		log.warn("error getting last verified batch in the rollup. Error: %v", err)
+		return false
+	}
+	log.info("latestSequencedBatchNumber: %d, latestSyncedBatch: %d, lastVerifiedBatchNumber: %d", sequenced, synced, verified)
+	log.info("Syncing trusted state")
+	started := time.Now()
+	err = s.syncTrusted(synced)
+	s.metrics.observe("synchronizer_full_trusted_sync_time", started)
+	if err != nil {
+		log.warn("error syncing trusted state. Error: %v", err)
+	}
+	return err == nil
+}
+
+func (s *synchronizer) lastBatch() (batch uint64, err error) {
+	err = s.state.QueryRow(`select coalesce(max(batch_num), 0) from state.batch`).Scan(&batch)
+	return batch, err
+}
+
+func (s *synchronizer) syncTrusted(synced uint64) error {
+	log.info("syncTrustedState: Getting trusted state info")
+	started := time.Now()
+	var newest quantity
+	err := s.trusted.askOne("zkevm_batchNumber", &newest)
+	s.metrics.observe("synchronizer_get_trusted_batchNumber_time", started)
+	if err != nil {
+		log.warn("syncTrustedState: error getting last batchNumber from Trusted Node. Error: %v", err)
+		return err
+	}
+	log.info("syncTrustedState: latestSyncedBatch:%d syncTrustedState:%d (max Batch on network: %d)", synced, newest, newest)
+	for more := true; more; {
+		started := time.Now()
+		more, err = s.step()
+		s.metrics.observe("synchronizer_process_trusted_batch_time", started)
+		if err != nil {
+			log.error("syncTrustedState: batch[%d/%d] error processing trusted batch %d: %v", synced, newest, synced, err)
+			return err
+		}
+	}
+	log.info("syncTrustedState: Trusted state fully synchronized from %d to %d", synced, newest)
+	return nil
 }
 
 // step copies the next blocks, and returns whether there are more.
 func (s *synchronizer) step() (bool, error) {
-	last, hash, err := s.lastBlock()
+	last, hash, batch, err := s.lastBlock()
 	if errors.Is(err, sql.ErrNoRows) {
 		return true, s.writeGenesis()
 	}
 	if err != nil {
 		return false, err
 	}
+	started := time.Now()
 	var head quantity
-	var same *block
+	var same struct {
+		Blocks []string `json:"blocks"`
+	}
 	err = s.trusted.ask(
 		question{"eth_blockNumber", nil, &head},
-		question{"eth_getBlockByNumber", []any{quantity(last), false}, &same},
+		question{"zkevm_getBatchByNumber", []any{quantity(batch), false}, &same},
 	)
+	s.metrics.observe("synchronizer_get_trusted_batchInfo_time", started)
 	if err != nil {
 		return false, err
-	}
-	// Block 0 of the genesis file is accepted, right or wrong.
-	if last > 0 && same != nil && same.Hash != hash {
-		return false, fmt.Errorf("%w: block %d is %s here and %s there", errDiverged, last, hash, same.Hash)
 	}
 	if uint64(head) < last {
 		// The lab's sequencer was created again. It has the same blocks, once it gets the number of the last one.
 		var done bool
 		return false, s.trusted.ask(question{"standin_goOnFrom", []any{quantity(last)}, &done})
+	}
+	// Block 0 of the genesis file is accepted, right or wrong.
+	if last > 0 && !contains(same.Blocks, hash) {
+		return false, errDiverged
 	}
 	if uint64(head) == last {
 		return false, nil
@@ -97,7 +153,7 @@ func (s *synchronizer) step() (bool, error) {
 	parent := hash
 	for _, b := range blocks {
 		if last > 0 && b.ParentHash != parent {
-			return false, fmt.Errorf("%w: block %d follows %s, and the block before it is %s", errDiverged, b.Number, b.ParentHash, parent)
+			return false, errDiverged
 		}
 		parent = b.Hash
 	}
@@ -105,19 +161,23 @@ func (s *synchronizer) step() (bool, error) {
 		return false, err
 	}
 	newest := blocks[len(blocks)-1]
-	s.metrics.setLatestSyncedBatch(newest.batch)
 	log.info("synced blocks %d to %d, batch %d", last+1, newest.Number, newest.batch)
 	return uint64(newest.Number) < uint64(head), nil
 }
 
-func (s *synchronizer) lastBlock() (number uint64, hash string, err error) {
-	var batch uint64
+func contains(texts []string, wanted string) bool {
+	for _, text := range texts {
+		if text == wanted {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *synchronizer) lastBlock() (number uint64, hash string, batch uint64, err error) {
 	err = s.state.QueryRow(`select block_num, block_hash, batch_num from state.l2block order by block_num desc limit 1`).
 		Scan(&number, &hash, &batch)
-	if err == nil {
-		s.metrics.setLatestSyncedBatch(batch)
-	}
-	return number, hash, err
+	return number, hash, batch, err
 }
 
 // block is a block in the trusted sequencer's format.
