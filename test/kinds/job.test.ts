@@ -27,6 +27,16 @@ test('the last output of a job that fails is all of this run, however fast it en
   }
 });
 
+test('a job that is killed before it wrote anything has no words, whatever the run before it wrote', async () => {
+  const work = { unit: 'rpc-playbooks-job-test-killed', title: 'killed' };
+  await expect(runInUnit(host, { ...work, script: 'echo failed 6 times >&2\nexit 1\n' })).rejects.toThrow(
+    /failed \(exit code 1\)\nfailed 6 times$/,
+  );
+  await expect(runInUnit(host, { ...work, script: 'sleep 0.1\nkill -KILL $$\n' })).rejects.toThrow(
+    /failed \(signal\)$/,
+  );
+});
+
 test('two runs that start the same work at the same moment do it once', async () => {
   const work = {
     unit: 'rpc-playbooks-job-test-once',

@@ -117,7 +117,7 @@ function database(changes: Partial<HostState> = {}): HostState {
       'json-rpc': undefined,
     },
     chain: chain('state-db'),
-    log: { halted: undefined, lastError: undefined },
+    log: { halted: undefined, lastError: undefined, ended: undefined },
     ...changes,
   });
 }
@@ -229,7 +229,21 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
   [
     'a container is restarting',
     { containers: jsonRpcIs({ status: 'restarting', restarts: 2, exitCode: 1 }) },
-    [{ is: 'restarting', about: 'json-rpc', restarts: 2 }],
+    [{ is: 'restarting', says: 'json-rpc: keeps restarting (2 times so far, the last time with exit code 1)' }],
+  ],
+  [
+    'a container is restarting, and its log says why',
+    {
+      containers: jsonRpcIs({ status: 'restarting', restarts: 4, exitCode: 1 }),
+      log: { halted: undefined, lastError: undefined, ended: 'no contract code at given address' },
+    },
+    [
+      {
+        is: 'restarting',
+        says: 'json-rpc: keeps restarting (4 times so far, the last time with exit code 1): no contract code at given address',
+        words: 'no contract code at given address',
+      },
+    ],
   ],
   [
     'a container runs between two starts of a loop',
@@ -310,7 +324,7 @@ const halted = 'the state database and the trusted sequencer have diverged: bloc
 test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
   [
     'sync halted, while its container runs',
-    { log: { halted, lastError: undefined } },
+    { log: { halted, lastError: undefined, ended: undefined } },
     [{ is: 'halted', about: 'sync', words: halted, says: `sync: halted: ${halted}` }],
   ],
   [
@@ -322,7 +336,7 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     'stale: the next block is there for long, and none was written',
     {
       chain: chain('state-db', { own: 4250, written: 400, missing: 398 }),
-      log: { halted: undefined, lastError: 'no' },
+      log: { halted: undefined, lastError: 'no', ended: undefined },
     },
     [{ is: 'stale', about: 'sync', block: 4250, stillFor: 398, words: 'no' }],
   ],
@@ -330,7 +344,7 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     'many blocks behind, and none was written',
     {
       chain: chain('state-db', { own: 4120, written: 420, missing: 430 }),
-      log: { halted: undefined, lastError: 'executor: refused' },
+      log: { halted: undefined, lastError: 'executor: refused', ended: undefined },
     },
     [
       {

@@ -80,7 +80,7 @@ function note(is: string, about: string, words: string, details: Details = {}): 
   return { ...fault(is, about, words, details), fault: false };
 }
 
-function judgeContainers({ docker, containers, at }: HostState, { services }: Expected): Finding[] {
+function judgeContainers({ docker, containers, at, log, chain }: HostState, { services }: Expected): Finding[] {
   if (docker !== 'active')
     return [fault('docker-down', 'docker', `the engine does not run (${docker})`, { state: docker })];
   return (Object.keys(containers) as ServiceName[]).flatMap((name): Finding[] => {
@@ -90,7 +90,7 @@ function judgeContainers({ docker, containers, at }: HostState, { services }: Ex
       return service?.status === 'running' ? [fault('out-of-place', name, `runs here, and should not${danger}`)] : [];
     }
     if (!service) return [fault('missing', name, 'there is no such container, and this host should run it')];
-    const findings = judgeStatus(name, service, at);
+    const findings = judgeStatus(name, service, at, name === nodeOf(chain) ? log?.ended : undefined);
     const images = { running: service.image, wanted: wanted.image };
     if (images.running !== images.wanted) {
       const words = `runs ${images.running}, and the inventory says ${images.wanted}`;
@@ -103,14 +103,20 @@ function judgeContainers({ docker, containers, at }: HostState, { services }: Ex
   });
 }
 
-function judgeStatus(name: ServiceName, service: ServiceState, at: number): Finding[] {
+/** The container of the node on the host. */
+function nodeOf({ from }: HostState['chain']): 'sync' | 'json-rpc' {
+  return from === 'state-db' ? 'sync' : 'json-rpc';
+}
+
+/** @param ended why the container ended the last time, in its own words */
+function judgeStatus(name: ServiceName, service: ServiceState, at: number, ended: string | undefined): Finding[] {
   const { status, health, exitCode, restarts, since } = service;
   const forSeconds = since === undefined ? undefined : Math.max(0, at - since);
   const times = restarts === 1 ? 'once' : `${count(restarts)} times`;
   // Between two starts of a loop Docker also reports running.
   const isLoop = restarts >= loop.restarts && forSeconds !== undefined && forSeconds < loop.seconds;
   if (status === 'restarting' || (status === 'running' && health !== 'unhealthy' && isLoop))
-    return [fault('restarting', name, `keeps restarting (${times} so far)`, { restarts, forSeconds })];
+    return [fault('restarting', name, restartWords(times, service, ended), { restarts, forSeconds, words: ended })];
   if (status !== 'running')
     return [fault('stopped', name, serviceWords(service, at), { status, exitCode, forSeconds })];
   if (health === 'unhealthy') return [fault('unhealthy', name, 'runs, and its own health check says unhealthy')];
@@ -119,10 +125,17 @@ function judgeStatus(name: ServiceName, service: ServiceState, at: number): Find
   return [note('restarted', name, `was restarted ${times} by Docker${duration}`, { restarts, forSeconds })];
 }
 
+/** A container that runs between two ends has no exit code. */
+function restartWords(times: string, { status, exitCode }: ServiceState, ended: string | undefined): string {
+  const how = status === 'restarting' ? `, the last time with exit code ${exitCode}` : '';
+  return `keeps restarting (${times} so far${how})${ended === undefined ? '' : `: ${ended}`}`;
+}
+
 function judgeChain({ chain, at, log, docker, containers }: HostState, limits: Limits): Finding[] {
   const { from, own, trusted } = chain;
   const findings: Finding[] = [];
-  if (log?.halted !== undefined) findings.push(fault('halted', 'sync', `halted: ${log.halted}`, { words: log.halted }));
+  if (from === 'state-db' && log?.halted !== undefined)
+    findings.push(fault('halted', 'sync', `halted: ${log.halted}`, { words: log.halted }));
   if (!trusted.ok) {
     findings.push(fault('no-answer', 'trusted sequencer', trusted.error, { error: trusted.error }));
   } else {
@@ -132,7 +145,7 @@ function judgeChain({ chain, at, log, docker, containers }: HostState, limits: L
     if (stillFor > limits.staleAfter) findings.push(note('still', 'trusted sequencer', words, { block, stillFor }));
   }
   if (own.ok) {
-    findings.push(...judgeBlocks(chain, own.value, at, limits, log?.lastError));
+    findings.push(...judgeBlocks(chain, own.value, at, limits, from === 'state-db' ? log?.lastError : undefined));
   } else if (docker === 'active' && containers[from]?.status === 'running') {
     // A stopped service has a finding already.
     findings.push(fault('no-answer', from, own.error, { error: own.error }));
@@ -147,7 +160,7 @@ function judgeBlocks(
   limits: Limits,
   words: string | undefined,
 ): Finding[] {
-  const about = chain.from === 'state-db' ? 'sync' : 'json-rpc';
+  const about = nodeOf(chain);
   const { block } = own;
   const { comparison } = chain;
   const { standing, behind } = syncStatus(chain, limits);

@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { logState } from './log.ts';
+import type { Reader } from '../../engine/host/host.ts';
+import { Output } from '../../engine/host/output.ts';
+import { logState, readLog } from './log.ts';
 
 const started = Date.parse('2026-01-01T12:00:00Z') / 1000;
 const json = (level: string, msg: string) => JSON.stringify({ level, ts: 1.5, msg, pid: 1, version: 'v3.1.0' });
@@ -20,6 +23,17 @@ test.each<[string, string[], string | undefined]>([
     [
       '2026-01-01T12:00:01.000Z\tERROR\tsynchronizer/synchronizer.go:99\tfatal error: it diverged\t{"pid": 1}',
       '2026-01-01T12:00:01.000Z\tERROR\tsynchronizer/synchronizer.go:100\thalting the Synchronizer\t{"pid": 1}',
+    ],
+    'it diverged',
+  ],
+  [
+    'in the real node, with its callers',
+    [
+      json(
+        'error',
+        'halting sync: fatal error: it diverged%!(EXTRA string=\n/src/log/log.go:142 github.com/x/log.Errorf()\n)',
+      ),
+      json('error', 'halting the Synchronizer'),
     ],
     'it diverged',
   ],
@@ -44,10 +58,40 @@ test.each<[string, string[], string | undefined]>([
 test('lines from before the container started are ignored', () => {
   const line = at(10, json('error', 'halting the synchronizer: it diverged'));
   expect(logState([line], started + 10)).toMatchObject({ halted: 'it diverged' });
-  expect(logState([line], started + 11)).toEqual({ halted: undefined, lastError: undefined });
+  expect(logState([line], started + 11)).toEqual({ halted: undefined, lastError: undefined, ended: undefined });
 });
 
 test('the last error is kept, without its surroundings', () => {
   const lines = [at(1, json('error', 'one')), at(2, json('error', 'two\n/src/x.go:1'))];
   expect(logState(lines, started).lastError).toBe('two');
+});
+
+/** What the real node logs while its trusted sequencer is away: failures of others are warnings. */
+const away =
+  'error syncing trusted state. Error: Post "http://192.0.2.9:8545": dial tcp 192.0.2.9:8545: connect: connection refused';
+const noContract = 'no contract code at given address';
+const stack = '\n/src/log/log.go:142 github.com/x/log.appendStackTraceMaybeArgs()\n/src/cmd/run.go:119 main.start()\n';
+
+test('why the node ended is read from before this start, without its stack', () => {
+  const lines = [at(1, json('fatal', noContract + stack)), at(9, json('warn', away))];
+  expect(logState(lines, started + 5)).toEqual({ halted: undefined, lastError: away, ended: noContract });
+  const columns =
+    '2026-01-01T12:00:01.000Z\t\u001b[35mFATAL\u001b[0m\tcmd/run.go:119\tno contract code at given address';
+  expect(logState([at(1, columns)], started)).toMatchObject({ ended: noContract });
+});
+
+test('the lines of a log that matter are found by their level, warnings by the word error', async () => {
+  const lines = [
+    json('info', 'syncTrustedState: Getting trusted state info, no error'),
+    json('warn', 'proverID changed'),
+    json('warn', away),
+    '2026-01-01T12:00:01.000Z\t\u001b[33mWARN\u001b[0m\tsynchronizer/synchronizer.go:99\terror syncing trusted state. Error: EOF',
+    '2026-01-01T12:00:01.000Z\tWARN\tsynchronizer/synchronizer.go:99\tnothing to do',
+    '2026-01-01T12:00:01.000Z\tERROR\tsynchronizer/synchronizer.go:99\tit failed',
+    json('fatal', noContract + stack),
+  ];
+  const $ = () => async (_: TemplateStringsArray, __: string, ___: string, pattern: string) =>
+    new Output(0, execFileSync('grep', ['-E', pattern], { input: lines.join('\n') }), '');
+  const found = await readLog({ $ } as unknown as Reader, 'sync');
+  expect(found).toEqual([2, 3, 5, 6].map((index) => lines[index]));
 });

@@ -3,8 +3,15 @@ import type { Reader } from '../../engine/host/host.ts';
 /** A halted synchronizer logs that every few seconds, without end. */
 const recent = '3m';
 
-/** Halts and errors, as JSON (production) or columns (development). */
-const relevant = '[Hh]alting (the )?[Ss]ync|fatal error: |"level":"(error|fatal)"|[[:space:]](ERROR|FATAL)[[:space:]]';
+/**
+ * Halts and errors, as JSON (production) or columns (development, where the level has a colour). The node warns only where the trusted
+ * sequencer or layer 1 fails.
+ */
+const relevant = [
+  '[Hh]alting (the )?[Ss]ync|fatal error: ',
+  '"level":"(error|fatal)"|"level":"warn".*"msg":"[^"]*[Ee]rror',
+  '[[:space:]](.\\[[0-9]+m)?((ERROR|FATAL)(.\\[0m)?[[:space:]]|WARN(.\\[0m)?[[:space:]].*[Ee]rror)',
+].join('|');
 
 /** The lines of the last minutes that report halts and errors, each with its time, the newest last. */
 export async function readLog(host: Reader, container: string): Promise<string[]> {
@@ -16,19 +23,24 @@ export async function readLog(host: Reader, container: string): Promise<string[]
 /**
  * @param lines as `docker logs --timestamps` prints them: time, then text
  * @param since when the container started, seconds since 1970: older lines are ignored
- * @returns why the synchronizer halted, in its own words, and its last error
+ * @returns why the synchronizer halted, in its own words, its last error, and why the node ended the last time, before this start
  */
 export function logState(lines: readonly string[], since: number) {
-  const texts = lines.flatMap((line) => {
+  const all = lines.map((line) => {
     const [, time = '', text = ''] = /^(\S+) (.*)$/s.exec(line) ?? [];
-    return Date.parse(time) / 1000 >= since ? [message(text)] : [];
+    return {
+      at: Date.parse(time) / 1000,
+      fatal: /"level":"fatal"|\sFATAL\s/.test(uncoloured(text)),
+      text: message(text),
+    };
   });
+  const texts = all.flatMap(({ at, text }) => (at >= since ? [text] : []));
   // One kind of halt ends after a while, and is logged as such.
   const halting = texts.filter((text) => /halting (the )?sync/i.test(text) && !/\(no blocking\)|just for/i.test(text));
   const cause = texts.findLast((text) => /fatal error: /i.test(text));
   const own = halting.findLast((text) => reasonOf(text) !== '');
   const halted = halting.length === 0 ? undefined : reasonOf(own ?? '') || reasonOf(cause ?? '') || halting.at(-1);
-  return { halted, lastError: texts.at(-1) };
+  return { halted, lastError: texts.at(-1), ended: all.findLast(({ fatal }) => fatal)?.text };
 }
 
 /** `halting the synchronizer: WHY`, `halting sync: fatal error: WHY`, `fatal error: WHY`; some versions log it in two lines. */
@@ -40,10 +52,22 @@ function reasonOf(text: string): string {
 function message(line: string): string {
   try {
     const { msg } = JSON.parse(line) as { msg?: unknown };
-    if (typeof msg === 'string') return msg.split('\n')[0] ?? '';
+    if (typeof msg === 'string') return cause(msg);
   } catch {
     // Columns: time, level, source file, message, other fields.
   }
-  const columns = line.split('\t').filter((column) => !/^(\d{4}-\S*|[A-Z]+|\S+\.go:\d+|\{.*\})$/.test(column));
-  return columns.join(' ') || line;
+  const columns = uncoloured(line)
+    .split('\t')
+    .filter((column) => !/^(\d{4}-\S*|[A-Z]+|\S+\.go:\d+|\{.*\})$/.test(column));
+  return cause(columns.join(' ') || line);
+}
+
+/** The node logs callers after an error, on lines of their own; its formats without a place for them say so by `%!(EXTRA string=`. */
+function cause(text: string): string {
+  return (text.split('\n')[0] ?? '').replace(/%!\(EXTRA \w+=.*$/, '').trim();
+}
+
+function uncoloured(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours start with one
+  return text.replace(/\x1b\[\d+m/g, '');
 }

@@ -22,6 +22,7 @@ export type ServiceState = ReturnType<typeof serviceState>;
  */
 export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>) {
   const isDatabase = groups.includes('database');
+  const component = isDatabase ? 'sync' : 'json-rpc';
   const there = jsonRpcChain(host, vars.network.trusted_sequencer_url);
   const here = isDatabase
     ? stateChain(host, stateDatabase(vars))
@@ -42,20 +43,20 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
   };
   const [states, lines, chain] = await Promise.all([
     Promise.all(serviceNames.map((name) => (engineRuns ? host.container(name) : undefined))),
-    isDatabase && engineRuns ? readLog(host, 'sync') : undefined,
+    engineRuns ? readLog(host, component) : undefined,
     readChain(),
   ]);
   const entries = serviceNames.map((name, i) => [name, states[i] && serviceState(states[i])]);
   const containers: Readonly<Record<ServiceName, ServiceState | undefined>> = Object.fromEntries(entries);
-  const { sync } = containers;
+  const { status, since } = containers[component] ?? {};
   return {
     at,
     /** systemd's state of docker.service: `active` if it runs. */
     docker: docker.load === 'not-found' ? 'not installed' : docker.active,
     containers,
     chain: { from: isDatabase ? ('state-db' as const) : ('json-rpc' as const), ...chain },
-    /** undefined if no synchronizer runs. */
-    log: lines && sync?.status === 'running' ? logState(lines, sync.since ?? 0) : undefined,
+    /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
+    log: lines && (status === 'running' || status === 'restarting') ? logState(lines, since ?? 0) : undefined,
     disks,
     clock,
   };

@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest';
-import { offset } from './words.ts';
+import type { ServiceState } from './read.ts';
+import { offset, serviceWords } from './words.ts';
+
+test.each([
+  ['running', 'up 4.0 s'],
+  ['exited', 'exited with 2, 4.0 s ago'],
+  ['restarting', 'restarting after exit with 2, 4.0 s ago'],
+  ['paused', 'paused, 4.0 s ago'],
+])('a container that is %s is "%s"', (status, words) => {
+  expect(serviceWords({ status, exitCode: 2, since: 6 } as ServiceState, 10)).toBe(words);
+});
 
 test.each([
   [0.0000123, '12 µs ahead of'],

@@ -1,11 +1,12 @@
 import { seconds } from '../../engine/output/units.ts';
 import type { ServiceState } from './read.ts';
 
-/** `up 2 h 05 min`, `exited with 1, 3 min ago`. @param at seconds since 1970, by the host's clock */
+/** `up 2 h 05 min`, `exited with 1, 3 min ago`, `restarting after exit with 1, 3 s ago`. @param at seconds since 1970, by the host's clock */
 export function serviceWords({ status, exitCode, since }: ServiceState, at: number): string {
   const duration = since === undefined ? undefined : seconds(Math.max(0, at - since));
   if (status === 'running') return duration === undefined ? 'running' : `up ${duration}`;
-  const code = status === 'exited' ? ` with ${exitCode}` : '';
+  const code =
+    status === 'exited' ? ` with ${exitCode}` : status === 'restarting' ? ` after exit with ${exitCode}` : '';
   return `${status}${code}${duration === undefined ? '' : `, ${duration} ago`}`;
 }
 

@@ -137,11 +137,13 @@ function isRunning({ active }: UnitState): boolean {
 
 /** @param invocation systemd's name for the run; empty where it ended before it could be asked for */
 async function lastWords(host: Writer, unit: string, invocation: string): Promise<string> {
-  // The last output may not have reached the journal yet, and output of a process that is ending may be recorded without its run.
+  // The last output may not have reached the journal yet, and output of a process that is ending may be recorded without its run. The
+  // run begins with its own output or with systemd's message that it started: one that wrote nothing has no words of an earlier run.
   const journal = await host.$`
     journalctl --sync 2>/dev/null
     last() { journalctl --quiet --no-pager "$@"; }
-    since=$(last --output=short-unix _SYSTEMD_INVOCATION_ID=${invocation || 'unknown'} | sed 's/ .*//;q')
+    since=$(last --output=short-unix _SYSTEMD_INVOCATION_ID=${invocation || 'unknown'} + INVOCATION_ID=${invocation || 'unknown'} |
+      sed 's/ .*//;q')
     if [ -n "$since" ]; then last --output=cat --lines=15 --since="@$since" _SYSTEMD_UNIT=${unit}.service
     else last --output=cat --lines=5 _SYSTEMD_UNIT=${unit}.service; fi`;
   return journal.ok ? journal.text() : '';
