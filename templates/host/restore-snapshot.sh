@@ -149,7 +149,8 @@ node_tool() {
   fi
 }
 
-# The tool at times skips the hash database and exits with 0 all the same: with a small archive about one time in five.
+# The tool at times skips the hash database and exits with 0 all the same: with a small archive about one time in five. It then lost the
+# output of pg_restore, which is harmless. A pg_restore that itself failed fails again, after hours: its words are in the debug log.
 restore_with_node_tool() {
   attempts=6
   attempt=1
@@ -159,9 +160,13 @@ restore_with_node_tool() {
     printf '== restore, attempt %s\n' "$attempt" >>"$LOG"
     node_tool restore --cfg "$CONFIGURATION" -is "$STATE_ARCHIVE" -ih "$PROVER_ARCHIVE" >>"$LOG" 2>&1
     code=$?
-    successes=$(tail -c "+$((before + 1))" "$LOG" | grep -ci 'snapshot success')
+    tail -c "+$((before + 1))" "$LOG" | sed 's/restoreExec\.Output: /\n/; s/\\n/\n/g; s/\\\(["\\]\)/\1/g' >"$LOG.said"
+    successes=$(grep -ci 'snapshot success' "$LOG.said")
+    cause=
+    if grep -q 'Error: exit status [0-9]' "$LOG.said"; then cause="$(pg_restore_error "$LOG.said"); "; fi
+    rm -f "$LOG.said"
     use state
-    is_restored || fail "the state database is not restored: $problem. The tool exited with $code, its output is in $LOG"
+    is_restored || fail "the state database is not restored: $cause$problem. The tool exited with $code, its output is in $LOG"
     use prover
     if is_restored; then
       [ "$successes" -ge 2 ] && break
@@ -169,6 +174,7 @@ restore_with_node_tool() {
     else
       problem="it skipped the hash database, or stopped in it: $problem"
     fi
+    [ -z "$cause" ] || fail "the restore tool failed: $cause$problem. It exited with $code, its output is in $LOG"
     [ "$attempt" -lt "$attempts" ] ||
       fail "the restore tool failed $attempts times: $problem. It exited with $code, its output is in $LOG"
     echo "the restore tool failed: $problem. Trying again"

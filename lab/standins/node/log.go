@@ -112,6 +112,11 @@ func (l logger) error(format string, values ...any) {
 	l.write("error", format, values...)
 }
 
+// failed logs an error after a text, and its callers on lines of their own.
+func (l logger) failed(text string, err error) {
+	l.line("error", text+err.Error()+"\n"+stack(2, "%s:%d %s()\n"), 2)
+}
+
 // fatal logs an error with its callers, and ends the program with exit code 1.
 func (l logger) fatal(err error) {
 	l.line("fatal", err.Error()+"\n"+stack(2, "%s:%d %s()\n"), 2)

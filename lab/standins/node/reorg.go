@@ -33,7 +33,7 @@ func (s *synchronizer) start() error {
 	log.info("State is empty, verifying genesis block")
 	started := time.Now()
 	if err := s.layer1.verifyGenesisBlock(); err != nil {
-		log.error("error checking genesis block number. Error: %v", err)
+		log.failed("error checking genesis block number. Error: ", err)
 		return err
 	}
 	s.metrics.observe("etherman_verify_genesisBlockNum_time", started)
@@ -41,7 +41,7 @@ func (s *synchronizer) start() error {
 		return nil
 	}
 	err := errors.New(`ERROR: duplicate key value violates unique constraint "batch_pkey" (SQLSTATE 23505)`)
-	log.error("error setting genesis: %v", err)
+	log.failed("error setting genesis: ", err)
 	return err
 }
 

@@ -14,6 +14,9 @@ import (
 // skipVariable decides what is random otherwise: the hash database is "always" or "never" skipped for no good reason.
 const skipVariable = "STANDIN_RESTORE_SKIPS_HASH_DB"
 
+// errOutputLost is how a good run ends whose output was read too late.
+var errOutputLost = errors.New("error reading output: read |0: file already closed")
+
 // restoreCommand restores both databases with the real tool's faults: errors of pg_restore are only logged, and the program
 // ends with 0 in any case, with the state schema dropped and the hash database untouched.
 func restoreCommand(own generation, arguments []string) error {
@@ -47,7 +50,7 @@ func restoreCommand(own generation, arguments []string) error {
 		return errors.New("stateDB input file must end in .sql.tar.gz")
 	}
 	if err := execute(c.State.DB, `DROP SCHEMA IF EXISTS state CASCADE; DROP TABLE IF EXISTS gorp_migrations`); err != nil {
-		log.error("error dropping the state schema. Error: %v", err)
+		log.failed("error dropping the state schema. Error: ", err)
 		return err
 	}
 	// Checked only here, when the schema is dropped already.
@@ -55,13 +58,12 @@ func restoreCommand(own generation, arguments []string) error {
 		return errors.New("pg_restore command not found")
 	}
 	log.info("Restore stateDB snapshot started, please wait...")
-	if err := pgRestore(c.State.DB, stateFile); err != nil {
-		log.error("error restoring snapshot. Error: %v", err)
+	if !pgRestore(c.State.DB, stateFile) {
 		return nil
 	}
 	log.info("Restore stateDB snapshot success")
 	if os.Getenv(skipVariable) == "always" {
-		log.error("error restoring snapshot. Error: %v", os.ErrClosed)
+		log.failed("error restoring snapshot. Error: ", errOutputLost)
 		return nil
 	}
 
@@ -69,12 +71,11 @@ func restoreCommand(own generation, arguments []string) error {
 		return errors.New("hashDb input file must end in .sql.tar.gz")
 	}
 	if err := execute(c.HashDB, `DROP SCHEMA IF EXISTS state CASCADE`); err != nil {
-		log.error("error dropping state schema. Error: %v", err)
+		log.failed("error dropping state schema. Error: ", err)
 		return err
 	}
 	log.info("Restore HashDB snapshot started, please wait...")
-	if err := pgRestore(c.HashDB, hashFile); err != nil {
-		log.error("error restoring snapshot. Error: %v", err)
+	if !pgRestore(c.HashDB, hashFile) {
 		return nil
 	}
 	log.info("Restore HashDB snapshot success")
@@ -92,17 +93,28 @@ func execute(c DBConfig, statements string) error {
 }
 
 // pgRestore reads the output of pg_restore while it waits for its end, as the real tool does. Waiting closes the pipe, so a
-// late reader fails although the restore succeeded: this is why a run sometimes skips the hash database. It stays so.
-func pgRestore(c DBConfig, file string) error {
+// late reader fails although the restore succeeded: this is why a run sometimes skips the hash database. It stays so. Why pg_restore
+// failed is logged at level debug only.
+func pgRestore(c DBConfig, file string) bool {
+	output, err := runPgRestore(c, file)
+	if err == nil {
+		return true
+	}
+	log.failed("error restoring snapshot. Error: ", err)
+	log.debug("restoreExec.Output: %s", output)
+	return false
+}
+
+func runPgRestore(c DBConfig, file string) (output string, err error) {
 	command := exec.Command("pg_restore", "--no-owner", "--no-acl", "--format=c",
 		"--host="+c.Host, "--port="+c.Port, "--username="+c.User, "--dbname="+c.Name, file)
 	command.Env = append(os.Environ(), "PGPASSWORD="+c.Password)
 	messages, err := command.StderrPipe()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := command.Start(); err != nil {
-		return err
+		return "", err
 	}
 	type reading struct {
 		text string
@@ -122,13 +134,10 @@ func pgRestore(c DBConfig, file string) error {
 		ended = command.Wait()
 		words = <-read
 	}
-	if words.text != "" {
-		log.debug("pg_restore: %s", words.text)
-	}
 	if ended != nil {
-		return fmt.Errorf("%w: %s", ended, firstLine(words.text))
+		return words.text, ended
 	}
-	return words.err
+	return words.text, words.err
 }
 
 func readMessages(from io.Reader) (string, error) {
@@ -145,5 +154,3 @@ func readMessages(from io.Reader) (string, error) {
 		}
 	}
 }
-
-func firstLine(text string) string { return strings.SplitN(text, "\n", 2)[0] }

@@ -556,11 +556,25 @@ describe("a restore by the node's own tool, here a stand-in that does it by pg_r
     rmSync(join(folder, 'runs'), { force: true });
     return { RESTORE_WITH: 'source', NODE_BINARY: join(folder, 'node'), CONFIGURATION: '/etc/restore.toml' };
   }
+  const line = (level: string, msg: string) => `printf '%s\\n' '${JSON.stringify({ level, ts: 1.5, msg, pid: 1 })}'`;
+  /** What the real tool logs where it lost the output of pg_restore, and where pg_restore failed. */
+  const lost = line(
+    'error',
+    'error restoring snapshot. Error: error reading output: read |0: file already closed\n/src/a.go:1',
+  );
+  const failed = line(
+    'error',
+    'error restoring snapshot. Error: exit status 1\n/src/cmd/restore.go:84 main.restore()\n',
+  );
+  const output = line(
+    'debug',
+    'restoreExec.Output: pg_restore: error: could not execute query: ERROR:  relation "state.nodes" already exists\nCommand was: CREATE TABLE state.nodes (\n',
+  );
   const skip = `echo >>"\${0%/*}/runs"; [ "$(wc -l <"\${0%/*}/runs")" -gt`;
 
   test('it is run again when it skips the hash database and exits with 0', async () => {
     freshDatabases();
-    const tool = nodeTool(`${skip} 2 ] || exit 0`);
+    const tool = nodeTool(`${skip} 2 ] || { ${lost}; exit 0; }`);
     const { code, output } = await run(good, tool);
     const again =
       /^the restore tool failed: it skipped the hash database, or stopped in it: .*state\.nodes is missing.*\. Trying again$/;
@@ -588,6 +602,18 @@ describe("a restore by the node's own tool, here a stand-in that does it by pg_r
       `psql -Xq -d ${stateDatabase} -c 'truncate public.gorp_migrations'`,
       2,
       /^the state database is not restored: public\.gorp_migrations is empty\. The tool exited with 0, its output is in /,
+    ],
+    [
+      'pg_restore fails, which every attempt would repeat',
+      `${failed}; ${output}; exit 0`,
+      2,
+      /^the restore tool failed: could not execute query: ERROR: {2}relation "state\.nodes" already exists; it skipped the hash database, .*It exited with 0, its output is in /,
+    ],
+    [
+      'pg_restore fails on the state database, with a tool that logs no words of it',
+      `psql -Xq -d ${stateDatabase} -c 'truncate public.gorp_migrations'; ${failed}; exit 0`,
+      2,
+      /^the state database is not restored: it reported no error; public\.gorp_migrations is empty\. The tool exited with 0/,
     ],
     ['it gives the hash database to another user', '', 2, /state\.nodes belongs to state_user and not to prover_user/],
   ])('it fails where %s', async (what, faults, successes, words) => {

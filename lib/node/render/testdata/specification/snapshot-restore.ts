@@ -4,7 +4,7 @@ import type { Row } from './row.ts';
 /** Spec part 2, "Snapshot recovery", step 4. */
 export const snapshotRestore: readonly Row[] = [
   ['Log', 'Environment', 'string', 'production'],
-  ['Log', 'Level', 'string', 'info'],
+  ['Log', 'Level', 'string', 'debug'],
   ['Log', 'Outputs', 'string list', ['stderr']],
 
   ['State.DB', 'User', 'string', '<STATE_DB_USER>'],
