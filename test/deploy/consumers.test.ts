@@ -310,7 +310,7 @@ END OF FILE
       'vars.node_config.Log.Outputs': ['stderr', `/out/${text}`],
     });
     const last = words.split('\n').findLast((line) => line.startsWith('{')) ?? '{}';
-    expect((JSON.parse(last) as { msg?: string }).msg).toContain(`layer 1 at ${address}: `);
+    expect((JSON.parse(last) as { msg?: string }).msg).toContain(`Post "${address}": dial tcp `);
     // It also logs to a file of this name.
     expect(await onHost('rpc-1', `find ${folder} -name '*two lines' -printf %f`)).toBe(text);
   });

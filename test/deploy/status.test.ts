@@ -33,11 +33,13 @@ async function look(...args: readonly string[]) {
 const words = (...args: readonly string[]) => runPlaybook('status', '--inventory', 'lab', ...args);
 const health = async () => (await look()).document.health;
 
-/** The lab's control interface of the trusted sequencer. */
-async function sequencer(action: string): Promise<void> {
-  const answer = await fetch(`http://172.30.77.10:8090/control/sequencer/${action}`, { method: 'POST' });
+/** The lab's control interface of the trusted sequencer and of layer 1. */
+async function control(action: string): Promise<void> {
+  const answer = await fetch(`http://172.30.77.10:8090/control/${action}`, { method: 'POST' });
   expect(answer.status).toBe(204);
 }
+const sequencer = (action: string) => control(`sequencer/${action}`);
+const layer1 = (action: string) => control(`layer1/${action}`);
 
 /** Listings of hosts with running containers, without their age, and sorted, because images of the same age have no order. */
 async function listings(): Promise<string[]> {
@@ -54,8 +56,11 @@ beforeAll(async () => {
 
 // After any failure the next tests find a running sequencer.
 afterAll(async () => {
+  await sequencer('start');
   await sequencer('release');
   await sequencer('fork?from=0');
+  await layer1('start');
+  await layer1('fork?from=0');
 });
 
 test('a healthy deployment ends with 0, and the check changes nothing', async () => {
@@ -124,24 +129,85 @@ test('a synchronizer that makes no progress is unhealthy, and the servers of its
   await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
 });
 
-test('a synchronizer that halted is unhealthy while its container runs, until it is started again', async () => {
+/** Time for what the stand-ins do every second, on a busy machine. */
+const soon = { timeout: 120_000, interval: 1000 };
+
+test('a synchronizer that diverged is unhealthy while its container runs, and goes on once its blocks are there again', async () => {
   await sequencer(`fork?from=${(await blockNumber('rpc-1')) - 20}`);
-  const halted = async () => (await look()).faults('db-1');
-  await expect.poll(halted, { timeout: 60_000, interval: 1000 }).toEqual(['halted sync', 'diverged sync']);
+  await expect.poll(async () => (await look()).faults('db-1'), soon).toEqual(['diverged sync']);
+  // It never halts: it reports the same at every try.
+  const tries = () => onHost('db-1', `docker logs --since 10s sync 2>&1 | grep -c 'error processing trusted batch' || :`);
+  await expect.poll(async () => Number(await tries()), soon).toBeGreaterThan(3);
   expect(await onHost('db-1', `docker inspect --format '{{.State.Status}}' sync`)).toBe('running');
   const run = await words();
   expect(run.exitCode, run.output).toBe(1);
-  expect(run.stdout).toMatch(/^ {2}sync: halted: the state database and the trusted sequencer have diverged: block/m);
   expect(run.stdout).toMatch(
     /^rpc-1 +unhealthy, .*\n {2}json-rpc: diverged from the trusted sequencer: block \d,\d{3} is 0x\w{8}… here and 0x\w{8}… there$/m,
   );
 
   await sequencer('fork?from=0');
-  await expect.poll(halted, { timeout: 60_000, interval: 1000 }).toEqual(['halted sync']);
-  await onHost('db-1', 'docker restart -t 2 sync');
-  await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
+  await expect.poll(health, soon).toBe('healthy');
   const again = await runPlaybook('deploy', '--inventory', 'lab');
   expect(again.exitCode, again.output).toBe(0);
+});
+
+test('a layer 1 that fails is named as the cause: by its warnings while sync runs, by its fatal line when sync starts', async () => {
+  await layer1('fail?status=429');
+  const late = async () => (await words('--stale-after', '5s', '--limit', 'db-1')).stdout;
+  await expect
+    .poll(late, soon)
+    .toMatch(
+      /^ {2}sync: .*; its last error: error getting latest sequenced batch in the rollup. Error: 429 Too Many Requests/m,
+    );
+  await onHost('db-1', 'docker restart -t 2 sync');
+  await expect
+    .poll(async () => (await words('--limit', 'db-1')).stdout, soon)
+    .toMatch(/^ {2}sync: keeps restarting \(.*\): 429 Too Many Requests: Too Many Requests$/m);
+  await layer1('fail?status=0');
+  await expect.poll(health, soon).toBe('healthy');
+});
+
+test('a sequencer that is away when sync starts is named, although sync logs without a pause', async () => {
+  await sequencer('stop');
+  await onHost('db-1', 'docker restart -t 2 sync');
+  const lines = () => onHost('db-1', `docker logs --since 2s sync 2>&1 | grep -c 'error syncing trusted state' || :`);
+  await expect.poll(async () => Number(await lines()), soon).toBeGreaterThan(50);
+  const run = await words('--limit', 'db-1');
+  expect(run.stdout).toMatch(/^ {2}trusted sequencer: .*does not answer/m);
+  const { log } = (await look()).of('db-1') as { log?: { lastError: string } };
+  expect(log?.lastError).toMatch(
+    /^error syncing trusted state\. Error: Post "http:\/\/172\.30\.77\.10:8545": dial tcp .*: connect: connection refused$/,
+  );
+  await sequencer('start');
+  await expect.poll(health, soon).toBe('healthy');
+});
+
+test('a layer 1 with another history empties state.block, and the reason is named at every restart', async () => {
+  const kept = 'select count(*) from state.block';
+  await stateSql('create table public.kept_blocks as select * from state.block');
+  const blocks = await stateSql(kept);
+  await layer1('fork?from=1');
+  await onHost('db-1', 'docker restart -t 2 sync');
+  await expect.poll(() => stateSql(kept), soon).toBe('0');
+  expect(await onHost('db-1', 'docker logs sync 2>&1')).toContain('Reverting synchronization to block: ');
+  await expect
+    .poll(async () => (await words('--limit', 'db-1')).stdout, soon)
+    .toMatch(
+      /^ {2}sync: keeps restarting \(.*\): the specified genBlockNumber in config file does not contain any forkID event\./m,
+    );
+
+  await layer1('fork?from=0');
+  await stateSql('insert into state.block select * from public.kept_blocks; drop table public.kept_blocks');
+  expect(await stateSql(kept)).toBe(blocks);
+  await onHost('db-1', 'docker restart -t 2 sync');
+  await expect.poll(health, soon).toBe('healthy');
+});
+
+test('docker stop ends the node at once with exit code 2: it does not catch SIGTERM', async () => {
+  await onHost('rpc-2', 'docker stop -t 10 json-rpc');
+  expect(await onHost('rpc-2', `docker inspect --format '{{.State.ExitCode}}' json-rpc`)).toBe('2');
+  await onHost('rpc-2', 'docker start json-rpc');
+  await expect.poll(health, soon).toBe('healthy');
 });
 
 test('an image that differs from the inventory is named', async () => {
