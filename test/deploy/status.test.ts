@@ -136,7 +136,8 @@ test('a synchronizer that diverged is unhealthy while its container runs, and go
   await sequencer(`fork?from=${(await blockNumber('rpc-1')) - 20}`);
   await expect.poll(async () => (await look()).faults('db-1'), soon).toEqual(['diverged sync']);
   // It never halts: it reports the same at every try.
-  const tries = () => onHost('db-1', `docker logs --since 10s sync 2>&1 | grep -c 'error processing trusted batch' || :`);
+  const tries = () =>
+    onHost('db-1', `docker logs --since 10s sync 2>&1 | grep -c 'error processing trusted batch' || :`);
   await expect.poll(async () => Number(await tries()), soon).toBeGreaterThan(3);
   expect(await onHost('db-1', `docker inspect --format '{{.State.Status}}' sync`)).toBe('running');
   const run = await words();

@@ -154,7 +154,10 @@ describe('a restore goes wrong: nothing starts on what is half restored', () => 
   test('the tool fails and ends with 0, for the prover archive is corrupted: reported at the first attempt, in the words of pg_restore', async () => {
     const prover = Buffer.from(good.prover);
     prover.fill(0xff, 5_000_000, 5_004_096);
-    await refused(await deploy({ archives: { prover } }), /the restore tool failed: could not .*; it skipped the hash database/);
+    await refused(
+      await deploy({ archives: { prover } }),
+      /the restore tool failed: could not .*; it skipped the hash database/,
+    );
     await succeeds();
   });
 
