@@ -19,7 +19,7 @@ const (
 	// that a database that followed an earlier layer 1 of the lab agrees with a new one.
 	layer1Start = 1735689600
 	// layer1BlockTime is long, because the hash of each block needs that of the one before it.
-	layer1BlockTime = 600
+	layer1BlockTime = 3600
 	// finalityDepth is how far the finalized block is behind the newest.
 	finalityDepth = 2
 )
@@ -28,8 +28,8 @@ const (
 // is that of its header, as a node computes it itself.
 type layer1 struct {
 	mutex sync.Mutex
-	// hashes are those of the blocks from layer1First on, as far as they were needed.
-	hashes [][32]byte
+	// hashes are those of the blocks from layer1First on, as far as they were needed; own are those of its own history.
+	hashes, own [][32]byte
 	// otherFrom is the first block of another history; 0 for none.
 	otherFrom uint64
 	// id is the chain id; on any other than its own there are no contracts.
@@ -50,12 +50,33 @@ func layer1Time(number uint64) int64 {
 	return layer1Start + layer1BlockTime*int64(number-layer1First)
 }
 
-// fork changes the history from a block on; 0 restores it.
+// fork changes the history from a block on; 0 restores it. It returns when the hashes up to now are known: they take a second.
 func (l *layer1) fork(from uint64) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	if l.otherFrom == 0 {
+		l.own = l.hashes
+	}
 	l.otherFrom = from
-	l.hashes = nil
+	l.hashes = l.own
+	if from > 0 {
+		same := 0
+		if from > layer1First {
+			same = int(from - layer1First)
+		}
+		if same > len(l.own) {
+			same = len(l.own)
+		}
+		l.hashes = append([][32]byte(nil), l.own[:same]...)
+	}
+	l.extend(layer1Head(time.Now()))
+}
+
+// extend is called with the mutex held.
+func (l *layer1) extend(to uint64) {
+	for next := layer1First + uint64(len(l.hashes)); next <= to; next++ {
+		l.hashes = append(l.hashes, keccak(l.header(next).encode()))
+	}
 }
 
 func (l *layer1) setChainID(id uint64) {
@@ -74,9 +95,7 @@ func (l *layer1) chainID() uint64 {
 func (l *layer1) hash(number uint64) (own, parent string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	for next := layer1First + uint64(len(l.hashes)); next <= number; next++ {
-		l.hashes = append(l.hashes, keccak(l.header(next).encode()))
-	}
+	l.extend(number)
 	return inHex(l.hashes[number-layer1First][:]), inHex(l.parent(number))
 }
 

@@ -124,6 +124,7 @@ func serve() error {
 	}
 	files := &fileServer{}
 	first := newLayer1()
+	first.fork(0)
 	failures := map[string]*failing{"sequencer": {server: trusted.handler()}, "layer1": {server: first.handler()}}
 	services := map[string]service{
 		"files":     &listener{name: "files", address: ":8080", handler: files.handler()},
