@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
+import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
 import sync from './sync.ts';
 import verify from './verify.ts';
 
 const names = async (role: typeof verify, given: Given) =>
   (await role.resources(await contextOf(given))).map(({ name }) => name);
-const off = (...listeners: readonly string[][]): NonNullable<Given['changes']> =>
+const off = (...listeners: readonly string[][]): Changes =>
   listeners.map((path) => [['vars', 'node_config', ...path, 'Enabled'], false]);
 
 test('every listener that the configuration enables is checked', async () => {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	layer1ChainID = 11155111
+	layer1ChainID = layer1ID
 	// layer1First is the oldest block that layer 1 still has; the genesis files name the blocks after it.
 	layer1First = 4789000
 	// layer1Start is the time of that block, in Unix seconds: 2025-01-01. Number, time and hash of a block belong together for ever, so
