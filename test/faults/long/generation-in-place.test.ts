@@ -41,7 +41,7 @@ async function olderServes(): Promise<boolean> {
   return (await Promise.all(seen)).some((each) => each.endsWith(':v1.2.3 true'));
 }
 
-test('the controller is killed before, amid and after every change from the older generation to the current: the next run goes on', async ({
+test('the controller is killed before, during and after every change from the older generation to the current: the next run goes on', async ({
   task,
 }) => {
   const file = join(await folderForTest(), 'killed');

@@ -2,7 +2,7 @@ import { changesOfFile } from '../change.ts';
 import { drift, ok, type Resource } from '../resource.ts';
 import { editedText } from './edited-text.ts';
 
-/** A line that another configuration put into a file of another program is removed, wherever exactly it stands. Other lines stay. */
+/** A line that another configuration put into a file of another program is removed, wherever it is. Other lines stay. */
 export function noLine(path: string, text: string): Resource {
   const file = editedText(path);
   const without = (content: string) =>
