@@ -102,7 +102,7 @@ func (l *layer1) call(params []json.RawMessage) (any, error) {
 		call.Data = call.Input
 	}
 	contract, known := contracts[strings.ToLower(call.To)]
-	if !known || l.chainID() != layer1ChainID {
+	if !known || l.chainID() != layer1ID {
 		return "0x", nil
 	}
 	if len(call.Data) < 10 || contract[call.Data[:10]] == nil {
@@ -117,7 +117,7 @@ func (l *layer1) code(params []json.RawMessage) (any, error) {
 	if len(params) == 0 || json.Unmarshal(params[0], &address) != nil {
 		return nil, errors.New("invalid argument 0: not an address")
 	}
-	if _, known := contracts[strings.ToLower(address)]; !known || l.chainID() != layer1ChainID {
+	if _, known := contracts[strings.ToLower(address)]; !known || l.chainID() != layer1ID {
 		return "0x", nil
 	}
 	return "0x00", nil

@@ -30,7 +30,7 @@ func (s servers) set(action string, number uint64) error {
 	case "sequencer chain":
 		s.trusted.setChainID(orOwn(number, chainID))
 	case "layer1 chain":
-		s.layer1.setChainID(orOwn(number, layer1ChainID))
+		s.layer1.setChainID(orOwn(number, layer1ID))
 	case "sequencer fail", "layer1 fail":
 		s.failures[strings.Fields(action)[0]].set(int64(number))
 	case "files rate":

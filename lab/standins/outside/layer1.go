@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	layer1ChainID = layer1ID
 	// layer1First is the oldest block that layer 1 still has; the genesis files name the blocks after it.
 	layer1First = 4789000
 	// layer1Start is the time of that block, in Unix seconds: 2025-01-01. Number, time and hash of a block belong together for ever, so
@@ -36,7 +35,7 @@ type layer1 struct {
 	id uint64
 }
 
-func newLayer1() *layer1 { return &layer1{id: layer1ChainID} }
+func newLayer1() *layer1 { return &layer1{id: layer1ID} }
 
 // layer1Head is the newest block's number.
 func layer1Head(now time.Time) uint64 {
@@ -246,7 +245,7 @@ func (l *layer1) logs(params []json.RawMessage) (any, error) {
 		bounds = append(bounds, number)
 	}
 	l.mutex.Lock()
-	absent := l.id != layer1ChainID || l.otherFrom > 0 && l.otherFrom <= rollupCreated
+	absent := l.id != layer1ID || l.otherFrom > 0 && l.otherFrom <= rollupCreated
 	l.mutex.Unlock()
 	created := topic("CreateNewRollup(uint32,uint32,address,uint64,address)")
 	first := any(nil)

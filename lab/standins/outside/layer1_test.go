@@ -143,7 +143,7 @@ func TestContractsAreThoseOfTheGenesisFiles(t *testing.T) {
 
 func TestServerFailsOnDemand(t *testing.T) {
 	f := &failing{server: newLayer1().handler()}
-	for status, answer := range map[int64]string{0: `"0xaa36a7"`, 200: "the lab makes this server fail", 429: "Too Many Requests\n"} {
+	for status, answer := range map[int64]string{0: `"0xd903"`, 200: "the lab makes this server fail", 429: "Too Many Requests\n"} {
 		f.set(status)
 		if got := ask(t, f, "eth_chainId"); got != answer {
 			t.Errorf("%d: %q", status, got)
