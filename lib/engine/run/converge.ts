@@ -1,8 +1,9 @@
 import { exitCode, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
-import { describeUnmet, describeVerdict, type EveryHost, type Verdict } from '../resource/resource.ts';
+import { describeUnmet, describeVerdict, type EveryHost, makeChange, type Verdict } from '../resource/resource.ts';
 import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
+import type { RunOptions } from './run-options.ts';
 
 /** The check after a change still shows drift. */
 class DidNotConverge extends Error {
@@ -12,12 +13,12 @@ class DidNotConverge extends Error {
   }
 }
 
-/** A change that is not in the plan: it showed only after another change. */
+/** A change that the plan does not have, or not so: it showed only after another change. */
 class NotInPlan extends Error {
   readonly hint = 'make a new plan: --check --out FILE';
 
-  constructor() {
-    super('this is not in the plan');
+  constructor(why: string) {
+    super(why);
     this.name = 'NotInPlan';
   }
 }
@@ -31,8 +32,7 @@ export type ConfirmEach = (step: Step, seen: Verdict & { is: 'drift' }) => Promi
 export interface ChangeOptions {
   interrupted(): boolean;
   readonly confirmEach?: ConfirmEach | undefined;
-  /** Whether the plan that this run follows includes the change. */
-  readonly allows?: ((step: Step) => boolean) | undefined;
+  readonly refuses?: RunOptions['refuses'];
   /** Makes a change while a condition holds on every host. @returns a note about unchecked hosts @throws Problem where it does not hold */
   whileEveryHost(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined>;
 }
@@ -86,7 +86,7 @@ async function convergeItem(
       host.done(step, 'ok');
       return undefined;
     case 'unknown':
-      if (resource.waits) return change(host, item, seen, rest, options);
+      if (resource.work && resource.expects) return change(host, item, seen, rest, options);
       host.done(step, 'failed', {
         error: new Problem(`unknown until ${seen.until}, which did not happen`, {
           hint: resource.hint,
@@ -99,13 +99,22 @@ async function convergeItem(
         host.done(step, 'warning', { note: describeUnmet(resource, seen) });
         return undefined;
       }
-      if (!resource.expects && options.allows && !options.allows(step)) {
-        host.done(step, 'failed', { differences: seen.differences, note: seen.note, error: new NotInPlan() });
+      try {
+        vet(item, seen, options);
+      } catch (error) {
+        host.done(step, 'failed', { differences: seen.differences, note: seen.note, error });
         return failure;
       }
       if (!resource.expects && options.confirmEach && !(await options.confirmEach(step, seen))) return notConfirmed;
       return change(host, item, seen, rest, options);
   }
+}
+
+/** @throws NotInPlan where the plan that the run follows has another change, or none */
+function vet({ step, resource }: Item, seen: Verdict, { refuses }: ChangeOptions): void {
+  if (resource.expects || seen.is !== 'drift') return;
+  const why = refuses?.(step, seen.change);
+  if (why !== undefined) throw new NotInPlan(why);
 }
 
 /** @returns why the host stops here, or undefined when it converged */
@@ -127,8 +136,9 @@ async function change(
   });
   const apply = async () => {
     host.state += 1;
-    await resource.apply(host.writerFor(step));
-    await host.check(next(rest));
+    await makeChange(host.writerFor(step), resource, before, (seen) => vet(item, seen, options));
+    await host.check(next(resource.provesItself ? rest.slice(1) : rest));
+    if (resource.provesItself) return;
     const after = item.seen;
     if (!after || after.is === 'error') throw after?.error;
     if (after.is !== 'ok') throw new DidNotConverge(before, after);

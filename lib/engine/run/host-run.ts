@@ -1,7 +1,6 @@
 import type { Writer } from '../host/host.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
-import { previewOf } from './preview.ts';
 import type { Session } from './session.ts';
 
 /** One resource of one host, its place in the playbook, and the result of its last check. */
@@ -55,11 +54,6 @@ export class HostRun {
 
   get session(): Session {
     return this.#session;
-  }
-
-  /** The commands that applying a resource would run. Nothing is changed. */
-  preview(resource: Resource): Promise<string[]> {
-    return previewOf(resource, this.#session.reader);
   }
 
   /** Checks all items for the first time. */

@@ -42,7 +42,7 @@ async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<reado
   } catch (error) {
     if (!(error instanceof Problem) || error.code === exitCode.badInput) throw error;
     const refuse = () => Promise.reject(error);
-    return [task(`${context.host.name} is fit for it`, { check: refuse, apply: refuse })];
+    return [task(`${context.host.name} is fit for it`, { check: refuse })];
   }
 }
 

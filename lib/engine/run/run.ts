@@ -9,7 +9,7 @@ import { Fleet, lockedHost, lockLost } from './fleet.ts';
 import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { type Locks, lockHosts } from './lock/locks.ts';
-import { changesSomething, type HostPlan, type Planned, planOf } from './plan.ts';
+import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
 import { itemsFor, startingAt } from './prepare.ts';
 import type { RunOptions, RunResult } from './run-options.ts';
@@ -219,8 +219,9 @@ class Run<V> {
 
 /** Check mode: reports the plan, in order. A failed `must` is a failure in both modes. */
 function reportPlan(host: HostRun, tasks: readonly Planned[]): void {
-  for (const { step, outcome, differences, note, error, commands } of tasks) {
-    host.done(step, outcome, { differences, note, error, commands });
+  for (const task of tasks) {
+    const { step, outcome, differences, note, error } = task;
+    host.done(step, outcome, { differences, note, error, commands: commandsOf(task) });
     if (!(error instanceof ConnectionLost)) continue;
     // All later tasks would report the same.
     host.stop(step.play, 'the connection was lost');

@@ -3,7 +3,7 @@ import type { Reader, Writer } from '../../engine/host/host.ts';
 import { containerChange } from '../../engine/resource/change.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
-import { drift, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import { drift, ok, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
 import { type Answer, blockAt, blockNumber } from './chain.ts';
 
 /** A newest block of this age or less proves that the synchronizer works. Seconds. */
@@ -18,14 +18,13 @@ export interface Attempts {
 const follows = [{ what: containerChange('json-rpc'), effect: 'is checked again', certain: true }];
 
 /** `eth_blockNumber` has to give a JSON-RPC result with a valid block number. */
-export function givesBlockNumber(url: string, attempts: Attempts): Resource {
+export function givesBlockNumber(url: string, attempts: Attempts): Work {
   return {
     name: `eth_blockNumber on ${url} gives a block`,
     expects: 'must',
-    waits: true,
     follows,
     check: (host) => judge(host, blockNumber(host, url), () => ok),
-    apply: async (host) => {
+    work: async (host) => {
       await persistently(host, attempts, () => blockNumber(host, url));
     },
   };
@@ -33,20 +32,19 @@ export function givesBlockNumber(url: string, attempts: Attempts): Resource {
 
 /**
  * The newest block has to grow. One check cannot see growth, but a block of the last minute proves it. Where the newest one is older,
- * as while the node catches up from its snapshot, `apply` waits for growth, which then counts for the rest of the run.
+ * as while the node catches up from its snapshot, it is waited for, which is the proof.
  */
-export function blockGrows(url: string, attempts: Attempts): Resource {
-  let grew = false;
+export function blockGrows(url: string, attempts: Attempts): Work {
   return {
     name: `the newest block on ${url} grows`,
     expects: 'must',
-    waits: true,
+    provesItself: true,
     follows,
     check: (host) =>
       judge(host, newestBlock(host, url), ({ number, age }) =>
-        grew || age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two checks`),
+        age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two checks`),
       ),
-    apply: async (host) => {
+    work: async (host) => {
       const first = await persistently(host, attempts, () => newestBlock(host, url));
       await pause(host, attempts.pause_seconds);
       await persistently(host, attempts, async () => {
@@ -54,7 +52,6 @@ export function blockGrows(url: string, attempts: Attempts): Resource {
         if (!next.ok || next.value.number > first.number) return next;
         return { ok: false, error: `the newest block is ${first.number} and does not grow` };
       });
-      grew = true;
     },
   };
 }

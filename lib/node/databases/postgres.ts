@@ -4,7 +4,7 @@ import type { ContainerState, Progress, Reader, SqlTarget } from '../../engine/h
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { runInUnit } from '../../engine/resource/job/job.ts';
-import { drift, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import { drift, ok, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
 
 const createIndex = readFileSync(new URL('../../../templates/host/create-index.sh', import.meta.url), 'utf8');
 
@@ -37,7 +37,7 @@ export interface PostgresIndex {
  * An index. A systemd unit that outlives the connection creates it CONCURRENTLY, so that writers go on, and first drops what an
  * interrupted creation left (an index marked invalid). An index of that name on other columns is left alone and reported.
  */
-export function postgresIndex(index: PostgresIndex): Resource {
+export function postgresIndex(index: PostgresIndex): Work {
   const { target, name, table, columns } = index;
   const title = `index ${name} on ${table}`;
   const { container, user, database } = target;
@@ -54,7 +54,7 @@ export function postgresIndex(index: PostgresIndex): Resource {
       if (!found.valid) return drift([{ what: 'index', was: 'invalid, left by an interrupted creation', wanted }]);
       return found.definition.endsWith(wanted) ? ok : drift([{ what: 'index', was: found.definition, wanted }]);
     },
-    async apply(host) {
+    async work(host) {
       const found = await read(host, index);
       if (typeof found === 'object' && 'definition' in found && found.valid) {
         throw new Problem(`index ${name} exists with another definition: ${found.definition}`, {
