@@ -81,7 +81,7 @@ export async function perform(host: Writer, action: Action): Promise<void> {
 }
 
 /** The error of a failed step, in its own words if it has some. */
-export function failureOf(action: Action, error: unknown): unknown {
+function failureOf(action: Action, error: unknown): unknown {
   const failure = action.do === 'run' ? action.failure : undefined;
   if (!failure || !(error instanceof CommandFailed) || error.output.timedOut) return error;
   const what = redact([failure.what, error.output.stderr.trim()].filter(Boolean).join(': '));

@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
-import { type Action, command } from '../host/action.ts';
+import type { Action } from '../host/action.ts';
 import type { Facts } from '../host/facts/facts.ts';
 import type { Reader, Writer } from '../host/host.ts';
 import { Problem } from '../problem/problem.ts';
 import { changesOfFile, checkedAgainAfter, containerChange, fileChange } from '../resource/change.ts';
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
-import { Secret } from '../secret/secret.ts';
 import { HostRun } from './host-run.ts';
-import { changesSomething, commandsOf, planOf } from './plan.ts';
+import { changesSomething, planOf } from './plan.ts';
 
 const session = {
   reader: { name: 'h' } as Reader,
@@ -106,29 +105,6 @@ test('a plan changes something if a task is pending or depends on a pending one'
   expect(await something(expectation('memory', async () => drift('2 GB')))).toBe(false);
   expect(await something(file(content))).toBe(true);
   expect(await something(resource('later', unknownUntil('x')))).toBe(true);
-});
-
-test('the steps are shown with secrets masked', async () => {
-  const password = new Secret('correct-horse-battery');
-  const attributes = { mode: 0o600, owner: 'root', group: 'root' };
-  const steps: readonly Action[] = [
-    command`mkdir -p ${'/srv/a b'}`,
-    { do: 'write', path: '/srv/f', content: 'text', secret: false, attributes },
-    { do: 'write', path: '/srv/g', content: 'text', secret: true, attributes },
-    { do: 'rewrite', path: '/etc/hosts', was: 'aa', content: 'a\nb\n' },
-    command({ stdin: password })`psql --command ${'ALTER ROLE x'}`,
-    command`echo ${password.reveal()}`,
-  ];
-  const [plan] = await planned([resource('change', drift('not yet', steps))]);
-  expect(plan?.steps).toBe(steps);
-  expect(commandsOf({ steps })).toEqual([
-    "mkdir -p '/srv/a b'",
-    'write /srv/f (4 bytes, mode 0600, root:root)',
-    'write /srv/g ([secret], mode 0600, root:root)',
-    'rewrite /etc/hosts (4 bytes)',
-    "psql --command 'ALTER ROLE x' < [secret]",
-    'echo [secret]',
-  ]);
 });
 
 test('a text that an earlier change rewrites has no known steps, and a refusal none at all', async () => {
