@@ -17,7 +17,7 @@ test('steps are shown with secrets masked', () => {
   expect(steps.map(describeAction)).toEqual([
     "mkdir -p '/srv/a b'",
     'write /srv/f (4 bytes, mode 0600, root:root)',
-    'write /srv/g ([secret], mode 0600, root:root)',
+    'write /srv/g (4 bytes, mode 0600, root:root)',
     'rewrite /etc/hosts (4 bytes)',
     "psql --command 'ALTER ROLE x' < [secret]",
     'echo [secret]',

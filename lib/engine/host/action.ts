@@ -75,13 +75,13 @@ export async function perform(host: Writer, action: Action): Promise<void> {
       try {
         await host.run(action)([action.command] as unknown as TemplateStringsArray);
       } catch (error) {
-        throw failureOf(action, error);
+        throw ownFailure(action, error);
       }
   }
 }
 
 /** The error of a failed step, in its own words if it has some. */
-function failureOf(action: Action, error: unknown): unknown {
+export function ownFailure(action: Action, error: unknown): unknown {
   const failure = action.do === 'run' ? action.failure : undefined;
   if (!failure || !(error instanceof CommandFailed) || error.output.timedOut) return error;
   const what = redact([failure.what, error.output.stderr.trim()].filter(Boolean).join(': '));
@@ -93,8 +93,7 @@ export function describeAction(action: Action): string {
   switch (action.do) {
     case 'write': {
       const { mode, owner, group } = action.attributes;
-      const content = action.secret ? '[secret]' : sizeOf(action.content);
-      return redact(`write ${action.path} (${content}, mode 0${mode.toString(8)}, ${owner}:${group})`);
+      return redact(`write ${action.path} (${sizeOf(action.content)}, mode 0${mode.toString(8)}, ${owner}:${group})`);
     }
     case 'rewrite':
       return redact(`rewrite ${action.path} (${sizeOf(action.content)})`);

@@ -25,6 +25,7 @@ async function planned(resources: readonly Resource[]) {
     resource,
     seen: undefined,
     seenIn: -1,
+    reads: new Set(),
   }));
   await host.check(host.items);
   return planOf(host, async () => ({ refused: undefined, until: undefined, note: undefined }));

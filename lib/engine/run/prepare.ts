@@ -28,7 +28,7 @@ export async function itemsFor<V>(
     for (const role of play.roles.filter(({ name }) => selects(name))) {
       for (const resource of await resourcesOf(role, context)) {
         const step = { host: target.name, play: play.name, role: role.name, resource: resource.name };
-        items.push({ step, resource, seen: undefined, seenIn: -1 });
+        items.push({ step, resource, seen: undefined, seenIn: -1, reads: new Set() });
       }
     }
   }

@@ -49,7 +49,8 @@ function make(path: string, wanted: Wanted): FileResource {
       if (stat?.type === 'directory' || stat?.type === 'other') {
         return drift(differences, inTheWay(path, kindOf(stat), 'file'));
       }
-      const secret = wanted.content?.holdsSecrets ?? false;
+      // It may hold others than the known ones.
+      const secret = wanted.content !== undefined;
       const whole: Action = { do: 'write', path, content: wanted.bytes, secret, attributes };
       return driftOf(differences, [same ? ownership(path, attributes) : whole]);
     },
