@@ -8,6 +8,7 @@ import type { Facts } from '../lib/engine/host/facts/facts.ts';
 import type { Reader, Writer } from '../lib/engine/host/host.ts';
 import { Output } from '../lib/engine/host/output.ts';
 import { shell } from '../lib/engine/host/shell.ts';
+import { applyDrift } from '../lib/engine/resource/resource.ts';
 import type { Context, Role } from '../lib/engine/resource/role.ts';
 import { Secret } from '../lib/engine/secret/secret.ts';
 import { loadDeployment } from '../lib/node/inventory/inventory.ts';
@@ -55,7 +56,7 @@ const facts: Facts = {
 class Enough extends Error {}
 const mostAsked = 40;
 
-/** A bare host that records the reads and commands on it. */
+/** A host with a Docker engine and nothing else that records the reads and commands on it. */
 function bareHost(notes: unknown[]): Writer {
   const note = (...what: unknown[]): void => {
     notes.push(what.map((each) => (each instanceof Secret ? each.reveal() : each)));
@@ -80,9 +81,11 @@ function bareHost(notes: unknown[]): Writer {
     },
     unit: async (name) => {
       note('unit', name);
+      // With its engine running: the steps for a container are known only then.
+      const isEngine = name.startsWith('docker');
       return {
-        load: 'not-found',
-        active: 'inactive',
+        load: isEngine ? 'loaded' : 'not-found',
+        active: isEngine ? 'active' : 'inactive',
         sub: '',
         enabled: '',
         activeSince: 0,
@@ -119,7 +122,7 @@ async function traceOf(role: Role<Variables>, context: Context<Variables>): Prom
     const notes: unknown[] = [resource.name, resource.expects];
     const host = bareHost(notes);
     notes.push(await resource.check(host).catch((error: Error) => error.message));
-    notes.push(await resource.apply(host).catch((error: Error) => error.message));
+    notes.push(await applyDrift(host, resource).catch((error: Error) => error.message));
     return notes;
   });
   return JSON.stringify(await Promise.all(traces)).replaceAll(/\.lab\/[\w-]+|[\w-]{36}/g, '');

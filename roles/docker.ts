@@ -49,10 +49,6 @@ function engine(facts: Facts): Resource {
       ]);
       return installed.installed ? other : one;
     },
-    async apply(host) {
-      const { installed } = await host.package('docker-ce');
-      await (installed ? dockers : distributions).apply(host);
-    },
   };
 }
 

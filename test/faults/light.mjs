@@ -41,7 +41,7 @@ const work = role(
         if (vars.look_seconds > 0) await host.$`sleep ${vars.look_seconds}`;
         return (await host.stat('/etc/light/done')) ? ok : drift('not yet');
       },
-      apply: async (host) => {
+      work: async (host) => {
         await host.run`echo started >>/etc/light/started`;
         if (vars.work_seconds > 0) await host.run`sleep ${vars.work_seconds}`;
         await host.run`touch /etc/light/done`;

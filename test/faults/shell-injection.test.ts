@@ -9,6 +9,7 @@ import type { Facts } from '../../lib/engine/host/facts/facts.ts';
 import { resolveSshConfig } from '../../lib/engine/host/ssh/resolve-ssh-config.ts';
 import type { Inventory } from '../../lib/engine/inventory/inventory.ts';
 import type { Resource } from '../../lib/engine/resource/resource.ts';
+import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import type { Role } from '../../lib/engine/resource/role.ts';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import type { Variables } from '../../lib/node/variables/variables.ts';
@@ -296,7 +297,7 @@ describe('shell injection', () => {
             if (at > 0 && name !== 'db-1') continue;
             for (const resource of await resourcesOf(inventory, name, at === 0 ? hostileFacts : facts)) {
               await unproblematic(resource.check(host.writer));
-              await unproblematic(resource.apply(host.writer));
+              await unproblematic(applyDrift(host.writer, resource));
               expect(host.canaryRuns(), `${resource.name}\n${JSON.stringify(changes)}`).toBe('');
             }
           }

@@ -3,6 +3,7 @@ import { outside } from '../../lab/layout.mjs';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { composeService, configHashLabel } from '../../lib/engine/resource/docker/compose-service.ts';
 import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
+import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
@@ -26,7 +27,7 @@ beforeAll(async () => {
     packages('docker.io', 'docker-compose', 'iptables'),
     jsonFile('/etc/docker/daemon.json', { 'insecure-registries': [`${outside.address}:5000`] }),
   ]) {
-    if ((await part.check(host)).is !== 'ok') await part.apply(host);
+    if ((await part.check(host)).is !== 'ok') await applyDrift(host, part);
   }
   await host.run`systemctl restart docker && docker pull --quiet ${image}`;
   return scratch.remove;
@@ -53,7 +54,7 @@ const putRight = () => host.run`echo a setting > ${directory}/config`;
 
 /** Waits until Docker pauses before its next start, long enough for a check and a change. */
 async function crashLoop() {
-  await looper.apply(host).catch(() => {});
+  await applyDrift(host, looper).catch(() => {});
   const state = async () => {
     const { status = '', restartCount = 0 } = (await host.container(container)) ?? {};
     return restartCount >= 7 ? status : '';
@@ -70,7 +71,7 @@ test('a container in a crash loop converges at once when its cause is removed', 
 
 test('a container whose cause remains fails with its last output', async () => {
   await crashLoop();
-  await expect(looper.apply(host)).rejects.toThrow(
+  await expect(applyDrift(host, looper)).rejects.toThrow(
     /^container kinds-looper (is restarting, exit code 1|does not stay up, restarts by Docker: \d+)\n[\s\S]*No such file/,
   );
 });

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import type { Difference, Resource } from '../../lib/engine/resource/resource.ts';
+import { applyDrift } from '../../lib/engine/resource/resource.ts';
 
 /**
  * Does what the engine does with a resource that drifts: check, change, check again.
@@ -10,7 +11,7 @@ import type { Difference, Resource } from '../../lib/engine/resource/resource.ts
 export async function converge(host: Writer, resource: Resource): Promise<readonly Difference[]> {
   const before = await resource.check(host);
   expect(before, `${resource.name}, before`).toMatchObject({ is: 'drift' });
-  await resource.apply(host);
+  await applyDrift(host, resource);
   expect(await resource.check(host), `${resource.name}, after`).toEqual({ is: 'ok' });
   return before.is === 'drift' ? before.differences : [];
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { download } from '../../lib/engine/resource/download/download.ts';
+import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
@@ -47,7 +48,7 @@ beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
   const curl = packages('curl');
-  if ((await curl.check(host)).is === 'drift') await curl.apply(host);
+  if ((await curl.check(host)).is === 'drift') await applyDrift(host, curl);
   const listening = serve().listen(0, '0.0.0.0');
   server = listening;
   // The machine that runs the tests is the host's gateway.
@@ -100,26 +101,26 @@ test('a file that was copied by hand is verified and kept', async () => {
 
 test('a foreign file with other content is never overwritten', async () => {
   await host.run`echo precious > ${directory}/f`;
-  await expect(file('file', 'f').apply(host)).rejects.toThrow('is not a file of this tool');
+  await expect(applyDrift(host, file('file', 'f'))).rejects.toThrow('is not a file of this tool');
   expect((await host.$`cat ${directory}/f`).text()).toBe('precious');
 });
 
 test('a corrupted file is never put in place, and the error shows both hashes', async () => {
   const found = createHash('sha256').update(content.subarray(0, -1)).digest('hex');
-  await expect(file('cut', 'g').apply(host)).rejects.toThrow(`SHA-256 ${found}, wanted ${hash} (599999 bytes)`);
+  await expect(applyDrift(host, file('cut', 'g'))).rejects.toThrow(`SHA-256 ${found}, wanted ${hash} (599999 bytes)`);
   expect(await host.stat(`${directory}/g`)).toBeUndefined();
 });
 
 test('a missing file is reported at once', async () => {
-  await expect(file('absent', 'h').apply(host)).rejects.toThrow(`${address}/absent answers 404`);
+  await expect(applyDrift(host, file('absent', 'h'))).rejects.toThrow(`${address}/absent answers 404`);
   expect(gets()).toHaveLength(1);
 });
 
 test('a download that continues without us is found again', async () => {
   drops = 1;
   const gone = { ...host, sleep: async () => Promise.reject(new Error('connection lost')) };
-  await expect(file('file', 'i').apply(gone)).rejects.toThrow('connection lost');
-  await file('file', 'i').apply(host);
+  await expect(applyDrift(gone, file('file', 'i'))).rejects.toThrow('connection lost');
+  await applyDrift(host, file('file', 'i'));
   expect(await file('file', 'i').check(host)).toEqual({ is: 'ok' });
   expect(gets()).toHaveLength(2);
 });

@@ -6,6 +6,7 @@ import { answers } from '../../lab/reach.mjs';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
 import { packetFilter } from '../../lib/engine/resource/network/packet-filter.ts';
+import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { product } from '../../lib/node/server/product.ts';
 import { converge } from './converge.ts';
@@ -37,7 +38,7 @@ beforeAll(async () => {
     packages('docker.io', 'iptables'),
     jsonFile('/etc/docker/daemon.json', { 'insecure-registries': [`${outside.address}:5000`] }),
   ]) {
-    if ((await part.check(host)).is !== 'ok') await part.apply(host);
+    if ((await part.check(host)).is !== 'ok') await applyDrift(host, part);
   }
   await host.run`systemctl restart docker && docker pull --quiet ${image}`;
   await host.run`docker network create rpc-node`;
@@ -114,7 +115,7 @@ test('an engine with running containers: the rules are added, and only the guard
 
 test('a second run changes no rule', async () => {
   const before = (await host.run`iptables -S; ip6tables -S`).stdout;
-  await wanted().apply(host);
+  await applyDrift(host, wanted());
   expect((await host.run`iptables -S; ip6tables -S`).stdout).toBe(before);
 });
 
@@ -187,6 +188,6 @@ test('a name is resolved on the host, and an unknown one is refused with what to
   expect(await friendReaches(5432)).toBe(false);
   const unknown = wanted(['nowhere.invalid']);
   expect(await unknown.check(host)).toMatchObject({ note: 'this host finds no address of nowhere.invalid' });
-  await expect(unknown.apply(host)).rejects.toMatchObject({ hint: 'a hint' });
+  await expect(applyDrift(host, unknown)).rejects.toMatchObject({ hint: 'a hint' });
   expect(await strangerReaches(5432)).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Reader, Writer } from '../../lib/engine/host/host.ts';
 import { job, runInUnit, startedEarly } from '../../lib/engine/resource/job/job.ts';
-import { drift, ok } from '../../lib/engine/resource/resource.ts';
+import { applyDrift, drift, ok } from '../../lib/engine/resource/resource.ts';
 import { scratchHost } from './scratch.ts';
 
 let host: Writer;
@@ -56,11 +56,11 @@ test('work that is started early runs by itself, is waited for in its turn, and 
   const done = async (reader: Reader) => ((await reader.stat('/root/job-test-done')) ? ok : drift('not done'));
   const early = startedEarly('early work is under way', work, done);
   const itself = job('early work is done', { ...work, done });
-  expect(await early.check(host)).toEqual(drift('not started'));
-  await early.apply(host);
+  expect(await early.check(host)).toMatchObject(drift('not started'));
+  await applyDrift(host, early);
   expect(await early.check(host)).toEqual(ok);
-  expect(await itself.check(host)).toEqual(drift('not done'));
-  await itself.apply(host);
+  expect(await itself.check(host)).toMatchObject(drift('not done'));
+  await applyDrift(host, itself);
   expect(await itself.check(host)).toEqual(ok);
   expect((await host.$`cat /root/job-test-early`).lines()).toEqual(['started']);
 });
@@ -69,8 +69,8 @@ test('work that was started early and failed at once is reported in its turn, wi
   const work = { unit: 'rpc-playbooks-job-test-fails', title: 'fails', script: 'echo oh no >&2\nexit 1\n' };
   const done = async () => drift('not done');
   const early = startedEarly('it is under way', work, done);
-  await early.apply(host);
+  await applyDrift(host, early);
   await host.run`sleep 0.5`;
   expect(await early.check(host)).toEqual(ok);
-  await expect(job('it is done', { ...work, done }).apply(host)).rejects.toThrow('failed (exit code 1)\noh no');
+  await expect(applyDrift(host, job('it is done', { ...work, done }))).rejects.toThrow('failed (exit code 1)\noh no');
 });

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { mount } from '../../lib/engine/resource/disk/mount.ts';
+import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -63,7 +64,7 @@ test('a line of the same device by its name is replaced in its place', async () 
 async function refused(why: string) {
   const [before, mounts] = [await fstab(), (await host.$`cat /proc/mounts`).stdout];
   expect(await wanted().check(host)).toMatchObject({ is: 'drift' });
-  await expect(wanted().apply(host)).rejects.toThrow(why);
+  await expect(applyDrift(host, wanted())).rejects.toThrow(why);
   expect(await fstab()).toBe(before);
   expect((await host.$`cat /proc/mounts`).stdout).toBe(mounts);
 }

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Writer } from '../../lib/engine/host/host.ts';
+import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
@@ -70,7 +71,7 @@ test('a package that was removed but left its configuration is not installed', a
 
 test('a package that no source has fails with its name, and installs nothing', async () => {
   await purge();
-  await expect(packages(one, 'no-such-package-at-all').apply(host)).rejects.toThrow('no-such-package-at-all');
+  await expect(applyDrift(host, packages(one, 'no-such-package-at-all'))).rejects.toThrow('no-such-package-at-all');
   expect((await host.package(one)).installed).toBe(false);
 });
 
@@ -115,7 +116,7 @@ test('a missing dpkg is drift with a clear message, and a change is refused', as
   await host.run`mv /usr/bin/dpkg-query /usr/bin/dpkg-query.away`;
   try {
     expect(await packages(one).check(host)).toMatchObject({ is: 'drift', note: expect.stringContaining('no dpkg') });
-    await expect(packages(one).apply(host)).rejects.toThrow('no dpkg');
+    await expect(applyDrift(host, packages(one))).rejects.toThrow('no dpkg');
   } finally {
     await host.run`mv /usr/bin/dpkg-query.away /usr/bin/dpkg-query`;
   }

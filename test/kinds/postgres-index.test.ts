@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { fakeHost } from '../../lib/engine/resource/testing/fake-host.ts';
 import { postgresIndex } from '../../lib/node/databases/postgres.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
@@ -29,7 +30,7 @@ async function create(name: string, ...columns: string[]): Promise<void> {
     write: async (_, content) => void scripts.push(String(content)),
   });
   const target = { container: 'state-db', user: postgres.user, database: 'state db' };
-  await postgresIndex({ target, name, table: 'state.log', columns }).apply(host);
+  await applyDrift(host, postgresIndex({ target, name, table: 'state.log', columns }));
   const env = { ...process.env, ...postgres.environment, PATH: `${folder}:${process.env.PATH}` };
   execFileSync('/bin/sh', ['-c', scripts.join()], { env, stdio: 'pipe' });
 }

@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../lib/engine/host/host.ts';
+import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { service } from '../../lib/engine/resource/system/service.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
@@ -88,17 +89,17 @@ test('a unit that failed too often to be started is started again', async () => 
 
 test('a unit that does not start fails with the end of its journal', async () => {
   await install('Type=oneshot\nExecStart=/bin/sh -c "echo the-cause; exit 3"');
-  await expect(service(unit).apply(host)).rejects.toThrow(/kinds-test.service did not start[\s\S]*the-cause/);
+  await expect(applyDrift(host, service(unit))).rejects.toThrow(/kinds-test.service did not start[\s\S]*the-cause/);
 });
 
 test('a unit that ends right after its start fails with the end of its journal', async () => {
   await install('ExecStart=/bin/sh -c "echo bad-setting; exit 1"');
-  await expect(service(unit).apply(host)).rejects.toThrow(/did not start: it is failed[\s\S]*bad-setting/);
+  await expect(applyDrift(host, service(unit))).rejects.toThrow(/did not start: it is failed[\s\S]*bad-setting/);
 });
 
 test('a unit whose condition is not met fails, and names the condition', async () => {
   await install('ExecStart=/bin/sleep infinity\n[Unit]\nConditionPathExists=/not-here');
-  await expect(service(unit).apply(host)).rejects.toThrow(/did not start[\s\S]*ConditionPathExists=\/not-here/);
+  await expect(applyDrift(host, service(unit))).rejects.toThrow(/did not start[\s\S]*ConditionPathExists=\/not-here/);
 });
 
 test('a masked unit stays masked', async () => {
@@ -106,7 +107,7 @@ test('a masked unit stays masked', async () => {
   try {
     const wanted = service(unit);
     expect(await wanted.check(host)).toMatchObject({ is: 'drift' });
-    await expect(wanted.apply(host)).rejects.toThrow('is masked');
+    await expect(applyDrift(host, wanted)).rejects.toThrow('is masked');
     expect((await host.unit(unit)).load).toBe('masked');
   } finally {
     await host.run`systemctl unmask --quiet ${unit}`;

@@ -21,7 +21,7 @@ function made(name, work) {
   const path = `${directory}/${name}`;
   return task(`${name} is made`, {
     check: async (host) => ((await host.stat(path)) ? ok : drift('missing')),
-    apply: async (host) => {
+    work: async (host) => {
       await host.run`touch ${path}.started`;
       await work(host);
       await host.run`touch ${path}`;

@@ -18,7 +18,7 @@ import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
 import type { Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
 import type { RunOptions, RunResult } from '../../engine/run/run-options.ts';
-import { allowedBy, loadPlan, makePlan, refuseStale, type SavedPlan, savePlan } from '../../engine/run/saved-plan.ts';
+import { changesOf, loadPlan, makePlan, refuseStale, type SavedPlan, savePlan } from '../../engine/run/saved-plan.ts';
 import type { Session } from '../../engine/run/session.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
@@ -135,7 +135,7 @@ async function performRun<V>(
       {
         ...narrowed(job),
         ...questions,
-        ...(plan && { refuseStale: (now) => refuseStale(plan, inventory, now), allows: allowedBy(plan) }),
+        ...(plan && { refuseStale: (now) => refuseStale(plan, inventory, now), refuses: changesOf(plan, inventory) }),
         check: options.check,
         startAt: options.startAt,
         assumedStopped: new Set(options.assumedStopped),

@@ -10,7 +10,7 @@ const task = (resource: string, outcome: Planned['outcome'], more: Partial<Plann
   differences: [],
   note: undefined,
   error: undefined,
-  commands: [],
+  steps: [],
   predicted: false,
   ...more,
 });
@@ -23,7 +23,10 @@ async function confirmed(answer: string) {
       tasks: [
         task('a', 'pending', {
           differences: [{ what: 'mode', was: '0644', wanted: '0600' }],
-          commands: ['chmod 600 /a', 'sh -c one\ntwo\nthree'],
+          steps: [
+            { do: 'run', command: 'chmod 600 /a' },
+            { do: 'run', command: 'sh -c one\ntwo\nthree' },
+          ],
         }),
         task('b', 'unknown', { note: 'is checked again after a' }),
         task('c', 'ok'),

@@ -1,9 +1,10 @@
 import { GroupedWarnings } from '../../engine/output/grouped-warnings.ts';
 import { linesOf, type Style } from '../../engine/output/lines.ts';
 import { terminal } from '../../engine/output/terminal.ts';
+import { Problem } from '../../engine/problem/problem.ts';
 import type { ConfirmEach } from '../../engine/run/converge.ts';
 import type { Listener, RunEvent } from '../../engine/run/events.ts';
-import { changesSomething, type HostPlan, type Planned } from '../../engine/run/plan.ts';
+import { changesSomething, commandsOf, type HostPlan, type Planned } from '../../engine/run/plan.ts';
 import type { RunOptions } from '../../engine/run/run-options.ts';
 
 /** Asks a question. @returns the answer, trimmed and in lower case; empty on Ctrl-C */
@@ -60,8 +61,9 @@ export function asking(
   };
 }
 
-function doneEvent({ step, outcome, differences, note, error, commands }: Omit<Planned, 'predicted'>): RunEvent {
-  return { type: 'resource-done', step, outcome, differences, note, error, commands, seconds: 0 };
+function doneEvent(task: Omit<Planned, 'predicted'>): RunEvent {
+  const { step, outcome, differences, note, error } = task;
+  return { type: 'resource-done', step, outcome, differences, note, error, commands: commandsOf(task), seconds: 0 };
 }
 
 /** Asks before each change: yes, no (the host stops there), or all. */
@@ -69,8 +71,9 @@ export function confirmEachOn(style: Style, say: (line: string) => void, ask: As
   let all = false;
   return async (step, seen) => {
     if (all) return true;
-    const { differences, note } = seen;
-    const task = { step, outcome: 'pending', differences, note, error: undefined, commands: [] } as const;
+    const { differences, note, change } = seen;
+    const steps = change instanceof Problem ? [] : change;
+    const task = { step, outcome: 'pending', differences, note, error: undefined, steps } as const;
     for (const line of linesOf(doneEvent(task), { ...style, check: true })) say(line);
     const answer = await ask('change it? [y]es, [N]o and stop here, [a]ll the rest ');
     all = /^a(ll)?$/.test(answer);

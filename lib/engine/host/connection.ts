@@ -13,6 +13,8 @@ interface ExecOptions {
   readonly timeoutSeconds?: number | undefined;
   /** Time limit for a script with time limits of its own: then the host is disconnected. */
   readonly answerSeconds?: number | undefined;
+  /** Called with standard output as it comes, and what a login shell prints before it. */
+  readonly onOutput?: ((chunk: Buffer) => void) | undefined;
 }
 
 interface ExecResult {

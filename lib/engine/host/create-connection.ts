@@ -16,12 +16,12 @@ export function createConnection(name: string, transport: Transport, become: Bec
       return execs;
     },
     close: () => transport.close(),
-    async exec(script, { stdin, timeoutSeconds, answerSeconds = timeoutSeconds } = {}) {
+    async exec(script, { stdin, timeoutSeconds, answerSeconds = timeoutSeconds, onOutput } = {}) {
       execs += 1;
       const nonce = randomBytes(12).toString('hex');
       const body = timeoutSeconds === undefined ? script : withTimeLimit(script, timeoutSeconds, nonce);
       const { command, input } = remoteCommand(`${prelude(nonce)}\n${body}`, become, asBuffer(stdin));
-      const limits = { startMarker: nonce, seconds: answerSeconds };
+      const limits = { startMarker: nonce, seconds: answerSeconds, onOutput };
       const { code, stdout, stderr } = await transport.run(command, input, limits);
       const out = cutAfter(stdout, nonce);
       const err = cutAfter(stderr, nonce);

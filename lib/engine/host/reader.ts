@@ -14,8 +14,7 @@ import { shell } from './shell.ts';
 /**
  * A Reader over a connection. All reads of one tick are one exec, also those of other Readers and Writers of the connection.
  */
-export function createReader(connection: Connection, name: string): Reader {
-  const batch = batchOf(connection);
+export function createReader(connection: Connection, name: string, batch = batchOf(connection)): Reader {
   return {
     name,
     $: shell((command, options) =>

@@ -2,11 +2,30 @@ import { readFileSync } from 'node:fs';
 import type { Word } from './host.ts';
 import { quote } from './quote.ts';
 
+const scripts: string[] = [];
+
 /** Reads a script for sh. Comments and indentation are dropped: every request would carry them to the host. */
 export function readScript(file: URL): string {
-  return readFileSync(file, 'utf8')
+  const script = readFileSync(file, 'utf8')
     .replace(/^ *#.*\n/gm, '')
     .replace(/^[ \n]+/gm, '');
+  scripts.push(script);
+  return script;
+}
+
+/** Texts for sh as words in one script, in which scripts that several texts end with are only once. */
+export function sharedWords(): { word(text: string): string; definitions(): string } {
+  const used = new Map<string, string>();
+  return {
+    word(text) {
+      const end = scripts.find((script) => script !== '' && text.endsWith(script));
+      if (end === undefined) return quote(text);
+      const name = used.get(end) ?? `__shared${used.size}`;
+      used.set(end, name);
+      return `${quote(text.slice(0, -end.length))}"$${name}"`;
+    },
+    definitions: () => [...used].map(([script, name]) => `${name}=${quote(script)}\n`).join(''),
+  };
 }
 
 /** A script with its arguments. @throws TypeError as `quote` does */

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Secret } from '../secret/secret.ts';
+import type { Action } from './action.ts';
+import { changedMeanwhile, scriptOf } from './action-script.ts';
 import type { Connection } from './connection.ts';
 import type { Progress, Writer } from './host.ts';
 import { CommandFailed } from './output.ts';
 import { quote } from './quote.ts';
 import { createReader, execCommand } from './reader.ts';
-import { checkPath } from './reads/path.ts';
-import { readScript, withArguments } from './script.ts';
 import { shell } from './shell.ts';
 
 export interface WriterOptions {
@@ -15,34 +15,27 @@ export interface WriterOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Default time limit of a change, in seconds. */
-const changeTimeout = 600;
-
-/** Exit code of a rewrite of a file that has other content now, or is gone, as in write-file.sh. */
-const changedMeanwhile = 75;
-
-const writeFile = readScript(new URL('write-file.sh', import.meta.url));
-
 /** A Writer over a connection. Its reads share a batch with those of its Readers. */
 export function createWriter(connection: Connection, name: string, { onProgress, signal }: WriterOptions): Writer {
+  const send = (step: Action) => {
+    const { text, stdin, seconds } = scriptOf(step);
+    return execCommand(connection, text, stdin ? { stdin } : {}, seconds);
+  };
   return {
     ...createReader(connection, name),
     run: shell(async (command, options) => {
-      const output = await execCommand(connection, command, options, changeTimeout);
+      const output = await send({ do: 'run', command, ...options });
       const allowed = options.allow ?? [0];
       if (output.timedOut || !allowed.includes(output.exitCode)) throw new CommandFailed(command, output);
       return output;
     }),
-    async write(path, content, { mode, owner, group }) {
-      const stdin = Buffer.from(content instanceof Secret ? content.reveal() : content);
-      const words = ['write', checkPath(path), stdin.length, mode.toString(8), `${owner}:${group}`];
-      const output = await execCommand(connection, withArguments(writeFile, words), { stdin }, changeTimeout);
+    async write(path, content, attributes) {
+      const bytes = Buffer.from(content instanceof Secret ? content.reveal() : content);
+      const output = await send({ do: 'write', path, content: bytes, secret: true, attributes });
       if (!output.ok) throw new CommandFailed(`write ${quote(path)}`, output);
     },
     async rewrite(path, was, content) {
-      const words = ['rewrite', checkPath(path), Buffer.byteLength(content), was];
-      const script = withArguments(writeFile, words);
-      const output = await execCommand(connection, script, { stdin: content }, changeTimeout);
+      const output = await send({ do: 'rewrite', path, was, content });
       if (output.exitCode === changedMeanwhile) return false;
       if (!output.ok) throw new CommandFailed(`rewrite ${quote(path)}`, output);
       return true;

@@ -1,4 +1,6 @@
+import { type Action, OutOfDate, perform } from '../host/action.ts';
 import type { Reader, Writer } from '../host/host.ts';
+import { exitCode, Problem } from '../problem/problem.ts';
 
 /** One thing that differs. Text is shown line by line. It never contains a secret. */
 export interface Difference {
@@ -7,25 +9,38 @@ export interface Difference {
   readonly wanted: string;
 }
 
+/** What ends drift: the steps in order, made from what the check saw; or why nothing is changed, if that could lose something. */
+export type Change = readonly Action[] | Problem;
+
 /** The result of a check. */
 export type Verdict =
   | { readonly is: 'ok' }
-  | { readonly is: 'drift'; readonly differences: readonly Difference[]; readonly note?: string }
+  | {
+      readonly is: 'drift';
+      readonly differences: readonly Difference[];
+      readonly note?: string;
+      /** Left out where only the operator or the work of the resource ends it. */
+      readonly change?: Change;
+    }
   /** It cannot be known before something else is true: the usual result on a bare host. */
   | { readonly is: 'unknown'; readonly until: string };
 
 export const ok: Verdict = { is: 'ok' };
 
-/** Drift as a sentence (`not accepting connections`) or as differences. */
-export function drift(difference: string | readonly Difference[]): Verdict {
-  return typeof difference === 'string'
-    ? { is: 'drift', differences: [], note: difference }
-    : { is: 'drift', differences: difference };
+/** Drift as a sentence (`not accepting connections`) or as differences, and what ends it. */
+export function drift(difference: string | readonly Difference[], change?: Change): Verdict {
+  const seen = typeof difference === 'string' ? { differences: [], note: difference } : { differences: difference };
+  return { is: 'drift', ...seen, ...(change && { change }) };
 }
 
 /** Drift if anything differs. */
-export function driftOf(differences: readonly Difference[]): Verdict {
-  return differences.length === 0 ? ok : drift(differences);
+export function driftOf(differences: readonly Difference[], change?: Change): Verdict {
+  return differences.length === 0 ? ok : drift(differences, change);
+}
+
+/** Drift that the tool does not change. @param what a sentence. @param hint what the operator can do */
+export function refused(what: string, hint: string): Verdict {
+  return drift(what, new Problem(what, { hint, code: exitCode.failed }));
 }
 
 /** @param until the condition that has to be met first, in the words of an operator: `docker is installed` */
@@ -36,18 +51,18 @@ export function unknownUntil(until: string): Verdict {
 /**
  * A thing that a host should have or be. It is a value: creating one changes nothing.
  *
- * `check` only reads. `apply` is called only after drift, must converge in one go or throw, and is followed by another `check` that
- * has to be ok.
+ * `check` only reads, and answers drift with the change that ends it. After the change the same `check` has to be ok.
  */
 export interface Resource {
   /** A title in the words of an operator: `docker root is /data/docker`. Unique on a host. */
   readonly name: string;
   check(host: Reader): Promise<Verdict>;
-  apply(host: Writer): Promise<void>;
+  /** Only kinds that have to look in between have it: see `Work`. It follows the steps of the change. */
+  work?(host: Writer): Promise<void>;
+  /** Whether the end of `work` or of the steps is the proof, as `check` cannot see it: no check follows. */
+  readonly provesItself?: true;
   /** Set on an expectation: the tool cannot fix it. Drift of `must` fails the host, drift of `should` is a warning. */
   readonly expects?: 'must' | 'should';
-  /** Set if `apply` waits for an expectation to be met by itself. It is then applied while it is unknown, too. */
-  readonly waits?: true;
   /** What the operator can do about a failed expectation. */
   readonly hint?: string;
   /** The effects on the host when these differences are fixed, in the words that `follows` of others use. */
@@ -56,6 +71,14 @@ export interface Resource {
   readonly follows?: readonly Following[];
   /** A condition that is checked before a change. The resource is not changed if it is not met. */
   readonly everyHost?: EveryHost;
+}
+
+/**
+ * A resource that cannot say beforehand all that it does, as it has to look in between: it watches long work, waits for a server,
+ * or moves data. A plan shows no commands of `work`. An expectation with `work` waits, also while it is unknown.
+ */
+export interface Work extends Resource {
+  work(host: Writer): Promise<void>;
 }
 
 /** A condition on every host of the inventory, inside and outside of the limit, before a resource is changed. */
@@ -81,13 +104,56 @@ interface Following {
   readonly certain: boolean;
 }
 
-/** Applies a part of a larger resource if it is needed. */
-export async function applyDrift(host: Writer, part: Resource): Promise<void> {
-  if ((await part.check(host)).is !== 'ok') await part.apply(host);
+const mostTries = 3;
+
+/** Checks a resource and makes its change if it is needed. @throws the Problem or the error of the change */
+export async function applyDrift(host: Writer, resource: Resource): Promise<void> {
+  await makeChange(host, resource, await resource.check(host));
+}
+
+/**
+ * Makes the change of a verdict. Where a step finds the host changed since the check, it checks again and makes the new change.
+ *
+ * @param vet throws where the new change must not be made
+ * @throws the Problem or the error of the change
+ */
+export async function makeChange(
+  host: Writer,
+  resource: Resource,
+  seen: Verdict,
+  vet: (seen: Verdict) => void = () => {},
+): Promise<void> {
+  let verdict = seen;
+  for (let tries = 1; verdict.is !== 'ok'; tries += 1) {
+    try {
+      return await makeOnce(host, resource, verdict);
+    } catch (error) {
+      if (!(error instanceof OutOfDate) || tries === mostTries) throw restless(error);
+      verdict = await resource.check(host);
+      vet(verdict);
+    }
+  }
+}
+
+async function makeOnce(host: Writer, resource: Resource, verdict: Verdict): Promise<void> {
+  const change = verdict.is === 'drift' ? verdict.change : undefined;
+  if (change instanceof Problem) throw change;
+  if (!change && !resource.work) throw new Unmet(resource, verdict);
+  for (const action of change ?? []) await perform(host, action);
+  await resource.work?.(host);
+}
+
+/** @returns the error of a file that another program changes all the time; any other error as it is */
+function restless(error: unknown): unknown {
+  if (!(error instanceof OutOfDate)) return error;
+  return new Problem(`${error.message} at each of ${mostTries} tries to change it`, {
+    hint: 'find the program that writes it all the time, and stop it',
+    code: exitCode.failed,
+  });
 }
 
 /** A resource without a kind of its own. */
-export function task(name: string, parts: Pick<Resource, 'check' | 'apply'>): Resource {
+export function task<Parts extends Pick<Resource, 'check' | 'work'>>(name: string, parts: Parts): Parts & Resource {
   return { name, ...parts };
 }
 
@@ -102,20 +168,16 @@ export function expectation(
     check,
     expects: options.severity ?? 'must',
     ...(options.hint === undefined ? {} : { hint: options.hint }),
-    apply: async (host) => {
-      const verdict = await check(host);
-      if (verdict.is !== 'ok') throw new ExpectationFailed(name, verdict, options.hint);
-    },
   };
 }
 
 /** A requirement that only the operator can meet. */
-class ExpectationFailed extends Error {
+class Unmet extends Error {
   readonly hint: string | undefined;
 
-  constructor(name: string, verdict: Verdict, hint?: string) {
+  constructor({ name, hint }: Resource, verdict: Verdict) {
     super(`${name}: ${describeVerdict(verdict)}`);
-    this.name = 'ExpectationFailed';
+    this.name = 'Unmet';
     this.hint = hint;
   }
 }

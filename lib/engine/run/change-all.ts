@@ -20,7 +20,7 @@ export async function changeAll<V>(
   const broken = new Map<string, string>();
 
   for (const play of playbook.plays) {
-    if (options.interrupted()) {
+    if (options.stop.aborted) {
       const unfinished = hosts.filter((host) => !host.stopped && host.left().left > 0);
       for (const host of unfinished) host.stop(play.name, 'interrupted');
       return;

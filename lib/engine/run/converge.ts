@@ -1,23 +1,17 @@
 import { exitCode, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
-import { describeUnmet, describeVerdict, type EveryHost, type Verdict } from '../resource/resource.ts';
+import { describeUnmet, type EveryHost, makeChange, type Verdict } from '../resource/resource.ts';
 import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
+import type { RunOptions } from './run-options.ts';
+import { changesTogether, changeTogether, DidNotConverge, mostTogether } from './together.ts';
 
-/** The check after a change still shows drift. */
-class DidNotConverge extends Error {
-  constructor(before: Verdict, after: Verdict) {
-    super(`applied but did not converge\n  before: ${describeVerdict(before)}\n  after:  ${describeVerdict(after)}`);
-    this.name = 'DidNotConverge';
-  }
-}
-
-/** A change that is not in the plan: it showed only after another change. */
+/** A change that the plan does not have, or not so: it showed only after another change. */
 class NotInPlan extends Error {
   readonly hint = 'make a new plan: --check --out FILE';
 
-  constructor() {
-    super('this is not in the plan');
+  constructor(why: string) {
+    super(why);
     this.name = 'NotInPlan';
   }
 }
@@ -29,10 +23,10 @@ export const notConfirmed = 'not confirmed';
 export type ConfirmEach = (step: Step, seen: Verdict & { is: 'drift' }) => Promise<boolean>;
 
 export interface ChangeOptions {
-  interrupted(): boolean;
+  /** Aborted when no new change may start. */
+  readonly stop: AbortSignal;
   readonly confirmEach?: ConfirmEach | undefined;
-  /** Whether the plan that this run follows includes the change. */
-  readonly allows?: ((step: Step) => boolean) | undefined;
+  readonly refuses?: RunOptions['refuses'];
   /** Makes a change while a condition holds on every host. @returns a note about unchecked hosts @throws Problem where it does not hold */
   whileEveryHost(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined>;
 }
@@ -57,15 +51,32 @@ export async function converge(
   items: readonly Item[],
   options: ChangeOptions,
 ): Promise<string | undefined> {
-  for (const [at, item] of items.entries()) {
-    if (options.interrupted()) return 'interrupted';
+  for (let at = 0; at < items.length; ) {
+    const item = items[at];
+    if (!item) break;
+    if (options.stop.aborted) return 'interrupted';
     // An unknown state was read beside its condition, which may be met since: it is a failure only if it stays.
     const isOutdated = item.seenIn !== host.state || item.seen?.is === 'unknown';
-    if (isOutdated) await host.check(next(items.slice(at)));
-    const failed = await convergeItem(host, item, items.slice(at), options);
+    const rest = items.slice(at);
+    if (isOutdated) await host.check(next(rest, host));
+    const together = changesTogether(host, rest, (each) => fits(each, options));
+    if (together) {
+      const { handled, failed } = await changeTogether(host, together, next(rest, host), options.stop);
+      if (failed) return failed;
+      at += handled;
+      if (handled > 0) continue;
+    }
+    const failed = await convergeItem(host, item, rest, options);
     if (failed) return failed;
+    at += 1;
   }
   return undefined;
+}
+
+/** Whether nobody has to be asked before a change, and the plan has it. */
+function fits({ step, resource, seen }: Item, { confirmEach, refuses }: ChangeOptions): boolean {
+  if (confirmEach || resource.everyHost || seen?.is !== 'drift') return false;
+  return refuses?.(step, seen.change) === undefined;
 }
 
 /** @returns why the host stops here, or undefined */
@@ -86,7 +97,7 @@ async function convergeItem(
       host.done(step, 'ok');
       return undefined;
     case 'unknown':
-      if (resource.waits) return change(host, item, seen, rest, options);
+      if (resource.work && resource.expects) return change(host, item, seen, rest, options);
       host.done(step, 'failed', {
         error: new Problem(`unknown until ${seen.until}, which did not happen`, {
           hint: resource.hint,
@@ -99,13 +110,22 @@ async function convergeItem(
         host.done(step, 'warning', { note: describeUnmet(resource, seen) });
         return undefined;
       }
-      if (!resource.expects && options.allows && !options.allows(step)) {
-        host.done(step, 'failed', { differences: seen.differences, note: seen.note, error: new NotInPlan() });
+      try {
+        vet(item, seen, options);
+      } catch (error) {
+        host.done(step, 'failed', { differences: seen.differences, note: seen.note, error });
         return failure;
       }
       if (!resource.expects && options.confirmEach && !(await options.confirmEach(step, seen))) return notConfirmed;
       return change(host, item, seen, rest, options);
   }
+}
+
+/** @throws NotInPlan where the plan that the run follows has another change, or none */
+function vet({ step, resource }: Item, seen: Verdict, { refuses }: ChangeOptions): void {
+  if (resource.expects || seen.is !== 'drift') return;
+  const why = refuses?.(step, seen.change);
+  if (why !== undefined) throw new NotInPlan(why);
 }
 
 /** @returns why the host stops here, or undefined when it converged */
@@ -127,8 +147,9 @@ async function change(
   });
   const apply = async () => {
     host.state += 1;
-    await resource.apply(host.writerFor(step));
-    await host.check(next(rest));
+    await makeChange(host.writerFor(step), resource, before, (seen) => vet(item, seen, options));
+    await host.check(next(resource.provesItself ? rest.slice(1) : rest, host));
+    if (resource.provesItself) return;
     const after = item.seen;
     if (!after || after.is === 'error') throw after?.error;
     if (after.is !== 'ok') throw new DidNotConverge(before, after);
@@ -153,10 +174,10 @@ async function change(
 }
 
 /** The first item and the following ones, up to some changes ahead by the last check. */
-function next(items: readonly Item[]): readonly Item[] {
+function next(items: readonly Item[], host: HostRun): readonly Item[] {
   const drifting = items.flatMap(({ seen, resource }, at) =>
     at > 0 && seen?.is === 'drift' && resource.expects !== 'should' ? [at] : [],
   );
-  const last = drifting[changesAhead - 1];
+  const last = drifting[(host.session.makeChanges ? mostTogether : changesAhead) - 1];
   return last === undefined ? items : items.slice(0, last + 1);
 }

@@ -34,7 +34,7 @@ class World {
     {
       name: 'before',
       check: async () => (this.has.has(`before ${host}`) ? ok : drift('missing')),
-      apply: async (writer) => void (await writer.run`make before ${host}`),
+      work: async (writer) => void (await writer.run`make before ${host}`),
     },
     ...(host === 'db' ? [this.#only] : []),
   ];
@@ -42,7 +42,7 @@ class World {
   readonly #only: Resource = {
     name: 'only',
     check: async () => (this.has.has('only db') ? ok : drift('missing')),
-    apply: async (writer) => void (await writer.run`make only db`),
+    work: async (writer) => void (await writer.run`make only db`),
     everyHost: {
       name: 'there is no other',
       check: async ({ name }, unseen) => {

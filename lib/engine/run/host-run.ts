@@ -1,7 +1,8 @@
-import type { Writer } from '../host/host.ts';
+import type { ReadyChange } from '../host/changes/changes-script.ts';
+import type { ChangesMade } from '../host/changes/make-changes.ts';
+import type { Reader, Writer } from '../host/host.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
-import { previewOf } from './preview.ts';
 import type { Session } from './session.ts';
 
 /** One resource of one host, its place in the playbook, and the result of its last check. */
@@ -12,6 +13,8 @@ export interface Item {
   seen: Verdict | CheckError | undefined;
   /** The `HostRun.state` at that check. */
   seenIn: number;
+  /** The reads of that check, as commands that repeat them. */
+  reads: Set<() => string>;
 }
 
 /** A check that threw. */
@@ -53,13 +56,10 @@ export class HostRun {
     );
   }
 
+  readonly #recording = (reads: Set<() => string>): Reader => this.#session.recording?.(reads) ?? this.#session.reader;
+
   get session(): Session {
     return this.#session;
-  }
-
-  /** The commands that applying a resource would run. Nothing is changed. */
-  preview(resource: Resource): Promise<string[]> {
-    return previewOf(resource, this.#session.reader);
   }
 
   /** Checks all items for the first time. */
@@ -69,18 +69,42 @@ export class HostRun {
   }
 
   /** Checks the items, all in one tick, so that their reads share a request. */
-  async check(items: readonly Item[]): Promise<void> {
+  async check(items: readonly Item[], readerFor = this.#recording): Promise<void> {
     const { state } = this;
     await Promise.all(
       items.map(async (item) => {
         item.seenIn = state;
+        item.reads = new Set();
         try {
-          item.seen = await item.resource.check(this.#session.reader);
+          item.seen = await item.resource.check(readerFor(item.reads));
         } catch (error) {
           item.seen = { is: 'error', error };
         }
       }),
     );
+  }
+
+  /**
+   * Makes changes in one request, and checks the items in it after them.
+   *
+   * @returns the result, also where the connection was lost: the change that was being made counts as failed
+   */
+  async makeChanges(
+    changes: readonly ReadyChange[],
+    started: (change: number) => void,
+    stop: AbortSignal,
+    items: readonly Item[],
+  ): Promise<ChangesMade> {
+    let last = 0;
+    const follow = (change: number) => {
+      last = change;
+      started(change);
+    };
+    this.state += 1;
+    const request = this.#session.makeChanges?.(changes, follow, stop);
+    if (!request) throw new TypeError('this session makes changes one by one');
+    const [made] = await Promise.allSettled([request.ended, this.check(items, request.readerFor)]);
+    return made.status === 'fulfilled' ? made.value : { made: last, error: made.reason, lost: true };
   }
 
   started(step: Step): void {

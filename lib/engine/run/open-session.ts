@@ -1,6 +1,8 @@
+import { makeChanges } from '../host/changes/make-changes.ts';
 import { connect } from '../host/connection.ts';
 import { gatherFacts } from '../host/facts/gather-facts.ts';
 import { createReader } from '../host/reader.ts';
+import { batchOf, recorded } from '../host/reads/batch.ts';
 import { createWriter } from '../host/writer.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import type { Secret } from '../secret/secret.ts';
@@ -32,6 +34,8 @@ export async function openSession<V>(
     return {
       reader,
       facts,
+      recording: (reads) => createReader(connection, host.name, recorded(batchOf(connection), reads)),
+      makeChanges: (changes, started, stop) => makeChanges(connection, host.name, changes, started, stop),
       writerFor: (onProgress) => createWriter(connection, host.name, { onProgress, signal: interrupt }),
       roundTrips: () => connection.execs,
       close: () => connection.close(),

@@ -1,3 +1,6 @@
+import { type Action, describeAction } from '../host/action.ts';
+import { Problem } from '../problem/problem.ts';
+import { fileChange } from '../resource/change.ts';
 import { type Difference, describeUnmet, type EveryHost } from '../resource/resource.ts';
 import type { Outcome, Step } from './events.ts';
 import type { FleetVerdict } from './fleet.ts';
@@ -10,8 +13,11 @@ export interface Planned {
   readonly differences: readonly Difference[];
   readonly note: string | undefined;
   readonly error: unknown;
-  /** The commands that it would run, as far as they are known. */
-  readonly commands: readonly string[];
+  /**
+   * The steps of its change, without the work of a resource that has to look in between. undefined where an earlier change of the
+   * plan decides them.
+   */
+  readonly steps: readonly Action[] | undefined;
   /** Whether it follows from earlier changes and is not visible yet. */
   readonly predicted: boolean;
 }
@@ -41,7 +47,7 @@ export async function planOf(
   const moved = new Map<string, boolean>();
   const planned = host.items.map((item) => {
     const seen = plannedOf(item);
-    const followed = seen.outcome === 'ok' ? (following(item, moved) ?? seen) : seen;
+    const followed = seen.outcome === 'ok' ? (following(item, moved) ?? seen) : { ...seen, ...knownSteps(seen, moved) };
     if (followed.outcome === 'pending' || followed.outcome === 'unknown') {
       for (const what of item.resource.changes?.(followed.differences) ?? [])
         moved.set(what, moved.get(what) || followed.outcome === 'pending');
@@ -53,28 +59,34 @@ export async function planOf(
       const item = host.items[at];
       if (!item || (each.outcome !== 'pending' && each.outcome !== 'unknown')) return each;
       const condition = item.resource.everyHost;
-      const judged = condition ? judgedBy(await everyHost(condition), each) : each;
-      if (judged.outcome !== 'pending' || judged.predicted) return judged;
-      return { ...judged, commands: await host.preview(item.resource) };
+      return condition ? judgedBy(await everyHost(condition), each) : each;
     }),
   );
 }
 
+/** A text that an earlier change rewrites will be another one when its turn comes. */
+function knownSteps({ steps }: Planned, moved: ReadonlyMap<string, boolean>): Pick<Planned, 'steps'> {
+  return {
+    steps: steps?.some((step) => step.do === 'rewrite' && moved.has(fileChange(step.path))) ? undefined : steps,
+  };
+}
+
 function judgedBy({ refused, until, note }: FleetVerdict, planned: Planned): Planned {
-  if (refused) return { ...planned, outcome: 'failed', note: undefined, error: refused };
+  if (refused) return { ...planned, outcome: 'failed', note: undefined, error: refused, steps: [] };
   if (until !== undefined && planned.outcome === 'pending')
     return { ...planned, outcome: 'unknown', note: `until ${until}` };
   return { ...planned, note: [planned.note, note].filter((part) => part !== undefined).join('; ') || undefined };
 }
 
 function plannedOf({ step, resource, seen }: Item): Planned {
-  const nothing = { step, differences: [], note: undefined, error: undefined, commands: [], predicted: false };
+  const nothing = { step, differences: [], note: undefined, error: undefined, steps: [], predicted: false };
   if (!seen || seen.is === 'error') return { ...nothing, outcome: 'failed', error: seen?.error };
   if (seen.is === 'ok') return { ...nothing, outcome: 'ok' };
   if (seen.is === 'unknown') return { ...nothing, outcome: 'unknown', note: `until ${seen.until}` };
   if (resource.expects === 'should') return { ...nothing, outcome: 'warning', note: describeUnmet(resource, seen) };
   if (resource.expects === 'must') return { ...nothing, outcome: 'failed', note: describeUnmet(resource, seen) };
-  return { ...nothing, outcome: 'pending', differences: seen.differences, note: seen.note };
+  const steps = seen.change instanceof Problem ? [] : (seen.change ?? []);
+  return { ...nothing, outcome: 'pending', differences: seen.differences, note: seen.note, steps };
 }
 
 /** The first certain effect of an earlier change, or else the first possible one. */
@@ -86,5 +98,10 @@ function following({ step, resource }: Item, moved: ReadonlyMap<string, boolean>
   // An expectation is only checked, never changed.
   const outcome = certain && !resource.expects ? 'pending' : 'unknown';
   const because = `${first.effect} after ${first.what}${certain ? '' : ', maybe'}`;
-  return { step, outcome, differences: [], note: because, error: undefined, commands: [], predicted: true };
+  return { step, outcome, differences: [], note: because, error: undefined, steps: undefined, predicted: true };
+}
+
+/** The steps of a planned change as the operator reads them. */
+export function commandsOf({ steps = [] }: Pick<Planned, 'steps'>): string[] {
+  return steps.map(describeAction);
 }

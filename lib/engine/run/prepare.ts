@@ -33,7 +33,7 @@ export async function itemsFor<V>(
       done.add(role);
       for (const resource of await resourcesOf(role, context)) {
         const step = { host: target.name, play: play.name, role: role.name, resource: resource.name };
-        items.push({ step, resource, seen: undefined, seenIn: -1 });
+        items.push({ step, resource, seen: undefined, seenIn: -1, reads: new Set() });
       }
     }
   }
@@ -47,7 +47,7 @@ async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<reado
   } catch (error) {
     if (!(error instanceof Problem) || error.code === exitCode.badInput) throw error;
     const refuse = () => Promise.reject(error);
-    return [task(`${context.host.name} is fit for it`, { check: refuse, apply: refuse })];
+    return [task(`${context.host.name} is fit for it`, { check: refuse })];
   }
 }
 

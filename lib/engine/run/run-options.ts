@@ -1,3 +1,4 @@
+import type { Change } from '../resource/resource.ts';
 import type { ConfirmEach } from './converge.ts';
 import type { HostSummary, Step } from './events.ts';
 import type { LockHolder } from './lock/lock-holder.ts';
@@ -26,8 +27,8 @@ export interface RunOptions {
   readonly lock?: { readonly holder: LockHolder; readonly breaks: boolean } | undefined;
   /** Hosts that may be unreachable when every host has to be checked: the operator declares them stopped. Default: none. */
   readonly assumedStopped?: ReadonlySet<string> | undefined;
-  /** Whether a task may be changed. Default: yes. */
-  readonly allows?: ((step: Step) => boolean) | undefined;
+  /** Why a change is not made, undefined where it may be made. Default: all may be made. */
+  readonly refuses?: ((step: Step, change: Change | undefined) => string | undefined) | undefined;
 }
 
 export interface RunResult {

@@ -47,7 +47,7 @@ function thing(made: Set<string>, name: string, needs?: string): Resource {
       if (needs && !made.has(needs)) return unknownUntil(needs);
       return made.has(name) ? ok : drift(`${name} is missing`);
     },
-    apply: async (host) => (host as Making).make?.(() => made.add(name)),
+    work: async (host) => (host as Making).make?.(() => made.add(name)),
   });
 }
 
@@ -73,7 +73,7 @@ async function runWith(
       startAt: options.startAt,
       confirm: options.confirm,
       confirmEach: options.confirmEach,
-      allows: options.allows,
+      refuses: options.refuses,
     },
     (event) => events.push(event),
   );
@@ -133,9 +133,9 @@ test('no state is used from before the last change, at any place in the list', a
   const made = new Set(['kept', 'm4']);
   const breaks = task('breaks', {
     check: async () => (made.has('kept') ? drift('it is there') : ok),
-    apply: async (host) => (host as Making).make?.(() => made.delete('kept')),
+    work: async (host) => (host as Making).make?.(() => made.delete('kept')),
   });
-  const brings: Resource = { ...thing(made, 'brings'), apply: async () => void made.add('brings').add('brought') };
+  const brings: Resource = { ...thing(made, 'brings'), work: async () => void made.add('brings').add('brought') };
   const all = [
     breaks,
     ...many(made, 'm', 8),
@@ -186,7 +186,7 @@ test('check mode shows what would change and what is unknown, and changes nothin
 });
 
 test('a resource that still drifts after its change is a failure with both states', async () => {
-  const stubborn = task('stubborn', { check: async () => drift('still bent'), apply: async () => {} });
+  const stubborn = task('stubborn', { check: async () => drift('still bent'), work: async () => {} });
   const { events, outcomes } = await runWith(
     [play('all', { hosts: 'all', roles: [role<object>('r', () => [stubborn])] })],
     inventoryOf({ one: ['h1'] }),
@@ -284,7 +284,7 @@ test('a host that fails stops there, others go on, and a play that needs it is s
   const breaks = (host: string) =>
     task('brittle', {
       check: async () => (made.has(`brittle ${host}`) ? ok : drift('missing')),
-      apply: async () => {
+      work: async () => {
         if (host === 'h1') throw new Error('it broke');
         made.add(`brittle ${host}`);
       },
@@ -384,7 +384,7 @@ test('a check that throws is a failure of that resource', async () => {
     check: async () => {
       throw new Error('cannot look');
     },
-    apply: async () => {},
+    work: async () => {},
   });
   const { outcomes } = await runWith(
     [play('all', { hosts: 'all', roles: [role<object>('r', () => [broken])] })],
@@ -413,7 +413,7 @@ test('after an interrupt no new change is started', async () => {
   const controller = new AbortController();
   const interrupting = task('interrupting', {
     check: async () => (made.has('i') ? ok : drift('missing')),
-    apply: async () => {
+    work: async () => {
       made.add('i');
       controller.abort();
     },
@@ -433,7 +433,7 @@ test('tasks that an interrupt leaves undone are counted for each host, also in l
   const controller = new AbortController();
   const interrupting = task('interrupting', {
     check: async () => (made.has('i') ? ok : drift('missing')),
-    apply: async () => {
+    work: async () => {
       made.add('i');
       controller.abort();
     },
@@ -457,7 +457,7 @@ test('an interrupted wait is not a failure: the work goes on on the host', async
   const controller = new AbortController();
   const waiting = task('restored', {
     check: async () => drift('missing'),
-    apply: async (host) => {
+    work: async (host) => {
       controller.abort();
       await pause({ ...host, sleep: async () => {} }, 60, 'restore.service goes on on h1');
     },
@@ -609,7 +609,7 @@ test('a change that is not confirmed ends its host before the change', async () 
 
 test('a change that is not in the plan is not made, and reported', async () => {
   const { outcomes, events } = await runWith(three(new Set()), inventoryOf({ g: ['h1'] }), {
-    allows: ({ resource }) => resource === 'a',
+    refuses: ({ resource }) => (resource === 'a' ? undefined : 'this is not in the plan'),
   });
   expect(outcomes).toEqual(['h1 a changed', 'h1 b failed']);
   expect(String(events.findLast((e) => e.type === 'resource-done')?.error)).toContain('not in the plan');

@@ -9,7 +9,7 @@ import { Fleet, lockedHost, lockLost } from './fleet.ts';
 import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { type Locks, lockHosts } from './lock/locks.ts';
-import { changesSomething, type HostPlan, type Planned, planOf } from './plan.ts';
+import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
 import { itemsFor, startingAt } from './prepare.ts';
 import type { RunOptions, RunResult } from './run-options.ts';
@@ -81,6 +81,8 @@ class Run<V> {
   #locks: Locks | undefined;
   /** Hosts with a lock that another run has taken from this one. */
   readonly #lost = new Set<string>();
+  /** Aborted when no new change may start. */
+  readonly #stop = new AbortController();
   /** Why a change that needs the lock of every host was not made. */
   #locked: Problem | undefined;
 
@@ -98,8 +100,9 @@ class Run<V> {
       hosts: this.#hosts,
       whyUnreachable: (host) => this.#unreachable.get(host)?.error,
       locks: () => this.#locks,
-      lost: (host) => this.#lost.add(host),
+      lost: (host) => this.#lose(host),
     });
+    options.interrupt.addEventListener('abort', () => this.#stop.abort(), { once: true });
   }
 
   /** Connects, checks, plans and, unless in check mode, changes. */
@@ -187,7 +190,7 @@ class Run<V> {
       lock.holder,
       {
         breaks: lock.breaks,
-        lost: (host) => this.#lost.add(host),
+        lost: (host) => this.#lose(host),
         without: (name, why) => {
           const host = this.#hosts.get(name);
           host?.stop(host.items[0]?.step.play ?? '', why);
@@ -195,6 +198,11 @@ class Run<V> {
       },
     );
     if (this.#locks.endedSince(this.#startedAt)) await Promise.all(reachable.map((host) => host.check(host.items)));
+  }
+
+  #lose(host: string): void {
+    this.#lost.add(host);
+    this.#stop.abort();
   }
 
   #plan(reachable: readonly HostRun[]): Promise<HostPlan[]> {
@@ -211,16 +219,16 @@ class Run<V> {
         throw error;
       }
     };
-    const interrupted = () => this.#options.interrupt.aborted || this.#lost.size > 0;
-    const options = { ...this.#options, interrupted, whileEveryHost };
+    const options = { ...this.#options, stop: this.#stop.signal, whileEveryHost };
     return changeAll(this.#playbook, this.#inventory, reachable, [...this.#unreachable.keys()], options, this.#emit);
   }
 }
 
 /** Check mode: reports the plan, in order. A failed `must` is a failure in both modes. */
 function reportPlan(host: HostRun, tasks: readonly Planned[]): void {
-  for (const { step, outcome, differences, note, error, commands } of tasks) {
-    host.done(step, outcome, { differences, note, error, commands });
+  for (const task of tasks) {
+    const { step, outcome, differences, note, error } = task;
+    host.done(step, outcome, { differences, note, error, commands: commandsOf(task) });
     if (!(error instanceof ConnectionLost)) continue;
     // All later tasks would report the same.
     host.stop(step.play, 'the connection was lost');

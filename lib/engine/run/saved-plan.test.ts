@@ -7,7 +7,7 @@ import { thisMachine } from '../inventory/testing/this-machine.ts';
 import { describeProblem, type Problem } from '../problem/problem.ts';
 import { Secret } from '../secret/secret.ts';
 import type { HostPlan, Planned } from './plan.ts';
-import { allowedBy, loadPlan, makePlan, refuseStale, savePlan } from './saved-plan.ts';
+import { changesOf, loadPlan, makePlan, refuseStale, savePlan } from './saved-plan.ts';
 
 const inventoryOf = (password = 'correct-horse-battery', port = 80): Inventory<unknown> => ({
   name: 'test',
@@ -20,7 +20,7 @@ const task = (resource: string, more: Partial<Planned> = {}): Planned => ({
   differences: [{ what: 'mode', was: '0644', wanted: '0600' }],
   note: undefined,
   error: undefined,
-  commands: ['chmod 600 f'],
+  steps: [{ do: 'run', command: 'chmod 600 f' }],
   predicted: false,
   ...more,
 });
@@ -70,7 +70,7 @@ test('a plan is saved with mode 0600 and without secrets, and read back unchange
 test('a file that is not a plan is reported', async () => {
   const file = join(temporaryDirectory(), 'plan.json');
   await expect(loadPlan(file)).rejects.toThrow(`the plan "${file}" does not exist`);
-  for (const text of ['', '{}', '[1', '{"format":2}']) {
+  for (const text of ['', '{}', '[1', '{"format":1}']) {
     await writeFile(file, text);
     await expect(loadPlan(file)).rejects.toThrow(`${file} is not a plan of this version`);
   }
@@ -92,9 +92,9 @@ test.each<[string, Planned[], string]>([
   ],
   ['a failure meanwhile', [task('a'), task('m', { outcome: 'failed' })], 'h: r: m: it fails now'],
   [
-    'other commands',
-    [task('a', { commands: ['chmod 666 f'] })],
-    'h: r: a: its differences changed since the plan was made',
+    'other steps',
+    [task('a', { steps: [{ do: 'run', command: 'chmod 666 f' }] })],
+    'h: r: a: its steps changed since the plan was made',
   ],
   ['known meanwhile', [task('a', { outcome: 'unknown' })], 'h: r: a: its differences changed since the plan was made'],
 ])('%s: refused, by name', (_, now, expected) => {
@@ -113,10 +113,42 @@ test('a changed inventory is refused, a changed password too', () => {
   expect(refusal(plan, plansOf(task('a')), inventoryOf('another-password'))).toContain('has changed since');
 });
 
-test('only changes of the plan are made', () => {
-  const allows = allowedBy(saved(task('a'), task('b', { outcome: 'unknown' }), task('c', { outcome: 'ok' })));
-  const step = (resource: string, host = 'h') => ({ host, play: 'p', role: 'r', resource });
-  expect([step('a'), step('b'), step('c'), step('a', 'other')].map(allows)).toEqual([true, true, false, false]);
+test('only changes of the plan are made, with the steps of the plan', () => {
+  const later = task('d', { predicted: true, steps: undefined });
+  const plan = saved(task('a'), task('b', { outcome: 'unknown' }), task('c', { outcome: 'ok' }), later);
+  const refuses = changesOf(plan, inventoryOf());
+  const steps = (command: string) => [{ do: 'run', command } as const];
+  const why = (resource: string, command: string, host = 'h') =>
+    refuses({ host, play: 'p', role: 'r', resource }, steps(command));
+  expect(why('a', 'chmod 600 f')).toBeUndefined();
+  expect(why('a', 'chmod 666 f')).toBe('its steps are not those of the plan');
+  expect([why('b', 'any'), why('d', 'any')]).toEqual([undefined, undefined]);
+  expect([why('c', 'any'), why('a', 'chmod 600 f', 'other')]).toEqual(Array(2).fill('this is not in the plan'));
+});
+
+test('steps are saved with all their bytes, and those with a secret by a hash that needs every password', async () => {
+  const file = join(temporaryDirectory(), 'plan.json');
+  const password = new Secret('swordfish-in-a-step');
+  const attributes = { mode: 0o600, owner: 'root', group: 'root' };
+  const steps = (secret: string, binary: Buffer): Planned['steps'] => [
+    { do: 'run', command: 'psql', stdin: new Secret(secret), timeoutSeconds: 5, allow: [0, 1] },
+    { do: 'write', path: '/f', content: `Password = "${secret}"`, secret: true, attributes },
+    { do: 'write', path: '/g', content: binary, secret: false, attributes },
+    { do: 'rewrite', path: '/h', was: 'aa', content: `key ${password.reveal()}` },
+  ];
+  const bytes = Buffer.from([0, 255, 10]);
+  savePlan(saved(task('a', { steps: steps('old-secret-1', bytes) })), file);
+  const text = await readFile(file, 'utf8');
+  expect(text).not.toMatch(/swordfish|old-secret|correct-horse/);
+  const plan = await loadPlan(file);
+  const now = (secret: string, binary = bytes) => plansOf(task('a', { steps: steps(secret, binary) }));
+  expect(refusal(plan, now('old-secret-1'))).toBe('accepted');
+  expect(refusal(plan, now('new-secret-1'))).toContain('h: r: a: its steps changed since the plan was made');
+  expect(refusal(plan, now('old-secret-1', Buffer.from([0, 254, 10])))).toContain('its steps changed');
+  // The same content under another password has another hash.
+  const other = makePlan(now('old-secret-1'), { ...origin, inventory: inventoryOf('other-password') }, 0);
+  const hashOf = (each: typeof plan) => JSON.stringify(each.hosts[0]?.tasks[0]?.steps?.[1]);
+  expect(hashOf(other)).not.toBe(hashOf(plan));
 });
 
 test('a file that is not a plan, or a plan without hosts, is refused with how to make one', async () => {

@@ -1,16 +1,42 @@
-import { randomBytes, scryptSync } from 'node:crypto';
+import { createHmac, randomBytes, scryptSync } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { readBounded, UnfitFile } from '../file/bounded-file.ts';
 import { writePrivateFile } from '../file/private-output.ts';
+import type { Action } from '../host/action.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { Problem, Problems } from '../problem/problem.ts';
 import { redact, Secret } from '../secret/secret.ts';
 import type { Step } from './events.ts';
 import type { HostPlan, Planned } from './plan.ts';
+import type { RunOptions } from './run-options.ts';
 
 /** The plan of a thousand hosts has half of this size. Bytes. */
 const largest = 64 * 1024 * 1024;
+
+/** Bytes of a step: as they are, or a keyed hash of those that hold a secret. */
+const content = z.union([
+  z.string(),
+  z.strictObject({ base64: z.string() }),
+  z.strictObject({ secret: z.string(), bytes: z.int() }),
+]);
+
+const savedStep = z.discriminatedUnion('do', [
+  z.strictObject({
+    do: z.literal('run'),
+    command: content,
+    stdin: content.optional(),
+    timeoutSeconds: z.number().optional(),
+    allow: z.array(z.int()).optional(),
+  }),
+  z.strictObject({
+    do: z.literal('write'),
+    path: z.string(),
+    content,
+    attributes: z.strictObject({ mode: z.int(), owner: z.string(), group: z.string() }),
+  }),
+  z.strictObject({ do: z.literal('rewrite'), path: z.string(), was: z.string(), content }),
+]);
 
 const task = z.strictObject({
   play: z.string(),
@@ -21,11 +47,12 @@ const task = z.strictObject({
   predicted: z.boolean(),
   differences: z.array(z.strictObject({ what: z.string(), was: z.string(), wanted: z.string() })),
   note: z.string().optional(),
-  commands: z.array(z.string()),
+  /** Left out where an earlier change of the plan decides them. */
+  steps: z.array(savedStep).optional(),
 });
 
 const schema = z.strictObject({
-  format: z.literal(1),
+  format: z.literal(2),
   made: z.iso.datetime(),
   playbook: z.string(),
   inventory: z.strictObject({ name: z.string(), file: z.string(), salt: z.string(), hash: z.string() }),
@@ -43,6 +70,7 @@ const schema = z.strictObject({
 /** A saved plan: `--check --out FILE` writes it, `--plan FILE` follows it. */
 export type SavedPlan = z.output<typeof schema>;
 type SavedTask = z.output<typeof task>;
+type SavedStep = z.output<typeof savedStep>;
 
 /** The origin of a plan. */
 export type PlanOrigin = Pick<SavedPlan, 'playbook' | 'chosen'> & { readonly inventory: Inventory<unknown> };
@@ -54,30 +82,72 @@ export function makePlan(
   now: number,
 ): SavedPlan {
   const salt = randomBytes(16).toString('hex');
+  const key = contentKey(inventory, salt);
   return {
-    format: 1,
+    format: 2,
     made: new Date(now).toISOString(),
     playbook,
     inventory: { name: inventory.name, file: inventory.file, salt, hash: fingerprint(inventory, salt) },
     chosen,
-    hosts: plans.map(({ host, tasks }) => ({ host, tasks: tasks.flatMap(savedTask) })),
+    hosts: plans.map(({ host, tasks }) => ({ host, tasks: tasks.flatMap((each) => savedTask(each, key)) })),
   };
 }
 
-function savedTask({ step, outcome, predicted, differences, note, commands }: Planned): SavedTask[] {
+function savedTask({ step, outcome, predicted, differences, note, steps }: Planned, key: Buffer): SavedTask[] {
   if (outcome !== 'pending' && outcome !== 'unknown') return [];
   const { play, role, resource } = step;
-  const saved = { play, role, resource, outcome, predicted, differences: [...differences], commands: [...commands] };
-  return [note === undefined ? saved : { ...saved, note }];
+  const saved = { play, role, resource, outcome, predicted, differences: [...differences] };
+  return [
+    { ...saved, ...(note !== undefined && { note }), ...(steps && { steps: steps.map((each) => stepOf(each, key)) }) },
+  ];
+}
+
+/** A step as it is saved: with everything that is sent to the host, and without a secret. */
+function stepOf(step: Action, key: Buffer): SavedStep {
+  const saved = (bytes: string | Buffer | Secret, secret = false) => contentOf(bytes, secret, key);
+  switch (step.do) {
+    case 'write':
+      return { do: 'write', path: step.path, content: saved(step.content, step.secret), attributes: step.attributes };
+    case 'rewrite':
+      return { ...step, content: saved(step.content) };
+    case 'run': {
+      const { command, stdin, timeoutSeconds, allow } = step;
+      return {
+        do: 'run',
+        command: saved(command),
+        ...(stdin !== undefined && { stdin: saved(stdin) }),
+        ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+        ...(allow && { allow: [...allow] }),
+      };
+    }
+  }
+}
+
+function contentOf(given: string | Buffer | Secret, secret: boolean, key: Buffer): z.output<typeof content> {
+  const bytes = Buffer.from(given instanceof Secret ? given.reveal() : given);
+  const text = bytes.toString();
+  if (secret || given instanceof Secret || redact(text) !== text) {
+    return { secret: createHmac('sha256', key).update(bytes).digest('hex'), bytes: bytes.length };
+  }
+  return Buffer.from(text).equals(bytes) ? text : { base64: bytes.toString('base64') };
 }
 
 /** A slow hash of the whole inventory, with its passwords. */
 function fingerprint(inventory: Inventory<unknown>, salt: string): string {
+  return slowHash(inventory, salt).toString('hex');
+}
+
+/** The key for the hashes of contents with secrets. It is not in the plan: who guesses a password has to guess all of them at once. */
+function contentKey(inventory: Inventory<unknown>, salt: string): Buffer {
+  return slowHash(inventory, `${salt} contents`);
+}
+
+function slowHash(inventory: Inventory<unknown>, salt: string): Buffer {
   const all = JSON.stringify(inventory.hosts, function (this: Record<string, unknown>, key, value) {
     const given = this[key];
     return given instanceof Secret ? given.reveal() : value;
   });
-  return scryptSync(all, salt, 32).toString('hex');
+  return scryptSync(all, salt, 32);
 }
 
 /** Writes a plan with mode 0600, secrets redacted. @throws Problem where the file cannot be written */
@@ -117,10 +187,20 @@ function parseJson(text: string): unknown {
 const sameTask = (a: Pick<Step, 'play' | 'role' | 'resource'>, b: Pick<Step, 'play' | 'role' | 'resource'>): boolean =>
   a.play === b.play && a.role === b.role && a.resource === b.resource;
 
-/** Whether a task may be changed by a plan: it was pending, or unknown. */
-export function allowedBy(plan: SavedPlan): (step: Step) => boolean {
-  return (step) =>
-    plan.hosts.some(({ host, tasks }) => host === step.host && tasks.some((each) => sameTask(each, step)));
+/**
+ * Why a plan does not include a change: the task was neither pending nor unknown, or it had other steps. A task that was unknown, or
+ * that follows from others, has no steps in the plan.
+ */
+export function changesOf(plan: SavedPlan, inventory: Inventory<unknown>): NonNullable<RunOptions['refuses']> {
+  const key = contentKey(inventory, plan.inventory.salt);
+  return (step, change) => {
+    const tasks = plan.hosts.find(({ host }) => host === step.host)?.tasks ?? [];
+    const planned = tasks.find((each) => sameTask(each, step));
+    if (!planned) return 'this is not in the plan';
+    if (planned.outcome === 'unknown' || !planned.steps || change instanceof Problem) return undefined;
+    const steps = (change ?? []).map((each) => stepOf(each, key));
+    return isDeepStrictEqual(steps, planned.steps) ? undefined : 'its steps are not those of the plan';
+  };
 }
 
 /**
@@ -143,9 +223,10 @@ export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now:
       .filter(({ outcome }) => outcome === 'failed')
       .map(({ step }) => new Problem(`${step.host}: ${step.role}: ${step.resource}: it fails now`)),
   );
+  const key = contentKey(inventory, plan.inventory.salt);
   const problems = now.flatMap(({ host, tasks }) => {
     const before = checkedTasks(plan.hosts.find((each) => each.host === host)?.tasks ?? []);
-    return differencesSince(host, before, checkedTasks(tasks.flatMap(savedTask)));
+    return differencesSince(host, before, checkedTasks(tasks.flatMap((each) => savedTask(each, key))));
   });
   const all = [...missing, ...failing, ...problems];
   if (all.length === 0) return;
@@ -166,12 +247,10 @@ function differencesSince(host: string, before: readonly SavedTask[], after: rea
     const was = before.find((each) => sameTask(each, task));
     const name = `${host}: ${task.role}: ${task.resource}`;
     if (!was) return [new Problem(`${name}: drifted ${since}`)];
-    const { outcome, differences, note } = task;
-    const same = isDeepStrictEqual(
-      [was.outcome, was.differences, was.note, was.commands],
-      [outcome, differences, note, task.commands],
-    );
-    return same ? [] : [new Problem(`${name}: its differences changed ${since}`)];
+    const { outcome, differences, note, steps } = task;
+    if (!isDeepStrictEqual([was.outcome, was.differences, was.note], [outcome, differences, note]))
+      return [new Problem(`${name}: its differences changed ${since}`)];
+    return isDeepStrictEqual(was.steps, steps) ? [] : [new Problem(`${name}: its steps changed ${since}`)];
   });
   return [...gone, ...others];
 }

@@ -1,3 +1,5 @@
+import type { ReadyChange } from '../host/changes/changes-script.ts';
+import type { ChangesRequest } from '../host/changes/make-changes.ts';
 import type { Facts } from '../host/facts/facts.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 
@@ -5,6 +7,10 @@ import type { Progress, Reader, Writer } from '../host/host.ts';
 export interface Session {
   readonly reader: Reader;
   readonly facts: Facts;
+  /** A Reader that keeps each read as a command that repeats it. Only a session with `makeChanges` has it. */
+  recording?(reads: Set<() => string>): Reader;
+  /** Makes several changes in one request. Without it, each change is made by itself. */
+  makeChanges?(changes: readonly ReadyChange[], started: (change: number) => void, stop: AbortSignal): ChangesRequest;
   writerFor(onProgress: (progress: Progress) => void): Writer;
   /** Exec requests sent so far. */
   roundTrips(): number;

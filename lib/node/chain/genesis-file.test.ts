@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Reader, Stat, Writer } from '../../engine/host/host.ts';
+import { applyDrift } from '../../engine/resource/resource.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { genesisFile } from './genesis-file.ts';
@@ -46,33 +47,33 @@ test('a sound file is put in place once', async () => {
     is: 'drift',
     differences: [{ what: 'genesis file', was: 'absent' }],
   });
-  await resource.apply(host);
+  await applyDrift(host, resource);
   expect(there.get(inPlace)).toBe(sound());
   expect(await resource.check(host)).toEqual({ is: 'ok' });
 });
 
 test('a file with another SHA-256, or one with faults, is never put where containers mount it', async () => {
   const other = await setUp(sound(), { [downloaded]: sound(1) });
-  await expect(other.resource.apply(other.host)).rejects.toThrow(
+  await expect(applyDrift(other.host, other.resource)).rejects.toThrow(
     /is not the one of the inventory: SHA-256 [0-9a-f]{64}, wanted [0-9a-f]{64}/,
   );
   expect(other.there.has(inPlace)).toBe(false);
 
   const faulty = await setUp('{"genesis":[]}', { [downloaded]: '{"genesis":[]}' });
-  await expect(faulty.resource.apply(faulty.host)).rejects.toThrow(
+  await expect(applyDrift(faulty.host, faulty.resource)).rejects.toThrow(
     /is refused:\n {2}root is missing\n.*\n.*\n {2}l1Config is missing\n {2}genesis is empty/,
   );
   expect(faulty.there.has(inPlace)).toBe(false);
 
   const wrong = JSON.stringify({ ...JSON.parse(sound()), genesis: Array.from({ length: 30 }, () => ({})) });
   const hopeless = await setUp(wrong, { [downloaded]: wrong });
-  await expect(hopeless.resource.apply(hopeless.host)).rejects.toMatchObject({
+  await expect(applyDrift(hopeless.host, hopeless.resource)).rejects.toMatchObject({
     message: expect.stringMatching(/is refused:\n {2}genesis\[0\]\.balance is missing\n[\s\S]*\n {2}and \d+ more$/),
     hint: 'it has to be for chain id 55555 and the current generation of the node; see network.genesis in the inventory',
   });
 
   const missing = await setUp(sound(), {});
-  await expect(missing.resource.apply(missing.host)).rejects.toThrow(`${downloaded} does not exist`);
+  await expect(applyDrift(missing.host, missing.resource)).rejects.toThrow(`${downloaded} does not exist`);
 });
 
 test('a file in place that has faults, or was changed, is seen', async () => {

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { write } from '../../engine/host/action.ts';
+import type { Reader } from '../../engine/host/host.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { changesOfFile } from '../../engine/resource/change.ts';
 import { withoutQuery } from '../../engine/resource/network/http.ts';
-import { type Difference, drift, ok, type Resource } from '../../engine/resource/resource.ts';
+import { type Change, type Difference, drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import { genesisPath } from '../render/render.ts';
 import { generationOf } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -21,11 +23,11 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
   const path = genesisPath(vars);
   const wanted = { ...generationOf(vars), chainId: vars.network.chain_id };
   const { sha256, url } = vars.network.genesis;
-  const refuseFaults = (content: Buffer): void => {
+  const faultsIn = (content: Buffer): Problem | undefined => {
     const faults = genesisFaults(content.toString('utf8'), wanted);
-    if (faults.length === 0) return;
+    if (faults.length === 0) return undefined;
     const more = faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : [];
-    throw new Problem(
+    return new Problem(
       `the genesis file from ${withoutQuery(url)} is refused:\n${[...faults.slice(0, shownFaults), ...more].map((fault) => `  ${fault}`).join('\n')}`,
       {
         code: exitCode.failed,
@@ -33,34 +35,36 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       },
     );
   };
+  /** The step for the downloaded file, or why it is not put in place. */
+  const copy = async (host: Reader): Promise<Change> => {
+    const content = await host.read(downloaded);
+    if (!content) return new Problem(`${downloaded} does not exist`, { code: exitCode.failed });
+    const found = hashOf(content);
+    if (found !== sha256) {
+      return new Problem(
+        `the genesis file from ${withoutQuery(url)} is not the one of the inventory: SHA-256 ${found}, wanted ${sha256}`,
+        { code: exitCode.failed },
+      );
+    }
+    const fault = faultsIn(content);
+    return fault ?? [write(path, content, attributes)];
+  };
   return {
     name: `genesis file ${path} is checked and in place`,
     changes: changesOfFile(path),
     async check(host) {
       const [stat, content] = await Promise.all([host.stat(path), host.read(path)]);
-      if (!stat || !content) return drift([{ what: 'genesis file', was: 'absent', wanted: `SHA-256 ${sha256}` }]);
+      if (!stat || !content)
+        return drift([{ what: 'genesis file', was: 'absent', wanted: `SHA-256 ${sha256}` }], await copy(host));
       const differences: Difference[] = [];
       const found = hashOf(content);
       if (found !== sha256) differences.push({ what: 'SHA-256', was: found, wanted: sha256 });
       if (stat.mode !== attributes.mode)
         differences.push({ what: 'mode', was: `0${stat.mode.toString(8)}`, wanted: '0644' });
       // The file of the inventory, but not one for this deployment: only another inventory helps.
-      if (found === sha256) refuseFaults(content);
-      return differences.length === 0 ? ok : drift(differences);
-    },
-
-    async apply(host) {
-      const content = await host.read(downloaded);
-      if (!content) throw new Problem(`${downloaded} does not exist`, { code: exitCode.failed });
-      const found = hashOf(content);
-      if (found !== sha256) {
-        throw new Problem(
-          `the genesis file from ${withoutQuery(url)} is not the one of the inventory: SHA-256 ${found}, wanted ${sha256}`,
-          { code: exitCode.failed },
-        );
-      }
-      refuseFaults(content);
-      await host.write(path, content, attributes);
+      const fault = found === sha256 ? faultsIn(content) : undefined;
+      if (fault) throw fault;
+      return differences.length === 0 ? ok : drift(differences, await copy(host));
     },
   };
 }

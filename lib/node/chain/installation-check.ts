@@ -3,7 +3,7 @@ import type { Reader, Writer } from '../../engine/host/host.ts';
 import { containerChange } from '../../engine/resource/change.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
-import { drift, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import { drift, ok, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
 import { type Answer, blockAt, blockNumber } from './chain.ts';
 
 /** A newest block of this age or less proves that the synchronizer works. Seconds. */
@@ -25,40 +25,38 @@ export function answers(
   container: string,
   attempts: Attempts,
   ask: (host: Reader) => Promise<Answer<unknown>>,
-): Resource {
+): Work {
   return {
     name,
     expects: 'must',
-    waits: true,
     follows: follows(container),
     check: (host) => judge(host, container, ask(host), () => ok),
-    apply: async (host) => {
+    work: async (host) => {
       await persistently(host, container, attempts, () => ask(host));
     },
   };
 }
 
 /** `eth_blockNumber` has to give a JSON-RPC result with a valid block number. */
-export function givesBlockNumber(url: string, attempts: Attempts): Resource {
+export function givesBlockNumber(url: string, attempts: Attempts): Work {
   return answers(`eth_blockNumber on ${url} gives a block`, 'json-rpc', attempts, (host) => blockNumber(host, url));
 }
 
 /**
  * The newest block has to grow. One check cannot see growth, but a block of the last minute proves it. Where the newest one is older,
- * as while the node catches up from its snapshot, `apply` waits for growth, which then counts for the rest of the run.
+ * as while the node catches up from its snapshot, it is waited for, which is the proof.
  */
-export function blockGrows(url: string, attempts: Attempts): Resource {
-  let grew = false;
+export function blockGrows(url: string, attempts: Attempts): Work {
   return {
     name: `the newest block on ${url} grows`,
     expects: 'must',
-    waits: true,
+    provesItself: true,
     follows: follows('json-rpc'),
     check: (host) =>
       judge(host, 'json-rpc', newestBlock(host, url), ({ number, age }) =>
-        grew || age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two checks`),
+        age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two checks`),
       ),
-    apply: async (host) => {
+    work: async (host) => {
       const first = await persistently(host, 'json-rpc', attempts, () => newestBlock(host, url));
       await pause(host, attempts.pause_seconds);
       await persistently(host, 'json-rpc', attempts, async () => {
@@ -66,7 +64,6 @@ export function blockGrows(url: string, attempts: Attempts): Resource {
         if (!next.ok || next.value.number > first.number) return next;
         return { ok: false, error: `the newest block is ${first.number} and does not grow` };
       });
-      grew = true;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { command } from '../../engine/host/action.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
 
@@ -5,13 +6,12 @@ import { drift, ok, type Resource, task } from '../../engine/resource/resource.t
 export function directoryThatItsContainerOwns(path: string): Resource {
   return task(`data directory ${path}`, {
     check: async (host) => {
-      const inside = await host.stat(`${path}/.`);
-      return inside ? ok : drift([{ what: 'directory', was: 'absent', wanted: path }]);
-    },
-    apply: async (host) => {
-      const there = await host.stat(path);
-      if (there) throw new Problem(`${path} is a ${there.type}, and has to be a directory`, { code: exitCode.failed });
-      await host.run`umask 022 && mkdir -p ${path}`;
+      const [inside, there] = await Promise.all([host.stat(`${path}/.`), host.stat(path)]);
+      if (inside) return ok;
+      const change = there
+        ? new Problem(`${path} is a ${there.type}, and has to be a directory`, { code: exitCode.failed })
+        : [command`umask 022 && mkdir -p ${path}`];
+      return drift([{ what: 'directory', was: there ? `a ${there.type}` : 'absent', wanted: path }], change);
     },
   });
 }

@@ -11,6 +11,7 @@ import {
   type Resource,
   unknownUntil,
   type Verdict,
+  type Work,
 } from '../../engine/resource/resource.ts';
 
 const createIndex = readFileSync(new URL('../../../templates/host/create-index.sh', import.meta.url), 'utf8');
@@ -44,7 +45,7 @@ export interface PostgresIndex {
  * An index. A systemd unit that outlives the connection creates it CONCURRENTLY, so that writers go on, and first drops what an
  * interrupted creation left (an index marked invalid). As with IF NOT EXISTS, an index of that name on other columns is enough.
  */
-export function postgresIndex(index: PostgresIndex): Resource {
+export function postgresIndex(index: PostgresIndex): Work {
   const { target, name, table, columns } = index;
   const title = `index ${name} on ${table}`;
   const { container, user, database } = target;
@@ -60,7 +61,7 @@ export function postgresIndex(index: PostgresIndex): Resource {
       if (!found.valid) return drift([{ what: 'index', was: 'invalid, left by an interrupted creation', wanted }]);
       return ok;
     },
-    async apply(host) {
+    async work(host) {
       const settings = { CONTAINER: container, DATABASE_USER: user, DATABASE: database };
       const names = { SCHEMA: schema, TABLE: relation, INDEX: name, COLUMNS: columns.join(' ') };
       await runInUnit(host, {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { drift, ok } from '../../engine/resource/resource.ts';
+import { applyDrift, drift, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { chronySources, clockIsSynchronised, trackingVerdict, withoutDistributionServers } from './chrony.ts';
 
@@ -20,7 +20,7 @@ test("the distribution's servers become comments, once, and nothing else changes
   });
   const resource = withoutDistributionServers();
   expect(await resource.check(host)).toMatchObject({ is: 'drift' });
-  await resource.apply(host);
+  await applyDrift(host, resource);
   expect(file.text).toBe(
     '# pool of Debian\n#pool 2.debian.pool.ntp.org iburst\n#server ntp.example\nsourcedir /etc/chrony/sources.d\n',
   );
@@ -51,7 +51,7 @@ test('a clock that no server sets is reported with the sources of chrony', async
     ],
     { sleep: async (seconds) => void vi.advanceTimersByTime(seconds * 1000) },
   );
-  await expect(clockIsSynchronised().apply(host)).rejects.toMatchObject({
+  await expect(applyDrift(host, clockIsSynchronised())).rejects.toMatchObject({
     message: expect.stringMatching(/^chrony selected no time server within \d+ s\n\^\? 192\.0\.2\.1/),
     hint: 'check time_servers in the inventory, and that UDP port 123 is open to them',
   });

@@ -1,8 +1,8 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
-import { editedText } from '../../engine/resource/file/edited-text.ts';
+import { readText } from '../../engine/resource/file/edited-text.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
-import { drift, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import { drift, ok, type Resource, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
 
 const configuration = '/etc/chrony/chrony.conf';
 
@@ -19,17 +19,14 @@ export function chronySources(servers: readonly string[]): string {
 
 /** The distribution's time servers are turned into comments, so that chrony uses the given ones only. */
 export function withoutDistributionServers(): Resource {
-  const file = editedText(configuration);
   return {
     name: 'chrony uses no other time servers',
     async check(host) {
-      const was = await file.read(host);
-      if (was === undefined) return unknownUntil('chrony is installed');
-      const wanted = withoutServers(was);
-      return was === wanted ? ok : drift([{ what: configuration, was, wanted }]);
-    },
-    async apply(host) {
-      await file.change(host, withoutServers);
+      const file = await readText(host, configuration);
+      if (file === undefined) return unknownUntil('chrony is installed');
+      const wanted = withoutServers(file.text);
+      if (file.text === wanted) return ok;
+      return drift([{ what: configuration, was: file.text, wanted }], [file.to(wanted)]);
     },
   };
 }
@@ -39,11 +36,11 @@ function withoutServers(text: string): string {
 }
 
 /** chronyd has selected a server, and the clock follows it. */
-export function clockIsSynchronised(): Resource {
+export function clockIsSynchronised(): Work {
   return {
     name: 'the clock is synchronised',
     check: look,
-    async apply(host) {
+    async work(host) {
       for (let waited = 0; ; waited += 2) {
         const verdict = await look(host);
         if (verdict.is === 'ok') return;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { drift } from '../../engine/resource/resource.ts';
+import { applyDrift, drift } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { poolDbHasItsLead, staysUp } from './startup.ts';
 
@@ -8,15 +8,15 @@ test('a container that has just started is reported with its age', async () => {
   const host = fakeHost([[/^date/, `${started + 2.5}\n`]], { container: async () => runningContainer });
   const lead = poolDbHasItsLead('sync');
   expect(lead.name).toBe('pool-db has run for 5 seconds before sync starts');
-  expect(await lead.check(host)).toEqual(drift('pool-db has run for 2 s'));
-  expect(await staysUp('json-rpc').check(host)).toEqual(drift('json-rpc has run for 2 s'));
+  expect(await lead.check(host)).toMatchObject(drift('pool-db has run for 2 s'));
+  expect(await staysUp('json-rpc').check(host)).toMatchObject(drift('json-rpc has run for 2 s'));
 });
 
 test('a component that Docker restarts again and again is reported with the end of its log', async () => {
   const host = fakeHost([[/^docker logs /, 'no answer from layer 1\n']], {
     container: async () => ({ ...runningContainer, status: 'restarting', exitCode: 1, restartCount: 4 }),
   });
-  await expect(staysUp('sync').apply(host)).rejects.toThrow(
+  await expect(applyDrift(host, staysUp('sync'))).rejects.toThrow(
     /^container sync is restarting, exit code 1\nno answer from layer 1$/,
   );
 });

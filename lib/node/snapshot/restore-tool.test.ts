@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { applyDrift } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { restoreTool } from './restore-tool.ts';
@@ -17,8 +18,9 @@ test('a Go that is too old is reported with both versions, and with what to do',
     snapshot: { restore_with: 'source', source },
   } as unknown as Variables;
   const isNewEnough = restoreTool(vars, '/x').resources.find(({ name }) => name === 'Go is 1.21 or later');
+  if (!isNewEnough) throw new Error('it is missing');
   await expect(
-    isNewEnough?.apply(fakeHost([[/go version/, 'go version go1.19.8 linux/amd64\n']])),
+    applyDrift(fakeHost([[/go version/, 'go version go1.19.8 linux/amd64\n']]), isNewEnough),
   ).rejects.toMatchObject({
     message: 'Go is 1.21 or later: Go 1.19.8 is installed, and the restore tool needs 1.21',
     hint: 'install Go 1.21 or later in /usr/local/go (docs/operating.md), or set snapshot.restore_with: image',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SqlResult } from '../../engine/host/host.ts';
+import { applyDrift } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { SnapshotDatabase } from './database-contents.ts';
@@ -28,12 +29,10 @@ test.each([
     sql: async (): Promise<SqlResult> => ({ ok: true, rows: [[null, '7', size, size, '1']] }),
     write: async (path) => void started.push(path),
   });
-  const failure = await restored(replaceExisting)
-    .apply(host)
-    .then(
-      () => undefined,
-      (error: Error) => error,
-    );
+  const failure = await applyDrift(host, restored(replaceExisting)).then(
+    () => undefined,
+    (error: Error) => error,
+  );
   expect(started.length > 0).toBe(begins);
   if (begins) return;
   expect(failure).toMatchObject({

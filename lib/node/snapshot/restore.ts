@@ -4,7 +4,7 @@ import { shellSettings } from '../../engine/host/shell-settings.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { job } from '../../engine/resource/job/job.ts';
-import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource, type Work } from '../../engine/resource/resource.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
 import { databaseClients } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -76,7 +76,7 @@ export function databasesAreUnused(
 }
 
 /** Both databases hold a complete snapshot: by their contents, not by how the restore tool ended. */
-export function snapshotIsRestored(databases: SnapshotDatabases, tool: RestoreTool, vars: Variables): Resource {
+export function snapshotIsRestored(databases: SnapshotDatabases, tool: RestoreTool, vars: Variables): Work {
   const { state, prover } = databases;
   const { snapshot, credentials } = vars;
   const assess = (host: Reader) => assessDatabases(host, databases, snapshot.replace_existing);
@@ -105,7 +105,7 @@ export function snapshotIsRestored(databases: SnapshotDatabases, tool: RestoreTo
   });
   return {
     ...restore,
-    async apply(host) {
+    async work(host) {
       // The download of the archives since the last check takes hours.
       const { decision, description } = await assess(host);
       if (decision === 'refuse')
@@ -113,7 +113,7 @@ export function snapshotIsRestored(databases: SnapshotDatabases, tool: RestoreTo
           hint: howToReplace,
           code: exitCode.failed,
         });
-      await restore.apply(host);
+      await restore.work(host);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Facts } from '../../engine/host/facts/facts.ts';
 import type { Writer } from '../../engine/host/host.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
+import { applyDrift } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
@@ -48,7 +49,8 @@ export async function contextOf({
 /** Message and hint of a requirement that is not met. */
 export async function refusal(resources: readonly Resource[], name: string, host: Writer = fakeHost([])) {
   const resource = resources.find((each) => each.name === name);
-  const failed: unknown = await resource?.apply(host).then(
+  if (!resource) throw new Error(`there is no resource ${name}`);
+  const failed: unknown = await applyDrift(host, resource).then(
     () => 'it is met',
     (error: unknown) => error,
   );

@@ -2,7 +2,7 @@ import type { Reader } from '../../../lib/engine/host/host.ts';
 import { directory } from '../../../lib/engine/resource/file/directory.ts';
 import { file } from '../../../lib/engine/resource/file/file.ts';
 import { line } from '../../../lib/engine/resource/file/line.ts';
-import { drift, expectation, ok, type Resource, task } from '../../../lib/engine/resource/resource.ts';
+import { applyDrift, drift, expectation, ok, type Resource, task } from '../../../lib/engine/resource/resource.ts';
 import { type Context, role } from '../../../lib/engine/resource/role.ts';
 import { packages } from '../../../lib/engine/resource/system/packages.ts';
 import { service } from '../../../lib/engine/resource/system/service.ts';
@@ -53,14 +53,14 @@ function preflight(facts: Context<unknown>['facts']): Resource[] {
 function group({ name, gid }: Workload['groups'][number]): Resource {
   return task(`group ${name}`, {
     check: async (host) => ((await entry(host, 'group', name))?.[2] === String(gid) ? ok : drift('it is not there')),
-    apply: async (host) => void (await host.run`groupadd --gid ${gid} ${name}`),
+    work: async (host) => void (await host.run`groupadd --gid ${gid} ${name}`),
   });
 }
 
 function user({ name, uid, group }: Workload['users'][number]): Resource {
   return task(`user ${name}`, {
     check: async (host) => ((await entry(host, 'passwd', name))?.[2] === String(uid) ? ok : drift('it is not there')),
-    apply: async (host) =>
+    work: async (host) =>
       void (await host.run`useradd --uid ${uid} --gid ${group} --no-create-home --shell /usr/sbin/nologin ${name}`),
   });
 }
@@ -82,8 +82,8 @@ function kernelSetting({ key, value }: Workload['sysctl'][number]): Resource {
       if (verdict.is !== 'ok') return verdict;
       return inForce.lines().includes(`${key} = ${value}`) ? ok : drift(`${key} is not ${value}`);
     },
-    apply: async (host) => {
-      await kept.apply(host);
+    work: async (host) => {
+      await applyDrift(host, kept);
       await host.run`sysctl -w ${`${key}=${value}`}`;
     },
   });

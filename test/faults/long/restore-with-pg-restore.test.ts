@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import type { Progress } from '../../../lib/engine/host/host.ts';
 import { createReader } from '../../../lib/engine/host/reader.ts';
 import { connectLocally } from '../../../lib/engine/host/testing/local-connection.ts';
+import { applyDrift } from '../../../lib/engine/resource/resource.ts';
 import { fakeHost } from '../../../lib/engine/resource/testing/fake-host.ts';
 import { assessDatabases, type SnapshotDatabase } from '../../../lib/node/snapshot/database-contents.ts';
 import { snapshotIsRestored } from '../../../lib/node/snapshot/restore.ts';
@@ -145,7 +146,7 @@ async function scriptOf(archives: typeof good, settings: RestoreTool['settings']
     write: async (_, content) => void scripts.push(String(content)),
   });
   const restored = snapshotIsRestored(databasesOf(archives), { resources: [], settings }, vars);
-  await expect(restored.apply(host)).rejects.toThrow('the state database is empty');
+  await expect(applyDrift(host, restored)).rejects.toThrow('the state database is empty');
   const [script] = scripts;
   if (script === undefined) throw new Error('no script was started');
   return script;

@@ -35,12 +35,16 @@ export const readTimeout = 60;
 
 /** Reads and commands of all users of a connection share a request. */
 export function batchOf(connection: Connection): Batch {
+  return batchOver(() => currentTick(connection));
+}
+
+function batchOver(tick: () => ReturnType<typeof startTick>): Batch {
   return {
-    run: (text, timeoutSeconds) => currentTick(connection).run({ text, timeoutSeconds }),
+    run: (text, timeoutSeconds) => tick().run({ text, timeoutSeconds }),
     async ask(read, key) {
       // First, as it throws for an invalid key.
       const id = read.id(key);
-      return currentTick(connection).ask(read, id, key);
+      return tick().ask(read, id, key);
     },
   };
 }
@@ -48,9 +52,35 @@ export function batchOf(connection: Connection): Batch {
 const ticks = new WeakMap<Connection, ReturnType<typeof startTick>>();
 
 function currentTick(connection: Connection) {
-  const tick = ticks.get(connection) ?? startTick(connection);
+  const tick =
+    ticks.get(connection) ??
+    startTick(connection.name, () => ticks.delete(connection), (commands) => send(connection, commands, 'quick'));
   ticks.set(connection, tick);
   return tick;
+}
+
+/**
+ * A batch whose first tick is sent by `first`; later ones are sent as usual.
+ *
+ * @param first gets the commands of the tick, and returns their outputs
+ */
+export function batchSentBy(connection: Connection, first: (commands: readonly BatchCommand[]) => Promise<Outputs>): Batch {
+  let open: ReturnType<typeof startTick> | undefined = startTick(connection.name, () => (open = undefined), first);
+  return batchOver(() => open ?? currentTick(connection));
+}
+
+/** A batch that also keeps each read as a command that repeats it alone. */
+export function recorded(batch: Batch, reads: Set<() => string>): Batch {
+  return {
+    run(text, timeoutSeconds) {
+      reads.add(() => text);
+      return batch.run(text, timeoutSeconds);
+    },
+    ask(read, key) {
+      reads.add(() => read.command([key]));
+      return batch.ask(read, key);
+    },
+  };
 }
 
 /** Keys that one command answers. */
@@ -60,22 +90,26 @@ interface Group<K, V> {
 }
 
 /** Collects the requests of one tick, and sends them at its end. */
-function startTick(connection: Connection) {
+function startTick(
+  name: string,
+  close: () => void,
+  sendAll: (commands: readonly BatchCommand[]) => Promise<Outputs>,
+) {
   const commands = new Map<string, BatchCommand>();
   const prepared: (() => BatchCommand)[] = [];
   const groups = new Map<string, unknown>();
   const outputs = nextTurn().then(async () => {
-    ticks.delete(connection);
+    close();
     // Vectorised reads go first: they have most of the answers, and each of them waits for something else.
     const all = new Map([...prepared.map((command) => command()), ...commands.values()].map((one) => [idOf(one), one]));
-    const replies = await send(connection, [...all.values()], 'quick');
+    const replies = await sendAll([...all.values()]);
     return new Map([...all.keys()].map((id, index) => [id, replies[index]]));
   });
 
   const outputOf = async (command: BatchCommand) => {
     const output = (await outputs).get(idOf(command));
     if (output) return output;
-    throw new Error(`${connection.name}: the host did not report how a command ended: ${command.text}`);
+    throw new Error(`${name}: the host did not report how a command ended: ${command.text}`);
   };
 
   function openGroup<K, V>(read: VectorRead<K, V>): Group<K, V> {
@@ -116,12 +150,15 @@ function idOf({ text, timeoutSeconds }: BatchCommand): string {
   return `${timeoutSeconds} ${text}`;
 }
 
+/** The output of each command, in order; undefined where the host could not keep it. */
+type Outputs = readonly (Output | undefined)[];
+
 /** Reads change nothing on the host, so a batch that failed as a whole is sent again, in the safer form. */
-async function send(
+export async function send(
   connection: Connection,
   commands: readonly BatchCommand[],
   way: 'quick' | 'careful',
-): Promise<(Output | undefined)[]> {
+): Promise<Outputs> {
   const { code, stdout, stderr } = await connection.exec(batchScript(commands, way), {
     answerSeconds: commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0),
   });

@@ -10,7 +10,14 @@ hashes=
 case $wanted in
   -:*) ;;
   *)
-    hashes=$(sha256sum -- "$@")
+    # The open of a pipe would wait for a writer.
+    hashes=$(
+      for path do
+        shift
+        [ ! -f "$path" ] || set -- "$@" "$path"
+      done
+      [ $# = 0 ] || sha256sum -- "$@"
+    )
     code=$?
     [ $code -lt 126 ] || exit $code
     ;;

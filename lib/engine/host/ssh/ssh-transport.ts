@@ -86,7 +86,7 @@ function exec(
   { ssh }: SshConnection,
   line: string,
   input: Buffer | undefined,
-  { startMarker, startLimit, watchdog }: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
+  { startMarker, startLimit, watchdog, onOutput }: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
 ): Promise<SSHExecCommandResponse> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
@@ -105,6 +105,7 @@ function exec(
         },
         onStdout(chunk) {
           watchdog.count(chunk);
+          onOutput?.(chunk);
           if (startMarker === undefined || started) return;
           printed += chunk.toString('latin1');
           started = printed.includes(startMarker);

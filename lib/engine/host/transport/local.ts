@@ -21,7 +21,7 @@ export function openLocal(name: string): { readonly transport: Transport; readon
     env: Object.fromEntries(Object.entries(process.env).filter(([variable]) => kept.includes(variable))),
   });
 
-  const run: Transport['run'] = async (command, input, { seconds } = {}) => {
+  const run: Transport['run'] = async (command, input, { seconds, onOutput } = {}) => {
     const running = shell`${command}`;
     const watchdog = createWatchdog(seconds, (why) => {
       running.kill('SIGKILL').catch(() => {});
@@ -31,6 +31,7 @@ export function openLocal(name: string): { readonly transport: Transport; readon
     running.stdout.on('data', (chunk: Buffer) => {
       watchdog.count(chunk);
       stdout.push(chunk);
+      onOutput?.(chunk);
     });
     running.stderr.on('data', (chunk: Buffer) => {
       watchdog.count(chunk);

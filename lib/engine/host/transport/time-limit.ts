@@ -4,6 +4,9 @@ import { readScript, withArguments } from '../script.ts';
 export const processTree = readScript(new URL('process-tree.sh', import.meta.url));
 const timeLimit = readScript(new URL('time-limit.sh', import.meta.url));
 
+/** Shell: the function `__limit`, with the arguments of time-limit.sh. */
+export const limitFunction = `${processTree}__limit(){ (\n${timeLimit}) }\n`;
+
 /**
  * A script that ends itself and all its processes after some seconds. The code is 124 then, and the last line of standard error
  * is the nonce with `time limit`.

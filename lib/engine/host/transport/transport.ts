@@ -4,6 +4,8 @@ export interface RunLimits {
   readonly startMarker?: string | undefined;
   /** Time limit that the host itself enforces. Without it there is no limit. */
   readonly seconds?: number | undefined;
+  /** Called with standard output as it comes. */
+  readonly onOutput?: ((chunk: Buffer) => void) | undefined;
 }
 
 /** Carries a command line to a login shell and its output back. */

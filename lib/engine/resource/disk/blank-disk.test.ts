@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { drift } from '../resource.ts';
+import { applyDrift, drift } from '../resource.ts';
 import { type Answer, fakeHost } from '../testing/fake-host.ts';
 import { formattedDisk } from './blank-disk.ts';
 
@@ -15,7 +15,7 @@ test.each([
   [
     'no such disk',
     [],
-    'there is no block device /dev/sdb',
+    '/dev/sdb has a file system: unknown until the block device /dev/sdb is there',
     'see lsblk there, and name the disk in the inventory: docker_root: { disk: … }',
   ],
   [
@@ -42,9 +42,9 @@ test.each([
     const disk = formattedDisk('/dev/sdb', { format: false, label: 'p' });
     const host = fakeHost(answers);
     const seen = await disk.check(host);
-    expect(seen).toEqual(
+    expect(seen).toMatchObject(
       answers.length === 0 ? { is: 'unknown', until: 'the block device /dev/sdb is there' } : drift(message),
     );
-    await expect(disk.apply(host)).rejects.toMatchObject({ message, hint });
+    await expect(applyDrift(host, disk)).rejects.toMatchObject({ message, hint });
   },
 );

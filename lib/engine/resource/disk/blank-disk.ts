@@ -1,6 +1,9 @@
+import { type Action, command } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
-import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { drift, ok, type Resource, refused, unknownUntil, type Verdict } from '../resource.ts';
+
+/** Of mkfs on a large disk. Seconds. */
+const formatLimit = 3600;
 
 interface Format {
   /** Whether a blank disk may be formatted. */
@@ -16,21 +19,24 @@ interface Format {
 export function formattedDisk(device: string, { format, label }: Format): Resource {
   return {
     name: `${device} has a file system`,
+    hint: 'see lsblk there, and name the disk in the inventory: docker_root: { disk: … }',
     async check(host) {
       const seen = await readDisk(host, device, label);
       if (seen === undefined) return unknownUntil(`the block device ${device} is there`);
       if (seen.isOurs) return ok;
-      const refusal = refusalOf(device, seen, format);
-      return refusal ? drift(refusal.what) : drift([{ what: 'file system', was: 'blank', wanted: 'ext4' }]);
-    },
-    async apply(host) {
-      const seen = await readDisk(host, device, label);
-      const refusal = refusalOf(device, seen, format);
-      if (refusal) throw new Problem(refusal.what, { hint: refusal.hint, code: exitCode.failed });
-      host.progress({ what: `formatting ${device}` });
-      await host.run({ timeoutSeconds: 3600 })`mkfs.ext4 -q -L ${label} ${device} </dev/null`;
+      return (
+        refusalOf(device, seen, format) ??
+        drift([{ what: 'file system', was: 'blank', wanted: 'ext4' }], [formatting(device, label)])
+      );
     },
   };
+}
+
+/** Looks once more: what is on a disk is lost. */
+function formatting(device: string, label: string): Action {
+  return command({ timeoutSeconds: formatLimit })`
+    [ -z "$(wipefs --no-act --noheadings --output TYPE ${device} 2>&1)" ] || { echo ${`${device} is not blank any more`} >&2; exit 1; }
+    mkfs.ext4 -q -L ${label} ${device} </dev/null`;
 }
 
 interface Contents {
@@ -65,22 +71,16 @@ async function readDisk(host: Reader, device: string, label: string): Promise<Co
   return { isOurs, found: [...new Set(found)] };
 }
 
-function refusalOf(device: string, disk: Contents | undefined, format: boolean) {
-  if (disk === undefined) {
-    return {
-      what: `there is no block device ${device}`,
-      hint: 'see lsblk there, and name the disk in the inventory: docker_root: { disk: … }',
-    };
-  }
+function refusalOf(device: string, disk: Contents, format: boolean): Verdict | undefined {
   if (disk.found.length > 0) {
-    return {
-      what: `${device} is not blank (${disk.found.join(', ')}), so it is not formatted`,
-      hint: `to use its file system, mount it and name the mount point; to erase it: wipefs --all ${device}`,
-    };
+    return refused(
+      `${device} is not blank (${disk.found.join(', ')}), so it is not formatted`,
+      `to use its file system, mount it and name the mount point; to erase it: wipefs --all ${device}`,
+    );
   }
   if (format) return undefined;
-  return {
-    what: `${device} is blank, and the inventory does not allow to format it`,
-    hint: 'to allow it, set in the inventory: docker_root: { format: true }',
-  };
+  return refused(
+    `${device} is blank, and the inventory does not allow to format it`,
+    'to allow it, set in the inventory: docker_root: { format: true }',
+  );
 }

@@ -1,7 +1,7 @@
+import { command, write } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
-import { editedText } from '../file/edited-text.ts';
-import { drift, driftOf, type Resource, unknownUntil } from '../resource.ts';
+import { readText } from '../file/edited-text.ts';
+import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
 import { type FstabEntry, fstabLine, parseFstabLine, sameEntry, withEntry } from './fstab.ts';
 
 const table = '/etc/fstab';
@@ -9,6 +9,7 @@ const table = '/etc/fstab';
 const type = 'ext4';
 /** A lost disk does not stop the boot. */
 const options = ['defaults', 'nofail'];
+const decide = 'nothing was changed; check both, and decide';
 
 /**
  * An ext4 file system that is mounted, now and at every boot.
@@ -17,18 +18,18 @@ const options = ['defaults', 'nofail'];
  * @param device block device. /etc/fstab gets the UUID of its file system, as device names change
  */
 export function mount(target: string, device: string): Resource {
-  const file = editedText(table);
   const read = async (host: Reader) => {
-    const [number, uuid, typeOnDevice, mounted, text = ''] = await Promise.all([
+    const [number, uuid, typeOnDevice, mounted, inside, file] = await Promise.all([
       host.$`mountpoint -x ${device}`,
       // -p asks the device itself; otherwise blkid keeps a cache, and a check must not write one.
       host.$`blkid -p -o value -s UUID ${device}`,
       host.$`blkid -p -o value -s TYPE ${device}`,
       host.$`mountpoint -d ${target}`,
-      file.read(host),
+      host.$`find ${target} -mindepth 1 -maxdepth 1 -print -quit`,
+      readText(host, table),
     ]);
     const entry: FstabEntry = { source: `UUID=${uuid.text()}`, target, type, options };
-    const present = text
+    const present = (file?.text ?? '')
       .split('\n')
       .map(parseFstabLine)
       .find((line) => line?.target === target);
@@ -42,7 +43,9 @@ export function mount(target: string, device: string): Resource {
       entry,
       isInTable: present !== undefined && sameEntry(present, entry),
       isMounted: mounted.ok,
+      hidden: mounted.ok ? '' : inside.text(),
       present,
+      file,
     };
   };
   /** Why nothing is changed, if a change could lose something. */
@@ -59,38 +62,27 @@ export function mount(target: string, device: string): Resource {
     name: `${target} is mounted from ${device}`,
 
     async check(host) {
-      const { until, refusal, entry, present, isInTable, isMounted } = await read(host);
+      const { until, refusal, entry, present, isInTable, isMounted, hidden, file } = await read(host);
       if (until) return unknownUntil(until);
-      if (refusal) return drift(refusal);
+      if (refusal) return refused(refusal, decide);
+      if (hidden) {
+        return refused(`${target} is not empty: mounting there would hide ${hidden} and what is with it`, decide);
+      }
       const was = present ? fstabLine(present) : '';
-      return driftOf([
-        ...(isInTable ? [] : [{ what: table, was, wanted: fstabLine(entry) }]),
-        ...(isMounted ? [] : [{ what: target, was: 'not mounted', wanted: `${device} mounted` }]),
-      ]);
-    },
-
-    async apply(host) {
-      const { refusal, entry, isInTable, isMounted } = await read(host);
-      const wrong = refusal ?? (isMounted ? undefined : await hiddenFiles(host, target));
-      if (wrong) {
-        throw new Problem(wrong, { hint: 'nothing was changed; check both, and decide', code: exitCode.failed });
-      }
-      if (!isInTable) {
-        if (!(await file.change(host, (was) => withEntry(was, entry)))) {
-          await host.write(table, withEntry('', entry), { mode: 0o644, owner: 'root', group: 'root' });
-        }
-        // systemd makes its mount units from the table.
-        await host.run`systemctl daemon-reload`;
-      }
-      if (isMounted) return;
-      await host.run`mkdir -p ${target}`;
-      await host.run`mount -t ${type} -o ${options.join(',')} ${device} ${target}`;
+      const edit = file ? file.to(withEntry(file.text, entry)) : write(table, withEntry('', entry));
+      // systemd makes its mount units from the table.
+      const inTable = [edit, command`systemctl daemon-reload`];
+      const mounting = [
+        command`mkdir -p ${target}`,
+        command`mount -t ${type} -o ${options.join(',')} ${device} ${target}`,
+      ];
+      return driftOf(
+        [
+          ...(isInTable ? [] : [{ what: table, was, wanted: fstabLine(entry) }]),
+          ...(isMounted ? [] : [{ what: target, was: 'not mounted', wanted: `${device} mounted` }]),
+        ],
+        [...(isInTable ? [] : inTable), ...(isMounted ? [] : mounting)],
+      );
     },
   };
-}
-
-/** Why nothing is mounted over existing files. */
-async function hiddenFiles(host: Reader, target: string): Promise<string | undefined> {
-  const inside = (await host.$`find ${target} -mindepth 1 -maxdepth 1 -print -quit`).text();
-  return inside === '' ? undefined : `${target} is not empty: mounting there would hide ${inside} and what is with it`;
 }

@@ -1,6 +1,7 @@
+import { command } from '../../host/action.ts';
 import type { ContainerState, Reader, Writer } from '../../host/host.ts';
 import { containerChange, fileChange, unitChange } from '../change.ts';
-import { type Difference, drift, ok, type Resource } from '../resource.ts';
+import { type Difference, driftOf, type Work } from '../resource.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
 /** The label that every service of a rendered compose file carries: a hash of its definition and of each file mounted into it. */
@@ -55,7 +56,7 @@ function meaningOf(exitCode: number): string {
  * the file has changed. One that started before a fix of a file that it reads may have read the old content, and is
  * restarted. One that ends repeatedly is started at once, although Docker would wait up to a minute. A matching one is left alone.
  */
-export function composeService({ directory, service, container, configHash, readsAtStart }: ComposeService): Resource {
+export function composeService({ directory, service, container, configHash, readsAtStart }: ComposeService): Work {
   const staleness = async (host: Reader): Promise<readonly Difference[]> => {
     const [state, ...files] = await Promise.all([
       host.container(container),
@@ -83,24 +84,33 @@ export function composeService({ directory, service, container, configHash, read
         staleness(host),
       ]);
       if (until) return until;
-      const differences = [...containerDifferences(state, configHash), ...stale];
-      return differences.length === 0 ? ok : drift(differences);
+      const differences = containerDifferences(state, configHash);
+      const isLeft = isLeftByCompose(state);
+      // `up` restarts a container only to change or to start it.
+      const isOld = differences.length === 0 && !isLeft && stale.length > 0;
+      return driftOf(
+        [...differences, ...stale],
+        [
+          ...(isLeft ? [command`docker stop --time ${stopLimit} ${container}`] : []),
+          up({ directory, service }),
+          ...(isOld ? [command`docker restart --time ${stopLimit} ${container}`] : []),
+        ],
+      );
     },
 
-    async apply(host) {
-      const file = `${directory}/docker-compose.yml`;
-      if (isLeftByCompose(await host.container(container))) {
-        await host.run`docker stop --time ${stopLimit} ${container}`;
-      }
-      // Version 2 is a plugin of docker, version 1 a separate program; both take the same arguments.
-      await host.run`
-        if docker compose version >/dev/null 2>&1; then compose='docker compose'; else compose=docker-compose; fi
-        $compose --file ${file} --project-directory ${directory} up --detach --no-deps --timeout ${stopLimit} ${service} </dev/null`;
-      if ((await staleness(host)).length > 0) await host.run`docker restart --time ${stopLimit} ${container}`;
+    async work(host) {
       await host.sleep(1);
       await ensureContainerRuns(host, container, { restarts: 0 });
     },
   };
+}
+
+/** Version 2 is a plugin of docker, version 1 a separate program; both take the same arguments. */
+function up({ directory, service }: Pick<ComposeService, 'directory' | 'service'>) {
+  const file = `${directory}/docker-compose.yml`;
+  return command`
+    if docker compose version >/dev/null 2>&1; then compose='docker compose'; else compose=docker-compose; fi
+    $compose --file ${file} --project-directory ${directory} up --detach --no-deps --timeout ${stopLimit} ${service} </dev/null`;
 }
 
 /**

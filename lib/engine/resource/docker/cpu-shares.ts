@@ -1,3 +1,4 @@
+import { command } from '../../host/action.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
@@ -10,10 +11,10 @@ export function cpuShares(container: string, shares: number): Resource {
       if (until) return until;
       if (!state) return unknownUntil(`${container} is there`);
       if (state.cpuShares === shares) return ok;
-      return drift([{ what: 'CPU shares', was: String(state.cpuShares), wanted: String(shares) }]);
-    },
-    async apply(host) {
-      await host.run`docker update --cpu-shares ${shares} ${container}`;
+      return drift(
+        [{ what: 'CPU shares', was: String(state.cpuShares), wanted: String(shares) }],
+        [command`docker update --cpu-shares ${shares} ${container}`],
+      );
     },
   };
 }

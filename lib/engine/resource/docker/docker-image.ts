@@ -1,3 +1,4 @@
+import { command } from '../../host/action.ts';
 import { drift, ok, type Resource } from '../resource.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
@@ -18,11 +19,9 @@ export function dockerImage(reference: string): Resource {
         host.$`docker image inspect --format ${'{{.Id}}'} ${reference}`,
       ]);
       if (until) return until;
-      return inspected.ok ? ok : drift([{ what: 'image', was: 'absent', wanted: reference }]);
-    },
-    async apply(host) {
-      host.progress({ what: `pulling ${reference}` });
-      await host.run({ timeoutSeconds: pullLimit })`docker pull --quiet ${reference}`;
+      if (inspected.ok) return ok;
+      const pull = command({ timeoutSeconds: pullLimit })`docker pull --quiet ${reference}`;
+      return drift([{ what: 'image', was: 'absent', wanted: reference }], [pull]);
     },
   };
 }

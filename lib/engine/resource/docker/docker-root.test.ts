@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { drift } from '../resource.ts';
+import { applyDrift, drift } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from './docker-root.ts';
 
@@ -21,12 +21,12 @@ test('no move starts with an engine that does not answer, or over foreign data',
   const move = dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' });
   const rsync = { package: async () => ({ installed: true, version: '3' }) };
   const tools = [/command -v/, ''] as const;
-  await expect(move.apply(fakeHost([tools], rsync))).rejects.toMatchObject({
+  await expect(applyDrift(fakeHost([tools], rsync), move)).rejects.toMatchObject({
     message: 'the docker engine does not answer',
     hint: 'see systemctl status docker and journalctl -u docker',
   });
   const other = [tools, [/^docker info/, '/var/lib/docker\n'], [/^find/, '/data/docker/letters\n']] as const;
-  await expect(move.apply(fakeHost(other, rsync))).rejects.toMatchObject({
+  await expect(applyDrift(fakeHost(other, rsync), move)).rejects.toMatchObject({
     message: '/data/docker, which is to hold the data of docker, holds other data: /data/docker/letters',
     hint: 'check what this path is used for, then move it: mv /data/docker /data/docker.old',
   });

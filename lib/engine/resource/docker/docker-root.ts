@@ -4,9 +4,18 @@ import type { Progress, Reader, Writer } from '../../host/host.ts';
 import { quote } from '../../host/quote.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { unitChange } from '../change.ts';
-import { editedText } from '../file/edited-text.ts';
+import { readText } from '../file/edited-text.ts';
 import { runInUnit } from '../job/job.ts';
-import { applyDrift, drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource.ts';
+import {
+  applyDrift,
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+  type Work,
+} from '../resource.ts';
 import { packages } from '../system/packages.ts';
 import { settings, withDataRoot } from './data-root.ts';
 import { untilDockerRuns } from './docker-engine.ts';
@@ -31,7 +40,7 @@ interface DockerRoot {
  * The data of the Docker engine is on a certain disk. Data that is elsewhere is copied there while the engine is stopped, compared,
  * and also kept where it was. The next run finishes a move that was interrupted.
  */
-export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoot): Resource {
+export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoot): Work {
   const name = `docker root is ${root}`;
   const check = async (host: Reader): Promise<Verdict> => {
     const [until, unfinished, mounted, now] = await Promise.all([
@@ -53,7 +62,7 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
     changes: () => [unitChange('docker.service')],
     check,
 
-    async apply(host) {
+    async work(host) {
       await applyDrift(host, packages('rsync'));
       // An unfinished move may also end with the engine at its old place: then it starts again.
       if (await isUnfinished(host, product)) {
@@ -67,12 +76,12 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
 }
 
 /** An interrupted move of Docker's data is finished before anything else changes the engine. */
-export function unfinishedMove(product: string): Resource {
+export function unfinishedMove(product: string): Work {
   const name = "no move of docker's data is unfinished";
   return {
     name,
     check: async (host) => ((await isUnfinished(host, product)) ? unfinishedVerdict : ok),
-    apply: (host) => finish(host, product, name),
+    work: (host) => finish(host, product, name),
   };
 }
 
@@ -145,7 +154,7 @@ async function finish(host: Writer, product: string, title: string): Promise<voi
 }
 
 async function wantedSettings(host: Reader, root: string): Promise<string> {
-  return withDataRoot((await editedText(settings).read(host)) ?? '', root);
+  return withDataRoot((await readText(host, settings))?.text ?? '', root);
 }
 
 async function put(host: Writer, path: string, text: string): Promise<void> {

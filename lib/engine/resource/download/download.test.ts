@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { describeVerdict, driftOf } from '../resource.ts';
+import { applyDrift, describeVerdict, driftOf } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { download } from './download.ts';
 import { downloadScript } from './download-script.ts';
@@ -24,7 +24,7 @@ test.each([
     const read = async (path: string) => (path === '/y.verified' ? Buffer.from(note) : undefined);
     const host = fakeHost([], { stat: async () => file, read });
     const wanted = download({ url: 'http://x/y', path: '/y', sha256: hash });
-    expect(await wanted.check(host)).toEqual(driftOf(differences));
+    expect(await wanted.check(host)).toMatchObject(driftOf(differences));
   },
 );
 
@@ -66,7 +66,7 @@ test('the query of an address is shown neither for a missing file nor in the tit
   const file = download({ url: 'https://x.example/y?X-Amz-Signature=5ec2e7', path: '/data/y', sha256: hash });
   const host = fakeHost([[/^/, '']], { unit: async () => ({ ...stoppedUnit, active: 'failed' }) });
   expect(describeVerdict(await file.check(host))).toBe('file: absent -> https://x.example/y');
-  await expect(file.apply(host)).rejects.toThrow(/^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s);
+  await expect(applyDrift(host, file)).rejects.toThrow(/^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s);
 });
 
 test('progress is the size on disk, without the holes of the partial file', async () => {
@@ -85,7 +85,7 @@ test('progress is the size on disk, without the holes of the partial file', asyn
       sleep: async (seconds) => void (await setTimeout(seconds * 1000)),
     },
   );
-  await download({ url: 'http://x/y', path: '/data/y', sha256: hash }).apply(host);
+  await applyDrift(host, download({ url: 'http://x/y', path: '/data/y', sha256: hash }));
   expect(shown).toEqual([
     { what: 'downloading y', done: 512_000, total: 4_096_000, unit: 'bytes' },
     { what: 'verifying y' },

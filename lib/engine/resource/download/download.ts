@@ -3,10 +3,10 @@ import { basename } from 'node:path';
 import type { Progress, Reader } from '../../host/host.ts';
 import { jobDirectory, runInUnit, startedEarly } from '../job/job.ts';
 import { withoutQuery } from '../network/http.ts';
-import { type Difference, drift, driftOf, type Resource, type Verdict } from '../resource.ts';
+import { type Difference, drift, driftOf, type Resource, type Verdict, type Work } from '../resource.ts';
 import { downloadScript, mostDownloadConnections, type Source } from './download-script.ts';
 
-export interface DownloadResource extends Resource {
+export interface DownloadResource extends Work {
   /** Starts the same work, which continues in the background until the download itself is due. */
   readonly startedEarly: Resource;
 }
@@ -42,7 +42,7 @@ export function download({
     name: `${path} is downloaded`,
     startedEarly: startedEarly(`download of ${path} is under way`, work, check),
     check,
-    apply: async (host) => void (await runInUnit(host, work)),
+    work: async (host) => void (await runInUnit(host, work)),
   };
 }
 

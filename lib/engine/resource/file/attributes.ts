@@ -36,10 +36,9 @@ export function octal(mode: number): string {
 }
 
 /** Something else is at a path. It is not removed: its purpose is unknown. */
-export function inTheWay(path: string, found: string, wanted: string, cause: unknown): Problem {
+export function inTheWay(path: string, found: string, wanted: string): Problem {
   return new Problem(`${path} is ${found}, and a ${wanted} has to be there`, {
     hint: `check what this path is used for, then move it: mv ${quote(path)} ${quote(`${path}.old`)}`,
     code: exitCode.failed,
-    cause,
   });
 }

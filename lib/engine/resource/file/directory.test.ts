@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, statSync, syml
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { ok } from '../resource.ts';
+import { applyDrift, ok } from '../resource.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { directory } from './directory.ts';
 
@@ -19,11 +19,11 @@ afterAll(() => rmSync(base, { recursive: true }));
 test('a missing one is created with its parents', async () => {
   const deep = join(path, 'a', 'b');
   const wanted = directory(deep).mode(0o700);
-  expect(await wanted.check(host)).toEqual({
+  expect(await wanted.check(host)).toMatchObject({
     is: 'drift',
     differences: [{ what: 'directory', was: 'absent', wanted: 'directory, 0700 root:root' }],
   });
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(await wanted.check(host)).toEqual(ok);
   expect([statSync(deep).mode & 0o7777, statSync(path).mode & 0o7777]).toEqual([0o700, 0o755]);
 });
@@ -33,7 +33,7 @@ test('mode, owner and group are set, and its content stays', async () => {
   writeFileSync(join(path, 'kept'), '', { mode: 0o604 });
   chmodSync(path, 0o777);
   const wanted = directory(path).mode(0o1750).owner(70001).group('daemon');
-  expect(await wanted.check(host)).toEqual({
+  expect(await wanted.check(host)).toMatchObject({
     is: 'drift',
     differences: [
       { what: 'mode', was: '0777', wanted: '1750' },
@@ -41,7 +41,7 @@ test('mode, owner and group are set, and its content stays', async () => {
       { what: 'group', was: 'root', wanted: 'daemon' },
     ],
   });
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(await wanted.check(host)).toEqual(ok);
   const kept = statSync(join(path, 'kept'));
   expect([kept.uid, kept.mode & 0o7777]).toEqual([0, 0o604]);
@@ -52,7 +52,7 @@ test('a link to a directory counts as a directory, and stays a link', async () =
   symlinkSync(`${path}.target`, path);
   expect(await directory(path).check(host)).toEqual(ok);
   const wanted = directory(path).mode(0o700);
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(await wanted.check(host)).toEqual(ok);
   expect(readlinkSync(path)).toBe(`${path}.target`);
 });
@@ -65,5 +65,5 @@ test.each(['file', 'dangling link'])('a %s in its place is refused and left unch
     is: 'drift',
     differences: [{ was: what === 'file' ? 'a file' : 'a link' }],
   });
-  await expect(wanted.apply(host)).rejects.toThrow('a directory has to be there');
+  await expect(applyDrift(host, wanted)).rejects.toThrow('a directory has to be there');
 });

@@ -1,5 +1,5 @@
-import type { FileAttributes, Reader } from '../../host/host.ts';
-import { CommandFailed } from '../../host/output.ts';
+import { command } from '../../host/action.ts';
+import type { FileAttributes } from '../../host/host.ts';
 import { drift, driftOf } from '../resource.ts';
 import { attributeDifferences, describeAttributes, inTheWay, octal, type WithAttributes } from './attributes.ts';
 
@@ -14,35 +14,24 @@ export function directory(path: string): DirectoryResource {
 }
 
 function make(path: string, wanted: FileAttributes): DirectoryResource {
-  const read = async (host: Reader) => {
-    // `path/.` exists only if path is a directory or leads to one.
-    const [inside, itself] = await Promise.all([host.stat(`${path}/.`), host.stat(path)]);
-    return { inside, itself };
-  };
+  const { owner, group, mode } = wanted;
+  // The owner first: the kernel clears set-user-id bits when the owner changes.
+  const change = [
+    command`umask 022 && mkdir -p ${path} && chown ${`${owner}:${group}`} ${path} && chmod ${octal(mode)} ${path}`,
+  ];
   return {
     name: `directory ${path}`,
-    mode: (mode) => make(path, { ...wanted, mode }),
-    owner: (owner) => make(path, { ...wanted, owner: String(owner) }),
-    group: (group) => make(path, { ...wanted, group: String(group) }),
+    mode: (bits) => make(path, { ...wanted, mode: bits }),
+    owner: (name) => make(path, { ...wanted, owner: String(name) }),
+    group: (name) => make(path, { ...wanted, group: String(name) }),
 
     async check(host) {
-      const { inside, itself } = await read(host);
-      if (inside) return driftOf(attributeDifferences(inside, wanted));
+      // `path/.` exists only if path is a directory or leads to one.
+      const [inside, itself] = await Promise.all([host.stat(`${path}/.`), host.stat(path)]);
+      if (inside) return driftOf(attributeDifferences(inside, wanted), change);
       const was = itself ? `a ${itself.type}` : 'absent';
-      return drift([{ what: 'directory', was, wanted: `directory, ${describeAttributes(wanted)}` }]);
-    },
-
-    async apply(host) {
-      const { owner, group, mode } = wanted;
-      try {
-        // The owner first: the kernel clears set-user-id bits when the owner changes.
-        await host.run`umask 022 && mkdir -p ${path} && chown ${`${owner}:${group}`} ${path} && chmod ${octal(mode)} ${path}`;
-      } catch (error) {
-        // Only after a failure: otherwise this is one request less.
-        const { inside, itself } = error instanceof CommandFailed ? await read(host) : {};
-        if (!itself || inside) throw error;
-        throw inTheWay(path, `a ${itself.type}`, 'directory', error);
-      }
+      const difference = { what: 'directory', was, wanted: `directory, ${describeAttributes(wanted)}` };
+      return drift([difference], itself ? inTheWay(path, was, 'directory') : change);
     },
   };
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../host/host.ts';
-import { type Difference, describeVerdict, ok, type Resource } from '../resource.ts';
+import { applyDrift, type Difference, describeVerdict, ok, type Resource } from '../resource.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { secretContent } from './content.ts';
 import { file } from './file.ts';
@@ -34,7 +34,7 @@ test('a missing file is shown with its content, and created', async () => {
     { what: 'file', was: 'absent', wanted: 'file, 0644 root:root' },
     { what: 'content', was: '', wanted: 'one\ntwo\n' },
   ]);
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(await wanted.check(host)).toEqual(ok);
   expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n');
   expect(statSync(path).mode & 0o7777).toBe(0o644);
@@ -44,7 +44,7 @@ test('different content is shown as a diff, and replaced', async () => {
   writeFileSync(path, 'old\n');
   const wanted = file(path).content('new\n');
   expect(await differencesOf(wanted)).toEqual([{ what: 'content', was: 'old\n', wanted: 'new\n' }]);
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(readFileSync(path, 'utf8')).toBe('new\n');
 });
 
@@ -57,7 +57,7 @@ test('mode, owner and group are set without writing the file again', async () =>
     { what: 'mode', was: '0666', wanted: '0640' },
     { what: 'group', was: 'root', wanted: 'daemon' },
   ]);
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(await wanted.check(host)).toEqual(ok);
   const after = statSync(path);
   expect([after.ino, after.mtimeMs, after.mode & 0o7777]).toEqual([before.ino, before.mtimeMs, 0o640]);
@@ -70,7 +70,7 @@ test('a numeric owner is compared as a number', async () => {
     { what: 'owner', was: '0', wanted: '70001' },
     { what: 'group', was: '0', wanted: '70002' },
   ]);
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(await wanted.check(host)).toEqual(ok);
   expect(statSync(path).uid).toBe(70001);
 });
@@ -83,7 +83,7 @@ test('a file with secrets is 0600 by default, and its content is never shown', a
   const shown = JSON.stringify(await differencesOf(wanted));
   expect(shown).toContain('Port = 1');
   expect(shown).not.toMatch(/old-secret|new-secret/);
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(statSync(path).mode & 0o7777).toBe(0o600);
   expect(readFileSync(path, 'utf8')).toContain('new-secret');
 
@@ -120,7 +120,7 @@ test('binary content is shown by size and hash, and written byte for byte', asyn
   const [difference] = await differencesOf(wanted);
   expect(difference?.was).toMatch(/^4 bytes, sha256 982d9e3eb996$/);
   expect(difference?.wanted).toMatch(/^1024 bytes, sha256 [0-9a-f]{12}$/);
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(readFileSync(path)).toEqual(bytes);
 });
 
@@ -134,11 +134,11 @@ test('a directory in its place is refused and left unchanged', async () => {
   mkdirSync(path);
   const wanted = file(path).content('x');
   expect(describeVerdict(await wanted.check(host))).toBe('file: a directory -> file, 0644 root:root');
-  await expect(wanted.apply(host)).rejects.toMatchObject({
+  await expect(applyDrift(host, wanted)).rejects.toMatchObject({
     message: expect.stringMatching(/ is a directory, and a file has to be there$/),
     hint: expect.stringMatching(/^check what this path is used for, then move it: mv '.+' '.+\.old'$/),
   });
-  await expect(file('/dev/null').apply(host)).rejects.toThrow(
+  await expect(applyDrift(host, file('/dev/null'))).rejects.toThrow(
     '/dev/null is neither file, directory nor link, and a file has to be there',
   );
   expect(statSync(path).isDirectory()).toBe(true);
@@ -146,7 +146,9 @@ test('a directory in its place is refused and left unchanged', async () => {
 
 test('a pipe in its place is refused and left unchanged', async () => {
   execFileSync('mkfifo', [path]);
-  await expect(file(path).content('x').apply(host)).rejects.toThrow('neither file, directory nor link, and a file has');
+  await expect(applyDrift(host, file(path).content('x'))).rejects.toThrow(
+    'neither file, directory nor link, and a file has',
+  );
   expect(statSync(path).isFIFO()).toBe(true);
 });
 
@@ -157,7 +159,7 @@ test('a link is replaced, its target is not changed', async () => {
   expect(await differencesOf(wanted)).toEqual([
     { what: 'file', was: `a link to ${path}.target`, wanted: 'file, 0644 root:root' },
   ]);
-  await file(path).content('y').apply(host);
+  await applyDrift(host, file(path).content('y'));
   expect(readFileSync(path, 'utf8')).toBe('y');
   expect(readFileSync(`${path}.target`, 'utf8')).toBe('x');
 });

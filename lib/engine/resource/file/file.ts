@@ -1,8 +1,8 @@
+import { type Action, command } from '../../host/action.ts';
 import type { Compared, FileAttributes, Reader, Stat } from '../../host/host.ts';
-import { CommandFailed } from '../../host/output.ts';
 import { changesOfFile } from '../change.ts';
-import { type Difference, driftOf } from '../resource.ts';
-import { attributeDifferences, describeAttributes, inTheWay, type WithAttributes } from './attributes.ts';
+import { type Difference, drift, driftOf } from '../resource.ts';
+import { attributeDifferences, describeAttributes, inTheWay, octal, type WithAttributes } from './attributes.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
 
 export interface FileResource extends WithAttributes<FileResource> {
@@ -46,20 +46,20 @@ function make(path: string, wanted: Wanted): FileResource {
       const same = stat?.type === 'file' && compared.same;
       const content = same ? [] : await contentDifference(host, path, stat, wanted, compared);
       const differences = [...presence(stat, attributes), ...content];
-      return driftOf(differences);
-    },
-
-    async apply(host) {
-      try {
-        await host.write(path, wanted.bytes, attributes);
-      } catch (error) {
-        // Only after a failure: otherwise this is one request less.
-        const stat = error instanceof CommandFailed ? await host.stat(path) : undefined;
-        if (stat?.type !== 'directory' && stat?.type !== 'other') throw error;
-        throw inTheWay(path, kindOf(stat), 'file', error);
+      if (stat?.type === 'directory' || stat?.type === 'other') {
+        return drift(differences, inTheWay(path, kindOf(stat), 'file'));
       }
+      // It may hold others than the known ones.
+      const secret = wanted.content !== undefined;
+      const whole: Action = { do: 'write', path, content: wanted.bytes, secret, attributes };
+      return driftOf(differences, [same ? ownership(path, attributes) : whole]);
     },
   };
+}
+
+/** The owner first: the kernel clears set-user-id bits when the owner changes. */
+function ownership(path: string, { mode, owner, group }: FileAttributes): Action {
+  return command`chown ${`${owner}:${group}`} ${path} && chmod ${octal(mode)} ${path}`;
 }
 
 function given(content: string | Buffer | Content): Pick<Wanted, 'bytes' | 'content'> {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { ok } from '../resource.ts';
+import { applyDrift, makeChange, ok } from '../resource.ts';
 import { textAfter } from '../testing/edited-text.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { type JsonObject, jsonFile } from './json-file.ts';
@@ -59,7 +59,7 @@ test('a missing file is created', async () => {
   expect(await wanted.check(host)).toMatchObject({
     differences: [{ was: '', wanted: '{\n  "data-root": "/data/docker"\n}\n' }],
   });
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(await wanted.check(host)).toEqual(ok);
   expect(statSync(path).mode & 0o7777).toBe(0o644);
 });
@@ -67,9 +67,9 @@ test('a missing file is created', async () => {
 test('a file that is removed between check and change is created', async () => {
   writeFileSync(path, '{"b":1}');
   const wanted = jsonFile(path, { a: 1 });
-  await wanted.check(host);
+  const seen = await wanted.check(host);
   rmSync(path);
-  await wanted.apply(host);
+  await makeChange(host, wanted, seen);
   expect(readFileSync(path, 'utf8')).toBe('{\n  "a": 1\n}\n');
 });
 
@@ -78,7 +78,7 @@ test('other keys keep their places, and the file its mode', async () => {
   chmodSync(path, 0o600);
   const wanted = jsonFile(path, { 'data-root': '/data/docker', 'insecure-registries': ['b:2'] });
   expect(wanted.name).toBe(`${path} sets data-root, insecure-registries`);
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(await wanted.check(host)).toEqual(ok);
   expect(readFileSync(path, 'utf8')).toBe(`{
   "log-driver": "json-file",
@@ -100,7 +100,7 @@ test('another layout of the same values is not drift', async () => {
 test('an empty file is an empty object', async () => {
   writeFileSync(path, '\n');
   const wanted = jsonFile(path, { a: 1 });
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(await wanted.check(host)).toEqual(ok);
 });
 
@@ -121,7 +121,7 @@ test.each([
   expect(error?.message).toContain(why);
   expect(error?.message).toContain('the file was not changed');
   expect(error?.message).not.toContain('hunter2');
-  await expect(wanted.apply(host)).rejects.toThrow(why);
+  await expect(applyDrift(host, wanted)).rejects.toThrow(why);
   expect(readFileSync(path, 'utf8')).toBe(content);
 });
 
@@ -131,7 +131,7 @@ test('a number of another key is never changed', async () => {
   const words = `${path} has a number in line 1 that would lose digits; the file was not changed`;
   const wanted = jsonFile(path, { b: 1 });
   await expect(wanted.check(host)).rejects.toThrow(words);
-  await expect(wanted.apply(host)).rejects.toThrow(words);
+  await expect(applyDrift(host, wanted)).rejects.toThrow(words);
   expect(readFileSync(path, 'utf8')).toBe(content);
   writeFileSync(path, content.replace('{', '{"b":1,'));
   expect(await wanted.check(host)).toEqual(ok);

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import { write } from '../../host/action.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { changesOfFile } from '../change.ts';
 import { drift, ok, type Resource } from '../resource.ts';
-import { editedText } from './edited-text.ts';
+import { readText } from './edited-text.ts';
 import { lineOfInexactNumber } from './exact-json.ts';
 
 type Json = string | number | boolean | null | readonly Json[] | JsonObject;
@@ -15,23 +16,19 @@ export interface JsonObject {
  * JSON object is an error and stays as it is.
  */
 export function jsonFile(path: string, keys: JsonObject): Resource {
-  const file = editedText(path);
   const merged = (was: string) => editJson(path, was, (there) => mergeObjects(there, keys));
   return {
     name: `${path} sets ${Object.keys(keys).join(', ') || 'nothing'}`,
     changes: changesOfFile(path),
 
     async check(host) {
-      const text = await file.read(host);
-      const was = text === undefined ? undefined : parseObject(path, text);
+      const file = await readText(host, path);
+      const was = file && parseObject(path, file.text);
       // Compared as values: the layout may differ.
       if (was && isDeepStrictEqual(was, mergeObjects(was, keys))) return ok;
-      return drift([{ what: 'content', was: was ? print(was) : '', wanted: merged(text ?? '') }]);
-    },
-
-    async apply(host) {
-      if (await file.change(host, merged)) return;
-      await host.write(path, merged(''), { mode: 0o644, owner: 'root', group: 'root' });
+      const wanted = merged(file?.text ?? '');
+      const step = file ? file.to(wanted) : write(path, wanted);
+      return drift([{ what: 'content', was: was ? print(was) : '', wanted }], [step]);
     },
   };
 }

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../host/host.ts';
-import { ok } from '../resource.ts';
+import { applyDrift, makeChange, ok } from '../resource.ts';
 import { textAfter } from '../testing/edited-text.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
@@ -55,7 +55,7 @@ test('where several match it is not guessed which one is meant', async () => {
   const message = '2 lines of /etc/f match /^x=/; it is not clear which one to replace';
   const problem = { message, hint: 'leave one of lines 1, 3' };
   await expect(wanted.check(several('x=1\na\nx=2\n'))).rejects.toMatchObject(problem);
-  await expect(wanted.apply(several('x=1\na\nx=2\n'))).rejects.toMatchObject(problem);
+  await expect(applyDrift(several('x=1\na\nx=2\n'), wanted)).rejects.toMatchObject(problem);
   await expect(wanted.check(several('x=3\nx=2\n'))).rejects.toMatchObject({ message });
 });
 
@@ -85,7 +85,7 @@ test('in a real file: mode and owner stay, and the target of a link is changed',
   // A stateful pattern (flag g) must not give alternating results.
   const wanted = line(path, '10.0.0.2 state-db', /\sstate-db$/g);
   for (let look = 0; look < 3; look += 1) expect(await wanted.check(host)).toMatchObject({ is: 'drift' });
-  await wanted.apply(host);
+  await applyDrift(host, wanted);
   expect(await wanted.check(host)).toEqual(ok);
   expect(readFileSync(target, 'utf8')).toBe('127.0.0.1 localhost\n10.0.0.2 state-db\n');
   expect(statSync(target).mode & 0o7777).toBe(0o640);
@@ -95,30 +95,30 @@ test('in a real file: mode and owner stay, and the target of a link is changed',
 test('a missing file is unknown, and is not created', async () => {
   const wanted = line(path, 'x');
   expect(await wanted.check(host)).toEqual({ is: 'unknown', until: `${path} is there` });
-  await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
+  await expect(applyDrift(host, wanted)).rejects.toThrow(`unknown until ${path} is there`);
   expect(existsSync(path)).toBe(false);
 });
 
 test('a concurrent change between check and change is not lost', async () => {
   writeFileSync(path, 'a\n');
   const wanted = line(path, 'x');
-  await wanted.check(host);
+  const seen = await wanted.check(host);
   writeFileSync(path, 'a\nb\n');
-  await wanted.apply(host);
+  await makeChange(host, wanted, seen);
   expect(readFileSync(path, 'utf8')).toBe('a\nb\nx\n');
 });
 
 test('a file that is removed between check and change is reported', async () => {
   writeFileSync(path, 'a\n');
   const wanted = line(path, 'x');
-  await wanted.check(host);
+  const seen = await wanted.check(host);
   rmSync(path);
-  await expect(wanted.apply(host)).rejects.toThrow(`${path} is not there`);
+  await expect(makeChange(host, wanted, seen)).rejects.toThrow(`unknown until ${path} is there`);
 });
 
 test('a file that another program changes all the time is left unchanged', async () => {
   const restless = fakeHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
-  await expect(line('/etc/hosts', 'x').apply(restless)).rejects.toMatchObject({
+  await expect(applyDrift(restless, line('/etc/hosts', 'x'))).rejects.toMatchObject({
     message: '/etc/hosts was changed by another program at each of 3 tries to change it',
     hint: 'find the program that writes it all the time, and stop it',
   });
@@ -135,7 +135,7 @@ test("one line for several hosts changes each host's own text", async () => {
   };
   const wanted = line(path, 'x');
   await wanted.check(host);
-  await wanted.apply(renamed);
+  await applyDrift(renamed, wanted);
   expect([readFileSync(path, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['a\n', 'b\nx\n']);
 });
 
@@ -143,6 +143,6 @@ test('a binary file is left unchanged', async () => {
   const bytes = Buffer.from([0x61, 0xff, 0x0a]);
   writeFileSync(path, bytes);
   await expect(line(path, 'x').check(host)).rejects.toThrow('not UTF-8 text');
-  await expect(line(path, 'x').apply(host)).rejects.toThrow('not UTF-8 text');
+  await expect(applyDrift(host, line(path, 'x'))).rejects.toThrow('not UTF-8 text');
   expect(readFileSync(path)).toEqual(bytes);
 });

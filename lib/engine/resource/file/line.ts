@@ -1,7 +1,7 @@
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { changesOfFile } from '../change.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
-import { editedText } from './edited-text.ts';
+import { readText } from './edited-text.ts';
 
 /**
  * A line in a file of another program: appended if no line matches, otherwise it replaces the matching one. Other lines stay.
@@ -13,24 +13,16 @@ export function line(path: string, text: string, matching?: RegExp): Resource {
   // A stateful pattern (g, y) would give a different result each time.
   const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''));
   if (pattern?.test(text) === false) throw new TypeError(`line for ${path}: ${pattern} does not match the line itself`);
-  const file = editedText(path);
   return {
     name: `line "${text}" in ${path}`,
     changes: changesOfFile(path),
 
     async check(host) {
-      const was = await file.read(host);
-      if (was === undefined) return unknownUntil(`${path} is there`);
-      const wanted = withLine(path, was, text, pattern);
-      return was === wanted ? ok : drift([{ what: 'content', was, wanted }]);
-    },
-
-    async apply(host) {
-      if (await file.change(host, (was) => withLine(path, was, text, pattern))) return;
-      throw new Problem(`${path} is not there`, {
-        hint: 'it belongs to every distribution: find out who removed it',
-        code: exitCode.failed,
-      });
+      const file = await readText(host, path);
+      if (file === undefined) return unknownUntil(`${path} is there`);
+      const wanted = withLine(path, file.text, text, pattern);
+      if (file.text === wanted) return ok;
+      return drift([{ what: 'content', was: file.text, wanted }], [file.to(wanted)]);
     },
   };
 }

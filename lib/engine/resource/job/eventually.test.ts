@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { Writer } from '../../host/host.ts';
-import { drift, ok, unknownUntil, type Verdict } from '../resource.ts';
+import { applyDrift, drift, ok, unknownUntil, type Verdict } from '../resource.ts';
 import { eventually } from './eventually.ts';
 
 const host = {
@@ -15,14 +15,14 @@ const checks =
 
 test('it waits until the condition is met, and counts as no change', async () => {
   const resource = eventually('it is up', checks(drift('not yet'), drift('not yet')), { seconds: 1, pause: 0.02 });
-  await resource.apply(host);
+  await applyDrift(host, resource);
   expect(resource.expects).toBe('must');
 });
 
 test('it fails after its time limit, with the last state', async () => {
   const never = async () => drift('no answer');
   const resource = eventually('it is up', never, { seconds: 0.05, pause: 0.02, hint: 'look at its log' });
-  await expect(resource.apply(host)).rejects.toMatchObject({
+  await expect(applyDrift(host, resource)).rejects.toMatchObject({
     message: 'it is up: not within 0.05 s: no answer',
     hint: 'look at its log',
   });
@@ -33,14 +33,17 @@ test('it fails at once if waiting is pointless', async () => {
     throw new Error('it has ended');
   };
   const resource = eventually('it is up', async () => drift('no answer'), { seconds: 60, giveUp });
-  await expect(resource.apply(host)).rejects.toThrow('it has ended');
+  await expect(applyDrift(host, resource)).rejects.toThrow('it has ended');
 });
 
 test('a met condition is not given up', async () => {
   const giveUp = async () => {
     throw new Error('it has ended');
   };
-  await eventually('it is up', async () => ok, { seconds: 60, giveUp }).apply(host);
+  await applyDrift(
+    host,
+    eventually('it is up', async () => ok, { seconds: 60, giveUp }),
+  );
 });
 
 test('whether waiting is pointless is read together with the condition', async () => {
@@ -52,16 +55,16 @@ test('whether waiting is pointless is read together with the condition', async (
   const giveUp = async () => {
     asked += 1;
   };
-  await eventually('it is up', look, { seconds: 0, giveUp }).apply(host);
+  await applyDrift(host, eventually('it is up', look, { seconds: 0, giveUp }));
 });
 
 test('an interrupted wait says so, and does not check again', async () => {
   const cut = { ...host, sleep: async () => {} } as unknown as Writer;
   const resource = eventually('it is up', async () => drift('no answer'), { seconds: 60 });
-  await expect(resource.apply(cut)).rejects.toThrow('interrupted while waiting');
+  await expect(applyDrift(cut, resource)).rejects.toThrow('interrupted while waiting');
 });
 
 test('an unknown state is reported as unknown in the end', async () => {
   const resource = eventually('it is up', async () => unknownUntil('docker runs'), { seconds: 0 });
-  await expect(resource.apply(host)).rejects.toThrow('it is up: not within 0 s: unknown until docker runs');
+  await expect(applyDrift(host, resource)).rejects.toThrow('it is up: not within 0 s: unknown until docker runs');
 });

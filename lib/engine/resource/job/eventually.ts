@@ -1,5 +1,5 @@
 import type { Reader, Writer } from '../../host/host.ts';
-import { describeVerdict, type Resource, type Verdict } from '../resource.ts';
+import { describeVerdict, type Verdict, type Work } from '../resource.ts';
 import { pause } from './pause.ts';
 
 export interface Patience {
@@ -28,13 +28,12 @@ class DidNotComeAbout extends Error {
  * A state that is reached by itself after earlier changes, such as a server that becomes ready. It is waited for and never fixed,
  * so it counts as no change.
  */
-export function eventually(name: string, check: (host: Reader) => Promise<Verdict>, patience: Patience): Resource {
+export function eventually(name: string, check: (host: Reader) => Promise<Verdict>, patience: Patience): Work {
   return {
     name,
     check,
     expects: 'must',
-    waits: true,
-    async apply(host) {
+    async work(host) {
       const until = performance.now() + patience.seconds * 1000;
       for (;;) {
         // In one tick, so that both share a request.

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { UnitState, Writer } from '../../host/host.ts';
 import { Output } from '../../host/output.ts';
+import { shell } from '../../host/shell.ts';
 import { drift, ok } from '../resource.ts';
 import { job } from './job.ts';
 
@@ -26,7 +27,7 @@ function hostWith(states: UnitState[], running?: string) {
   const host = {
     name: 'db-1',
     $: command,
-    run: command,
+    run: shell(async (text) => command([text] as unknown as TemplateStringsArray)),
     unit: async () => states.shift() ?? unit('inactive'),
     read: async () => (running === undefined ? undefined : Buffer.from(running)),
     write: vi.fn(async () => {}),
@@ -43,7 +44,7 @@ const work = { unit: 'work', script: 'true\n', progress: async () => ({ what: 'w
 
 test('a job that does not run is started and watched to its end', async () => {
   const { host, started } = hostWith([unit('inactive'), unit('active')]);
-  await job('it is done', { ...work, done: async () => ok }).apply(host);
+  await job('it is done', { ...work, done: async () => ok }).work(host);
   expect(started()).toBe(true);
   expect(host.write).toHaveBeenCalledWith('/run/rpc-playbooks/work.sh', 'true\n', expect.anything());
   expect(host.progress).toHaveBeenCalledWith({ what: 'working' });
@@ -51,32 +52,32 @@ test('a job that does not run is started and watched to its end', async () => {
 
 test('a job that an earlier run started is found again', async () => {
   const { host, started } = hostWith([unit('active'), unit('active')], 'true\n');
-  await job('it is done', { ...work, done: async () => ok }).apply(host);
+  await job('it is done', { ...work, done: async () => ok }).work(host);
   expect(started()).toBe(false);
 });
 
 test('a unit of that name with another script is left unchanged and reported', async () => {
   const { host, started } = hostWith([unit('active')], 'false\n');
-  const applied = job('it is done', { ...work, done: async () => ok }).apply(host);
+  const applied = job('it is done', { ...work, done: async () => ok }).work(host);
   await expect(applied).rejects.toThrow('it is done: work is still running with other settings');
   expect(started()).toBe(false);
 });
 
 test('a failure is reported with its exit code and its last output', async () => {
   const { host } = hostWith([unit('inactive'), unit('failed', { result: 'exit-code', mainExitCode: 3 })]);
-  const applied = job('it is done', { ...work, done: async () => ok }).apply(host);
+  const applied = job('it is done', { ...work, done: async () => ok }).work(host);
   await expect(applied).rejects.toThrow('it is done: work failed (exit code 3)\ndisk is full');
 });
 
 test('exit code 0 proves nothing: the result of the job is checked', async () => {
   const { host } = hostWith([unit('inactive')]);
-  const applied = job('it is done', { ...work, done: async () => drift('the table is empty') }).apply(host);
+  const applied = job('it is done', { ...work, done: async () => drift('the table is empty') }).work(host);
   await expect(applied).rejects.toThrow('the job ended, and still: the table is empty\ndisk is full');
 });
 
 test('an interrupted wait leaves the job running on the host', async () => {
   const { host } = hostWith([unit('inactive'), unit('active'), unit('active')]);
   const interrupted = { ...host, sleep: async () => {} } as unknown as Writer;
-  const applied = job('it is done', { ...work, done: async () => ok }).apply(interrupted);
+  const applied = job('it is done', { ...work, done: async () => ok }).work(interrupted);
   await expect(applied).rejects.toThrow('interrupted; work goes on on db-1, and the next run finds it again');
 });

@@ -1,6 +1,7 @@
+import { type Action, command, perform, write } from '../../host/action.ts';
 import type { Progress, Reader, UnitState, Writer } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
-import { describeVerdict, drift, ok, type Resource, type Verdict } from '../resource.ts';
+import { describeVerdict, drift, ok, type Resource, type Verdict, type Work } from '../resource.ts';
 import { pause } from './pause.ts';
 
 /** Scripts and status files of running jobs. It is in memory: nothing of it outlives a reboot. */
@@ -35,11 +36,11 @@ class JobFailed extends Error {
 }
 
 /** Long work that outlives the connection: if it already runs, as after a lost connection, it is watched and not started again. */
-export function job(name: string, { done, ...work }: Job): Resource {
+export function job(name: string, { done, ...work }: Job): Work {
   return {
     name,
     check: done,
-    async apply(host) {
+    async work(host) {
       const run = await runInUnit(host, { ...work, title: name });
       const verdict = await done(host);
       if (verdict.is === 'ok') return;
@@ -55,17 +56,13 @@ export function job(name: string, { done, ...work }: Job): Resource {
  * @param done whether the work is no longer needed
  */
 export function startedEarly(name: string, work: LongWork, done: (host: Reader) => Promise<Verdict>): Resource {
-  const here = new Set<string>();
   return {
     name,
+    provesItself: true,
     async check(host) {
       const [verdict, state] = await Promise.all([done(host), host.unit(`${work.unit}.service`)]);
       if (verdict.is !== 'drift') return verdict;
-      return isRunning(state) || here.has(host.name) ? ok : drift('not started');
-    },
-    async apply(host) {
-      await startOrFind(host, work, scriptOf(work));
-      here.add(host.name);
+      return isRunning(state) ? ok : drift('not started', startOf(work));
     },
   };
 }
@@ -84,10 +81,10 @@ interface Run {
  */
 export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
   const { unit, title } = work;
-  const path = scriptOf(work);
-  const [state, script] = await Promise.all([host.unit(`${unit}.service`), host.read(path)]);
-  if (!isRunning(state)) await startOrFind(host, work, path);
-  else if (script?.toString() !== work.script) {
+  const [state, script] = await Promise.all([host.unit(`${unit}.service`), host.read(scriptOf(work))]);
+  if (!isRunning(state)) {
+    for (const step of startOf(work)) await perform(host, step);
+  } else if (script?.toString() !== work.script) {
     throw new Problem(`${title}: ${unit} is still running with other settings`, {
       hint: `let it end, or end it on ${host.name}: systemctl stop ${unit}`,
       code: exitCode.failed,
@@ -103,22 +100,19 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
 
 const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
 
-/** Another run may have started the same unit between our check and our start: then that one is watched. */
-async function startOrFind(host: Writer, work: LongWork, path: string): Promise<void> {
-  try {
-    await start(host, work, path);
-  } catch (error) {
-    if (!isRunning(await host.unit(`${work.unit}.service`))) throw error;
-  }
-}
-
-async function start(host: Writer, { unit, title, script }: LongWork, path: string): Promise<void> {
-  await host.run`umask 077 && mkdir -p ${jobDirectory}`;
-  await host.write(path, script, { mode: 0o700, owner: 'root', group: 'root' });
-  // A failed unit of an earlier run stays loaded for the operator, and prevents a new one of its name.
-  await host.run`
-    systemctl reset-failed ${unit}.service 2>/dev/null || :
-    systemd-run --quiet --no-ask-password --unit=${unit} --description=${title} /bin/sh ${path}`;
+/** The steps that start the work. Another run may start the same unit after our check: then that one is watched. */
+function startOf(work: LongWork): Action[] {
+  const { unit, title, script } = work;
+  const path = scriptOf(work);
+  return [
+    command`umask 077 && mkdir -p ${jobDirectory}`,
+    write(path, script, { mode: 0o700 }),
+    // A failed unit of an earlier run stays loaded for the operator, and prevents a new one of its name.
+    command`
+      systemctl reset-failed ${unit}.service 2>/dev/null || :
+      systemd-run --quiet --no-ask-password --unit=${unit} --description=${title} /bin/sh ${path} ||
+        case $(systemctl show --property ActiveState ${unit}.service) in *=active | *=*ing) ;; *) exit 1 ;; esac`,
+  ];
 }
 
 /** @returns how the unit ended: one that failed stays loaded, one that succeeded is gone */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { drift } from '../resource.ts';
+import { applyDrift, drift } from '../resource.ts';
 import { fakeHost, runningContainer } from '../testing/fake-host.ts';
 import { containerListens, listeningPorts } from './listening.ts';
 
@@ -18,8 +18,8 @@ test('a container that does not listen in time is reported with its port and wha
     container: async () => runningContainer,
   });
   const prover = containerListens('prover', [50061, 50071], 0, 'look at `docker logs prover`');
-  expect(await prover.check(host)).toEqual(drift('prover does not listen on 50071'));
-  await expect(prover.apply(host)).rejects.toMatchObject({
+  expect(await prover.check(host)).toMatchObject(drift('prover does not listen on 50071'));
+  await expect(applyDrift(host, prover)).rejects.toMatchObject({
     message: 'prover listens on 50061 and 50071: not within 0 s: prover does not listen on 50071',
     hint: 'look at `docker logs prover`',
   });

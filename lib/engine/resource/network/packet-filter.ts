@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { command } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
+import { Problem } from '../../problem/problem.ts';
 import { directory } from '../file/directory.ts';
 import { file } from '../file/file.ts';
-import { applyDrift, type Difference, drift, driftOf, type Resource, unknownUntil } from '../resource.ts';
+import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
 import { type IpNetwork, parseIpNetwork } from './ip-network.ts';
 import { type GuardedPort, packetFilterChains, packetFilterDifferences, restoreLines } from './packet-filter-rules.ts';
 
@@ -67,46 +68,52 @@ export function packetFilter({ product, prefix, accesses, hint }: PacketFilter):
       const [known, listings, files, hasV6, read] = await Promise.all([
         lookedUp,
         Promise.all(families.map(({ tool }) => host.$`${tool} --wait=60 -S`)),
-        lookedUp.then(({ found }) => differencesOf(host, [...loader, ...ruleFiles(found), atStart])),
+        lookedUp.then(({ found }) => partsOf(host, [...loader, ...ruleFiles(found)], atStart)),
         host.$`[ -e /proc/net/if_inet6 ]`,
         dropInIsRead(host, dropIn),
       ]);
       if (listings[0]?.exitCode === 127) return unknownUntil('iptables is installed');
-      if (known.missing.length > 0) return drift(notFound(known.missing));
-      return driftOf([
-        ...files,
+      if (known.missing.length > 0) return refused(notFound(known.missing), hint);
+      const differences = [
+        ...files.differences,
         ...(read ? [] : [{ what: 'docker.service', was: `systemd has not read ${dropIn}`, wanted: 'read' }]),
         ...families
           .filter(({ family }) => family === 4 || hasV6.ok)
           .flatMap(({ family, tool }, at) =>
             packetFilterDifferences(tool, listings[at]?.stdout ?? '', prefix, chainsOf(known.found, family)),
           ),
-      ]);
-    },
-
-    async apply(host) {
-      const known = await lookUp(host, named);
-      if (known.missing.length > 0) throw new Problem(notFound(known.missing), { hint, code: exitCode.failed });
-      for (const [, part] of [...loader, ...ruleFiles(known.found)]) await applyDrift(host, part);
-      await host.run`${program} ${rules} ${prefix}`;
-      // Last: the engine would not start with rules that cannot be loaded.
-      await applyDrift(host, atStart[1]);
-      await host.run`systemctl daemon-reload`;
+      ];
+      const { refusal, first, last } = files;
+      // The drop-in is last: the engine would not start with rules that cannot be loaded.
+      const steps = [...first, command`${program} ${rules} ${prefix}`, ...last, command`systemctl daemon-reload`];
+      return driftOf(differences, refusal ?? steps);
     },
   };
 }
 
 type Part = readonly [path: string, resource: Resource];
 
-async function differencesOf(host: Reader, parts: readonly Part[]): Promise<Difference[]> {
-  const found = await Promise.all(
-    parts.map(async ([path, resource]) => {
+/** What differs in files and directories, and the steps for those that differ; why one of them is not changed. */
+async function partsOf(host: Reader, first: readonly Part[], last: Part) {
+  const seen = await Promise.all(
+    [...first, last].map(async ([path, resource]) => {
       const verdict = await resource.check(host);
-      const differences = verdict.is === 'drift' ? verdict.differences : [];
-      return differences.map((difference) => ({ ...difference, what: `${path} ${difference.what}` }));
+      if (verdict.is !== 'drift') return { differences: [], change: [] };
+      const differences = verdict.differences.map((difference) => ({
+        ...difference,
+        what: `${path} ${difference.what}`,
+      }));
+      return { differences, change: verdict.change ?? [] };
     }),
   );
-  return found.flat();
+  const changes = seen.map(({ change }) => change);
+  const steps = changes.map((change) => (change instanceof Problem ? [] : change));
+  return {
+    differences: seen.flatMap(({ differences }) => differences),
+    refusal: changes.find((change) => change instanceof Problem),
+    first: steps.slice(0, -1).flat(),
+    last: steps.at(-1) ?? [],
+  };
 }
 
 /** True without an engine: systemd reads the drop-in together with the unit, once that is installed. */

@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest';
-import { drift } from '../resource.ts';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { applyDrift, drift } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { packages } from './packages.ts';
 
@@ -14,23 +18,53 @@ test.each(['-y', 'a b', 'UPPER', 'x=1.0', '', '$(id)'])('%j is refused as a pack
 test('another distribution is reported with what can be done', async () => {
   const host = fakeHost([]);
   const chrony = packages('chrony', 'curl');
-  expect(await chrony.check(host)).toEqual(drift('there is no dpkg and apt on this host, so nothing can be installed'));
-  await expect(chrony.apply(host)).rejects.toMatchObject({
+  expect(await chrony.check(host)).toMatchObject(
+    drift('there is no dpkg and apt on this host, so nothing can be installed'),
+  );
+  await expect(applyDrift(host, chrony)).rejects.toMatchObject({
     message: 'there is no dpkg and apt on this host, so nothing can be installed',
     hint: 'use Debian or Ubuntu, or install by hand: chrony curl',
   });
 });
 
-test('if packages cannot be installed because the lists could not be fetched, both are reported', async () => {
+test('a failed installation is reported with the end of the output of apt, and what to do', async () => {
   const host = fakeHost([
     [/^command -v dpkg-query/, ''],
-    [/apt-get -q update/, { exitCode: 100, stderr: 'E: The repository http://gone has no Release file.' }],
-    [/apt-get .* install chrony/s, { exitCode: 100, stderr: 'E: Unable to locate package chrony' }],
+    [/^# apt-get install chrony\n/, { exitCode: 1, stderr: 'E: Unable to locate package chrony\n' }],
   ]);
-  await expect(packages('chrony').apply(host)).rejects.toMatchObject({
-    message: expect.stringMatching(
-      /Unable to locate package chrony\nthe package lists could not be fetched either: .*\nE: The repository http:\/\/gone/,
-    ),
-    hint: 'check that the mirrors in /etc/apt/sources.list and sources.list.d can be reached from there: apt-get update',
+  await expect(applyDrift(host, packages('chrony'))).rejects.toMatchObject({
+    message: 'chrony could not be installed: E: Unable to locate package chrony',
+    hint: 'if a mirror of /etc/apt/sources.list and sources.list.d cannot be reached from there, fix it: apt-get update',
   });
+});
+
+/** Runs the script with a stand-in for apt-get, which knows the lists of this machine. */
+function installWith(aptGet: string) {
+  const stubs = mkdtempSync(join(tmpdir(), 'packages-'));
+  onTestFinished(() => rmSync(stubs, { recursive: true }));
+  for (const [name, text] of Object.entries({ 'apt-get': aptGet, dpkg: 'echo dpkg "$@" >&2', 'apt-cache': 'exit 1' })) {
+    writeFileSync(join(stubs, name), `#!/bin/sh\nd=${stubs}\n${text}\n`, { mode: 0o755 });
+  }
+  const script = new URL('../../../../templates/host/install-packages.sh', import.meta.url).pathname;
+  const env = { ...process.env, PATH: `${stubs}:${process.env.PATH}` };
+  return spawnSync('sh', [script, '300', '1', 'chrony'], { env, encoding: 'utf8' });
+}
+
+test('if packages cannot be installed and the lists could not be fetched, both are reported', () => {
+  const { status, stderr } = installWith(`case "$*" in
+    *update*) echo 'E: The repository http://gone has no Release file.' >&2; exit 100 ;;
+    *) echo 'E: Unable to locate package chrony'; exit 100 ;;
+  esac`);
+  expect(status).toBe(1);
+  expect(stderr).toBe(
+    'E: Unable to locate package chrony\nthe package lists could not be fetched either: E: The repository http://gone has no Release file.\n',
+  );
+});
+
+test('a fetch of the lists that hangs is ended and tried again, and an interrupted installation is finished first', () => {
+  const { status, stderr } = installWith(`case "$*" in
+    *update*) [ -e $d/hung ] || { touch $d/hung; sleep 30; } ;;
+    *) [ -e $d/asked ] || { touch $d/asked; echo "run 'dpkg --configure -a' to correct the problem"; exit 100; } ;;
+  esac`);
+  expect([status, stderr]).toEqual([0, 'dpkg --configure -a --force-confdef --force-confold\n']);
 });

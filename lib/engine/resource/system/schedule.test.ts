@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { drift } from '../resource.ts';
+import { applyDrift, drift } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { schedule } from './schedule.ts';
 
@@ -43,6 +43,6 @@ test('units that systemd has not loaded yet are drift, although their files are 
         void written.set(path, createHash('sha256').update(String(content)).digest('hex')),
     },
   );
-  await expect(backup.apply(host)).rejects.toThrow('backup.timer did not start');
-  expect(await backup.check(host)).toEqual(drift('systemd has not read its units yet'));
+  await expect(applyDrift(host, backup)).rejects.toThrow('backup.timer did not start');
+  expect(await backup.check(host)).toMatchObject(drift('systemd has not read its units yet'));
 });

@@ -1,6 +1,7 @@
+import { Problem } from '../../problem/problem.ts';
 import { file } from '../file/file.ts';
-import { applyDrift, drift, ok, type Resource } from '../resource.ts';
-import { service } from './service.ts';
+import { drift, ok, type Resource } from '../resource.ts';
+import { service, startUnit } from './service.ts';
 
 const units = '/etc/systemd/system';
 
@@ -25,24 +26,30 @@ export function schedule(name: string, { every, command, description }: Schedule
     file(`${units}/${name}.service`).content(serviceUnit(description, command)),
     file(timerPath).content(timerUnit(description, every)),
   ];
-  const timer = service(`${name}.timer`, [timerPath]);
+  const unit = `${name}.timer`;
+  const timer = service(unit, [timerPath]);
 
   return {
     name: `schedule ${name}`,
 
     async check(host) {
-      const [timerVerdict, ...fileVerdicts] = await Promise.all([timer, ...files].map((part) => part.check(host)));
+      const [state, timerVerdict, ...fileVerdicts] = await Promise.all([
+        host.unit(unit),
+        ...[timer, ...files].map((part) => part.check(host)),
+      ]);
+      const drifting = fileVerdicts.filter((verdict) => verdict.is === 'drift');
+      const refusal = drifting.map(({ change }) => change).find((change) => change instanceof Problem);
+      const writes = drifting.flatMap(({ change = [] }) => (change instanceof Problem ? [] : change));
+      const change = refusal ?? [...writes, startUnit(unit, state, true)];
       // The state of a timer is not shown while its files differ.
-      const differences = fileVerdicts.flatMap((verdict) => (verdict.is === 'drift' ? verdict.differences : []));
-      if (differences.length > 0) return drift(differences);
-      return timerVerdict?.is === 'unknown' ? drift('systemd has not read its units yet') : (timerVerdict ?? ok);
-    },
-
-    async apply(host) {
-      for (const part of files) await part.apply(host);
-      // Before the timer is checked: systemd does not know a new unit file yet.
-      await host.run`systemctl daemon-reload`;
-      await applyDrift(host, timer);
+      if (drifting.length > 0)
+        return drift(
+          drifting.flatMap(({ differences }) => differences),
+          change,
+        );
+      return timerVerdict?.is === 'unknown'
+        ? drift('systemd has not read its units yet', change)
+        : (timerVerdict ?? ok);
     },
   };
 }

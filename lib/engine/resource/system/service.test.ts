@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { fakeHost, stoppedUnit } from '../testing/fake-host.ts';
+import { applyDrift } from '../resource.ts';
+import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { service } from './service.ts';
 
 test.each([
@@ -12,27 +13,26 @@ test.each([
 
 test('a masked unit is reported and stays masked', async () => {
   const host = fakeHost([], { unit: async () => ({ ...stoppedUnit, load: 'masked' }) });
-  await expect(service('chrony').apply(host)).rejects.toMatchObject({
+  await expect(applyDrift(host, service('chrony'))).rejects.toMatchObject({
     message: 'chrony.service is masked: it is not allowed to start',
     hint: 'find out why; then systemctl unmask chrony.service',
   });
 });
 
 test('a unit that does not start, or does not stay active, is reported with the end of its journal', async () => {
-  const journal = [/^journalctl/, 'Fatal error: Could not open configuration file\n'] as const;
   const refuses = fakeHost(
-    [journal, [/systemctl start/, { exitCode: 90, stderr: 'Job for chrony.service failed.\n' }]],
+    [[/systemctl start/, { exitCode: 1, stderr: 'Job for chrony.service failed.\nFatal error: no configuration\n' }]],
     { unit: async () => stoppedUnit },
   );
-  await expect(service('chrony').apply(refuses)).rejects.toMatchObject({
-    message:
-      'chrony.service did not start: Job for chrony.service failed.\nFatal error: Could not open configuration file',
+  await expect(applyDrift(refuses, service('chrony'))).rejects.toMatchObject({
+    message: 'chrony.service did not start: Job for chrony.service failed.\nFatal error: no configuration',
     hint: 'see systemctl status chrony.service',
   });
-  const ends = fakeHost([journal, [/systemctl start/, { exitCode: 90 }]], {
-    unit: async () => ({ ...stoppedUnit, active: 'failed', sub: 'failed' }),
+  const ends = fakeHost([[/systemctl restart/, { exitCode: 1, stderr: 'it is failed (failed)\nFatal error\n' }]], {
+    unit: async () => ({ ...stoppedUnit, active: 'active', activeSince: 5 }),
+    stat: async () => ({ ...rootsFile, modified: 6 }),
   });
-  await expect(service('chrony').apply(ends)).rejects.toThrow(
-    'chrony.service did not start: it is failed (failed)\nFatal error',
+  await expect(applyDrift(ends, service('chrony', ['/etc/c']))).rejects.toThrow(
+    'chrony.service did not restart: it is failed (failed)\nFatal error',
   );
 });

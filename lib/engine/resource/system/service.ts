@@ -1,13 +1,11 @@
-import type { Reader, UnitState, Writer } from '../../host/host.ts';
+import { type Action, command } from '../../host/action.ts';
+import type { UnitState } from '../../host/host.ts';
 import { exitCode, Problem } from '../../problem/problem.ts';
 import { fileChange, unitChange } from '../change.ts';
-import { driftOf, type Resource, unknownUntil } from '../resource.ts';
+import { type Change, driftOf, type Resource, unknownUntil } from '../resource.ts';
 
 /** States that need no `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
 const counted = ['enabled', 'static', 'alias', 'generated'];
-
-/** Our own exit code for a unit that does not start, or does not stay up. */
-const notUp = 90;
 
 /**
  * A systemd unit that is enabled, running, and started after the last change of the files that it reads. Both times are read from
@@ -18,23 +16,16 @@ const notUp = 90;
  */
 export function service(name: string, reads: readonly string[] = []): Resource {
   const unit = /\.(service|timer|socket|mount|path|target|slice|scope)$/.test(name) ? name : `${name}.service`;
-  let last: { host: string; state: UnitState; newer: readonly string[] } | undefined;
-  const read = async (host: Reader) => {
-    const [state, ...stats] = await Promise.all([host.unit(unit), ...reads.map((path) => host.stat(path))]);
-    const newer = reads.filter((_, at) => (stats[at]?.modified ?? 0) > state.activeSince);
-    last = { host: host.name, state, newer };
-    return last;
-  };
-
   return {
     name: `${unit} is enabled and running`,
     changes: () => [unitChange(unit)],
     follows: reads.map((path) => ({ what: fileChange(path), effect: 'is restarted', certain: true })),
 
     async check(host) {
-      const { state, newer } = await read(host);
+      const [state, ...stats] = await Promise.all([host.unit(unit), ...reads.map((path) => host.stat(path))]);
+      const newer = reads.filter((_, at) => (stats[at]?.modified ?? 0) > state.activeSince);
       if (state.load === 'not-found') return unknownUntil(`${unit} is installed`);
-      return driftOf([
+      const differences = [
         ...(isEnabled(state) ? [] : [{ what: 'at boot', was: state.enabled || state.load, wanted: 'enabled' }]),
         ...(isActive(state) ? [] : [{ what: 'state', was: `${state.active} (${state.sub})`, wanted: 'active' }]),
         ...(isActive(state) ? newer : []).map((path) => ({
@@ -42,49 +33,42 @@ export function service(name: string, reads: readonly string[] = []): Resource {
           was: `before ${path} changed`,
           wanted: 'after it',
         })),
-      ]);
-    },
-
-    async apply(host) {
-      const { state, newer } = last?.host === host.name ? last : await read(host);
-      if (state.load === 'masked') {
-        throw new Problem(`${unit} is masked: it is not allowed to start`, {
-          hint: `find out why; then systemctl unmask ${unit}`,
-          code: exitCode.failed,
-        });
-      }
-      const enable = !isEnabled(state);
-      if (!isActive(state)) await start(host, 'start', unit, enable);
-      else if (newer.length > 0) await start(host, 'restart', unit, enable);
-      else if (enable) await host.run`systemctl enable ${unit}`;
+      ];
+      return driftOf(differences, changeOf(unit, state, newer.length > 0));
     },
   };
 }
 
+function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
+  if (state.load === 'masked') {
+    return new Problem(`${unit} is masked: it is not allowed to start`, {
+      hint: `find out why; then systemctl unmask ${unit}`,
+      code: exitCode.failed,
+    });
+  }
+  const enable = !isEnabled(state);
+  return isActive(state) && !isOld && enable ? [command`systemctl enable ${unit}`] : [startUnit(unit, state, enable)];
+}
+
 /**
- * Starts or restarts a unit and checks that it stays up: one that does not notify systemd may end a second later, as with a wrong
- * configuration. `enable` makes systemd read its files again, as `daemon-reload` does.
+ * Starts a unit, or restarts one that is active, and checks that it stays up: one that does not notify systemd may end a second
+ * later, as with a wrong configuration. A failure shows the end of its journal.
  *
- * @throws Problem with the end of its journal
+ * @param enable also makes systemd read its files again, as `daemon-reload` does
  */
-async function start(host: Writer, verb: 'start' | 'restart', unit: string, enable: boolean): Promise<void> {
+export function startUnit(unit: string, state: UnitState, enable: boolean): Action {
+  const verb = isActive(state) ? 'restart' : 'start';
   // A unit that failed too often does not start before reset-failed.
-  const started = await host.run({ allow: [0, notUp] })`
+  return command({ failure: { what: `${unit} did not ${verb}`, hint: `see systemctl status ${unit}` } })`
     systemctl ${enable ? ['--quiet', 'enable', unit] : ['daemon-reload']} || exit
     systemctl reset-failed ${unit} 2>/dev/null
-    systemctl ${verb} ${unit} || exit ${notUp}
-    case $(systemctl show --property Type ${unit}) in Type=simple | Type=exec | Type=idle) sleep 1 ;; esac
-    systemctl is-active --quiet ${unit} || exit ${notUp}`;
-  if (started.ok) return;
-  const [state, journal] = await Promise.all([
-    host.unit(unit),
-    host.$`journalctl --no-pager --quiet -o cat -n 8 -u ${unit}`,
-  ]);
-  const cause = started.stderr.trim() || `it is ${state.active} (${state.sub})`;
-  throw new Problem(`${unit} did not ${verb}: ${cause}\n${journal.text()}`.trim(), {
-    hint: `see systemctl status ${unit}`,
-    code: exitCode.failed,
-  });
+    if systemctl ${verb} ${unit}; then
+      case $(systemctl show --property Type ${unit}) in Type=simple | Type=exec | Type=idle) sleep 1 ;; esac
+      systemctl is-active --quiet ${unit} && exit
+      echo "it is $(systemctl is-active ${unit}) ($(systemctl show --property SubState --value ${unit}))" >&2
+    fi
+    journalctl --no-pager --quiet -o cat -n 8 -u ${unit} >&2
+    exit 1`;
 }
 
 function isEnabled({ enabled }: UnitState): boolean {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { ok, type Resource } from '../resource.ts';
+import { applyDrift, ok, type Resource } from '../resource.ts';
 import { fakeHost } from './fake-host.ts';
 
 /** The text of the one file that a resource edits, after a change that its check accepts. @param text before the change */
@@ -12,7 +12,7 @@ export async function textAfter(resource: Resource, text: string): Promise<strin
       return true;
     },
   });
-  await resource.apply(memory);
+  await applyDrift(memory, resource);
   expect(await resource.check(memory)).toEqual(ok);
   return now;
 }

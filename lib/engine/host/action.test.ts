@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { fakeHost } from '../resource/testing/fake-host.ts';
+import { Secret } from '../secret/secret.ts';
+import { type Action, command, describeAction, perform, write } from './action.ts';
+
+test('steps are shown with secrets masked', () => {
+  const password = new Secret('correct-horse-battery');
+  const attributes = { mode: 0o600, owner: 'root', group: 'root' };
+  const steps: readonly Action[] = [
+    command`mkdir -p ${'/srv/a b'}`,
+    write('/srv/f', 'text', { mode: 0o600 }),
+    { do: 'write', path: '/srv/g', content: 'text', secret: true, attributes },
+    { do: 'rewrite', path: '/etc/hosts', was: 'aa', content: 'a\nb\n' },
+    command({ stdin: password })`psql --command ${'ALTER ROLE x'}`,
+    command`echo ${password.reveal()}`,
+  ];
+  expect(steps.map(describeAction)).toEqual([
+    "mkdir -p '/srv/a b'",
+    'write /srv/f (4 bytes, mode 0600, root:root)',
+    'write /srv/g (4 bytes, mode 0600, root:root)',
+    'rewrite /etc/hosts (4 bytes)',
+    "psql --command 'ALTER ROLE x' < [secret]",
+    'echo [secret]',
+  ]);
+});
+
+test('a command loses the indentation of the source, and no space of a word', () => {
+  const text = '    kept\n      kept, too';
+  expect(command`
+    if true; then
+      echo ${text}
+    fi`).toEqual({ do: 'run', command: `if true; then\n  echo '${text}'\nfi` });
+  expect(command({ timeoutSeconds: 5 })`a ${'b c'}`).toEqual({ do: 'run', command: "a 'b c'", timeoutSeconds: 5 });
+});
+
+test('a step fails in its own words, and one on another text as outdated', async () => {
+  const failure = { what: 'it did not start', hint: 'look at it' };
+  const host = fakeHost([[/start/, { exitCode: 1, stderr: 'no memory\n' }]], { rewrite: async () => false });
+  await expect(perform(host, command({ failure })`start`)).rejects.toMatchObject({
+    message: 'it did not start: no memory',
+    hint: 'look at it',
+  });
+  await expect(perform(host, command`start`)).rejects.toThrow('command exited with 1: start\nno memory');
+  await expect(perform(host, { do: 'rewrite', path: '/f', was: 'aa', content: '' })).rejects.toThrow(
+    '/f was changed by another program',
+  );
+});

@@ -1,0 +1,56 @@
+import type { Action } from '../action.ts';
+import { scriptOf } from '../action-script.ts';
+import { quote } from '../quote.ts';
+import { readScript, sharedWords, withArguments } from '../script.ts';
+import { limitFunction } from '../transport/time-limit.ts';
+
+/** A change, and the commands that repeat the reads of its check and of the checks since the change before it. */
+export interface ReadyChange {
+  readonly steps: readonly Action[];
+  readonly facts: readonly string[];
+}
+
+/** How a script of changes ended: at which change, counted from 1, and for a failure at which of its steps. */
+export interface ChangesEnd {
+  readonly change: number;
+  readonly why: 'done' | 'failed' | 'outdated' | 'stopped';
+  readonly step: number;
+  readonly code: number;
+}
+
+const script = readScript(new URL('changes.sh', import.meta.url));
+
+/** One script that makes changes in order, and its standard input: contents with secrets. */
+export function changesScript(changes: readonly ReadyChange[], nonce: string): { text: string; stdin: string } {
+  const secrets: string[] = [];
+  const { word, definitions } = sharedWords();
+  const functions = changes.map(({ steps, facts }, index) => {
+    const lines = steps.map((step, at) => stepLine(step, at + 1, secrets, word));
+    const reads = facts.map((read) => `(eval ${word(read)})`);
+    return `__steps${index + 1}(){\n${lines.join(' &&\n')}\n}\n__facts${index + 1}(){\n${[':', ...reads].join('\n')}\n}\n`;
+  });
+  return {
+    text: withArguments(definitions() + limitFunction + functions.join('') + script, [nonce, changes.length]),
+    stdin: secrets.map((secret) => `${secret}\n`).join(''),
+  };
+}
+
+function stepLine(step: Action, number: number, secrets: string[], word: (text: string) => string): string {
+  const { text, stdin, seconds, allow, isSecret } = scriptOf(step);
+  const run = `__do ${number} ${seconds} ' ${allow.join(' ')} ' ${word(text)}`;
+  if (stdin === undefined) return `${run} </dev/null`;
+  const encoded = stdin.toString('base64');
+  if (!isSecret) return `printf %s ${quote(encoded)} | base64 -d | ${run}`;
+  secrets.push(encoded);
+  return `__secret | ${run}`;
+}
+
+/** The lines of changes.sh, and what follows them. @returns undefined before the last of them */
+export function parseChangesEnd(printed: Buffer, nonce: string): { end: ChangesEnd; rest: Buffer } | undefined {
+  const at = printed.indexOf(`${nonce} end `);
+  const after = printed.indexOf('\n', at);
+  if (at < 0 || after < 0) return undefined;
+  const [change, why, step, code] = printed.toString('latin1', at + nonce.length + 5, after).split(' ');
+  const end = { change: Number(change), why: why as ChangesEnd['why'], step: Number(step), code: Number(code) };
+  return { end, rest: printed.subarray(after + 1) };
+}

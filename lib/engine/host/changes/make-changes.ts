@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { type Action, ownFailure } from '../action.ts';
+import { changedMeanwhile, scriptOf } from '../action-script.ts';
+import type { Connection } from '../connection.ts';
+import type { Reader } from '../host.ts';
+import { CommandFailed, Output } from '../output.ts';
+import { quote } from '../quote.ts';
+import { createReader } from '../reader.ts';
+import { batchSentBy, readTimeout, recorded, send } from '../reads/batch.ts';
+import { parseBatchReply } from '../reads/batch-reply.ts';
+import { type BatchCommand, batchScript } from '../reads/batch-script.ts';
+import { changesScript, parseChangesEnd, type ReadyChange } from './changes-script.ts';
+
+/** How changes in one request ended: the number of those that were made, and what happened to the next one. */
+export interface ChangesMade {
+  readonly made: number;
+  /** Why the next one failed. Without it and with changes left, the run was stopped, or its check is out of date. */
+  readonly error?: unknown;
+  /** Set if the connection was lost: the changes before are made, and not proved. */
+  readonly lost?: true;
+}
+
+/** Changes that travel as one request, with the reads that prove them. */
+export interface ChangesRequest {
+  /** Reads of the tick in which the request is made are sent with it, after the changes. */
+  readerFor(reads: Set<() => string>): Reader;
+  readonly ended: Promise<ChangesMade>;
+}
+
+/**
+ * Makes changes in order, up to the first that fails, whose check is out of date, or before which the run is stopped.
+ *
+ * @param started called with the number of a change, from 0, before it is made
+ * @param stop aborted to stop before the next change
+ */
+export function makeChanges(
+  connection: Connection,
+  name: string,
+  changes: readonly ReadyChange[],
+  started: (change: number) => void,
+  stop: AbortSignal,
+): ChangesRequest {
+  const nonce = randomBytes(12).toString('hex');
+  const { text, stdin } = changesScript(changes, nonce);
+  const limit = changes.flatMap(({ steps }) => steps).reduce((sum, step) => sum + scriptOf(step).seconds, 0);
+  let settle: (made: ChangesMade | Promise<never>) => void;
+  const ended = new Promise<ChangesMade>((resolve) => {
+    settle = resolve;
+  });
+  const first = async (commands: readonly BatchCommand[]) => {
+    const watch = watchLines(connection, nonce, started, stop);
+    try {
+      const { stdout, stderr, code } = await connection.exec(`(\n${text})||exit\n${batchScript(commands, 'quick')}`, {
+        ...(stdin === '' ? {} : { stdin }),
+        answerSeconds: limit + commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, readTimeout),
+        onOutput: watch.see,
+      });
+      const parsed = parseChangesEnd(stdout, nonce);
+      if (!parsed) throw new Error(`${name}: the host could not run a script of changes (${code}): ${stderr.toString().trim()}`);
+      settle(resultOf(changes, parsed.end, stderr.toString(), nonce));
+      try {
+        if (code === 0) return parseBatchReply(parsed.rest, commands.length);
+      } catch {
+        // Sent again below.
+      }
+      return send(connection, commands, 'careful');
+    } catch (error) {
+      settle(Promise.reject(error));
+      throw error;
+    } finally {
+      watch.end();
+    }
+  };
+  const batch = batchSentBy(connection, first);
+  return { readerFor: (reads) => createReader(connection, name, recorded(batch, reads)), ended };
+}
+
+/** Follows the lines of changes.sh, and makes the file `stop` when the run is interrupted. */
+function watchLines(connection: Connection, nonce: string, started: (change: number) => void, stop: AbortSignal) {
+  let printed = '';
+  let folder: string | undefined;
+  const tell = () => {
+    if (folder !== undefined) connection.exec(`[ ! -d ${quote(folder)} ] || : >${quote(`${folder}/stop`)}`).catch(() => {});
+  };
+  stop.addEventListener('abort', tell, { once: true });
+  return {
+    see(chunk: Buffer): void {
+      printed += chunk.toString('latin1');
+      const lines = printed.split('\n');
+      printed = lines.pop() ?? '';
+      for (const line of lines) {
+        const [own, what, value = ''] = line.split(' ');
+        if (own !== nonce) continue;
+        if (what === 'in') {
+          folder = value;
+          if (stop.aborted) tell();
+        } else if (what === 'start') started(Number(value) - 1);
+      }
+    },
+    end: () => stop.removeEventListener('abort', tell),
+  };
+}
+
+function resultOf(
+  changes: readonly ReadyChange[],
+  { change, why, step: number, code }: NonNullable<ReturnType<typeof parseChangesEnd>>['end'],
+  stderr: string,
+  nonce: string,
+): ChangesMade {
+  const made = change - 1;
+  const step = changes[made]?.steps[number - 1];
+  if (why !== 'failed' || !step) return { made };
+  if (step.do === 'rewrite' && code === changedMeanwhile) return { made };
+  const late = stderr.endsWith(`${nonce} time limit\n`);
+  const said = late ? stderr.slice(0, stderr.lastIndexOf(nonce)) : stderr;
+  return { made, error: ownFailure(step, new CommandFailed(titleOf(step), new Output(code, Buffer.alloc(0), said, late))) };
+}
+
+function titleOf(step: Action): string {
+  return step.do === 'run' ? step.command : `${step.do} ${quote(step.path)}`;
+}

@@ -1,0 +1,125 @@
+import type { ReadyChange } from '../host/changes/changes-script.ts';
+import type { ChangesMade } from '../host/changes/make-changes.ts';
+import { Problem } from '../problem/problem.ts';
+import { describeVerdict, type Verdict } from '../resource/resource.ts';
+import type { HostRun, Item } from './host-run.ts';
+
+/** The most changes of one request. */
+export const mostTogether = 40;
+/** Larger contents go by themselves: a shell reads secrets byte by byte. Bytes of all steps of a request. */
+const mostContent = 64 * 1024;
+
+/** The check after a change still shows drift. */
+export class DidNotConverge extends Error {
+  constructor(before: Verdict, after: Verdict) {
+    super(`applied but did not converge\n  before: ${describeVerdict(before)}\n  after:  ${describeVerdict(after)}`);
+    this.name = 'DidNotConverge';
+  }
+}
+
+/** Items whose changes travel in one request. The last one has a change. */
+type Together = readonly { readonly item: Item; readonly before: Verdict; readonly change: ReadyChange | undefined }[];
+
+/**
+ * The first items, as long as each is ok or has a change that is known from its check, with nothing to look at in between.
+ *
+ * @param fits whether a change may be made without a question
+ * @returns undefined for less than two changes
+ */
+export function changesTogether(
+  host: HostRun,
+  items: readonly Item[],
+  fits: (item: Item) => boolean,
+): Together | undefined {
+  if (!host.session.makeChanges) return undefined;
+  const all: Together[number][] = [];
+  let facts: string[] = [];
+  let end = 0;
+  let count = 0;
+  let size = 0;
+  for (const item of items) {
+    const { seen, resource, seenIn, reads } = item;
+    if (!seen || seen.is === 'error' || seenIn !== host.state) break;
+    if (count > 0) facts.push(...[...reads].map((read) => read()));
+    if (seen.is === 'ok') {
+      all.push({ item, before: seen, change: undefined });
+      continue;
+    }
+    const plain = !resource.expects && !resource.work && !resource.provesItself;
+    if (!plain || seen.is !== 'drift' || !seen.change || seen.change instanceof Problem || !fits(item)) break;
+    size += JSON.stringify(seen.change).length;
+    if (size > mostContent || count === mostTogether) break;
+    all.push({ item, before: seen, change: { steps: seen.change, facts } });
+    facts = [];
+    count += 1;
+    end = all.length;
+  }
+  return count > 1 ? all.slice(0, end) : undefined;
+}
+
+/**
+ * Makes the changes in one request, and proves each by its check in the same request.
+ *
+ * @param checked the items that are checked after the changes: those of the changes, and later ones
+ * @returns how many items are done, and why the host stops
+ */
+export async function changeTogether(
+  host: HostRun,
+  together: Together,
+  checked: readonly Item[],
+  stop: AbortSignal,
+): Promise<{ readonly handled: number; readonly failed: string | undefined }> {
+  const changing = together.filter(({ change }) => change !== undefined);
+  const starts: number[] = [];
+  const started = (at: number) => {
+    starts[at] = performance.now();
+    const item = changing[at]?.item;
+    if (item) host.started(item.step);
+  };
+  const made = await host.makeChanges(
+    changing.flatMap(({ change }) => change ?? []),
+    started,
+    stop,
+    checked,
+  );
+  const now = performance.now();
+  const seconds = (at: number) => ((starts[at + 1] ?? now) - (starts[at] ?? now)) / 1000;
+  return report(host, together, made, seconds);
+}
+
+/** Reports the outcome of each item, in order. An unproved change stops the host, and those after it that were made are reported. */
+function report(host: HostRun, together: Together, { made, error, lost }: ChangesMade, seconds: (change: number) => number) {
+  let failed: string | undefined;
+  let handled = 0;
+  let change = 0;
+  const okBefore: Item[] = [];
+  for (const [at, { item, before, change: ready }] of together.entries()) {
+    if (!ready) {
+      okBefore.push(item);
+      continue;
+    }
+    const isMade = change < made;
+    if (isMade && lost) {
+      change += 1;
+      okBefore.length = 0;
+      continue;
+    }
+    if (!isMade && (change > made || error === undefined)) break;
+    for (const { step } of okBefore.splice(0)) host.done(step, 'ok');
+    const fault = isMade ? unproved(item, before) : error;
+    const drift = before.is === 'drift' ? { differences: before.differences, note: before.note } : {};
+    const details = { ...drift, error: fault, seconds: seconds(change) };
+    host.done(item.step, fault === undefined ? 'changed' : 'failed', details);
+    if (fault !== undefined) failed ??= `${item.step.resource} failed`;
+    change += 1;
+    handled = at + 1;
+  }
+  return { handled, failed };
+}
+
+/** Why a change is not proved by the check after it. */
+function unproved({ seen }: Item, before: Verdict): unknown {
+  if (!seen) return new Error('it was not checked');
+  if (seen.is === 'error') return seen.error;
+  return seen.is === 'ok' ? undefined : new DidNotConverge(before, seen);
+}
