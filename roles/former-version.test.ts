@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import { command } from '../lib/engine/host/action.ts';
+import { Output } from '../lib/engine/host/output.ts';
+import { shell } from '../lib/engine/host/shell.ts';
 import { drift, ok, type Resource } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { fakeHost, runningContainer } from '../lib/engine/resource/testing/fake-host.ts';
@@ -32,19 +35,20 @@ function hostOf(fleet: Fleet, name: string) {
     ],
     { name, container: async () => state() },
   );
-  const command = async ([verb = '']: TemplateStringsArray): Promise<void> => {
-    Object.assign(own, verb.startsWith('docker stop') ? { running: false } : { image: wanted, running: true });
-  };
-  return { ...host, run: command as never };
+  const run = shell(async (given) => {
+    Object.assign(own, given.startsWith('docker stop') ? { running: false } : { image: wanted, running: true });
+    return new Output(0, Buffer.alloc(0), '');
+  });
+  return { ...host, run };
 }
 
-/** Stands for role sync or json-rpc: starts the new version. */
+/** In place of role sync or json-rpc: starts the new version. */
 const starts = (name: string) =>
   role<Variables>(name, (context): readonly Resource[] => [
     {
       name: `${name} is started`,
-      check: async (host) => ((await host.container(name))?.image === wanted ? ok : drift('former version')),
-      apply: async (host) => void (await host.run`docker compose up`),
+      check: async (host) =>
+        (await host.container(name))?.image === wanted ? ok : drift('former version', [command`docker compose up`]),
       ...(name === 'sync' && { everyHost: noOtherVersionServes(context) }),
     },
   ]);

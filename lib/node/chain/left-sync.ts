@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { command } from '../../engine/host/action.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
 
@@ -15,10 +16,8 @@ export function leftSyncIsNotRestarted(): Resource {
       const state = await host.container('sync');
       const policy = inspected.safeParse(state?.raw).data?.HostConfig.RestartPolicy.Name;
       if (!state || state.labels[configHashLabel] === undefined || policy === undefined || policy === 'no') return ok;
-      return drift([{ what: 'restart policy of the container sync', was: policy, wanted: 'no' }]);
-    },
-    apply: async (host) => {
-      await host.run`docker update --restart no sync`;
+      const update = command`docker update --restart no sync`;
+      return drift([{ what: 'restart policy of the container sync', was: policy, wanted: 'no' }], [update]);
     },
   });
 }

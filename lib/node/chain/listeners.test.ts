@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { applyDrift, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { localHost } from '../testing/local-host.ts';
 import { answersWebSocket, servesMetrics, servesNamespaces } from './listeners.ts';
@@ -107,7 +107,7 @@ test('nothing is judged before the container runs, and the log to read is named'
   const host = fakeHost([]);
   expect(await servesMetrics('sync', 1, once).check(host)).toEqual(unknownUntil('sync is running'));
   const silent = fakeHost([], { container: async () => runningContainer });
-  await expect(servesMetrics('sync', 9091, once).apply(silent)).rejects.toMatchObject({
+  await expect(applyDrift(silent, servesMetrics('sync', 9091, once))).rejects.toMatchObject({
     message: 'http://localhost:9091/metrics does not answer: not found (asked 1 times, every 0 s)',
     hint: 'see docker logs sync',
   });

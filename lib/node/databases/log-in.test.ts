@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
-import type { Resource } from '../../engine/resource/resource.ts';
-import { describeVerdict, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { applyDrift, describeVerdict, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { localHost } from '../testing/local-host.ts';
 import { contextOf } from '../testing/role-context.ts';
@@ -84,7 +83,7 @@ test('a refused user or password stops the run before anything is changed, in th
   expect(describeVerdict(verdict)).toBe(
     'prover database at 172.30.77.11:5432 refuses prover_user: password authentication failed for user "prover_user"',
   );
-  await expect(resource.apply(stopped())).rejects.toMatchObject({
+  await expect(applyDrift(stopped(), resource)).rejects.toMatchObject({
     hint: 'user, password and name of a database are those of its data directory, and a deploy does not change them: put them into credentials in the inventory, or change them in the database (docs/operating.md)',
   });
 });

@@ -70,15 +70,15 @@ describe('a container of the node is of another version', () => {
 });
 
 test('it is stopped, and Docker does not start it again', async () => {
-  const commands: string[] = [];
-  const host = fakeHost([], {
-    run: (async (pieces: TemplateStringsArray, ...given: unknown[]) => {
-      commands.push(String.raw(pieces, ...given));
-    }) as never,
-  });
-  for (const group of ['rpc', 'database'] as const)
-    await formerVersionIsStopped(await contextOf({ group })).apply(host);
-  expect(commands).toEqual(['docker stop --time 120 json-rpc', 'docker stop --time 120 sync']);
+  for (const [group, container] of [
+    ['rpc', 'json-rpc'],
+    ['database', 'sync'],
+  ] as const) {
+    const host = fakeHost([], { container: async () => ({ ...runningContainer, image: 'node:v1.2.3' }) });
+    expect(await formerVersionIsStopped(await contextOf({ group })).check(host)).toMatchObject({
+      change: [{ do: 'run', command: `docker stop --time 120 ${container}` }],
+    });
+  }
 });
 
 describe('json-rpc and sync are stopped only if', () => {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { command } from '../../engine/host/action.ts';
 import type { ContainerState, Reader } from '../../engine/host/host.ts';
 import { containerChange } from '../../engine/resource/change.ts';
 import {
@@ -40,7 +41,9 @@ export function versionStays(context: Context<Variables>): Pick<Resource, 'check
   return {
     check: async (host) => {
       const image = otherVersion(await host.container(container), context.vars);
-      return image === undefined ? ok : drift([{ what: container, was: `running ${image}`, wanted: 'stopped' }]);
+      if (image === undefined) return ok;
+      const stop = command`docker stop --time ${stopLimit} ${container}`;
+      return drift([{ what: container, was: `running ${image}`, wanted: 'stopped' }], [stop]);
     },
   };
 }
@@ -56,7 +59,6 @@ export function formerVersionIsStopped(context: Context<Variables>): Resource {
     changes: () => [containerChange(container)],
     everyHost: everyServerChanges(context),
     ...versionStays(context),
-    apply: async (host) => void (await host.run`docker stop --time ${stopLimit} ${container}`),
   };
 }
 
