@@ -7,7 +7,6 @@ import { didYouMean } from '../../engine/text/suggest.ts';
 
 /** The command line of a playbook. */
 export interface Options {
-  /** undefined: the embedded lab. */
   readonly inventory: string | undefined;
   readonly check: boolean;
   readonly limit: string | undefined;
