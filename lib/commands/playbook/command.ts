@@ -125,7 +125,7 @@ async function performRun<V>(
 ): Promise<ExitCode> {
   const { playbook, options, plan, inventory } = job;
   const style = styleOf(job);
-  const record = runRecord({ folder: recordFolder, inventory: inventory.name });
+  const record = runRecord({ folder: recordFolder, inventory: inventory.name, check: options.check });
   const { questions, show } = questionsOf(job, style, interrupt);
   try {
     const result = await run(

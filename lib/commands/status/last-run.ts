@@ -20,11 +20,13 @@ const mostRead = 20;
  * The newest finished run of an inventory for each host that it worked on, from run records (docs/events.md). Runs in check mode are
  * left out, as they change nothing, and so are records that cannot be read.
  *
- * @param folder of the records, TIME-INVENTORY.ndjson
+ * @param folder of the records, TIME-INVENTORY.ndjson; those of check mode end in .check.ndjson
  * @returns by the host's name
  */
 export async function lastRuns(folder: string, inventory: string): Promise<ReadonlyMap<string, LastRun>> {
-  const newestFirst = orElse([], () => recordsIn(folder)).filter((record) => record.inventory === safeName(inventory));
+  const newestFirst = orElse([], () => recordsIn(folder)).filter(
+    (record) => record.inventory === safeName(inventory) && !record.check,
+  );
   const runs = newestFirst.slice(0, mostRead).flatMap(({ path }) => runsIn(path, inventory));
   return new Map(runs.toReversed());
 }
