@@ -52,6 +52,18 @@ test('an interrupted run, and one in which a host failed', async () => {
   expect([runs.get('a')?.ended, runs.get('b')?.ended]).toEqual(['interrupted', 'failed']);
 });
 
+test('a run that the operator ended, and one with skipped tasks, have not failed', async () => {
+  const directory = temporaryDirectory();
+  const skipped = host('b', { counts: { ok: 1, changed: 1, failed: 0, skipped: 1 } });
+  record(directory, '2026-01-01T10:00:00.000Z', [
+    started,
+    { ...finished(host('a', { stopped: 'you ended the run here' })), declined: true },
+  ]);
+  record(directory, '2026-01-02T10:00:00.000Z', [started, finished(skipped)]);
+  const runs = await lastRuns(directory, 'lab');
+  expect([runs.get('a')?.ended, runs.get('b')?.ended]).toEqual(['stopped', 'skipped']);
+});
+
 test('records are found by the name of their inventory', async () => {
   const directory = temporaryDirectory();
   const inventory = 'main.eu';
