@@ -77,8 +77,13 @@ export async function outlineInventory(nameOrFile: string, options: OutlineOptio
   };
 }
 
+/** Whether an inventory is given by its path, and not by its name. */
+export function isInventoryPath(nameOrFile: string): boolean {
+  return /[/\\]|\.ya?ml$/.test(nameOrFile);
+}
+
 async function findInventory(nameOrFile: string, folder: string | undefined): Promise<string> {
-  const isPath = folder === undefined || /[/\\]|\.ya?ml$/.test(nameOrFile);
+  const isPath = folder === undefined || isInventoryPath(nameOrFile);
   const path = isPath ? resolve(nameOrFile) : join(folder, `${nameOrFile}.yaml`);
   if (nameOrFile !== '' && existsSync(path)) return shown(path);
   if (isPath) throw new Problem(`inventory ${nameOrFile} does not exist`);
