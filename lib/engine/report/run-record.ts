@@ -68,7 +68,8 @@ export function runRecord(options: RunRecordOptions) {
         // A record with a gap would be misleading: it ends where the first line could not be written.
         lost = true;
         const what = written > 0 ? 'the record of this run is incomplete from here on' : 'this run is not recorded';
-        complain(`${what}: ${describeError(error)}`);
+        const { code } = error as NodeJS.ErrnoException;
+        complain(`${what}: ${path ?? folder} cannot be written${code ? ` (${code})` : ''}`);
         // Otherwise an empty file would be listed as the newest record.
         if (written === 0 && path !== undefined) rmSync(path, { force: true });
       }
