@@ -268,9 +268,7 @@ test.each<[string, string | Buffer, string[]]>([
   [
     'line ends of an old Macintosh',
     good.replaceAll('\n', '\r'),
-    [
-      'a.yaml:1:1: the lines of this file end with carriage returns alone\n  save it with Unix line ends',
-    ],
+    ['a.yaml:1:1: the lines of this file end with carriage returns alone\n  save it with Unix line ends'],
   ],
   ['comments only', '# nothing\n', ['a.yaml:1:1: this file is empty']],
   ['a list at the top', '- a\n', ['a.yaml:1:1: the top of this file must be a mapping (key: value)']],
@@ -404,11 +402,19 @@ test('an inventory that is a file of variables is reported once, at its groups',
   ]);
 });
 
+test('a list of hosts instead of an inventory', async () => {
+  await expect(loadInventory('10.0.0.1,', schema)).rejects.toThrow(
+    '"10.0.0.1," is a list of hosts, and an inventory is a file',
+  );
+});
+
 test('a symbolic link that leads to itself', async () => {
   const here = await write({});
   const link = join(here, 'loop.yaml');
   await symlink('loop.yaml', link);
-  await expect(loadInventory(link, schema)).rejects.toThrow(`inventory ${link} is a symbolic link that leads to itself`);
+  await expect(loadInventory(link, schema)).rejects.toThrow(
+    `inventory ${link} is a symbolic link that leads to itself`,
+  );
   await expect(loadInventory(`${link}/a.yaml`, schema)).rejects.toThrow('is a symbolic link that leads to itself');
 });
 

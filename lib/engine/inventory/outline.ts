@@ -86,6 +86,11 @@ async function findInventory(nameOrFile: string, folder: string | undefined): Pr
   const isPath = folder === undefined || isInventoryPath(nameOrFile);
   const path = isPath ? resolve(nameOrFile) : join(folder, `${nameOrFile}.yaml`);
   if (nameOrFile !== '' && existsSync(path)) return shown(path);
+  if (/^[^/]+,/.test(nameOrFile)) {
+    throw new Problem(`"${nameOrFile}" is a list of hosts, and an inventory is a file`, {
+      hint: 'copy inventory/testnet.yaml and fill in the hosts; --limit chooses some of them',
+    });
+  }
   if (isPath) throw new Problem(`inventory ${nameOrFile} ${absence(path)}`);
   const files = await readdir(folder).catch(() => []);
   const names = files.filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/\.yaml$/, ''));
@@ -110,7 +115,6 @@ function absence(path: string): string {
   }
   return 'does not exist';
 }
-
 
 async function read(file: string, from?: Place, { missingFileHint }: OutlineOptions = {}): Promise<LocatedMap> {
   try {

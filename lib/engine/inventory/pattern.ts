@@ -37,6 +37,8 @@ export function selectHosts<H extends NamedHost>(
   return selected;
 }
 
+const globs = 'name hosts and groups, or use globs: rpc-1,rpc-2 or rpc-*';
+
 function hostsOfTerm<H extends NamedHost>(hosts: readonly H[], term: string): ReadonlySet<H> {
   const subscript = /^(.+)\[(-?\d+)(?:(:)(-?\d+)?)?\]$/.exec(term);
   // `rpc-[12]` is a glob if no host or group is called `rpc-`.
@@ -44,6 +46,9 @@ function hostsOfTerm<H extends NamedHost>(hosts: readonly H[], term: string): Re
   const name = position?.[1] ?? term;
   const found = matched(hosts, name);
   if (found.length === 0) {
+    if (name.startsWith('~')) throw new Problem(`"${name}": regular expressions are not supported`, { hint: globs });
+    if (name.startsWith('@'))
+      throw new Problem(`"${name}": a list of hosts in a file is not supported`, { hint: globs });
     const known = new Set([...hosts.flatMap((host) => [host.name, ...host.groups]), 'all']);
     throw new Problem(`no host or group is called "${name}"`, { hint: didYouMean(name, known) });
   }
