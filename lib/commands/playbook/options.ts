@@ -59,7 +59,12 @@ export const runOptions = {
   check: { help: 'check mode: show what would change, change nothing' },
   limit: shared.limit,
   role: { value: 'NAME', repeat: true, help: 'only these roles: a,b (may be repeated)', completes: 'role' },
-  'skip-role': { value: 'NAME', repeat: true, help: 'every role except these: a,b (may be repeated)', completes: 'role' },
+  'skip-role': {
+    value: 'NAME',
+    repeat: true,
+    help: 'every role except these: a,b (may be repeated)',
+    completes: 'role',
+  },
   'start-at': { value: 'TITLE', help: 'start at this task; --list-tasks shows the titles' },
   step: { help: 'ask before each change' },
   set: {
