@@ -3,7 +3,9 @@ import { type HelpPage, helpText, parseCommandLine } from '../../engine/command-
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
+import { serviceNames } from '../../node/variables/services.ts';
 import { factsOptions } from '../facts/command.ts';
+import { logsOptions } from '../logs/command.ts';
 import { pingOptions } from '../ping/command.ts';
 import { runOptions } from '../playbook/options.ts';
 import { renderOptions } from '../render/options.ts';
@@ -74,6 +76,7 @@ function completionsOf(root: string): Completions {
       validate: { options: validateOptions },
       ping: { options: pingOptions },
       facts: { options: factsOptions },
+      logs: { options: logsOptions, words: serviceNames },
       run: { options: runCommandOptions },
       secrets: { options: secretsOptions, words: Object.keys(verbs) },
       report: { options: reportOptions, words: 'file' },

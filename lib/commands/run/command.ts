@@ -80,20 +80,21 @@ export function runCommand(args: readonly string[], around: Around): Promise<Exi
   });
 }
 
-function onAll(
+async function onAll(
   { hosts, forks, interrupt }: ReachedHosts,
   words: readonly string[],
   timeoutSeconds: number,
 ): Promise<Done[]> {
   const connected = hosts.flatMap((host) => ('session' in host ? [host] : []));
-  return mapWithForks(connected, forks, async ({ name, session }) => {
-    if (interrupt.aborted) return { name, error: new Error('interrupted before it started') };
+  const done = await mapWithForks<(typeof connected)[number], Done[]>(connected, forks, async ({ name, session }) => {
+    if (interrupt.aborted) return [];
     try {
-      return { name, output: await start(session, words, timeoutSeconds) };
+      return [{ name, output: await start(session, words, timeoutSeconds) }];
     } catch (error) {
-      return { name, error };
+      return [{ name, error }];
     }
   });
+  return done.flat();
 }
 
 /** In a request of its own, so that it waits for no other command. */

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { PrivateFileFault, pathBeside, readPrivateFile } from '../file/private-file.ts';
 import { type Place, Problem } from '../problem/problem.ts';
-import { CommandFailed, outputOf } from '../secret/command-output.ts';
+import { outputOf, SecretCommandFailed } from '../secret/command-output.ts';
 import { Secret } from '../secret/secret.ts';
 import { secretsCommand } from '../secret/secrets-file.ts';
 import type { Unlock } from '../secret/unlock.ts';
@@ -89,7 +89,7 @@ async function fromCommand(command: string, { name, where }: SecretQuestion): Pr
   try {
     return (await outputOf(command, dirname(where.file), longest)).replace(/\r?\n$/, '');
   } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error;
+    if (!(error instanceof SecretCommandFailed)) throw error;
     throw new Problem(`${name}: the command ${command} ${error.message}`, {
       where,
       hint: 'try it in a shell: it must print the secret, and nothing else, on standard output',

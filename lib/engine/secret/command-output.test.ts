@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../host/testing/local-connection.ts';
-import { CommandFailed, outputOf } from './command-output.ts';
+import { outputOf, SecretCommandFailed } from './command-output.ts';
 
 test('a command runs once, in the given folder, for any number of references', async () => {
   const folder = temporaryDirectory();
@@ -20,7 +20,7 @@ test.each([
   ['yes', 'prints more than 100 bytes'],
 ])('%s: refused without what it printed', async (command, message) => {
   const error = await outputOf(command, temporaryDirectory(), 100).catch((each: Error) => each);
-  expect(error).toBeInstanceOf(CommandFailed);
+  expect(error).toBeInstanceOf(SecretCommandFailed);
   expect((error as Error).message).toBe(message);
 });
 

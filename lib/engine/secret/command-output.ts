@@ -7,7 +7,7 @@ import { redact } from './secret.ts';
 const timeLimit = 60;
 
 /** A command that printed no secret. Its message continues the command; what the command printed on standard output is never in it. */
-export class CommandFailed extends Error {}
+export class SecretCommandFailed extends Error {}
 
 const outputs = new Map<string, Promise<string>>();
 // One after the other: a password manager may ask its user in a window.
@@ -19,7 +19,7 @@ const inTurn = pLimit(1);
  * @param folder the command runs there
  * @param longest more output is an error. Bytes
  * @param seconds time limit; then it and its children are killed
- * @throws CommandFailed where it ends with an error, takes too long or prints too much
+ * @throws SecretCommandFailed where it ends with an error, takes too long or prints too much
  */
 export function outputOf(command: string, folder: string, longest: number, seconds = timeLimit): Promise<string> {
   const key = `${resolve(folder)}\0${command}`;
@@ -53,14 +53,14 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
     });
     child.on('error', (error) => {
       clearTimeout(timer);
-      failed(new CommandFailed(`cannot be started (${(error as NodeJS.ErrnoException).code})`));
+      failed(new SecretCommandFailed(`cannot be started (${(error as NodeJS.ErrnoException).code})`));
     });
     child.on('close', (code, signal) => {
       clearTimeout(timer);
       const [said] = redact(complaint.trim()).split('\n');
       const ending = signal ? `was ended by ${signal}` : `ended with ${code}`;
       if (fault === undefined && code === 0) done(Buffer.concat(printed).toString('utf8'));
-      else failed(new CommandFailed(fault ?? `${ending}${said ? `: ${said}` : ''}`));
+      else failed(new SecretCommandFailed(fault ?? `${ending}${said ? `: ${said}` : ''}`));
     });
   });
 }
