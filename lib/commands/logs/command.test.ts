@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { standInFor, temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
@@ -27,9 +27,11 @@ test('the last lines of a component are shown beside the name of the host', asyn
 
 test('--follow shows each new line once, until Ctrl-C', async () => {
   const folder = temporaryDirectory();
-  writeFileSync(join(folder, 'log'), line(1, 'one'));
+  writeFileSync(join(folder, 'log'), '');
   const said: string[] = [];
   const running = logs(folder, said, 'sync', '--follow');
+  await expect.poll(() => existsSync(join(folder, 'asked')), { timeout: 20_000 }).toBe(true);
+  writeFileSync(join(folder, 'log'), line(1, 'one'));
   await expect.poll(() => said, { timeout: 20_000 }).toEqual(['db-1  one']);
   writeFileSync(join(folder, 'log'), line(1, 'one') + line(2, 'two'));
   await expect.poll(() => said, { timeout: 20_000 }).toEqual(['db-1  one', 'db-1  two']);

@@ -82,16 +82,16 @@ class Log {
   }
 
   /** @param tail the number of lines at the first read @returns the lines since the last read; undefined without such a container */
-  async next(tail = 0): Promise<readonly string[] | undefined> {
+  async next(tail = 1000): Promise<readonly string[] | undefined> {
     const { $ } = this.#session.reader;
-    const from = this.#last === undefined ? ['--tail', tail] : ['--since', this.#last];
+    const from = this.#last === undefined ? ['--tail', Math.max(tail, 1)] : ['--since', this.#last];
     const output = await $`docker logs --timestamps ${from} ${this.#container} 2>&1`;
     if (!output.ok) return undefined;
     const since = this.#last ?? '';
     // Docker's --since includes its time: the same line would come again.
     const fresh = output.lines().filter((line) => timeOf(line) > since);
     this.#last = fresh.map(timeOf).reduce((a, b) => (b > a ? b : a), since) || this.#last;
-    return fresh.map((line) => line.slice(timeOf(line).length + 1));
+    return tail === 0 ? [] : fresh.map((line) => line.slice(timeOf(line).length + 1));
   }
 }
 
