@@ -245,6 +245,17 @@ test('a missing or invalid plan is refused', async () => {
   expect(run.output).toMatch(/nowhere\.json" does not exist\n {2}make one: --check --out FILE/);
 });
 
+test('a plan of another inventory is refused before a connection', async () => {
+  const inventory = { name: 'x', file: join(folder, 'x.yaml'), hosts: [] };
+  const file = join(folder, 'other-inventory.json');
+  const chosen = { roles: [], skippedRoles: [], set: [], assumedStopped: [] };
+  savePlan(makePlan([{ host: 'rpc-1', tasks: [] }], { playbook: 'deploy', inventory, chosen }, 0), file);
+  const run = await deploy(good, '--plan', file);
+  expect(run.exitCode, run.output).toBe(3);
+  expect(run.output).toMatch(/^this is a plan of the inventory x, and \S+ is another one\n/);
+  expect(run.output).not.toContain('unreachable');
+});
+
 test('a plan of another playbook, or with a host that is not in the inventory, is refused', async () => {
   const inventory = { name: 'x', file: join(folder, 'x.yaml'), hosts: [] };
   const file = join(folder, 'plan.json');

@@ -1,11 +1,13 @@
 #!/usr/bin/env zx
 // All that has to hold before a change lands: lint, types, no unused code, unit tests, and the whole deploy on the lab.
+// A lab that it starts is taken down at the end.
 // Closes with the line `N passed, N failed`.
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'zx';
 import { canInstall, installPackages, isInstalled } from '../lab/engine.mjs';
+import { withLabForAWhile } from '../lab/for-a-while.mjs';
 
 const show = $({ stdio: 'inherit', nothrow: true });
 /** The oldest and the newest supported Node. */
@@ -32,7 +34,7 @@ for (const version of others) {
   const node = `npx --yes --package=node-linux-${process.arch}@${version} -- node`;
   runs.push(await vitest(`${node} node_modules/vitest/vitest.mjs`, ['unit']));
 }
-runs.push(await vitest('npx vitest', ['unit', 'playbooks', 'lab']));
+runs.push(await withLabForAWhile(() => vitest('npx vitest', ['unit', 'playbooks', 'lab'])));
 const checks = [lint, types, unused, testedOnly].map(({ ok }) => ({ passed: ok ? 1 : 0, failed: ok ? 0 : 1 }));
 const sum = (/** @type {'passed' | 'failed'} */ which) =>
   [...checks, ...runs].reduce((total, counts) => total + counts[which], 0);

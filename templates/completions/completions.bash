@@ -4,7 +4,7 @@
 
 _rpc_playbooks() {
   local current=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]}
-  local at playbook='' root kind='' options='' words='' inventory=lab zx=''
+  local at playbook='' root kind='' options='' words='' inventory='' zx=''
   COMPREPLY=()
   for ((at = 0; at < COMP_CWORD; at++)); do
     case ${COMP_WORDS[at]} in

@@ -33,7 +33,7 @@ _rpc_playbooks_role() {
 }
 
 _rpc_playbooks_host() {
-  local at inventory=lab
+  local at inventory=''
   local -a names
   for (( at = 2; at < CURRENT; at++ )); do
     case $words[at] in
@@ -42,7 +42,7 @@ _rpc_playbooks_host() {
       (-i?*) inventory=${words[at]#-i} ;;
     esac
   done
-  names=(${(f)"$(node $_rpc_playbooks_project/playbooks/completions.mjs hosts $root/inventory $inventory 2>/dev/null)"})
+  names=(${(f)"$(node $_rpc_playbooks_project/playbooks/completions.mjs hosts $root/inventory "$inventory" 2>/dev/null)"})
   compset -P '*,'
   compset -P '(\\|)[&!]'
   _wanted hosts expl 'host or group' compadd -a names

@@ -110,12 +110,16 @@ test('on a terminal the plan is shown and has to be confirmed with yes', async (
   expect(unasked.output).not.toContain('[y/N]');
 });
 
-test('--step asks before each change, and a no ends that host before the change', async () => {
+test('--step asks before each change, skips one after a no, and ends after quit', async () => {
   await moveZone('rpc-1');
   await onHost('rpc-1', 'chmod 0644 /opt/rpc-node/prover.config.json');
-  const run = await onTerminal(['y', 'n'], '--step', '--limit', 'rpc-1');
+  const run = await onTerminal(['n', 'q'], '--step', '--limit', 'rpc-1');
   expect(run.exitCode, run.output).toBe(2);
-  expect(run.output).toContain('not confirmed');
+  expect(run.output).toContain('rpc-1: you ended the run here');
+  expect(await zone('rpc-1')).toMatch(/Paris$/);
+  const next = await onTerminal(['y', 'n'], '--step', '--limit', 'rpc-1');
+  expect(next.exitCode, next.output).toBe(2);
+  expect(next.output).toMatch(/rpc-1 +skipped configuration: file \/opt\/rpc-node\/prover\.config\.json/);
   expect(await zone('rpc-1')).toMatch(/UTC$/);
   expect(await onHost('rpc-1', 'stat -c %a /opt/rpc-node/prover.config.json')).toBe('644');
   const rest = await deploy();

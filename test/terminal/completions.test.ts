@@ -67,7 +67,8 @@ describe('bash', () => {
     ['inventories behind =', [...deploy, '--inventory', '=', 'te'], ['testnet']],
     ['inventories right behind =', [...deploy, '--inventory', '='], namesIn('inventory', '.yaml')],
     ['roles', [...deploy, '--check', '--skip-role', ''], namesIn('roles', '.ts')],
-    ['hosts and groups of the lab', [...deploy, '--limit', ''], ['db-1', 'rpc-1', 'rpc-2', 'database', 'rpc', 'all']],
+    ['hosts and groups of the lab', [...deploy, '-i', 'lab', '--limit', ''], ['db-1', 'rpc-1', 'rpc-2', 'database', 'rpc', 'all']],
+    ['no hosts without an inventory', [...deploy, '--limit', ''], []],
     ['those of the inventory named', [...deploy, '-i', own, '-l', 'b'], ['beta-1', 'beta-2']],
     ['those of the inventory behind =', [...deploy, '--inventory', '=', own, '-l', 'a'], ['alpha', 'all']],
     ['the last of a list', [...deploy, '-i', own, '--limit', 'alpha,beta-'], ['alpha,beta-1', 'alpha,beta-2']],
@@ -122,8 +123,8 @@ describe.each(['bash', 'zsh', 'zsh with it in fpath'] as const)('%s on a termina
     await completed('npx zx playbooks/deploy.mjs --inventory mainn', 'npx zx playbooks/deploy.mjs --inventory mainnet');
     await completed('npx zx playbooks/deploy.mjs --inventory=testn', 'npx zx playbooks/deploy.mjs --inventory=testnet');
     await completed('npx zx playbooks/deploy.mjs --role time-', 'npx zx playbooks/deploy.mjs --role time-sync');
-    await completed('npx zx playbooks/deploy.mjs --limit db', 'npx zx playbooks/deploy.mjs --limit db-1');
-    await completed('npx zx playbooks/deploy.mjs --limit=dat', 'npx zx playbooks/deploy.mjs --limit=database');
+    await completed('npx zx playbooks/deploy.mjs -i lab --limit db', 'npx zx playbooks/deploy.mjs -i lab --limit db-1');
+    await completed('npx zx playbooks/deploy.mjs -i lab --limit=dat', 'npx zx playbooks/deploy.mjs -i lab --limit=database');
     await completed(
       'npx zx playbooks/deploy.mjs -i lab -l db-1,rpc-',
       'npx zx playbooks/deploy.mjs -i lab -l db-1,rpc-',

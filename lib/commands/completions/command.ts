@@ -3,11 +3,17 @@ import { type HelpPage, helpText, parseCommandLine } from '../../engine/command-
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
+import { serviceNames } from '../../node/variables/services.ts';
+import { factsOptions } from '../facts/command.ts';
+import { logsOptions } from '../logs/command.ts';
+import { pingOptions } from '../ping/command.ts';
 import { runOptions } from '../playbook/options.ts';
 import { renderOptions } from '../render/options.ts';
 import { reportOptions } from '../report/command.ts';
+import { runCommandOptions } from '../run/command.ts';
 import { secretsOptions, verbs } from '../secrets/options.ts';
 import { statusOptions } from '../status/options.ts';
+import { validateOptions } from '../validate/command.ts';
 import { bashCompletions } from './bash.ts';
 import type { Completions } from './completions.ts';
 import { zshCompletions } from './zsh.ts';
@@ -67,6 +73,11 @@ function completionsOf(root: string): Completions {
     commands: {
       render: { options: renderOptions },
       status: { options: statusOptions },
+      validate: { options: validateOptions },
+      ping: { options: pingOptions },
+      facts: { options: factsOptions },
+      logs: { options: logsOptions, words: serviceNames },
+      run: { options: runCommandOptions },
       secrets: { options: secretsOptions, words: Object.keys(verbs) },
       report: { options: reportOptions, words: 'file' },
       completions: { options: completionsOptions, words: Object.keys(shells) },

@@ -1,17 +1,18 @@
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
 import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadOptions } from '../../engine/inventory/load.ts';
-import type { VariablesOver } from '../../engine/inventory/outline.ts';
-import { selectHosts } from '../../engine/inventory/pattern.ts';
+import { outlineInventory, type VariablesOver } from '../../engine/inventory/outline.ts';
+import { type NamedHost, selectHosts } from '../../engine/inventory/pattern.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
+import { givenInventory, projectInventories } from '../../node/inventory/project.ts';
 import type { Options, SetVariable } from './options.ts';
 
 /** How to load inventories. */
 export interface InventorySource<V> {
   /** How to load inventories. */
   load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock' | 'connects'>): Promise<Inventory<V>>;
-  /** The inventory that is used without --inventory. */
+  /** The name of the embedded inventory. */
   readonly embedded: string;
   /** Brings up the hosts of the embedded inventory before it is loaded. */
   prepareEmbedded(say: (line: string) => void): Promise<void>;
@@ -30,27 +31,46 @@ export async function chooseHosts<V>(
   source: InventorySource<V>,
   say: (line: string) => void,
 ): Promise<{ readonly inventory: Inventory<V>; readonly hosts: readonly InventoryHost<V>[] }> {
-  const name = options.inventory ?? source.embedded;
+  const name = givenInventory(options.inventory);
   const over = options.set.map(variableOver);
   const unlock = unlockOnTerminal(options.identity);
   const load = async () => {
     const inventory = await source.load(name, { over, unlock, connects: !options.listHosts });
-    refuseUnknownHosts(options.assumedStopped, inventory);
-    if (planned) return { inventory, hosts: planned.map((host) => namedHost(inventory, host)) };
-    const hosts = options.limit === undefined ? inventory.hosts : selectHosts(inventory, options.limit);
-    return { inventory, hosts };
+    return { inventory, hosts: chosenOf(inventory, options, planned) };
   };
-  if (options.inventory === undefined) say(`no --inventory given: using the embedded ${source.embedded}`);
   if (name !== source.embedded) return load();
   const before = await load().catch((error: unknown) => error);
   // Files that the embedded hosts make are missing before the first start. Then the error is a list of Problems.
   if (before instanceof Problem) throw before;
+  if (before instanceof Error) chosenOf(await outlined(name), options, planned);
   if (options.listHosts && !(before instanceof Error)) return before as Awaited<ReturnType<typeof load>>;
   await source.prepareEmbedded(say);
   return load();
 }
 
-function namedHost<V>(inventory: Inventory<V>, name: string): InventoryHost<V> {
+/** Hosts by name and group, as far as an inventory is known before its values are. */
+interface NamedHosts<H> {
+  readonly name: string;
+  readonly hosts: readonly H[];
+}
+
+/** The hosts of a run. @throws Problem for a host that the inventory does not have */
+function chosenOf<H extends NamedHost>(
+  inventory: NamedHosts<H>,
+  { limit, assumedStopped }: Options,
+  planned: readonly string[] | undefined,
+): readonly H[] {
+  refuseUnknownHosts(assumedStopped, inventory);
+  if (planned) return planned.map((host) => namedHost(inventory, host));
+  return limit === undefined ? inventory.hosts : selectHosts(inventory, limit);
+}
+
+async function outlined(nameOrFile: string): Promise<NamedHosts<NamedHost>> {
+  const { name, hosts } = await outlineInventory(nameOrFile, projectInventories);
+  return { name, hosts: hosts.map((host) => ({ name: host.name, groups: [host.group] })) };
+}
+
+function namedHost<H extends NamedHost>(inventory: NamedHosts<H>, name: string): H {
   const host = inventory.hosts.find((each) => each.name === name);
   if (host) return host;
   throw new Problem(`the plan has a host ${name}, which ${inventory.name} does not have`, {
@@ -59,7 +79,7 @@ function namedHost<V>(inventory: Inventory<V>, name: string): InventoryHost<V> {
 }
 
 /** The option takes names only: a group or a pattern could include a host that nobody thought of. */
-function refuseUnknownHosts<V>(names: readonly string[], { name, hosts }: Inventory<V>): void {
+function refuseUnknownHosts(names: readonly string[], { name, hosts }: NamedHosts<NamedHost>): void {
   const known = hosts.map((host) => host.name);
   const unknown = names.find((each) => !known.includes(each));
   if (unknown === undefined) return;

@@ -18,14 +18,22 @@ import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
 import type { Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
 import type { RunOptions, RunResult } from '../../engine/run/run-options.ts';
-import { changesOf, loadPlan, makePlan, refuseStale, type SavedPlan, savePlan } from '../../engine/run/saved-plan.ts';
+import {
+  changesOf,
+  loadPlan,
+  makePlan,
+  refuseOtherInventory,
+  refuseStale,
+  type SavedPlan,
+  savePlan,
+} from '../../engine/run/saved-plan.ts';
 import type { Session } from '../../engine/run/session.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { shellWord } from '../../engine/text/shell-word.ts';
 import { chooseHosts, type InventorySource } from './choose-hosts.ts';
 import { asking, askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
-import { asPlanned, narrowing } from './follow-plan.ts';
+import { asPlanned, lastingName, narrowing } from './follow-plan.ts';
 import { playbookHelp } from './help.ts';
 import { hostLines, taskLines } from './listing.ts';
 import { type Options, parseOptions } from './options.ts';
@@ -95,6 +103,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], depend
   for (const file of [options.out, options.report]) if (file !== undefined) privateTarget(file);
   const planned = plan?.hosts.map(({ host }) => host);
   const { inventory, hosts } = await chooseHosts(options, planned, dependencies, say);
+  if (plan) refuseOtherInventory(plan, inventory);
   if (options.listHosts) {
     for (const line of hostLines(hosts)) print(line);
     return exitCode.converged;
@@ -125,7 +134,7 @@ async function performRun<V>(
 ): Promise<ExitCode> {
   const { playbook, options, plan, inventory } = job;
   const style = styleOf(job);
-  const record = runRecord({ folder: recordFolder, inventory: inventory.name });
+  const record = runRecord({ folder: recordFolder, inventory: inventory.name, check: options.check });
   const { questions, show } = questionsOf(job, style, interrupt);
   try {
     const result = await run(
@@ -197,10 +206,12 @@ function savePlanOf<V>({ playbook, options, inventory }: Job<V>, result: RunResu
     say(`no plan was saved: ${why}`);
     return;
   }
-  savePlan(
-    makePlan(result.plans, { playbook: playbook.name, inventory, chosen: narrowing(options) }, Date.now()),
-    file,
-  );
+  const origin = {
+    playbook: playbook.name,
+    inventory: { ...inventory, file: lastingName(options.inventory, inventory.file) },
+    chosen: narrowing(options),
+  };
+  savePlan(makePlan(result.plans, origin, Date.now()), file);
   const command = `npx zx playbooks/${playbook.name}.mjs --plan ${printable(shellWord(file))}`;
   say(`the plan is in ${printable(file)}; to follow it: ${command}`);
 }

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { plainOutput } from '../../engine/output/plain.ts';
 import { plainStyle as style } from '../../engine/output/testing/plain-style.ts';
+import type { Confirmed } from '../../engine/run/converge.ts';
 import type { Planned } from '../../engine/run/plan.ts';
 import { asking, confirmEachOn, confirmPlan } from './confirm.ts';
 
@@ -70,27 +71,46 @@ test.each([
   expect((await confirmed(answer)).yes).toBe(expected);
 });
 
-test('each change is asked about, until all remaining ones are allowed', async () => {
-  const answers = ['y', 'a'];
-  const asked: string[] = [];
-  const ask = confirmEachOn(
-    style,
-    () => {},
-    async (question) => {
-      asked.push(question);
-      return answers.shift() ?? 'n';
-    },
-  );
-  const seen = { is: 'drift', differences: [] } as const;
-  const step = task('a', 'pending').step;
-  expect([await ask(step, seen), await ask(step, seen), await ask(step, seen)]).toEqual([true, true, true]);
-  expect(asked).toHaveLength(2);
-  const refusing = confirmEachOn(
-    style,
-    () => {},
-    async () => '',
-  );
-  expect(await refusing(step, seen)).toBe(false);
+describe('each change is asked about', () => {
+  const long = Array.from({ length: 30 }, (_, i) => `line ${i}`).join('\n');
+  const seen = { is: 'drift', differences: [{ what: 'content', was: '', wanted: long }] } as const;
+  const { step } = task('a', 'pending');
+
+  /** The answers to this number of changes. */
+  async function asked(changes: number, ...answers: readonly (string | undefined)[]) {
+    const [said, left]: [string[], (string | undefined)[]] = [[], [...answers]];
+    const ask = confirmEachOn(
+      style,
+      (line) => void said.push(line),
+      async () => left.shift(),
+    );
+    const confirmed = [];
+    for (let i = 0; i < changes; i++) confirmed.push(await ask(step, seen));
+    return { confirmed, said, left };
+  }
+
+  test.each<[string, readonly (string | undefined)[], readonly Confirmed[]]>([
+    ['yes, and no skips one', ['y', 'no', 'yes'], ['change', 'skip', 'change']],
+    ['all makes the rest', ['n', 'a'], ['skip', 'change', 'change']],
+    ['quit ends the run', ['y', 'quit'], ['change', 'quit', 'quit']],
+    ['Ctrl-C ends the run', [undefined], ['quit', 'quit', 'quit']],
+    ['a typing error asks again', ['x', '', 'yep', 'y', 'q'], ['change', 'quit', 'quit']],
+  ])('%s', async (_, answers, expected) => {
+    const { confirmed, left } = await asked(3, ...answers);
+    expect(confirmed).toEqual(expected);
+    expect(left).toEqual([]);
+  });
+
+  test('what is not an answer is repeated with the answers there are', async () => {
+    expect((await asked(1, 'Y\u001b', 'n')).said.at(-1)).toBe('"Y\\x1b" is not an answer: y, n, a, q or d');
+  });
+
+  test('diff shows all of the change and asks again', async () => {
+    const { confirmed, said } = await asked(1, 'd', 'n');
+    expect(confirmed).toEqual(['skip']);
+    expect(said.filter((line) => line.includes('(--diff shows them)'))).toHaveLength(1);
+    expect(said.filter((line) => line.includes('line 29'))).toHaveLength(1);
+  });
 });
 
 test('a warning of several hosts is in the plan once, below the changes', async () => {

@@ -2,23 +2,24 @@ import { GroupedWarnings } from '../../engine/output/grouped-warnings.ts';
 import { linesOf, type Style } from '../../engine/output/lines.ts';
 import { terminal } from '../../engine/output/terminal.ts';
 import { Problem } from '../../engine/problem/problem.ts';
-import type { ConfirmEach } from '../../engine/run/converge.ts';
+import type { ConfirmEach, Confirmed } from '../../engine/run/converge.ts';
 import type { Listener, RunEvent } from '../../engine/run/events.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned } from '../../engine/run/plan.ts';
 import type { RunOptions } from '../../engine/run/run-options.ts';
+import { printable } from '../../engine/text/printable.ts';
 
-/** Asks a question. @returns the answer, trimmed and in lower case; empty on Ctrl-C */
-export type Ask = (question: string) => Promise<string>;
+/** Asks a question. @returns the answer, trimmed and in lower case; undefined on Ctrl-C and without a terminal */
+export type Ask = (question: string) => Promise<string | undefined>;
 
 /** Asks on the terminal. @param interrupt called on Ctrl-C, which does not raise a signal while the terminal is read */
 export function askOnTerminal(interrupt: () => void): Ask {
   return async (question) => {
     try {
-      return ((await terminal()?.shown(question)) ?? '').trim().toLowerCase();
+      return (await terminal()?.shown(question))?.trim().toLowerCase();
     } catch {
       process.stderr.write('\n');
       interrupt();
-      return '';
+      return undefined;
     }
   };
 }
@@ -41,7 +42,8 @@ export async function confirmPlan(
     const count = (outcome: Planned['outcome']) => tasks.filter((task) => task.outcome === outcome).length;
     say(`${host.padEnd(style.hostWidth)}  ${count('pending')} to change, ${count('unknown')} unknown or dependent`);
   }
-  return /^y(es)?$/.test(await ask(`make these changes on ${busy.map(({ host }) => host).join(', ')}? [y/N] `));
+  const answer = await ask(`make these changes on ${busy.map(({ host }) => host).join(', ')}? [y/N] `);
+  return /^y(es)?$/.test(answer ?? '');
 }
 
 /**
@@ -66,17 +68,38 @@ function doneEvent(task: Omit<Planned, 'predicted'>): RunEvent {
   return { type: 'resource-done', step, outcome, differences, note, error, commands: commandsOf(task), seconds: 0 };
 }
 
-/** Asks before each change: yes, no (the host stops there), or all. */
+/** The answers to a change, by their words and first letters. */
+const answers = { yes: 'change', no: 'skip', all: 'all', quit: 'quit', diff: 'diff' } as const;
+
+/**
+ * Asks before each change: yes; no, which skips it and goes on with the next task, as Ansible's --step does; all the rest; quit, which
+ * ends the run; diff, which shows all of the change and asks again. Any other answer asks again.
+ */
 export function confirmEachOn(style: Style, say: (line: string) => void, ask: Ask): ConfirmEach {
-  let all = false;
-  return async (step, seen) => {
-    if (all) return true;
-    const { differences, note, change } = seen;
+  let rest: Confirmed | undefined;
+  const show = (task: Omit<Planned, 'predicted'>, diff: Style['diff']) => {
+    for (const line of linesOf(doneEvent(task), { ...style, check: true, diff })) say(line);
+  };
+  return async (step, { differences, note, change }) => {
+    if (rest) return rest;
     const steps = change instanceof Problem ? [] : change;
     const task = { step, outcome: 'pending', differences, note, error: undefined, steps } as const;
-    for (const line of linesOf(doneEvent(task), { ...style, check: true })) say(line);
-    const answer = await ask('change it? [y]es, [N]o and stop here, [a]ll the rest ');
-    all = /^a(ll)?$/.test(answer);
-    return all || /^y(es)?$/.test(answer);
+    show(task, style.diff);
+    for (;;) {
+      const said = await ask('change it? [y]es, [n]o: skip it, [a]ll the rest, [q]uit, [d]iff: ');
+      const answer = said === undefined ? 'quit' : answerOf(said);
+      if (answer === 'change' || answer === 'skip') return answer;
+      if (answer === 'all' || answer === 'quit') {
+        rest = answer === 'all' ? 'change' : 'quit';
+        return rest;
+      }
+      if (answer === 'diff') show(task, 'whole');
+      else say(`"${printable(said ?? '')}" is not an answer: y, n, a, q or d`);
+    }
   };
+}
+
+function answerOf(said: string) {
+  const [, answer] = Object.entries(answers).find(([word]) => said === word || said === word.charAt(0)) ?? [];
+  return answer;
 }

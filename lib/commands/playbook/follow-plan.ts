@@ -1,3 +1,5 @@
+import { resolve } from 'node:path';
+import { isInventoryPath } from '../../engine/inventory/outline.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { SavedPlan } from '../../engine/run/saved-plan.ts';
 import { type Options, parseSet, refuseUnknownRoles } from './options.ts';
@@ -11,6 +13,15 @@ export function narrowing({ roles, skippedRoles, startAt, set, assumedStopped }:
     assumedStopped: [...assumedStopped],
   };
   return startAt === undefined ? chosen : { ...chosen, startAt };
+}
+
+/**
+ * An inventory as it is found from every working directory: its name in the project, or an absolute path.
+ *
+ * @param given the value of `--inventory`
+ */
+export function lastingName(given: string | undefined, file: string): string {
+  return given === undefined || isInventoryPath(given) ? resolve(file) : given;
 }
 
 /** The options of a run that follows a plan: narrowed as the plan was. @throws Problem for a plan of another playbook */

@@ -35,12 +35,57 @@ test('defaults', () => {
   });
 });
 
+test('roles are given one by one or with commas', () => {
+  expect(parseOptions(['--role', 'docker,time-sync', '--role', 'preflight'], roles).roles).toEqual([
+    'docker',
+    'time-sync',
+    'preflight',
+  ]);
+  expect(parseOptions(['--skip-role', 'docker, time-sync'], roles).skippedRoles).toEqual(['docker', 'time-sync']);
+});
+
 test('a flag does not take the next word as its value', () => {
   expect(() => parseOptions(['--check', 'time-sync'], roles)).toThrow('unexpected word "time-sync"');
 });
 
 test.each([
   [['--chekc'], 'unknown option "--chekc"', 'did you mean --check?'],
+  [['-k'], 'unknown option "-k"', 'hosts are reached by key, never by password: ssh-copy-id puts your key on a host'],
+  [
+    ['-u', 'root'],
+    'unknown option "-u"',
+    'the user is in the inventory: user under ssh, or of one host; otherwise ssh_config has it',
+  ],
+  [
+    ['--become'],
+    'unknown option "--become"',
+    'a user who is not root gets sudo by itself; --ask-become-pass asks for its password',
+  ],
+  [
+    ['--private-key=x'],
+    'unknown option "--private-key"',
+    'the key is in the inventory: identity_file under ssh, or of one host; otherwise ssh_config has it',
+  ],
+  [
+    ['--ssh-common-args', '-v'],
+    'unknown option "--ssh-common-args"',
+    'settings of SSH are in the inventory (ssh) and in your ssh_config, which is read',
+  ],
+  [
+    ['--vault-password-file', 'x'],
+    'unknown option "--vault-password-file"',
+    'secrets are in a file beside the inventory: --identity FILE opens it, see docs/secrets.md',
+  ],
+  [
+    ['--syntax-check'],
+    'unknown option "--syntax-check"',
+    'npx zx playbooks/validate.mjs checks an inventory without a connection',
+  ],
+  [['--auto-approve'], 'unknown option "--auto-approve"', 'did you mean --yes?'],
+  [['-n'], 'unknown option "-n"', 'did you mean --check?'],
+  [['-m', 'ping'], 'unknown option "-m"', 'each command is a playbook: ping.mjs, facts.mjs, run.mjs -- COMMAND'],
+  [['plan'], 'unexpected word "plan"', 'the plan is check mode: npx zx playbooks/deploy.mjs --inventory NAME --check'],
+  [['--role', 'docker,dokcer'], 'unknown role "dokcer"', 'did you mean docker?'],
   [['--zzz'], 'unknown option "--zzz"', 'see --help'],
   [['--constructor'], 'unknown option "--constructor"', 'see --help'],
   [['--role', 'time-snyc'], 'unknown role "time-snyc"', 'did you mean time-sync?'],

@@ -7,7 +7,6 @@ import { didYouMean } from '../../engine/text/suggest.ts';
 
 /** The command line of a playbook. */
 export interface Options {
-  /** undefined: the embedded lab. */
   readonly inventory: string | undefined;
   readonly check: boolean;
   readonly limit: string | undefined;
@@ -59,8 +58,13 @@ export const runOptions = {
   inventory: shared.inventory,
   check: { help: 'check mode: show what would change, change nothing' },
   limit: shared.limit,
-  role: { value: 'NAME', repeat: true, help: 'only this role (may be repeated)', completes: 'role' },
-  'skip-role': { value: 'NAME', repeat: true, help: 'every role except this one (may be repeated)', completes: 'role' },
+  role: { value: 'NAME', repeat: true, help: 'only these roles: a,b (may be repeated)', completes: 'role' },
+  'skip-role': {
+    value: 'NAME',
+    repeat: true,
+    help: 'every role except these: a,b (may be repeated)',
+    completes: 'role',
+  },
   'start-at': { value: 'TITLE', help: 'start at this task; --list-tasks shows the titles' },
   step: { help: 'ask before each change' },
   set: {
@@ -148,13 +152,15 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
       throw new Problem(`--plan and --${fixed} do not go together`, { hint: 'a plan is followed as it was made' });
     }
   }
-  refuseUnknownRoles([...given.role, ...given['skip-role']], roleNames);
+  const roles = listed(given.role);
+  const skippedRoles = listed(given['skip-role']);
+  refuseUnknownRoles([...roles, ...skippedRoles], roleNames);
   return {
     inventory: given.inventory,
     check: given.check,
     limit: given.limit,
-    roles: given.role,
-    skippedRoles: given['skip-role'],
+    roles,
+    skippedRoles,
     startAt: given['start-at'],
     step: given.step,
     set: given.set.map(parseSet),
@@ -177,6 +183,11 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
     verbose: given.verbose,
     help: given.help,
   };
+}
+
+/** The names of options that may be given several times, or once with commas. */
+function listed(given: readonly string[]): readonly string[] {
+  return given.flatMap((list) => list.split(',').map((name) => name.trim()));
 }
 
 /** @throws Problem where a name between two commas is missing */

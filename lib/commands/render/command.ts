@@ -8,6 +8,7 @@ import type { Unlock } from '../../engine/secret/unlock.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { suggest } from '../../engine/text/suggest.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
+import { givenInventory } from '../../node/inventory/project.ts';
 import { filesOf, renderFiles } from '../../node/render/render-files.ts';
 import { generations } from '../../node/variables/generation.ts';
 import { renderingDiff } from './diff.ts';
@@ -32,10 +33,9 @@ export async function renderCommand(args: readonly string[], around: RenderDepen
       around.say(renderHelp.trimEnd());
       return exitCode.converged;
     }
-    if (given.inventory === undefined) around.complain('no --inventory given: using the embedded lab');
     // One for all inventories: a key with a passphrase is asked for once.
     const unlock = unlockOnTerminal(given.identity);
-    const inventory = await loadDeployment(given.inventory ?? 'lab', { unlock });
+    const inventory = await loadDeployment(givenInventory(given.inventory), { unlock });
     const chosen = given.limit === undefined ? inventory.hosts : selectHosts(inventory, given.limit);
     if (given.out) {
       for (const path of await renderFiles(chosen, inventory.hosts, given.out)) say(printable(path));

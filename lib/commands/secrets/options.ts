@@ -2,6 +2,7 @@ import { helpText, type OptionTable, parseCommandLine } from '../../engine/comma
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { identityOption } from '../../engine/command-line/unlock.ts';
 import { Problem } from '../../engine/problem/problem.ts';
+import { givenInventory } from '../../node/inventory/project.ts';
 
 /** The actions, and whether names may follow them. */
 export const verbs = { generate: false, edit: false, show: true, rotate: true, rekey: false } as const;
@@ -61,7 +62,5 @@ export function parseSecretsOptions(args: readonly string[]) {
     throw new Problem(`--reveal does not go with ${verb}`, { hint: 'it goes with show' });
   if (given.done && verb !== 'rotate')
     throw new Problem(`--done does not go with ${verb}`, { hint: 'it goes with rotate' });
-  if (!given.inventory)
-    throw new Problem('no --inventory given', { hint: '--inventory NAME, of inventory/NAME.yaml, or a file' });
-  return { ...given, inventory: given.inventory, verb, names };
+  return { ...given, inventory: givenInventory(given.inventory), verb, names };
 }

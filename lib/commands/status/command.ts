@@ -10,6 +10,7 @@ import { askPassword } from '../../engine/output/terminal.ts';
 import { type ExitCode, exitCode, exitCodeOfError } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
+import { givenInventory } from '../../node/inventory/project.ts';
 import type { Health, HostStatus, WatchedHost, watchedHost } from '../../node/status/host.ts';
 import { statusJson, worstOf } from './json.ts';
 import { lastRuns } from './last-run.ts';
@@ -40,7 +41,6 @@ export async function statusCommand(args: readonly string[], around: StatusDepen
       around.output.write(statusHelp);
       return exitCode.converged;
     }
-    if (options.inventory === undefined) around.complain('no --inventory given: using the embedded lab');
     return await show(options, around);
   } catch (error) {
     around.complain(describeError(error));
@@ -51,7 +51,7 @@ export async function statusCommand(args: readonly string[], around: StatusDepen
 async function show(options: StatusOptions, around: StatusDependencies): Promise<ExitCode> {
   const { limit, askBecomePass, limits, timeout } = options;
   const unlock = unlockOnTerminal(options.identity);
-  const inventory = await loadDeployment(options.inventory ?? 'lab', { unlock, connects: true });
+  const inventory = await loadDeployment(givenInventory(options.inventory), { unlock, connects: true });
   const chosen = limit === undefined ? inventory.hosts : selectHosts(inventory, limit);
   const becomePassword = askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
   const { signal: interrupt, release } = interruption();

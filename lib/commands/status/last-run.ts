@@ -8,7 +8,7 @@ export interface LastRun {
   readonly playbook: string;
   /** When it ended, ISO 8601, UTC. */
   readonly time: string;
-  readonly ended: 'converged' | 'failed' | 'unreachable' | 'interrupted';
+  readonly ended: 'converged' | 'skipped' | 'stopped' | 'failed' | 'unreachable' | 'interrupted';
   /** Resources that it changed. */
   readonly changed: number;
 }
@@ -20,11 +20,13 @@ const mostRead = 20;
  * The newest finished run of an inventory for each host that it worked on, from run records (docs/events.md). Runs in check mode are
  * left out, as they change nothing, and so are records that cannot be read.
  *
- * @param folder of the records, TIME-INVENTORY.ndjson
+ * @param folder of the records, TIME-INVENTORY.ndjson; those of check mode end in .check.ndjson
  * @returns by the host's name
  */
 export async function lastRuns(folder: string, inventory: string): Promise<ReadonlyMap<string, LastRun>> {
-  const newestFirst = orElse([], () => recordsIn(folder)).filter((record) => record.inventory === safeName(inventory));
+  const newestFirst = orElse([], () => recordsIn(folder)).filter(
+    (record) => record.inventory === safeName(inventory) && !record.check,
+  );
   const runs = newestFirst.slice(0, mostRead).flatMap(({ path }) => runsIn(path, inventory));
   return new Map(runs.toReversed());
 }
@@ -40,11 +42,26 @@ function runsIn(path: string, inventory: string): (readonly [string, LastRun])[]
   if (started?.inventory !== inventory || started.check || !finished) return [];
   const time = new Date(finished.time).toISOString();
   return finished.hosts.map(({ host, unreachable, stopped, counts }) => {
-    const { failed = 0, changed = 0 } = counts;
-    const didFail = failed > 0 || stopped !== undefined;
-    const ended = unreachable ? 'unreachable' : finished.interrupted ? 'interrupted' : didFail ? 'failed' : 'converged';
-    return [host, { playbook: started.playbook, time, ended, changed }] as const;
+    const ended = endingOf(finished, {
+      failed: counts.failed ?? 0,
+      skipped: counts.skipped ?? 0,
+      unreachable,
+      stopped,
+    });
+    return [host, { playbook: started.playbook, time, ended, changed: counts.changed ?? 0 }] as const;
   });
+}
+
+function endingOf(
+  { interrupted, declined }: Recorded<'run-finished'>,
+  host: { readonly failed: number; readonly skipped: number; unreachable: boolean; stopped: string | undefined },
+): LastRun['ended'] {
+  if (host.unreachable) return 'unreachable';
+  if (interrupted) return 'interrupted';
+  if (host.failed > 0) return 'failed';
+  if (declined) return 'stopped';
+  if (host.stopped !== undefined) return 'failed';
+  return host.skipped > 0 ? 'skipped' : 'converged';
 }
 
 function orElse<T>(otherwise: T, read: () => T): T {

@@ -123,7 +123,8 @@ function versions({ findings, generation }: Shown, images: readonly string[]): s
 
 function lastRunWords({ playbook, time, ended, changed }: LastRun, now: number): string {
   const ago = seconds(Math.max(0, (now - Date.parse(time)) / 1000));
-  return `${playbook} ${ended}${changed > 0 ? `, ${count(changed)} changed` : ''}, ${ago} ago (${time})`;
+  const words = ended === 'skipped' ? 'skipped tasks' : ended;
+  return `${playbook} ${words}${changed > 0 ? `, ${count(changed)} changed` : ''}, ${ago} ago (${time})`;
 }
 
 function summaryLine(hosts: readonly HostStatus[], paint: Paint): string {

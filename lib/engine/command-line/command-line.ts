@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { Problem } from '../problem/problem.ts';
 import { didYouMean, suggest } from '../text/suggest.ts';
+import { optionsElsewhere, sentences, wordsElsewhere } from './elsewhere.ts';
 
 /** One option of a command. */
 export interface OptionSpec {
@@ -45,7 +46,8 @@ export function parseCommandLine<T extends OptionTable>(
   const { values, positionals } = read(args, table);
   const extra = positionals.find((word, i) => !(i === 0 ? words.includes(word) : more));
   if (extra !== undefined) {
-    const hint = words.length > 0 ? didYouMean(extra, words) : 'options start with --; see --help';
+    const known = words.length > 0 ? didYouMean(extra, words) : 'options start with --; see --help';
+    const hint = Object.hasOwn(wordsElsewhere, extra) ? wordsElsewhere[extra] : known;
     throw new Problem(`unexpected word "${extra}"`, { hint });
   }
   const given = Object.entries(table).map(([name, { value, repeat }]) => {
@@ -110,28 +112,13 @@ function refuseUnknown(arg: string, table: OptionTable): void {
   if (!Object.hasOwn(table, name)) throw unknownOption(`--${name}`, table);
 }
 
-/** Option names of other tools. */
-const elsewhere: Readonly<Record<string, string>> = {
-  '--host': 'limit',
-  '--hosts': 'limit',
-  '--tags': 'role',
-  '-t': 'role',
-  '--skip-tags': 'skip-role',
-  '--start-at-task': 'start-at',
-  '--extra-vars': 'set',
-  '-e': 'set',
-  '--dry-run': 'check',
-  '-C': 'check',
-  '-D': 'diff',
-  '-K': 'ask-become-pass',
-  '--interval': 'every',
-};
-
 function unknownOption(said: string, table: OptionTable): Problem {
-  const same = Object.hasOwn(elsewhere, said) ? elsewhere[said] : undefined;
+  const same = Object.hasOwn(optionsElsewhere, said) ? optionsElsewhere[said] : undefined;
   const near = said.startsWith('--') ? suggest(said.slice(2), Object.keys(table)) : undefined;
   const meant = same !== undefined && Object.hasOwn(table, same) ? same : near;
-  return new Problem(`unknown option "${said}"`, { hint: meant ? `did you mean --${meant}?` : 'see --help' });
+  const sentence = Object.hasOwn(sentences, said) ? sentences[said] : undefined;
+  const hint = sentence ?? (meant ? `did you mean --${meant}?` : 'see --help');
+  return new Problem(`unknown option "${said}"`, { hint });
 }
 
 /** Reads the value of an option as a whole number. @throws Problem for anything else */

@@ -6,7 +6,7 @@ export const shared = {
   inventory: {
     short: 'i',
     value: 'NAME|FILE',
-    help: 'inventory/NAME.yaml or a file; default: the embedded lab, which runs on this machine',
+    help: 'inventory/NAME.yaml or a file; lab: the embedded lab, which runs on this machine',
     completes: 'inventory',
   },
   limit: {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -265,6 +265,11 @@ test.each<[string, string | Buffer, string[]]>([
     ['a.yaml:1:6: << merges a mapping only\n  name a mapping that has an anchor: <<: *NAME'],
   ],
   ['empty', '', ['a.yaml:1:1: this file is empty']],
+  [
+    'line ends of an old Macintosh',
+    good.replaceAll('\n', '\r'),
+    ['a.yaml:1:1: the lines of this file end with carriage returns alone\n  save it with Unix line ends'],
+  ],
   ['comments only', '# nothing\n', ['a.yaml:1:1: this file is empty']],
   ['a list at the top', '- a\n', ['a.yaml:1:1: the top of this file must be a mapping (key: value)']],
   [
@@ -354,7 +359,7 @@ test.each<[string, string | Buffer, string[]]>([
     'a plain sudo password',
     good.replace('10.0.0.2 }', '10.0.0.2, become_password: hunter2 }'),
     [
-      'a.yaml:5:55: groups.rpc.rpc-1.become_password must be a reference, env:NAME, file:PATH or secret:NAME: a password is never in an inventory',
+      'a.yaml:5:55: groups.rpc.rpc-1.become_password must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND: a password is never in an inventory',
     ],
   ],
   [
@@ -425,13 +430,36 @@ test('a placeholder that every host overrides is not reported', async () => {
   ).toEqual([]);
 });
 
+test('an inventory that is a file of variables is reported once, at its groups', async () => {
+  const files = { 'a.yaml': `vars_files: [other.yaml]\n${good.replace(', chain_id: 7', '')}`, 'other.yaml': good };
+  expect(await complaints(files)).toEqual([
+    'other.yaml:3:1: other.yaml is an inventory: it has groups\n  a file of vars_files holds variables only, as they are under vars',
+  ]);
+});
+
+test('a list of hosts instead of an inventory', async () => {
+  await expect(loadInventory('10.0.0.1,', schema)).rejects.toThrow(
+    '"10.0.0.1," is a list of hosts, and an inventory is a file',
+  );
+});
+
+test('a symbolic link that leads to itself', async () => {
+  const here = await write({});
+  const link = join(here, 'loop.yaml');
+  await symlink('loop.yaml', link);
+  await expect(loadInventory(link, schema)).rejects.toThrow(
+    `inventory ${link} is a symbolic link that leads to itself`,
+  );
+  await expect(loadInventory(`${link}/a.yaml`, schema)).rejects.toThrow('is a symbolic link that leads to itself');
+});
+
 test('a device or a large file is not read', async () => {
   const here = await write({ 'large.yaml': `${good}# ${'x'.repeat(2 ** 20)}\n` });
   const refusal = (file: string) =>
     loadInventory(file, schema).catch((error: Error) => describeProblem(error as Problem));
-  expect(await refusal('/dev/zero')).toBe('/dev/zero:1:1: this is not a file');
+  expect(await refusal('/dev/zero')).toBe('/dev/zero: this is not a file');
   expect(await refusal(join(here, 'large.yaml'))).toMatch(
-    /large\.yaml:1:1: this file is \d+ bytes long: that is no inventory$/,
+    /large\.yaml: this file is \d+ bytes long: that is no inventory$/,
   );
 });
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { pathBeside } from '../file/private-file.ts';
@@ -78,11 +78,21 @@ export async function outlineInventory(nameOrFile: string, options: OutlineOptio
   };
 }
 
+/** Whether an inventory is given by its path, and not by its name. */
+export function isInventoryPath(nameOrFile: string): boolean {
+  return /[/\\]|\.ya?ml$/.test(nameOrFile);
+}
+
 async function findInventory(nameOrFile: string, folder: string | undefined): Promise<string> {
-  const isPath = folder === undefined || /[/\\]|\.ya?ml$/.test(nameOrFile);
+  const isPath = folder === undefined || isInventoryPath(nameOrFile);
   const path = isPath ? resolve(nameOrFile) : join(folder, `${nameOrFile}.yaml`);
   if (nameOrFile !== '' && existsSync(path)) return shown(path);
-  if (isPath) throw new Problem(`inventory ${nameOrFile} does not exist`);
+  if (/^[^/]+,/.test(nameOrFile)) {
+    throw new Problem(`"${nameOrFile}" is a list of hosts, and an inventory is a file`, {
+      hint: 'copy inventory/testnet.yaml and fill in the hosts; --limit chooses some of them',
+    });
+  }
+  if (isPath) throw new Problem(`inventory ${nameOrFile} ${absence(path)}`);
   const files = await readdir(folder).catch(() => []);
   const names = files.filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/\.yaml$/, ''));
   throw new Problem(`there is no inventory called "${nameOrFile}": ${shown(path)} does not exist`, {
@@ -90,7 +100,22 @@ async function findInventory(nameOrFile: string, folder: string | undefined): Pr
   });
 }
 
-const fileFaults: Readonly<Record<string, string>> = { ENOENT: 'does not exist', EISDIR: 'is a folder' };
+const fileFaults: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder',
+  ELOOP: 'is a symbolic link that leads to itself',
+};
+
+/** The reason why a path leads to no file. */
+function absence(path: string): string {
+  try {
+    statSync(path);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return fileFaults[code] ?? `cannot be read (${code})`;
+  }
+  return 'does not exist';
+}
 
 async function read(file: string, from?: Place, { missingFileHint }: OutlineOptions = {}): Promise<LocatedMap> {
   try {
@@ -113,10 +138,21 @@ async function variablesOfAll(top: LocatedMap, file: string, options: OutlineOpt
   const names = valueAt(top, ['vars_files']);
   for (const item of names?.kind === 'list' ? names.items : []) {
     if (item.kind !== 'scalar' || typeof item.value !== 'string' || item.value === '') continue;
-    const reading = read(shown(pathBeside(file, item.value)), item.at, options);
-    vars = merge(vars, await reading.catch((error) => void problems.push(...problemsIn(error))));
+    const path = shown(pathBeside(file, item.value));
+    const found = await read(path, item.at, options).catch((error) => void problems.push(...problemsIn(error)));
+    const groups = found?.entries.get('groups');
+    // Otherwise each of its keys would be reported as an unknown variable.
+    if (groups) problems.push(inventoryAsVariables(path, groups.keyAt));
+    else vars = merge(vars, found);
   }
   return { vars: merge(vars, { kind: 'map', at, entries: entriesAt(top, ['vars']) }), problems };
+}
+
+function inventoryAsVariables(path: string, where: Place): Problem {
+  return new Problem(`${path} is an inventory: it has groups`, {
+    where,
+    hint: 'a file of vars_files holds variables only, as they are under vars',
+  });
 }
 
 /** Variables of one host: those of all hosts, with its `region` and its own `vars` over them. */

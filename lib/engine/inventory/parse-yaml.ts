@@ -24,6 +24,11 @@ export function parseYaml(text: string, file: string): LocatedMap {
 
 /** Parses the text. @throws Problem, Problems where it is not one document with a mapping at its top */
 function topMapping(text: string, lineCounter: LineCounter, placeOf: (offset: number) => Place): YAMLMap {
+  // The parser takes a carriage return alone for a space, and all of the file for one line.
+  if (text.includes('\r') && !text.includes('\n')) {
+    const hint = 'save it with Unix line ends';
+    throw new Problem('the lines of this file end with carriage returns alone', { where: placeOf(0), hint });
+  }
   const [document, second] = documentsIn(text, lineCounter, placeOf);
   const documents = second ? [document, second] : [document];
   const faults = worthShowing(

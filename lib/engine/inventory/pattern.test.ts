@@ -51,6 +51,16 @@ test.each([
   ['rcp-1', 'no host or group is called "rcp-1"', 'did you mean rpc-1?'],
   ['!databse', 'no host or group is called "databse"', 'did you mean database?'],
   ['a-b', 'no host or group is called "a-b"', undefined],
+  [
+    '~rpc-.*',
+    '"~rpc-.*": regular expressions are not supported',
+    'name hosts and groups, or use globs: rpc-1,rpc-2 or rpc-*',
+  ],
+  [
+    '@retry',
+    '"@retry": a list of hosts in a file is not supported',
+    'name hosts and groups, or use globs: rpc-1,rpc-2 or rpc-*',
+  ],
   ['', 'the host pattern is empty', undefined],
   [',', 'the host pattern is empty', undefined],
   ['rpc,!rpc', 'no host is left by the pattern "rpc,!rpc"', undefined],

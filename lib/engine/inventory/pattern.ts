@@ -1,7 +1,12 @@
 import { Problem } from '../problem/problem.ts';
 import { fitsInOrder } from '../text/glob.ts';
 import { didYouMean } from '../text/suggest.ts';
-import type { Inventory, InventoryHost } from './inventory.ts';
+
+/** A host as a pattern sees it. */
+export interface NamedHost {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
 
 /**
  * The hosts of a pattern, in the order of the inventory.
@@ -12,7 +17,10 @@ import type { Inventory, InventoryHost } from './inventory.ts';
  *
  * @throws Problem for a term without a host, with the nearest name
  */
-export function selectHosts<V>({ hosts }: Pick<Inventory<V>, 'hosts'>, pattern: string): readonly InventoryHost<V>[] {
+export function selectHosts<H extends NamedHost>(
+  { hosts }: { readonly hosts: readonly H[] },
+  pattern: string,
+): readonly H[] {
   const terms = pattern.split(',').flatMap((term) => term.trim() || []);
   if (terms.length === 0) throw new Problem('the host pattern is empty', { hint: 'name a host, a group, or all' });
   const named = terms.filter((term) => !/^[!&]/.test(term)).map((term) => hostsOfTerm(hosts, term));
@@ -29,13 +37,18 @@ export function selectHosts<V>({ hosts }: Pick<Inventory<V>, 'hosts'>, pattern: 
   return selected;
 }
 
-function hostsOfTerm<V>(hosts: readonly InventoryHost<V>[], term: string): ReadonlySet<InventoryHost<V>> {
+const globs = 'name hosts and groups, or use globs: rpc-1,rpc-2 or rpc-*';
+
+function hostsOfTerm<H extends NamedHost>(hosts: readonly H[], term: string): ReadonlySet<H> {
   const subscript = /^(.+)\[(-?\d+)(?:(:)(-?\d+)?)?\]$/.exec(term);
   // `rpc-[12]` is a glob if no host or group is called `rpc-`.
   const position = subscript && matched(hosts, subscript[1] ?? '').length > 0 ? subscript : undefined;
   const name = position?.[1] ?? term;
   const found = matched(hosts, name);
   if (found.length === 0) {
+    if (name.startsWith('~')) throw new Problem(`"${name}": regular expressions are not supported`, { hint: globs });
+    if (name.startsWith('@'))
+      throw new Problem(`"${name}": a list of hosts in a file is not supported`, { hint: globs });
     const known = new Set([...hosts.flatMap((host) => [host.name, ...host.groups]), 'all']);
     throw new Problem(`no host or group is called "${name}"`, { hint: didYouMean(name, known) });
   }
@@ -48,7 +61,7 @@ function hostsOfTerm<V>(hosts: readonly InventoryHost<V>[], term: string): Reado
   throw new Problem(`"${term}" selects nothing: ${name} has ${size}, counted from 0`);
 }
 
-function matched<V>(hosts: readonly InventoryHost<V>[], name: string): readonly InventoryHost<V>[] {
+function matched<H extends NamedHost>(hosts: readonly H[], name: string): readonly H[] {
   const fits = globOf(name);
   return hosts.filter((host) => name === 'all' || fits(host.name) || host.groups.some(fits));
 }

@@ -44,6 +44,21 @@ test('a secret is read from the environment or a file, without one line break at
   expect((await readSecret(`file:${join(folder, 'good')}`, question)).reveal()).toBe('good-1');
 });
 
+test('a secret is what a command prints, and a command that fails is refused with its place', async () => {
+  await put('vault', 'good-1\n');
+  expect((await readSecret('cmd:cat vault', question)).reveal()).toBe('good-1');
+  const at = 'a.yaml:3:5: credentials.state.password';
+  const hint = 'try it in a shell: it must print the secret, and nothing else, on standard output';
+  expect(await refusal('cmd: echo locked >&2; exit 5')).toBe(
+    `${at}: the command echo locked >&2; exit 5 ended with 5: locked\n  ${hint}`,
+  );
+  expect(await refusal('cmd:true')).toBe(`${at} is empty: the command true holds nothing`);
+  expect(await refusal("cmd:printf 'hunter2 x'")).toContain(
+    "(from the command printf 'hunter2 x') has a character that is not allowed",
+  );
+  expect(await refusal('cmd: ')).toContain('must be a reference');
+});
+
 test('a missing, empty or world-readable secret is refused with its place', async () => {
   const at = 'a.yaml:3:5: credentials.state.password';
   expect(await refusal('env:NONE')).toBe(`${at}: environment variable NONE is not set\n  export NONE before the run`);
@@ -99,7 +114,7 @@ test('a secret of the encrypted file is looked up by its name, and only such a r
   expect(await refused('secret:odd')).toMatch(
     /^a\.yaml:3:5: credentials\.state\.password \(from secret:odd\) has a character/,
   );
-  expect(await refused('secret:a/b')).toContain('must be a reference, env:NAME, file:PATH or secret:NAME');
+  expect(await refused('secret:a/b')).toContain('must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND');
   expect(await refusal('secret:odd')).toContain('needs a file of secrets, but none is given');
 });
 

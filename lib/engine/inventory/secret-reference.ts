@@ -1,5 +1,7 @@
+import { dirname } from 'node:path';
 import { PrivateFileFault, pathBeside, readPrivateFile } from '../file/private-file.ts';
 import { type Place, Problem } from '../problem/problem.ts';
+import { outputOf, SecretCommandFailed } from '../secret/command-output.ts';
 import { Secret } from '../secret/secret.ts';
 import { secretsCommand } from '../secret/secrets-file.ts';
 import type { Unlock } from '../secret/unlock.ts';
@@ -9,16 +11,16 @@ import { didYouMean } from '../text/suggest.ts';
 const longest = 4096;
 
 /**
- * A reference to a secret: `env:NAME`, `file:PATH` relative to the file that names it, or `secret:NAME` in the inventory's encrypted
- * file of secrets.
+ * A reference to a secret: `env:NAME`, `file:PATH` relative to the file that names it, `secret:NAME` in the inventory's encrypted file of
+ * secrets, or `cmd:COMMAND`, which prints it.
  */
 export const secretReferencePattern =
-  /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|secret:(?!previous$)[A-Za-z0-9][A-Za-z0-9_.-]*)$/;
+  /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|cmd:.*\S.*|secret:(?!previous$)[A-Za-z0-9][A-Za-z0-9_.-]*)$/;
 export const secretReferenceRule =
-  'must be a reference, env:NAME, file:PATH or secret:NAME: a password is never in an inventory';
+  'must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND: a password is never in an inventory';
 /** For a description: it continues the name of the secret. */
 export const secretReferenceKinds =
-  'env:NAME, file:PATH (a file of mode 0600, relative to the file that names it), or secret:NAME (in the encrypted file of secrets beside the inventory)';
+  'env:NAME, file:PATH (a file of mode 0600, relative to the file that names it), secret:NAME (in the encrypted file of secrets beside the inventory), or cmd:COMMAND (a shell command of this machine that prints it)';
 
 export interface SecretQuestion {
   /** The name of its key: `credentials.state.password`. */
@@ -42,14 +44,16 @@ export interface SecretQuestion {
 export async function readSecret(reference: string, question: SecretQuestion): Promise<Secret> {
   const { name, where } = question;
   if (!secretReferencePattern.test(reference)) throw new Problem(`${name} ${secretReferenceRule}`, { where });
-  const [, kind, rest = ''] = /^(env|file|secret):(.*)$/s.exec(reference) ?? [];
+  const [, kind, rest = ''] = /^(env|file|secret|cmd):(.*)$/s.exec(reference) ?? [];
   const path = pathBeside(where.file, rest);
   const [source, value] =
     kind === 'env'
       ? [`environment variable ${rest}`, fromEnvironment(rest, question)]
       : kind === 'file'
         ? [path, await fromFile(path, question)]
-        : [reference, await fromSecrets(rest, question)];
+        : kind === 'cmd'
+          ? [`the command ${rest.trim()}`, await fromCommand(rest.trim(), question)]
+          : [reference, await fromSecrets(rest, question)];
 
   if (value === '') throw new Problem(`${name} is empty: ${source} holds nothing`, { where });
   const any: SecretQuestion['allowed'] = { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
@@ -81,6 +85,18 @@ async function fromFile(path: string, { name, where }: SecretQuestion): Promise<
     if (!(error instanceof PrivateFileFault)) throw error;
     const hint = error.missing ? 'write the password into it, mode 0600' : error.hint;
     throw new Problem(`${name}: ${path} ${error.message}`, { where, hint });
+  }
+}
+
+async function fromCommand(command: string, { name, where }: SecretQuestion): Promise<string> {
+  try {
+    return (await outputOf(command, dirname(where.file), longest)).replace(/\r?\n$/, '');
+  } catch (error) {
+    if (!(error instanceof SecretCommandFailed)) throw error;
+    throw new Problem(`${name}: the command ${command} ${error.message}`, {
+      where,
+      hint: 'try it in a shell: it must print the secret, and nothing else, on standard output',
+    });
   }
 }
 

@@ -16,7 +16,7 @@ const largest = 256 * 1024;
  */
 export async function readYamlFile(file: string): Promise<LocatedMap> {
   const found = await stat(file);
-  const where = { file, line: 1, column: 1 };
+  const where = { file };
   // A device or a pipe may have no end. A folder is an error of readFile.
   if (!found.isFile() && !found.isDirectory()) throw new Problem('this is not a file', { where });
   if (found.size > largest) {

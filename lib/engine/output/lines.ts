@@ -31,6 +31,7 @@ const colours: Record<Outcome, Parameters<Paint>[0]> = {
   unknown: 'cyan',
   warning: 'magenta',
   failed: 'red',
+  skipped: 'cyan',
 };
 
 /** An event as lines of text. Every line about a host starts with its name. Some events have no lines. */
@@ -155,6 +156,9 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
     ['ok', (h) => String(h.counts.ok)],
     style.check ? ['pending', (h) => String(h.counts.pending)] : ['changed', (h) => String(h.counts.changed)],
     ['unknown', (h) => String(h.counts.unknown)],
+    ...(hosts.some((h) => h.counts.skipped)
+      ? ([['skipped', (h: HostSummary) => String(h.counts.skipped ?? 0)]] as const)
+      : []),
     ['warnings', (h) => String(h.counts.warning)],
     ['failed', (h) => (h.unreachable ? 'unreachable' : String(h.counts.failed))],
     ['time', (h) => seconds(h.seconds)],

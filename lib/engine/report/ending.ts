@@ -18,10 +18,11 @@ export function endingOf(events: readonly RecordedEvent[]): Ending {
   const error = eventOf(events, 'run-failed')?.error;
   if (error !== undefined) return { kind: 'failed', text: `failed: ${error.split('\n')[0]}` };
   if (!finished) return { kind: 'open', text: 'no end is recorded: the run was killed, or is still running' };
-  const { hosts, interrupted } = finished;
+  const { hosts, interrupted, declined } = finished;
+  if (declined) return { kind: 'pending', text: 'stopped by an answer of the operator' };
   const unreachable = hosts.filter((host) => host.unreachable);
   const failed = hosts.filter((host) => !host.unreachable && (count([host], 'failed') > 0 || host.stopped));
-  const pending = ['pending', 'unknown'].map((outcome) => ({ outcome, found: count(hosts, outcome) }));
+  const pending = ['pending', 'unknown', 'skipped'].map((outcome) => ({ outcome, found: count(hosts, outcome) }));
   const text = [
     list('failed', failed),
     list('unreachable', unreachable),

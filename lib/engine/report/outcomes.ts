@@ -7,6 +7,7 @@ export const outcomes = {
   unknown: { letter: '?', word: 'unknown', means: 'cannot be checked yet' },
   pending: { letter: 'P', word: 'pending', means: 'would be changed' },
   changed: { letter: 'C', word: 'changed', means: 'was not as it should be, and now is' },
+  skipped: { letter: 'S', word: 'skipped', means: 'left out by an answer (--step), or depends on such a task' },
   other: { letter: '*', word: 'other', means: 'an outcome that this version does not know' },
   unreached: { letter: '–', word: 'not reached', means: 'the host stopped before it' },
   ok: { letter: '·', word: 'ok', means: 'is as it should be' },

@@ -6,17 +6,19 @@ export interface RecordName {
   readonly time: string;
   /** The inventory's name, made safe for a file name. */
   readonly inventory: string;
+  /** Whether the run was in check mode. */
+  readonly check: boolean;
 }
 
 /** The file name of a run record, without its folder. */
-export function recordName({ time, inventory }: RecordName): string {
-  return `${time}-${inventory}.ndjson`;
+export function recordName({ time, inventory, check }: RecordName): string {
+  return `${time}-${inventory}${check ? '.check' : ''}.ndjson`;
 }
 
 /** @returns undefined where the file is not named as run records are */
 export function parseRecordName(path: string): RecordName | undefined {
-  const [, time, inventory] = /^(\d{8}T\d{6}Z)-([A-Za-z0-9_-]+)\.ndjson$/.exec(basename(path)) ?? [];
-  return time === undefined || inventory === undefined ? undefined : { time, inventory };
+  const [, time, inventory, check] = /^(\d{8}T\d{6}Z)-([A-Za-z0-9_-]+)(\.check)?\.ndjson$/.exec(basename(path)) ?? [];
+  return time === undefined || inventory === undefined ? undefined : { time, inventory, check: check !== undefined };
 }
 
 /** The report beside a record. */

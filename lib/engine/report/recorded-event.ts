@@ -47,7 +47,12 @@ const fields = {
   'host-stopped': { host: z.string(), play: z.string(), why: z.string(), ...left },
   stopping: {},
   'run-failed': { error: z.string() },
-  'run-finished': { hosts: z.array(hostSummary), seconds: duration, interrupted: z.boolean() },
+  'run-finished': {
+    hosts: z.array(hostSummary),
+    seconds: duration,
+    interrupted: z.boolean(),
+    declined: z.boolean().default(false),
+  },
 } as const;
 
 type Fields = typeof fields;

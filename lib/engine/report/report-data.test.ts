@@ -150,9 +150,9 @@ test('errors do not repeat the name of their host and task, and an outcome of a 
   run.finished(['a']);
   expect(row(data(run.events()), 'memory')[0]?.error).toBe('it has 2 GiB');
   const later = recorded(checkRun()).map((event) =>
-    event.type === 'resource-done' ? { ...event, outcome: 'skipped' } : event,
+    event.type === 'resource-done' ? { ...event, outcome: 'deferred' } : event,
   );
   const skipped = row(reportData(later), 'memory');
   expect(skipped.map((cell) => cell?.outcome)).toEqual(['other', 'other', 'other', undefined]);
-  expect(skipped[0]?.note).toBe('outcome skipped: it has 24 GiB');
+  expect(skipped[0]?.note).toBe('outcome deferred: it has 24 GiB');
 });

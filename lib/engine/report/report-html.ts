@@ -44,7 +44,7 @@ ${header(report)}
 ${summary(report)}
 <main>
 ${failuresSection(report, entries)}
-${entriesSection('changes', check ? 'Pending changes' : 'Changes', ['changed', 'pending'], report, entries)}
+${entriesSection('changes', check ? 'Pending changes' : 'Changes', ['changed', 'pending', 'skipped'], report, entries)}
 ${entriesSection('warnings', 'Warnings and unknown', ['warning', 'unknown', 'other'], report, entries)}
 ${hasSlowOk && entriesSection('waits', 'Ok after a wait', ['ok'], report, entries)}
 ${matrixSection(report)}

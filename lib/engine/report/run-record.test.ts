@@ -10,10 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { temporaryDirectory } from '../host/testing/local-connection.ts';
 import type { RunEvent } from '../run/events.ts';
-import { runRecord } from './run-record.ts';
+import { type RunRecordOptions, runRecord } from './run-record.ts';
 
 const start = Date.UTC(2024, 10, 21, 16, 42, 35, 120);
 const step = { host: 'db-1', play: 'a', role: 'snapshot', resource: 'restored' };
@@ -21,12 +21,13 @@ const started: RunEvent = { type: 'run-started', playbook: 'deploy', inventory: 
 const stopping: RunEvent = { type: 'stopping' };
 
 /** A record in a directory that does not exist yet, with a clock that the test sets. */
-function record(options: { folder?: string; inventory?: string; keep?: number } = {}) {
+function record(options: Partial<Omit<RunRecordOptions, 'now' | 'complain'>> = {}) {
   const folder = options.folder ?? join(temporaryDirectory(), '.runs');
   const complaints: string[] = [];
   const clock = { at: start };
   const made = runRecord({
     inventory: 'lab',
+    check: false,
     ...options,
     folder,
     now: () => clock.at,
@@ -78,7 +79,7 @@ test('a directory that cannot be written is reported once, and the run goes on',
   const { emit, made, complaints } = record({ folder: blocked });
   emit(started);
   emit(stopping);
-  expect(complaints).toEqual([expect.stringMatching(/^this run is not recorded: EEXIST|ENOTDIR/)]);
+  expect(complaints).toEqual([expect.stringMatching(/^this run is not recorded: \S+ cannot be written \((EEXIST|ENOTDIR)\)$/)]);
   expect(made.path).toBeUndefined();
 });
 
@@ -89,7 +90,9 @@ test('a full disk is reported once, the record ends there, and the run goes on',
   symlinkSync('/dev/full', made.path ?? '');
   emit(stopping);
   emit(stopping);
-  expect(complaints).toEqual([expect.stringMatching(/^the record of this run is incomplete from here on: ENOSPC/)]);
+  expect(complaints).toEqual([expect.stringMatching(
+      /^the record of this run is incomplete from here on: \S+\.ndjson cannot be written \(ENOSPC\)$/,
+    )]);
   expect(made.path).toBeUndefined();
 });
 
@@ -120,7 +123,7 @@ test('progress of long work is recorded less often for each host, so that the fi
 test('old records are removed with their reports, and files with other names stay', () => {
   const folder = join(temporaryDirectory(), '.runs');
   mkdirSync(folder);
-  const old = ['20240101T000000Z-lab.ndjson', '20240102T000000Z-mainnet.ndjson', '20240103T000000Z-lab.ndjson'];
+  const old = ['20240101T000000Z-lab.ndjson', '20240102T000000Z-lab.ndjson', '20240103T000000Z-lab.ndjson'];
   const others = [
     '20230101T000000Z-lab.ndjson.bak',
     'x20230101T000000Z-lab.ndjson',
@@ -144,4 +147,35 @@ test('old records are removed with their reports, and files with other names sta
       '20241121T164235Z-lab.ndjson',
     ].sort(),
   );
+});
+
+describe('records of another inventory or mode', () => {
+  const day = (number: number) => `202401${String(number).padStart(2, '0')}T000000Z`;
+  /** A folder with these records, then one more run. @returns the records that are left */
+  function left(names: readonly string[], options: Partial<RunRecordOptions>): string[] {
+    const folder = join(temporaryDirectory(), '.runs');
+    mkdirSync(folder);
+    for (const name of names) writeFileSync(join(folder, `${name}.ndjson`), '');
+    const { emit } = record({ folder, ...options });
+    emit(started);
+    return readdirSync(folder)
+      .map((name) => name.replace('.ndjson', ''))
+      .sort();
+  }
+  const checks = Array.from({ length: 9 }, (_, i) => `${day(10 + i)}-lab.check`);
+
+  test('are not removed by a check', () => {
+    const others = [`${day(1)}-lab`, `${day(2)}-mainnet`, `${day(3)}-mainnet.check`];
+    expect(left([...others, ...checks], { check: true, keep: 3 })).toEqual([
+      ...others,
+      ...checks.slice(-2),
+      '20241121T164235Z-lab.check',
+    ]);
+  });
+
+  test('are removed if there are too many in all, those of checks first', () => {
+    const names = [`${day(1)}-old`, `${day(2)}-old`, `${day(3)}-other`, ...checks];
+    expect(left(names, { keepInAll: 4 })).toEqual([...names.slice(0, 3), '20241121T164235Z-lab']);
+    expect(left(names, { keepInAll: 2 })).toEqual([`${day(3)}-other`, '20241121T164235Z-lab']);
+  });
 });

@@ -4,26 +4,32 @@ import { fileURLToPath } from 'node:url';
 import { describeError } from '../output/describe-error.ts';
 import { eventLine } from '../output/event-json.ts';
 import type { RunEvent } from '../run/events.ts';
-import { recordsIn } from './record.ts';
-import { recordName, reportBeside, safeName } from './record-name.ts';
+import { type FoundRecord, recordsIn } from './record.ts';
+import { byAge, recordName, reportBeside, safeName } from './record-name.ts';
 
 /** The folder of run records: `.runs` beside the folder of the playbooks. */
 export const recordFolder = fileURLToPath(new URL('../../../.runs', import.meta.url));
 
-/** Records kept; with one deploy a day, those of three months. */
+/** Records kept of each inventory and mode; with one deploy a day, those of three months. */
 const kept = 100;
+/** Records kept of all inventories. Beyond that, records of check mode are removed first. */
+const keptInAll = 2000;
 
 export interface RunRecordOptions {
   /** Created with mode 0700 if it does not exist. */
   readonly folder: string;
   /** The inventory's name. */
   readonly inventory: string;
+  /** Whether the run is in check mode. Its record never replaces one of a run that changes hosts. */
+  readonly check: boolean;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
   /** Called once with the reason why the record cannot be written. Default: standard error. */
   readonly complain?: (line: string) => void;
-  /** Records kept, this one included. */
+  /** Records kept of each inventory and mode, this one included. */
   readonly keep?: number;
+  /** Records kept in all. */
+  readonly keepInAll?: number;
 }
 
 /**
@@ -31,7 +37,7 @@ export interface RunRecordOptions {
  * events so far. A full disk or an unwritable folder is reported once and never stops the run.
  */
 export function runRecord(options: RunRecordOptions) {
-  const { folder, inventory, now = Date.now, keep = kept, complain = console.error } = options;
+  const { folder, now = Date.now, keep = kept, keepInAll = keptInAll, complain = console.error } = options;
   const isRecorded = thinProgress();
   let path: string | undefined;
   let lost = false;
@@ -42,9 +48,9 @@ export function runRecord(options: RunRecordOptions) {
     if (!isRecorded(event, at)) return;
     if (path === undefined) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      path = create(folder, at, inventory);
+      path = create(at, options);
       try {
-        removeOld(folder, keep);
+        removeOld(folder, keep, keepInAll);
       } catch (error) {
         complain(`an old run record could not be removed: ${describeError(error)}`);
       }
@@ -62,7 +68,8 @@ export function runRecord(options: RunRecordOptions) {
         // A record with a gap would be misleading: it ends where the first line could not be written.
         lost = true;
         const what = written > 0 ? 'the record of this run is incomplete from here on' : 'this run is not recorded';
-        complain(`${what}: ${describeError(error)}`);
+        const { code } = error as NodeJS.ErrnoException;
+        complain(`${what}: ${path ?? folder} cannot be written${code ? ` (${code})` : ''}`);
         // Otherwise an empty file would be listed as the newest record.
         if (written === 0 && path !== undefined) rmSync(path, { force: true });
       }
@@ -75,10 +82,10 @@ export function runRecord(options: RunRecordOptions) {
 }
 
 /** Uses a free name, follows no link. Of two runs that start in one second, the later gets the name of the next second. */
-function create(folder: string, at: number, inventory: string): string {
+function create(at: number, { folder, inventory, check }: RunRecordOptions): string {
   for (let start = at; ; start += 1000) {
     const time = new Date(start).toISOString().replace(/[-:]|\.\d+/g, '');
-    const path = join(folder, recordName({ time, inventory: safeName(inventory) }));
+    const path = join(folder, recordName({ time, inventory: safeName(inventory), check }));
     try {
       writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
       return path;
@@ -89,8 +96,17 @@ function create(folder: string, at: number, inventory: string): string {
 }
 
 /** Removes the oldest records, and the reports beside them. Files with other names are not ours. */
-function removeOld(folder: string, keep: number): void {
-  for (const { path } of recordsIn(folder).slice(keep)) {
+function removeOld(folder: string, keep: number, keepInAll: number): void {
+  const records = recordsIn(folder);
+  const sameKind = new Map<string, FoundRecord[]>();
+  for (const record of records) {
+    const kind = `${record.inventory} ${record.check}`;
+    sameKind.set(kind, [...(sameKind.get(kind) ?? []), record]);
+  }
+  const stay = new Set([...sameKind.values()].flatMap((some) => some.slice(0, keep)));
+  const inOrder = [...stay].sort((a, b) => Number(a.check) - Number(b.check) || byAge(a, b));
+  for (const record of inOrder.slice(keepInAll)) stay.delete(record);
+  for (const { path } of records.filter((record) => !stay.has(record))) {
     for (const file of [path, reportBeside(path)]) rmSync(file, { force: true });
   }
 }

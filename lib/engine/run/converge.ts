@@ -16,11 +16,14 @@ class NotInPlan extends Error {
   }
 }
 
-/** The reason of a host that stopped because its change was not confirmed. */
-export const notConfirmed = 'not confirmed';
+/** The reason of a host that stopped because the operator ended the run. */
+export const quitByOperator = 'you ended the run here';
+
+/** The answer to a change: make it, leave it out and go on with the next task, or end the run. */
+export type Confirmed = 'change' | 'skip' | 'quit';
 
 /** Asks before a change. */
-export type ConfirmEach = (step: Step, seen: Verdict & { is: 'drift' }) => Promise<boolean>;
+export type ConfirmEach = (step: Step, seen: Verdict & { is: 'drift' }) => Promise<Confirmed>;
 
 export interface ChangeOptions {
   /** Aborted when no new change may start. */
@@ -97,6 +100,11 @@ async function convergeItem(
       host.done(step, 'ok');
       return undefined;
     case 'unknown':
+      // It may depend on a skipped task, so nobody knows whether it should have become known.
+      if (host.hasSkipped) {
+        host.done(step, 'skipped', { note: `unknown until ${seen.until}` });
+        return undefined;
+      }
       if (resource.work && resource.expects) return change(host, item, seen, rest, options);
       host.done(step, 'failed', {
         error: new Problem(`unknown until ${seen.until}, which did not happen`, {
@@ -116,7 +124,14 @@ async function convergeItem(
         host.done(step, 'failed', { differences: seen.differences, note: seen.note, error });
         return failure;
       }
-      if (!resource.expects && options.confirmEach && !(await options.confirmEach(step, seen))) return notConfirmed;
+      if (!resource.expects && options.confirmEach) {
+        const answer = await options.confirmEach(step, seen);
+        if (answer === 'quit') return quitByOperator;
+        if (answer === 'skip') {
+          host.done(step, 'skipped', { differences: seen.differences, note: seen.note });
+          return undefined;
+        }
+      }
       return change(host, item, seen, rest, options);
   }
 }

@@ -14,13 +14,17 @@ export interface Step {
  * - `ok`: nothing to do; `changed`: it was changed and checked again
  * - `pending`: check mode, it would be changed; `unknown`: check mode, it depends on an earlier change
  * - `warning`: an expectation that should hold does not; `failed`: anything else
+ * - `skipped`: the operator left it out, or it depends on a task that was left out
  */
-export type Outcome = 'ok' | 'changed' | 'pending' | 'unknown' | 'warning' | 'failed';
+export type Outcome = 'ok' | 'changed' | 'pending' | 'unknown' | 'warning' | 'failed' | 'skipped';
+
+/** The number of tasks of each outcome; of skipped ones only where there is one. */
+export type Counts = Record<Exclude<Outcome, 'skipped'>, number> & { skipped?: number };
 
 /** The result of one host. */
 export interface HostSummary {
   readonly host: string;
-  readonly counts: Readonly<Record<Outcome, number>>;
+  readonly counts: Readonly<Counts>;
   readonly seconds: number;
   readonly unreachable: boolean;
   /** Why it stopped before its end. */
@@ -81,6 +85,8 @@ export type RunEvent =
       readonly hosts: readonly HostSummary[];
       readonly seconds: number;
       readonly interrupted: boolean;
+      /** The operator declined the plan, or ended the run. */
+      readonly declined?: boolean;
     };
 
 export type Listener = (event: RunEvent) => void;

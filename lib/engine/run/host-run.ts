@@ -2,7 +2,7 @@ import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
 import type { Reader, Writer } from '../host/host.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
-import type { HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
+import type { Counts, HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
 import type { Session } from './session.ts';
 
 /** One resource of one host, its place in the playbook, and the result of its last check. */
@@ -30,7 +30,7 @@ export class HostRun {
   readonly name: string;
   readonly #session: Session;
   readonly #emit: Listener;
-  readonly #counts: Record<Outcome, number> = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
+  readonly #counts: Counts = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
   items: readonly Item[] = [];
   stopped: string | undefined;
   /** Increased by each change that may affect this host. Earlier checks are outdated then. */
@@ -117,7 +117,7 @@ export class HostRun {
     outcome: Outcome,
     details: Partial<Pick<ResourceDone, 'differences' | 'note' | 'error' | 'seconds' | 'commands'>> = {},
   ): void {
-    this.#counts[outcome] += 1;
+    this.#counts[outcome] = (this.#counts[outcome] ?? 0) + 1;
     this.#done.add(step);
     const { differences = [], note, error, seconds = 0, commands = [] } = details;
     this.#emit({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands });
@@ -156,6 +156,11 @@ export class HostRun {
       ...(this.stopped !== undefined && this.left()),
       roundTrips: this.#session.roundTrips(),
     };
+  }
+
+  /** Whether the operator left a task out. */
+  get hasSkipped(): boolean {
+    return this.#counts.skipped !== undefined;
   }
 
   get changed(): number {

@@ -9,7 +9,7 @@ import type { HostRun, Item } from './host-run.ts';
 /** The action of a run for one resource. */
 export interface Planned {
   readonly step: Step;
-  readonly outcome: Exclude<Outcome, 'changed'>;
+  readonly outcome: Exclude<Outcome, 'changed' | 'skipped'>;
   readonly differences: readonly Difference[];
   readonly note: string | undefined;
   readonly error: unknown;

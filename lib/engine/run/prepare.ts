@@ -72,7 +72,7 @@ export function startingAt<V>(
   if (!first) {
     const titles = [...new Set(all.map(({ step }) => step.resource))];
     throw new Problem(`no task is called "${title}"`, {
-      hint: suggestion(title, titles) ?? 'npx zx … --list-tasks shows all titles',
+      hint: suggestion(title, titles) ?? '--list-tasks shows all titles',
     });
   }
   const order = playbook.plays.flatMap((play) => play.roles.map((role) => `${play.name}\0${role.name}`));

@@ -36,6 +36,6 @@ export interface RunResult {
   readonly interrupted: boolean;
   /** The plans, in check mode and if they were not confirmed. */
   readonly plans: readonly HostPlan[];
-  /** Whether the operator declined the plan or a change. */
+  /** Whether the operator declined the plan, or ended the run. */
   readonly declined: boolean;
 }

@@ -9,6 +9,7 @@ import { pause } from '../resource/job/pause.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
+import { exitCodeOf } from './exit-code.ts';
 import { lockLost } from './fleet.ts';
 import { play, playbook } from './playbook.ts';
 import { run } from './run.ts';
@@ -599,12 +600,26 @@ test('a plan that is not confirmed changes nothing, and without changes nobody i
   expect(asked).toHaveLength(1);
 });
 
-test('a change that is not confirmed ends its host before the change', async () => {
-  const made = new Set<string>();
-  const confirmEach = async ({ resource }: { resource: string }) => resource === 'a';
-  const { outcomes, result } = await runWith(three(made), inventoryOf({ g: ['h1'] }), { confirmEach });
+test('the operator ends the run before a change: stopped, not failed', async () => {
+  const confirmEach = async ({ resource }: { resource: string }) => (resource === 'a' ? 'change' : 'quit');
+  const { outcomes, result, events } = await runWith(three(new Set()), inventoryOf({ g: ['h1'] }), { confirmEach });
   expect(outcomes).toEqual(['h1 a changed']);
-  expect(result.hosts[0]?.stopped).toBe('not confirmed');
+  expect(result).toMatchObject({ declined: true, hosts: [{ stopped: 'you ended the run here', left: 2, next: 'b' }] });
+  expect(events.at(-1)).toMatchObject({ type: 'run-finished', declined: true });
+  expect(exitCodeOf(result)).toBe(exitCode.pending);
+});
+
+test('a change that the operator skips is recorded as skipped, with what depends on it, and the others are made', async () => {
+  const made = new Set<string>();
+  const waiting = eventually('d answers', async () => (made.has('a') ? ok : unknownUntil('a')), { seconds: 60 });
+  const resources = [thing(made, 'a'), thing(made, 'b', 'a'), waiting, thing(made, 'c')];
+  const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => resources)] })];
+  const confirmEach = async ({ resource }: { resource: string }) => (resource === 'a' ? 'skip' : 'change');
+  const { outcomes, result, events } = await runWith(plays, inventoryOf({ g: ['h1'] }), { confirmEach });
+  expect(outcomes).toEqual(['h1 a skipped', 'h1 b skipped', 'h1 d answers skipped', 'h1 c changed']);
+  expect(result).toMatchObject({ declined: false, hosts: [{ stopped: undefined, counts: { skipped: 3, failed: 0 } }] });
+  expect(events).toContainEqual(expect.objectContaining({ outcome: 'skipped', note: 'unknown until a' }));
+  expect(exitCodeOf(result)).toBe(exitCode.pending);
 });
 
 test('a change that is not in the plan is not made, and reported', async () => {

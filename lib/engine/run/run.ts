@@ -3,7 +3,7 @@ import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { exitCode, Problem } from '../problem/problem.ts';
 import type { EveryHost } from '../resource/resource.ts';
 import { changeAll } from './change-all.ts';
-import { notConfirmed } from './converge.ts';
+import { quitByOperator } from './converge.ts';
 import type { HostSummary, Listener } from './events.ts';
 import { Fleet, lockedHost, lockLost } from './fleet.ts';
 import { HostRun } from './host-run.ts';
@@ -62,8 +62,10 @@ export async function run<V>(
   }
   const hosts = current.summaries();
   const interrupted = interrupt.aborted;
-  emit({ type: 'run-finished', hosts, seconds: (performance.now() - start) / 1000, interrupted });
-  return { hosts, interrupted, plans, declined: declined || hosts.some(({ stopped }) => stopped === notConfirmed) };
+  if (hosts.some(({ stopped }) => stopped === quitByOperator)) declined = true;
+  const seconds = (performance.now() - start) / 1000;
+  emit({ type: 'run-finished', hosts, seconds, interrupted, ...(declined && { declined }) });
+  return { hosts, interrupted, plans, declined };
 }
 
 /** The state of one run. */

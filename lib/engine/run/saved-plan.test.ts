@@ -7,7 +7,7 @@ import { thisMachine } from '../inventory/testing/this-machine.ts';
 import { describeProblem, type Problem } from '../problem/problem.ts';
 import { Secret } from '../secret/secret.ts';
 import type { HostPlan, Planned } from './plan.ts';
-import { changesOf, loadPlan, makePlan, refuseStale, savePlan } from './saved-plan.ts';
+import { changesOf, loadPlan, makePlan, refuseOtherInventory, refuseStale, savePlan } from './saved-plan.ts';
 
 const inventoryOf = (password = 'correct-horse-battery', port = 80): Inventory<unknown> => ({
   name: 'test',
@@ -33,6 +33,7 @@ const origin = {
 const saved = (...tasks: Planned[]) => makePlan(plansOf(...tasks), origin, Date.UTC(2024, 0, 1));
 const refusal = (plan: ReturnType<typeof saved>, now: HostPlan[], inventory = inventoryOf()): string => {
   try {
+    refuseOtherInventory(plan, inventory);
     refuseStale(plan, inventory, now);
     return 'accepted';
   } catch (error) {
@@ -111,6 +112,9 @@ test('a changed inventory is refused, a changed password too', () => {
   const plan = saved(task('a'));
   expect(refusal(plan, plansOf(task('a')), inventoryOf('correct-horse-battery', 81))).toContain('has changed since');
   expect(refusal(plan, plansOf(task('a')), inventoryOf('another-password'))).toContain('has changed since');
+  expect(refusal(plan, [], { ...inventoryOf('another-password'), name: 'other' })).toBe(
+    'this is a plan of the inventory test, and other is another one',
+  );
 });
 
 test('only changes of the plan are made, with the steps of the plan', () => {

@@ -55,6 +55,7 @@ const schema = z.strictObject({
   format: z.literal(2),
   made: z.iso.datetime(),
   playbook: z.string(),
+  /** `file` is a name or an absolute path: it is found from every working directory. */
   inventory: z.strictObject({ name: z.string(), file: z.string(), salt: z.string(), hash: z.string() }),
   /** The options that narrowed the plan. The run that follows it uses the same ones. */
   chosen: z.strictObject({
@@ -204,17 +205,27 @@ export function changesOf(plan: SavedPlan, inventory: Inventory<unknown>): NonNu
 }
 
 /**
+ * Refuses a plan whose inventory is another one, or has changed. No host is needed for it.
+ *
+ * @throws Problem
+ */
+export function refuseOtherInventory(plan: SavedPlan, inventory: Inventory<unknown>): void {
+  if (fingerprint(inventory, plan.inventory.salt) === plan.inventory.hash) return;
+  const { name } = plan.inventory;
+  const what =
+    name === inventory.name
+      ? `the inventory ${name} has changed since the plan was made (${plan.made})`
+      : `this is a plan of the inventory ${name}, and ${inventory.name} is another one`;
+  throw new Problem(what, { hint: 'make a new plan: --check --out FILE' });
+}
+
+/**
  * Refuses a stale plan.
  *
  * @param now the plan as it is now
- * @throws Problem where the inventory has changed, Problems with each task that differs
+ * @throws Problems with each task that differs
  */
 export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now: readonly HostPlan[]): void {
-  if (fingerprint(inventory, plan.inventory.salt) !== plan.inventory.hash) {
-    throw new Problem(`the inventory ${inventory.name} has changed since the plan was made (${plan.made})`, {
-      hint: 'make a new plan: --check --out FILE',
-    });
-  }
   const missing = plan.hosts
     .filter(({ host }) => !now.some((each) => each.host === host))
     .map(({ host }) => new Problem(`${host}: it is in the plan, and is unreachable now`));

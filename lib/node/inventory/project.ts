@@ -1,5 +1,7 @@
+import { readdirSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Problem } from '../../engine/problem/problem.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -9,3 +11,15 @@ export const projectInventories = {
   missingFileHint: (path: string): string | undefined =>
     resolve(path).startsWith(join(root, '.lab') + sep) ? 'the lab makes this file: npm run lab:up' : undefined,
 };
+
+/**
+ * The inventory that a command line names. None is used by default: a forgotten option must not choose servers.
+ *
+ * @param given the value of `--inventory`
+ * @throws Problem with the project's inventories where it is missing
+ */
+export function givenInventory(given: string | undefined): string {
+  if (given) return given;
+  const names = readdirSync(projectInventories.folder).flatMap((name) => /^(.+)\.yaml$/.exec(name)?.[1] ?? []);
+  throw new Problem('no --inventory given', { hint: `name one, --inventory NAME: ${names.join(', ')}; or a file` });
+}

@@ -1,6 +1,6 @@
 import { eventLine } from '../../output/event-json.ts';
 import type { Difference } from '../../resource/resource.ts';
-import type { HostSummary, Outcome, RunEvent } from '../../run/events.ts';
+import type { Counts, HostSummary, Outcome, RunEvent } from '../../run/events.ts';
 import { parseEvent, type RecordedEvent } from '../recorded-event.ts';
 
 /** An event with its time, in milliseconds since 1970. */
@@ -26,7 +26,7 @@ export class ScriptedRun {
   readonly #clocks = new Map<string, number>();
   readonly #own = new Map<string, number>();
   readonly #stopped = new Map<string, string>();
-  readonly #counts = new Map<string, Record<Outcome, number>>();
+  readonly #counts = new Map<string, Counts>();
 
   constructor(start: number) {
     this.#start = start;
@@ -110,6 +110,6 @@ export function recorded(events: readonly TimedEvent[]): RecordedEvent[] {
   return events.flatMap(({ event, at }) => parseEvent(eventLine(event, at)) ?? []);
 }
 
-function none(): Record<Outcome, number> {
+function none(): Counts {
   return { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
 }

@@ -1,0 +1,115 @@
+import { type Given, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { interruption } from '../../engine/command-line/interrupt.ts';
+import { shared } from '../../engine/command-line/shared-options.ts';
+import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
+import { selectHosts } from '../../engine/inventory/pattern.ts';
+import { describeError } from '../../engine/output/describe-error.ts';
+import { askPassword } from '../../engine/output/terminal.ts';
+import { type ExitCode, exitCode, exitCodeOfError } from '../../engine/problem/problem.ts';
+import { mapWithForks } from '../../engine/run/limit.ts';
+import type { openSession } from '../../engine/run/open-session.ts';
+import type { Session } from '../../engine/run/session.ts';
+import { redact, Secret } from '../../engine/secret/secret.ts';
+import { printable } from '../../engine/text/printable.ts';
+import { loadDeployment } from '../../node/inventory/inventory.ts';
+import { givenInventory } from '../../node/inventory/project.ts';
+
+/** The options of every command that asks each host. */
+export const eachHostOptions = {
+  inventory: shared.inventory,
+  limit: shared.limit,
+  forks: shared.forks,
+  timeout: { value: 'SECONDS', help: 'seconds to wait for a login (default: 15)' },
+  identity: shared.identity,
+  'ask-become-pass': shared['ask-become-pass'],
+  help: shared.help,
+} as const;
+
+/** The dependencies of a command that asks each host. */
+export interface Around {
+  readonly open: typeof openSession;
+  say(line: string): void;
+  complain(line: string): void;
+}
+
+/** A host of a command, with its connection or the reason why there is none. */
+export type Reached =
+  | { readonly name: string; readonly session: Session; readonly seconds: number }
+  | { readonly name: string; readonly error: unknown };
+
+/** The hosts that a command is about, connected. */
+export interface ReachedHosts {
+  readonly inventory: string;
+  /** In the order of the inventory. */
+  readonly hosts: readonly Reached[];
+  readonly forks: number;
+  readonly interrupt: AbortSignal;
+}
+
+/**
+ * Connects to the hosts of a command line, lets the command work, and closes the connections.
+ *
+ * @returns the exit code of the work; 4 where a host was not reached and the work ended with 0; 130 after Ctrl-C
+ */
+export async function withHosts(
+  given: Given<typeof eachHostOptions>,
+  { open }: Around,
+  work: (reached: ReachedHosts) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const forks = wholeNumber('--forks', given.forks, 9999) ?? 25;
+  const timeout = wholeNumber('--timeout', given.timeout, 3600);
+  const unlock = unlockOnTerminal(given.identity);
+  const { name: inventory, hosts: all } = await loadDeployment(givenInventory(given.inventory), {
+    unlock,
+    connects: true,
+  });
+  const chosen = given.limit === undefined ? all : selectHosts({ hosts: all }, given.limit);
+  const becomePassword = given['ask-become-pass'] ? new Secret(await askPassword('sudo password: ')) : undefined;
+  const { signal: interrupt, release } = interruption();
+  let hosts: readonly Reached[] = [];
+  try {
+    hosts = await mapWithForks(chosen, forks, async (host) => {
+      const { name } = host;
+      const start = performance.now();
+      try {
+        const session = await open(host, { becomePassword, interrupt, timeout });
+        return { name, session, seconds: (performance.now() - start) / 1000 };
+      } catch (error) {
+        return { name, error };
+      }
+    });
+    if (interrupt.aborted) return exitCode.interrupted;
+    const code = await work({ inventory, hosts, forks, interrupt });
+    if (interrupt.aborted) return exitCode.interrupted;
+    return code === exitCode.converged && hosts.some((host) => 'error' in host) ? exitCode.unreachable : code;
+  } finally {
+    await Promise.all(hosts.map((host) => ('session' in host ? host.session.close() : undefined)));
+    release();
+  }
+}
+
+/** Runs a command, and reports its error. */
+export async function orComplain(around: Around, command: () => Promise<ExitCode>): Promise<ExitCode> {
+  try {
+    return await command();
+  } catch (error) {
+    around.complain(describeError(error));
+    return exitCodeOfError(error);
+  }
+}
+
+/** A line about a host: its name in a column, then text without control characters and secrets. */
+export function hostLine(hosts: readonly Reached[], name: string, text: string): string {
+  const width = Math.max(...hosts.map((host) => host.name.length));
+  return redact(printable(`${name.padEnd(width)}  ${text}`));
+}
+
+/** The line of a host that was not reached. */
+export function unreachableLine(
+  hosts: readonly Reached[],
+  { name, error }: Extract<Reached, { error: unknown }>,
+): string {
+  const why = describeError(error);
+  const reason = why.startsWith(`${name}: `) ? why.slice(name.length + 2) : why;
+  return hostLine(hosts, name, `unreachable: ${reason.replaceAll(/\n\s*/g, '; ')}`);
+}

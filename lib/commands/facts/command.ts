@@ -1,0 +1,79 @@
+import { helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
+import type { Facts } from '../../engine/host/facts/facts.ts';
+import { describeError } from '../../engine/output/describe-error.ts';
+import { bytes } from '../../engine/output/units.ts';
+import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
+import { redact } from '../../engine/secret/secret.ts';
+import {
+  type Around,
+  eachHostOptions,
+  hostLine,
+  orComplain,
+  type Reached,
+  unreachableLine,
+  withHosts,
+} from '../each-host/each-host.ts';
+
+export const factsOptions = {
+  ...eachHostOptions,
+  json: { help: 'print one JSON document: an object by host, with all facts, or with error' },
+} as const;
+
+const help = helpText({
+  command: 'npx zx playbooks/facts.mjs',
+  purpose: 'shows the facts of every host that roles decide by: system, processor, memory, disks. It is read-only.',
+  options: factsOptions,
+  examples: ['--inventory mainnet', '--inventory mainnet --json | jq .["db-1"].memory'],
+  exits: { 0: 'all hosts answer', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
+});
+
+/** Runs the command. @param args the words after the script */
+export function factsCommand(args: readonly string[], around: Around): Promise<ExitCode> {
+  return orComplain(around, async () => {
+    const { given } = parseCommandLine(args, factsOptions);
+    if (given.help) {
+      around.say(help.trimEnd());
+      return exitCode.converged;
+    }
+    return withHosts(given, around, async ({ hosts }) => {
+      if (given.json) around.say(factsJson(hosts));
+      else for (const line of hosts.flatMap((host) => factLines(hosts, host))) around.say(line);
+      return exitCode.converged;
+    });
+  });
+}
+
+function factsJson(hosts: readonly Reached[]): string {
+  const all = hosts.map((host) => [
+    host.name,
+    'error' in host ? { error: describeError(host.error) } : host.session.facts,
+  ]);
+  return redact(JSON.stringify(Object.fromEntries(all)));
+}
+
+function factLines(hosts: readonly Reached[], host: Reached): string[] {
+  if ('error' in host) return [unreachableLine(hosts, host)];
+  return rows(host.session.facts).map(([title, text]) => hostLine(hosts, host.name, `${title.padEnd(10)}  ${text}`));
+}
+
+function rows(facts: Facts): (readonly [string, string])[] {
+  const { distribution, kernel, architecture, cpu, memory, mounts, blockDevices, container, systemd } = facts;
+  const disks = blockDevices.filter(({ type }) => type === 'disk');
+  const seen = new Set<string>();
+  const systems = mounts.filter(({ source, size }) => size > 0 && !seen.has(source) && seen.add(source));
+  return [
+    ['system', `${distribution.title}, kernel ${kernel}, ${architecture}${systemd ? '' : ', without systemd'}`],
+    ...(container ? [['container', container] as const] : []),
+    ['processor', `${cpu.count} × ${cpu.model || 'unknown model'}`],
+    ['memory', bytes(memory)],
+    ['disks', disks.map(({ path, size }) => `${path} ${bytes(size)}`).join(', ') || 'none seen'],
+    [
+      'mounts',
+      systems.map(({ target, size, available }) => `${target} ${bytes(available)} free of ${bytes(size)}`).join(', '),
+    ],
+    [
+      'clock',
+      `${Math.abs(facts.clockOffset).toFixed(1)} s ${facts.clockOffset < 0 ? 'behind' : 'ahead of'} this machine`,
+    ],
+  ];
+}

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { helpText, parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { describeError } from '../../engine/output/describe-error.ts';
+import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
+import type { Session } from '../../engine/run/session.ts';
+import { serviceNames } from '../../node/variables/services.ts';
+import {
+  type Around,
+  eachHostOptions,
+  hostLine,
+  orComplain,
+  unreachableLine,
+  withHosts,
+} from '../each-host/each-host.ts';
+
+export const logsOptions = {
+  ...eachHostOptions,
+  lines: { value: 'N', help: 'begin with the last N lines of each host (default: 20)' },
+  follow: { help: 'go on with new lines until Ctrl-C' },
+} as const;
+
+const help = helpText({
+  command: 'npx zx playbooks/logs.mjs',
+  usage: `${serviceNames.join('|')} [options]`,
+  purpose: 'shows the log of one component on every host that runs it. It is read-only.',
+  options: logsOptions,
+  examples: ['json-rpc --inventory mainnet --follow', 'sync --inventory mainnet --lines 200'],
+  exits: { 0: 'shown', 1: 'no host has the component', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
+});
+
+/** Between two reads of new lines. Seconds. */
+const interval = 2;
+
+/** Runs the command. @param args the words after the script */
+export function logsCommand(args: readonly string[], around: Around): Promise<ExitCode> {
+  return orComplain(around, async () => {
+    const { given, words } = parseCommandLine(args, logsOptions, serviceNames);
+    if (given.help) {
+      around.say(help.trimEnd());
+      return exitCode.converged;
+    }
+    const [component] = words;
+    if (component === undefined) {
+      throw new Problem('the name of the component is missing', { hint: `one of ${serviceNames.join(', ')}` });
+    }
+    const lines = wholeNumber('--lines', given.lines, 100_000, 0) ?? 20;
+    return withHosts(given, around, async ({ hosts, interrupt }) => {
+      for (const host of hosts) if ('error' in host) around.say(unreachableLine(hosts, host));
+      const connected = hosts.flatMap((host) => ('session' in host ? [host] : []));
+      const shown = await Promise.all(
+        connected.map(async ({ name, session }) => {
+          const log = new Log(session, component);
+          const say = (line: string) => around.say(hostLine(hosts, name, line));
+          const first = await log.next(lines);
+          if (first === undefined) return false;
+          first.forEach(say);
+          while (given.follow && !interrupt.aborted) {
+            await sleep(interval * 1000, undefined, { signal: interrupt }).catch(() => {});
+            if (interrupt.aborted) break;
+            const more = await log.next().catch((error) => [`the log cannot be read: ${describeError(error)}`]);
+            more?.forEach(say);
+          }
+          return true;
+        }),
+      );
+      if (shown.includes(true) || connected.length === 0) return exitCode.converged;
+      throw new Problem(`no host has a container ${component}`, { code: exitCode.failed, hint: 'see status.mjs' });
+    });
+  });
+}
+
+/** The log of one container, read piece by piece. */
+class Log {
+  readonly #session: Session;
+  readonly #container: string;
+  /** The time of the last line, as Docker prints it. Undefined before the first line. */
+  #last: string | undefined;
+
+  constructor(session: Session, container: string) {
+    this.#session = session;
+    this.#container = container;
+  }
+
+  /** @param tail the number of lines at the first read @returns the lines since the last read; undefined without such a container */
+  async next(tail = 1000): Promise<readonly string[] | undefined> {
+    const { $ } = this.#session.reader;
+    const from = this.#last === undefined ? ['--tail', Math.max(tail, 1)] : ['--since', this.#last];
+    const output = await $`docker logs --timestamps ${from} ${this.#container} 2>&1`;
+    if (!output.ok) return undefined;
+    const since = this.#last ?? '';
+    // Docker's --since includes its time: the same line would come again.
+    const fresh = output.lines().filter((line) => timeOf(line) > since);
+    this.#last = fresh.map(timeOf).reduce((a, b) => (b > a ? b : a), since) || this.#last;
+    return tail === 0 ? [] : fresh.map((line) => line.slice(timeOf(line).length + 1));
+  }
+}
+
+function timeOf(line: string): string {
+  return line.split(' ', 1)[0] ?? '';
+}

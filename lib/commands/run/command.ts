@@ -1,0 +1,138 @@
+import { helpText, parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { ConnectionLost } from '../../engine/host/connection-errors.ts';
+import type { Output } from '../../engine/host/output.ts';
+import { describeError } from '../../engine/output/describe-error.ts';
+import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
+import { lockedHost } from '../../engine/run/fleet.ts';
+import { mapWithForks } from '../../engine/run/limit.ts';
+import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
+import { lockHosts } from '../../engine/run/lock/locks.ts';
+import type { Session } from '../../engine/run/session.ts';
+import {
+  type Around,
+  eachHostOptions,
+  hostLine,
+  orComplain,
+  type ReachedHosts,
+  unreachableLine,
+  withHosts,
+} from '../each-host/each-host.ts';
+
+export const runCommandOptions = {
+  ...eachHostOptions,
+  read: { help: 'the command only reads: no lock is taken' },
+  change: { help: 'the command may change the host: all hosts are locked first, as for a deploy' },
+  'command-timeout': { value: 'SECONDS', help: 'time limit of the command on each host (default: 600)' },
+} as const;
+
+const help = helpText({
+  command: 'npx zx playbooks/run.mjs',
+  usage: '--read|--change [options] -- COMMAND',
+  purpose: 'runs a shell command as root on every host, and prints its output host by host.',
+  options: runCommandOptions,
+  examples: [
+    '--inventory mainnet --read -- uptime',
+    "--inventory mainnet --limit rpc --read -- 'docker ps | grep Restarting'",
+    '--inventory mainnet --change -- apt-get clean',
+  ],
+  exits: {
+    0: 'the command ended with 0 on all hosts',
+    1: 'it ended with another code on a host',
+    3: 'bad input',
+    4: 'a host is unreachable',
+    5: 'locked by another run (--change)',
+    130: 'interrupted',
+  },
+  more: ['COMMAND is one word for a shell, in quotes, or a program and its words, each passed on as it is.'],
+});
+
+/** The result on one host. */
+type Done = { readonly name: string } & ({ readonly output: Output } | { readonly error: unknown });
+
+/** Runs the command. @param args the words after the script */
+export function runCommand(args: readonly string[], around: Around): Promise<ExitCode> {
+  return orComplain(around, async () => {
+    const split = args.includes('--') ? args.indexOf('--') : args.length;
+    const { given } = parseCommandLine(args.slice(0, split), runCommandOptions);
+    if (given.help) {
+      around.say(help.trimEnd());
+      return exitCode.converged;
+    }
+    const words = args.slice(split + 1);
+    if (words.length === 0) throw new Problem('no command is given', { hint: 'write it last: -- COMMAND' });
+    if (given.read === given.change) {
+      throw new Problem(
+        given.read ? '--read and --change do not go together' : 'neither --read nor --change is given',
+        {
+          hint: '--read for a command that only reads, --change for one that may change the host: it takes the locks',
+        },
+      );
+    }
+    const timeoutSeconds = wholeNumber('--command-timeout', given['command-timeout'], 86_400) ?? 600;
+    return withHosts(given, around, async (reached) => {
+      const perform = () => onAll(reached, words, timeoutSeconds);
+      const done = await (given.change ? whileLocked(reached, around, perform) : perform());
+      for (const host of reached.hosts) if ('error' in host) around.say(unreachableLine(reached.hosts, host));
+      for (const each of done) for (const line of linesOf(each, reached)) around.say(line);
+      if (done.some((each) => 'output' in each && !each.output.ok)) return exitCode.failed;
+      return done.some((each) => 'error' in each) ? exitCode.unreachable : exitCode.converged;
+    });
+  });
+}
+
+async function onAll(
+  { hosts, forks, interrupt }: ReachedHosts,
+  words: readonly string[],
+  timeoutSeconds: number,
+): Promise<Done[]> {
+  const connected = hosts.flatMap((host) => ('session' in host ? [host] : []));
+  const done = await mapWithForks<(typeof connected)[number], Done[]>(connected, forks, async ({ name, session }) => {
+    if (interrupt.aborted) return [];
+    try {
+      return [{ name, output: await start(session, words, timeoutSeconds) }];
+    } catch (error) {
+      return [{ name, error }];
+    }
+  });
+  return done.flat();
+}
+
+/** In a request of its own, so that it waits for no other command. */
+function start(session: Session, words: readonly string[], timeoutSeconds: number): Promise<Output> {
+  const settings = { timeoutSeconds, stdin: '' };
+  const [only] = words;
+  return words.length === 1 && only !== undefined
+    ? session.reader.$(settings)`sh -c ${only}`
+    : session.reader.$(settings)`${words}`;
+}
+
+async function whileLocked<T>(reached: ReachedHosts, around: Around, work: () => Promise<T>): Promise<T> {
+  const connected = reached.hosts.flatMap((host) => ('session' in host ? [lockedHost(host.name, host.session)] : []));
+  const refused: string[] = [];
+  const locks = await lockHosts(connected, thisHolder('run', reached.inventory, Date.now()), {
+    breaks: false,
+    lost: (host) => around.complain(`another run has taken the lock of ${host}`),
+    without: (host, why) => void refused.push(`${host}: ${why}`),
+  });
+  try {
+    if (refused.length > 0) {
+      throw new Problem(refused.join('; '), { code: exitCode.locked, hint: 'the command was run on no host' });
+    }
+    return await work();
+  } finally {
+    await locks.release();
+  }
+}
+
+function linesOf(done: Done, { hosts }: ReachedHosts): string[] {
+  const line = (text: string) => hostLine(hosts, done.name, text);
+  if ('error' in done) {
+    const lost = done.error instanceof ConnectionLost ? 'unreachable' : 'failed';
+    return [line(`${lost}: ${describeError(done.error).replaceAll(/\n\s*/g, '; ')}`)];
+  }
+  const { stdout, stderr, exitCode: code, timedOut } = done.output;
+  const printed = [stdout, stderr].flatMap((text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n')));
+  const ending = timedOut ? ['took longer than its time limit'] : code === 0 ? [] : [`ended with ${code}`];
+  const lines = [...printed, ...ending];
+  return (lines.length > 0 ? lines : ['ended with 0']).map(line);
+}

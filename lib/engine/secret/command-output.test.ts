@@ -1,0 +1,37 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../host/testing/local-connection.ts';
+import { outputOf, SecretCommandFailed } from './command-output.ts';
+
+test('a command runs once, in the given folder, for any number of references', async () => {
+  const folder = temporaryDirectory();
+  const command = 'echo x >> runs; printf pw-of-vault';
+  const outputs = await Promise.all([1, 2, 3].map(() => outputOf(command, folder, 100)));
+  expect(outputs).toEqual(['pw-of-vault', 'pw-of-vault', 'pw-of-vault']);
+  expect(readFileSync(join(folder, 'runs'), 'utf8')).toBe('x\n');
+});
+
+test.each([
+  ['echo no session >&2; echo hunter2; exit 4', 'ended with 4: no session'],
+  ['exit 3', 'ended with 3'],
+  ['kill -TERM $$', 'was ended by SIGTERM'],
+  ['yes', 'prints more than 100 bytes'],
+])('%s: refused without what it printed', async (command, message) => {
+  const error = await outputOf(command, temporaryDirectory(), 100).catch((each: Error) => each);
+  expect(error).toBeInstanceOf(SecretCommandFailed);
+  expect((error as Error).message).toBe(message);
+});
+
+test('a folder that is gone', async () => {
+  await expect(outputOf('true', '/nowhere', 100)).rejects.toThrow('cannot be started (ENOENT)');
+});
+
+test('a command that takes too long is killed with its children', async () => {
+  const folder = temporaryDirectory();
+  const slow = outputOf('(sleep 3; touch late) & wait', folder, 100, 0.3);
+  await expect(slow).rejects.toThrow('did not end within 0.3 s');
+  await delay(3500);
+  expect(existsSync(join(folder, 'late'))).toBe(false);
+});

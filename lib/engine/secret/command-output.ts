@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import pLimit from 'p-limit';
+import { redact } from './secret.ts';
+
+/** A password manager may wait for a fingerprint. Seconds. */
+const timeLimit = 60;
+
+/** A command that printed no secret. Its message continues the command; what the command printed on standard output is never in it. */
+export class SecretCommandFailed extends Error {}
+
+const outputs = new Map<string, Promise<string>>();
+// One after the other: a password manager may ask its user in a window.
+const inTurn = pLimit(1);
+
+/**
+ * The output of a shell command on this machine. Each command runs once in a process, also when many hosts refer to it.
+ *
+ * @param folder the command runs there
+ * @param longest more output is an error. Bytes
+ * @param seconds time limit; then it and its children are killed
+ * @throws SecretCommandFailed where it ends with an error, takes too long or prints too much
+ */
+export function outputOf(command: string, folder: string, longest: number, seconds = timeLimit): Promise<string> {
+  const key = `${resolve(folder)}\0${command}`;
+  const output = outputs.get(key) ?? inTurn(() => start(command, folder, longest, seconds));
+  outputs.set(key, output);
+  return output;
+}
+
+function start(command: string, cwd: string, longest: number, seconds: number): Promise<string> {
+  return new Promise((done, failed) => {
+    // A process group of its own, so that its children end with it. It has neither our input nor the terminal.
+    const child = spawn('/bin/sh', ['-c', command], { cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const printed: Buffer[] = [];
+    let complaint = '';
+    let fault: string | undefined;
+    const end = (why: string) => {
+      fault ??= why;
+      try {
+        process.kill(-(child.pid as number), 'SIGKILL');
+      } catch {
+        // It has ended.
+      }
+    };
+    const timer = setTimeout(() => end(`did not end within ${seconds} s`), seconds * 1000);
+    child.stdout.on('data', (bytes: Buffer) => {
+      printed.push(bytes);
+      if (printed.reduce((sum, { length }) => sum + length, 0) > longest) end(`prints more than ${longest} bytes`);
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      if (complaint.length < 1000) complaint += text;
+    });
+    child.on('error', (error) => {
+      clearTimeout(timer);
+      failed(new SecretCommandFailed(`cannot be started (${(error as NodeJS.ErrnoException).code})`));
+    });
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      const [said] = redact(complaint.trim()).split('\n');
+      const ending = signal ? `was ended by ${signal}` : `ended with ${code}`;
+      if (fault === undefined && code === 0) done(Buffer.concat(printed).toString('utf8'));
+      else failed(new SecretCommandFailed(fault ?? `${ending}${said ? `: ${said}` : ''}`));
+    });
+  });
+}
