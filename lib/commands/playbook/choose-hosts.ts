@@ -67,7 +67,7 @@ function chosenOf<H extends NamedHost>(
 
 async function outlined(nameOrFile: string): Promise<NamedHosts<NamedHost>> {
   const { name, hosts } = await outlineInventory(nameOrFile, projectInventories);
-  return { name, hosts: hosts.map((host) => ({ name: host.name, groups: [host.group] })) };
+  return { name, hosts };
 }
 
 function namedHost<H extends NamedHost>(inventory: NamedHosts<H>, name: string): H {

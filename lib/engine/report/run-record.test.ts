@@ -79,7 +79,9 @@ test('a directory that cannot be written is reported once, and the run goes on',
   const { emit, made, complaints } = record({ folder: blocked });
   emit(started);
   emit(stopping);
-  expect(complaints).toEqual([expect.stringMatching(/^this run is not recorded: \S+ cannot be written \((EEXIST|ENOTDIR)\)$/)]);
+  expect(complaints).toEqual([
+    expect.stringMatching(/^this run is not recorded: \S+ cannot be written \((EEXIST|ENOTDIR)\)$/),
+  ]);
   expect(made.path).toBeUndefined();
 });
 
@@ -90,9 +92,11 @@ test('a full disk is reported once, the record ends there, and the run goes on',
   symlinkSync('/dev/full', made.path ?? '');
   emit(stopping);
   emit(stopping);
-  expect(complaints).toEqual([expect.stringMatching(
+  expect(complaints).toEqual([
+    expect.stringMatching(
       /^the record of this run is incomplete from here on: \S+\.ndjson cannot be written \(ENOSPC\)$/,
-    )]);
+    ),
+  ]);
   expect(made.path).toBeUndefined();
 });
 
