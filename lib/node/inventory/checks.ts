@@ -4,6 +4,7 @@ import { Problem } from '../../engine/problem/problem.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
 import { type Generation, generationDefaults, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
+import { isMonitor } from '../variables/monitoring.ts';
 import type { RawVariables } from '../variables/variables.ts';
 
 type Deployment = LoadedInventory<RawVariables>;
@@ -33,7 +34,7 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
   const faults: [group: string, what: string, hint: string][] = hosts
     .flatMap((host) => host.groups)
     .filter((group) => !known.includes(group))
-    .map((group) => [group, `unknown group ${group}`, `the groups are ${known.join(' and ')}`]);
+    .map((group) => [group, `unknown group ${group}`, `the groups are ${known.join(', ')}`]);
   if (databases.length === 0) {
     const hint = 'name the one server with the state database and the synchronizer';
     faults.push(['database', 'group database has no host', hint]);
@@ -44,6 +45,15 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
   }
   if (hostsIn('rpc').length === 0) {
     faults.push(['rpc', 'group rpc has no host', 'name one or more servers for JSON-RPC']);
+  }
+  const monitors = hostsIn('monitor');
+  if (monitors.length > 1) {
+    const what = `group monitor has ${monitors.length} hosts (${monitors.join(', ')}): there may be only one`;
+    faults.push([
+      'monitor',
+      what,
+      'a second Prometheus of your own is let in by monitoring: { scrape_from: [ADDRESS] }',
+    ]);
   }
   return faults.map(([group, what, hint]) => new Problem(what, { where: placeOfGroup(group), hint }));
 }
@@ -120,12 +130,13 @@ function* connectionFaults({ hosts }: Deployment, { groups, vars }: Host): Gener
       what: `prover.pool_connections is ${pool_connections}, but the prover needs executor_threads + hash_db_threads + 1 = ${threads}`,
     };
   }
-  const opened = hosts.reduce((sum, each) => sum + generationDefaults(each.vars).prover.pool_connections, 0);
+  const nodes = hosts.filter((host) => !isMonitor(host));
+  const opened = nodes.reduce((sum, each) => sum + generationDefaults(each.vars).prover.pool_connections, 0);
   const most = vars.state_db.max_connections;
   if (groups.includes('database') && opened >= most) {
     yield {
       path: ['state_db', 'max_connections'],
-      what: `state_db.max_connections is ${most}, but the provers of ${hosts.length} hosts open ${opened} at start`,
+      what: `state_db.max_connections is ${most}, but the provers of ${nodes.length} hosts open ${opened} at start`,
       hint: 'raise it, or lower prover.pool_connections',
     };
   }
