@@ -63,7 +63,7 @@ export async function hostExporter(context: Context<Variables>): Promise<Resourc
 async function metricsSettings(context: RenderContext) {
   const { host, vars } = context;
   const { network, credentials, ports, monitoring } = vars;
-  const services = isMonitor(host) ? {} : (await renderHost(context)).services;
+  const { services } = await renderHost(context);
   const isDatabase = host.groups.includes('database');
   const text = shellSettings({
     CONTAINERS: Object.entries(services)

@@ -7,6 +7,7 @@ import type { Context } from '../../engine/resource/role.ts';
 import { withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
 import type { FileName } from '../variables/generation.ts';
+import { isMonitor } from '../variables/monitoring.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type ComposePort, type PublishedPort, publishedPort } from './compose-ports.ts';
@@ -71,6 +72,7 @@ export function renderHost(context: RenderContext): Promise<RenderedHost> {
 
 async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const { host, vars } = context;
+  if (isMonitor(host)) return nothing;
   const isDatabase = host.groups.includes('database');
   const values = valuesFor(context);
   const file = (name: FileName, ports: Values) => renderedFile(name, render(vars, name, { ...values, ...ports }), vars);
@@ -102,6 +104,14 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
     },
   };
 }
+
+/** A monitor has no container. */
+const nothing: RenderedHost = {
+  files: [],
+  services: { 'state-db': undefined, 'pool-db': undefined, prover: undefined, sync: undefined, 'json-rpc': undefined },
+  ports: [],
+  listens: { prover: [], 'json-rpc': [] },
+};
 
 function portsIn(configuration: unknown, name: string): Values {
   return Object.fromEntries(Object.entries(valuesByPath(configuration, [name])).filter(([key]) => isPort(key)));
