@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'zx';
 import { canInstall, installPackages, isInstalled } from '../lab/engine.mjs';
+import { getPromtool } from './promtool.mjs';
 
 const show = $({ stdio: 'inherit', nothrow: true });
 /** The oldest and the newest supported Node. */
@@ -17,6 +18,8 @@ const others = versions.filter((version) => major(version) !== major(process.ver
 if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
 // Checks every shell script.
 if (canInstall() && !(await isInstalled('shellcheck'))) await installPackages('shellcheck');
+// Tests the rules for alerts.
+if (canInstall()) await getPromtool();
 // Tests of the firewall send packets between network namespaces.
 if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
 
