@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import exporters from '../../../roles/exporters.ts';
 import monitor from '../../../roles/monitor.ts';
-import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { accesses } from '../server/firewall.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { contextOf, refusal } from '../testing/role-context.ts';
 import { acceptedFile } from './accepted-file.ts';
 import { alertmanagerFile, receiversAnswer } from './alertmanager.ts';
+import { statisticsRoleIsThere } from './statistics-role.ts';
 import { absentRules, targetsFile } from './targets.ts';
 
 const ownMonitor = [['groups', 'monitor'], { 'mon-1': { address: '192.0.2.9' } }] as const;
@@ -139,10 +140,21 @@ test('a receiver that takes no test alert is named, and is tested again by the n
     'correct monitoring.receivers in the inventory, or make ops reachable from h; the next run tests it again',
   ]);
   expect(written).toEqual([]);
-  expect(await resource.check(host)).toMatchObject({ is: 'drift' });
+  expect(await resource.check(host)).toMatchObject({ note: 'none was sent since the receivers changed' });
   expect(await resource.check(fakeHost([], { sha256: async () => 'aa', read: async () => Buffer.from('aa') }))).toEqual(
     {
       is: 'ok',
     },
   );
+});
+
+test('the role of the exporter is made again where it cannot log in', async () => {
+  const { vars } = await contextOf({});
+  const answering = (stderr: string) =>
+    fakeHost([[/statistics-role check/, { exitCode: 1, stderr }]], { container: async () => runningContainer });
+  const role = statisticsRoleIsThere(vars);
+  expect(await role.check(fakeHost([]))).toEqual({ is: 'unknown', until: 'state-db is running' });
+  expect(await role.check(answering(''))).toMatchObject({ is: 'drift', note: 'it cannot log in' });
+  const refused = 'psql: error: password authentication failed';
+  expect(await role.check(answering(refused))).toMatchObject({ is: 'drift', note: refused });
 });
