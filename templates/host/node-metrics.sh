@@ -22,7 +22,7 @@ mkdir -p "$STATE" || exit 1
 find "$TEXTFILES" -maxdepth 1 -name '.rpc_node.*' -mmin +5 -delete
 out=$(mktemp "$TEXTFILES/.rpc_node.XXXXXX") || exit 1
 trap 'rm -f "$out"' EXIT
-exec 3>&1 >"$out"
+exec >"$out"
 now=$(date +%s)
 
 cat "$program/node-metrics.help"
@@ -30,27 +30,28 @@ cat "$program/node-metrics.help"
 # Since when, in seconds since 1970, from Docker's text; 0 for never.
 seconds() { case $1 in 0001-* | '') echo 0 ;; *) date -d "$1" +%s ;; esac; }
 
-# A value of a flat JSON text: its first occurrence. Sets `value`, empty if there is none.
-value() {
-  value=${2#*\""$1"\":}
-  if [ "$value" = "$2" ]; then value=''; return; fi
-  value=${value# }
-  value=${value#\"}
-  value=${value%%[\",\}]*}
+# Asks the Docker engine. Its client would cost five times as much, each 15 s.
+engine() { curl -s -m 10 --unix-socket /run/docker.sock "$@" 2>/dev/null; }
+
+# Asks by JSON-RPC. Arguments: address, method, parameters. Prints the texts of the answer, each as NAME VALUE.
+ask() {
+  printf '%s\n' "$1" | "$program/probe" 5 300000 '{"jsonrpc":"2.0","id":1,"method":"'"$2"'","params":['"$3"']}' 2>/dev/null |
+    tr ',{}' '[\n*]' | sed -n 's/^ *"\([a-z]*\)": *"\(.*\)".*/\1 \2/p'
 }
 
-# Asks for a block by JSON-RPC: sets number, hash and made. Arguments: address, which one.
+# Asks for a block: sets number, hash and made. Arguments: address, which one.
 block() {
   number='' hash='' made=''
-  question='{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["'$2'",false]}'
-  answer=$(printf '%s\n' "$1" | "$program/probe" 5 300000 "$question" 2>/dev/null)
-  value hash "$answer"
-  hash=$value
-  value number "$answer"
-  case $value in 0x*) number=$((value)) ;; *) return 1 ;; esac
-  value timestamp "$answer"
-  case $value in 0x*) made=$((value)) ;; *) return 1 ;; esac
-  [ -n "$hash" ]
+  while read -r key value; do
+    case $key in
+      number) number=$((value)) ;;
+      timestamp) made=$((value)) ;;
+      hash) hash=$value ;;
+    esac
+  done <<END
+$(ask "$1" eth_getBlockByNumber "\"$2\",false")
+END
+  [ -n "$number" ] && [ -n "$made" ] && [ -n "$hash" ]
 }
 
 hex() { printf '0x%x' "$1"; }
@@ -59,7 +60,8 @@ hex() { printf '0x%x' "$1"; }
 stored() {
   number='' hash='' made='' written=''
   columns='block_num, block_hash, floor(extract(epoch from received_at)), floor(extract(epoch from created_at))'
-  row=$(timeout 10 docker exec state-db psql -XqAt -F ' ' -U "$STATE_USER" -d "$STATE_DATABASE" -c \
+  # As docker exec does, without the engine's work.
+  row=$(timeout 10 nsenter -t "$state_pid" -m -u -i -n -p -- psql -XqAt -F ' ' -U "$STATE_USER" -d "$STATE_DATABASE" -c \
     "select $columns from state.l2block where $1 order by block_num desc limit 1" 2>/dev/null) || return 1
   # shellcheck disable=SC2086
   set -- $row
@@ -67,43 +69,59 @@ stored() {
   number=$1 hash=$2 made=$3 written=$4
 }
 
+# Reads what the engine says of each container, one a line, in the order of CONTAINERS.
+described() {
+  set --
+  for wanted in $CONTAINERS; do set -- "$@" "http://docker/containers/$wanted/json"; done
+  engine "$@" | awk '
+    function value(text, key) {
+      if (!match(text, "\"" key "\": *\"?[^\",}]*")) return "none"
+      text = substr(text, RSTART, RLENGTH)
+      sub(/^[^:]*: *"?/, "", text)
+      return text == "" ? "none" : text
+    }
+    function after(key) { at = index($0, key); return at ? substr($0, at) : "" }
+    {
+      state = after("\"State\":")
+      config = after("\"Config\":{")
+      print value(state, "Status"), value(state, "Pid"), value(state, "RestartCount"), value(state, "ExitCode"), \
+        value(state, "StartedAt"), value(state, "Image"), value(config, "Image"), value(after("\"Health\":{"), "Status")
+    }'
+}
+
 containers() {
   # A question would start a stopped engine.
   if ! systemctl is-active --quiet docker.service; then
     echo 'rpc_node_docker_up 0'
-    engine=''
     return
   fi
   echo 'rpc_node_docker_up 1'
-  engine=1
-  format='{{.Name}} {{.State.Status}} {{.RestartCount}} {{.State.ExitCode}} {{.State.StartedAt}} {{.Image}} {{.Config.Image}} {{if .State.Health}}{{.State.Health.Status}}{{else}}none{{end}}'
-  # shellcheck disable=SC2086
-  inspected=$(docker container inspect --format "$format" $CONTAINERS 2>/dev/null)
   for wanted in $CONTAINERS; do
     running=0
-    while read -r name status restarts code since id image health; do
-      [ "$name" = "/$wanted" ] || continue
-      [ "$status" != running ] || running=1
-      [ "$wanted" != sync ] || sync_since=$since sync_status=$status
-      labels="container=\"$wanted\""
-      echo "rpc_node_container_info{$labels,status=\"$status\",health=\"$health\",image=\"$image\",id=\"$id\"} 1"
-      echo "rpc_node_container_restarts_total{$labels} $restarts"
-      echo "rpc_node_container_exit_code{$labels} $code"
-      echo "rpc_node_container_started_seconds{$labels} $(seconds "$since")"
-    done <<END
-$inspected
-END
+    read -r status pid restarts code since id image health
+    if [ "$status" = running ]; then
+      running=1
+      case $wanted in sync) sync_since=$since ;; state-db) state_pid=$pid ;; esac
+    fi
     echo "rpc_node_container_running{container=\"$wanted\"} $running"
-  done
+    [ "$status" != none ] || continue
+    labels="container=\"$wanted\""
+    echo "rpc_node_container_info{$labels,status=\"$status\",health=\"$health\",image=\"$image\",id=\"$id\"} 1"
+    echo "rpc_node_container_restarts_total{$labels} $restarts"
+    echo "rpc_node_container_exit_code{$labels} $code"
+    echo "rpc_node_container_started_seconds{$labels} $(seconds "$since")"
+  done <<END
+$(described)
+END
 }
 
 # A halted synchronizer logs it every few seconds; one kind of halt ends by itself, and is logged as such.
 halted() {
-  [ "${sync_status-}" = running ] || return 0
-  lines=$(timeout 15 docker logs --since 3m --tail 1000 --timestamps sync 2>&1 |
-    grep -iE 'halting (the )?sync' | grep -viE '\(no blocking\)|just for' | tail -n 1)
+  [ -n "$sync_since" ] || return 0
+  line=$(engine "http://docker/containers/sync/logs?stdout=1&stderr=1&timestamps=1&tail=1000&since=$((now - 180))" |
+    grep -aoiE '20[0-9]{2}-[0-9T:.-]+Z .*halting (the )?sync.*' | grep -aviE '\(no blocking\)|just for' | tail -n 1)
   halted=0
-  if [ -n "$lines" ] && [ "$(seconds "${lines%% *}")" -ge "$(seconds "$sync_since")" ]; then halted=1; fi
+  if [ -n "$line" ] && [ "$(seconds "${line%% *}")" -ge "$(seconds "$sync_since")" ]; then halted=1; fi
   echo "rpc_node_synchronizer_halted $halted"
 }
 
@@ -117,7 +135,7 @@ chain() {
   fi
   echo "rpc_node_chain_up{source=\"sequencer\"} $([ -n "$there" ] && echo 1 || echo 0)"
   written=''
-  if [ -n "$OWN" ]; then block "$OWN" latest; else [ -n "$engine" ] && stored true; fi && here=$number here_hash=$hash
+  if [ -n "$OWN" ]; then block "$OWN" latest; else [ -n "$state_pid" ] && stored true; fi && here=$number here_hash=$hash
   echo "rpc_node_chain_up{source=\"own\"} $([ -n "$here" ] && echo 1 || echo 0)"
   [ -n "$here" ] || return 0
   echo "rpc_node_block{source=\"own\"} $here"
@@ -144,9 +162,8 @@ layer1() {
   [ -n "$LAYER1" ] || return 0
   known=$STATE/layer1
   if [ -z "$(find "$known" -newermt '-55 seconds' 2>/dev/null)" ]; then
-    question='{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
-    value result "$(printf '%s\n' "$LAYER1" | "$program/probe" 5 20000 "$question" 2>/dev/null)"
-    case $value in 0x*) echo $((value)) ;; *) echo ;; esac >"$known"
+    number=$(ask "$LAYER1" eth_blockNumber '' | sed -n 's/^result //p')
+    case $number in 0x*) echo $((number)) ;; *) echo ;; esac >"$known"
   fi
   read -r number <"$known"
   echo "rpc_node_layer1_up $([ -n "$number" ] && echo 1 || echo 0)"
@@ -179,7 +196,7 @@ certificates() {
   done
 }
 
-engine=''
+sync_since='' state_pid=''
 if [ -n "$CONTAINERS" ]; then
   containers
   halted
