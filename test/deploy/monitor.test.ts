@@ -104,7 +104,7 @@ test('the receiver got a test alert, and one that does not answer is reported', 
   }[];
   const got = alerts.filter(({ body }) => body.receiver === 'sink').flatMap(({ body }) => body.alerts ?? []);
   expect(got.map(({ labels }) => labels.alertname)).toContain('TestAlert');
-  const silent = await monitoredLab('http://172.30.77.10:9/nobody');
+  const silent = await monitoredLab({ webhook: 'http://172.30.77.10:9/nobody' });
   const { exitCode, output } = await runPlaybook(
     'deploy',
     '--inventory',

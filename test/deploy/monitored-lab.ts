@@ -6,14 +6,17 @@ import { labInventoryWith } from './lab-inventory.ts';
 export const monitor = 'rpc-2';
 
 /** A receiver of alerts: the lab's own sink, which keeps what it gets. */
-export const sink = 'http://172.30.77.10:8081/alert';
+const sink = 'http://172.30.77.10:8081/alert';
 
-/** The lab's inventory with rpc-2 as the monitor. @param webhook of its one receiver */
-export function monitoredLab(webhook = sink): Promise<string> {
+/** The lab's inventory with rpc-2 as the monitor. @param webhook of its one receiver @param certificates that are watched */
+export function monitoredLab({ webhook = sink, certificates = [] as readonly string[] } = {}): Promise<string> {
   return labInventoryWith({
     'groups.rpc.rpc-2': undefined,
     'groups.monitor': { [monitor]: { address: '172.30.77.13', user: 'operator' } },
-    'vars.monitoring': { receivers: [{ name: 'sink', configs: { webhook_configs: [{ url: webhook }] } }] },
+    'vars.monitoring': {
+      certificates,
+      receivers: [{ name: 'sink', configs: { webhook_configs: [{ url: webhook }] } }],
+    },
   });
 }
 
