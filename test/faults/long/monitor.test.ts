@@ -120,7 +120,7 @@ afterAll(async () => {
   await runPlaybook('deploy', '--inventory', 'lab', '--yes');
 });
 
-test.each(faults)('$alert fires and clears', async ({ alert, on, make, end, within = 200 }, { task }) => {
+test.for(faults)('$alert fires and clears', async ({ alert, on, make, end, within = 200 }, { task }) => {
   await onHost(on, make);
   let fired: number;
   try {
