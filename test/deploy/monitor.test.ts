@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { onHost } from './lab-host.ts';
 import { firing, monitor, monitoredLab, query, until } from './monitored-lab.ts';
@@ -10,15 +10,6 @@ const templates = join(import.meta.dirname, '../../templates/monitor');
 const units = 'prometheus prometheus-alertmanager prometheus-node-exporter prometheus-postgres-exporter';
 
 // The lab without a monitor, on which rpc-2 becomes one for this file, and then an RPC server again.
-beforeAll(async () => {
-  const { exitCode, output } = await runPlaybook('deploy', '--inventory', await monitoredLab(), '--yes');
-  expect(exitCode, output).toBe(0);
-  await until('every target answers', 90, async () => {
-    const up = await query('up');
-    return up.length === 8 && up.every(({ value }) => value[1] === '1');
-  });
-});
-
 afterAll(async () => {
   for (const host of ['db-1', 'rpc-1', monitor]) {
     await onHost(
@@ -27,6 +18,15 @@ afterAll(async () => {
     );
   }
   await runPlaybook('deploy', '--inventory', 'lab', '--yes');
+});
+
+test('a monitor watches a deployment, and every target answers', async () => {
+  const { exitCode, output } = await runPlaybook('deploy', '--inventory', await monitoredLab(), '--yes');
+  expect(exitCode, output).toBe(0);
+  await until('every target answers', 90, async () => {
+    const up = await query('up');
+    return up.length === 8 && up.every(({ value }) => value[1] === '1');
+  });
 });
 
 test('a second run changes nothing', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { onHost } from '../../deploy/lab-host.ts';
 import { firing, monitor, monitoredLab, until } from '../../deploy/monitored-lab.ts';
 import { runPlaybook } from '../../deploy/playbook.ts';
@@ -103,7 +103,7 @@ const faults: readonly Fault[] = [
   },
 ];
 
-beforeAll(async () => {
+test('a monitor watches the deployment', async () => {
   for (const host of ['db-1', 'rpc-1', monitor]) {
     await onHost(
       host,
