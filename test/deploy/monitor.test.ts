@@ -98,6 +98,22 @@ test("the exporter's role reads statistics, and no table of the node", async () 
   expect(await sql('create table public.x (y int)')).toContain('permission denied');
 });
 
+test('a healthy deployment has no alert; faults fire, and clear', async () => {
+  await until('no alert fires', 150, async () => (await firing()).length === 0);
+  await onHost('rpc-1', 'docker stop json-rpc');
+  await onHost('db-1', 'systemctl stop prometheus-postgres-exporter');
+  const expected = ['ContainerDown rpc-1', 'DatabaseExporterGone db-1', 'JsonRpcSilent rpc-1', 'NodeMetricsGone rpc-1'];
+  await until('the alerts fire', 150, async () => {
+    const found = await firing();
+    return expected.every((alert) => found.includes(alert));
+  });
+  expect(await firing()).toEqual(expected);
+  await onHost('rpc-1', 'docker start json-rpc');
+  await onHost('db-1', 'systemctl start prometheus-postgres-exporter');
+  await until('the alerts clear', 120, async () => (await firing()).length === 0);
+});
+
+// Last: deliveries that failed are an alert for five minutes.
 test('the receiver got a test alert, and one that does not answer is reported', async () => {
   const alerts = JSON.parse(await onHost('db-1', 'curl -sS http://172.30.77.10:8081/alerts')) as {
     body: { receiver?: string; alerts?: { labels: { alertname: string } }[] };
@@ -129,19 +145,4 @@ test('the receiver got a test alert, and one that does not answer is reported', 
     'monitor',
   );
   expect(again.exitCode, again.output).toBe(0);
-});
-
-test('a healthy deployment has no alert; faults fire, and clear', async () => {
-  await until('no alert fires', 150, async () => (await firing()).length === 0);
-  await onHost('rpc-1', 'docker stop json-rpc');
-  await onHost('db-1', 'systemctl stop prometheus-postgres-exporter');
-  const expected = ['ContainerDown rpc-1', 'DatabaseExporterGone db-1', 'JsonRpcSilent rpc-1', 'NodeMetricsGone rpc-1'];
-  await until('the alerts fire', 150, async () => {
-    const found = await firing();
-    return expected.every((alert) => found.includes(alert));
-  });
-  expect(await firing()).toEqual(expected);
-  await onHost('rpc-1', 'docker start json-rpc');
-  await onHost('db-1', 'systemctl start prometheus-postgres-exporter');
-  await until('the alerts clear', 120, async () => (await firing()).length === 0);
 });
