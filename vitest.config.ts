@@ -10,6 +10,7 @@ const deployments = [
   'status',
   'faults',
   'docker-root',
+  'monitor',
   'older',
   'single',
 ];

@@ -1,7 +1,9 @@
 import { packetFilter } from '../lib/engine/resource/network/packet-filter.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { packages } from '../lib/engine/resource/system/packages.ts';
 import { accesses } from '../lib/node/server/firewall.ts';
 import { product } from '../lib/node/server/product.ts';
+import { isMonitor, nodeExporterUnit } from '../lib/node/variables/monitoring.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
@@ -9,7 +11,10 @@ import type { Variables } from '../lib/node/variables/variables.ts';
  * published ports only, so SSH stays as it is.
  */
 export default role<Variables>('firewall', async (context) => [
+  // Elsewhere it comes with Docker.
+  ...(isMonitor(context.host) ? [packages('iptables')] : []),
   packetFilter({
+    ...(isMonitor(context.host) && { before: nodeExporterUnit }),
     product,
     prefix: 'RPC-PLAYBOOKS',
     accesses: await accesses(context),

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { $ } from 'zx';
 import { canInstall, installPackages, isInstalled } from '../lab/engine.mjs';
 import { withLabForAWhile } from '../lab/for-a-while.mjs';
+import { getPromtool } from './promtool.mjs';
 
 const show = $({ stdio: 'inherit', nothrow: true });
 /** The oldest and the newest supported Node. */
@@ -19,6 +20,8 @@ const others = versions.filter((version) => major(version) !== major(process.ver
 if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
 // Checks every shell script.
 if (canInstall() && !(await isInstalled('shellcheck'))) await installPackages('shellcheck');
+// Tests the rules for alerts.
+if (canInstall()) await getPromtool();
 // Tests of the firewall send packets between network namespaces.
 if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
 

@@ -7,7 +7,7 @@ export type JsonSchema = z.core.JSONSchema.JSONSchema;
 export interface Deployment {
   /** Schema of the variables of one host, after merging. */
   readonly variables: z.ZodType;
-  /** By name. Each group needs a host, and there are no other groups. */
+  /** By name. Each group needs a host unless it is optional, and there are no other groups. */
   readonly groups: Readonly<Record<string, Group>>;
   /** Stricter schemas of some variables, by name. */
   readonly replace?: Readonly<Record<string, JsonSchema>>;
@@ -92,7 +92,7 @@ function groupsSchema(groups: Deployment['groups']): JsonSchema {
   return {
     type: 'object',
     properties: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, hosts(group)])),
-    required: Object.keys(groups),
+    required: Object.keys(groups).filter((name) => !groups[name]?.optional),
     additionalProperties: false,
   };
 }

@@ -12,6 +12,7 @@ import { Secret } from '../../engine/secret/secret.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
 import { givenInventory } from '../../node/inventory/project.ts';
 import type { Health, HostStatus, WatchedHost, watchedHost } from '../../node/status/host.ts';
+import { isMonitor } from '../../node/variables/monitoring.ts';
 import { statusJson, worstOf } from './json.ts';
 import { lastRuns } from './last-run.ts';
 import { statusLines } from './lines.ts';
@@ -57,7 +58,8 @@ async function show(options: StatusOptions, around: StatusDependencies): Promise
   const { signal: interrupt, release } = interruption();
   const hosts: WatchedHost[] = [];
   try {
-    for (const host of chosen) {
+    // A monitor has no node to be healthy or not.
+    for (const host of chosen.filter((each) => !isMonitor(each))) {
       const context = { host, vars: host.vars, hosts: inventory.hosts };
       hosts.push(await around.watch(context, { limits, timeout, becomePassword, interrupt }));
     }

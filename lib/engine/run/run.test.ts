@@ -114,6 +114,17 @@ test('a run changes resources that drift, in order, and a second run changes not
   expect(second.outcomes).toEqual(['h1 a ok', 'h1 b ok', 'h1 c ok']);
 });
 
+test('an optional play does nothing in an inventory without its group, and another pattern has to fit', async () => {
+  const made = new Set<string>();
+  const roles = [role<object>('r', () => [thing(made, 'a')])];
+  const plays = [play('extra', { hosts: 'extra', roles, optional: true })];
+  expect((await runWith(plays, inventoryOf({ one: ['h1'] }))).outcomes).toEqual([]);
+  expect((await runWith(plays, inventoryOf({ one: ['h1'], extra: ['h2'] }))).outcomes).toEqual(['h2 a changed']);
+  await expect(runWith([play('extra', { hosts: 'extra', roles })], inventoryOf({ one: ['h1'] }))).rejects.toThrow(
+    'no host or group is called "extra"',
+  );
+});
+
 /** This many missing resources. */
 const many = (made: Set<string>, prefix: string, count: number) =>
   Array.from({ length: count }, (_, at) => thing(made, `${prefix}${at}`));

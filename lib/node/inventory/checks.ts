@@ -4,6 +4,7 @@ import { type Place, Problem } from '../../engine/problem/problem.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
 import { type Generation, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
+import { isMonitor } from '../variables/monitoring.ts';
 import type { RawVariables } from '../variables/variables.ts';
 import { connectionFaults } from './connections.ts';
 import type { Fault } from './fault.ts';
@@ -29,7 +30,7 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
   const faults: [group: string, what: string, hint: string][] = hosts
     .flatMap((host) => host.groups)
     .filter((group) => !known.includes(group))
-    .map((group) => [group, `unknown group ${group}`, `the groups are ${known.join(' and ')}`]);
+    .map((group) => [group, `unknown group ${group}`, `the groups are ${known.join(', ')}`]);
   if (databases.length === 0) {
     const hint = 'name the one server with the state database and the synchronizer';
     faults.push(['database', 'group database has no host', hint]);
@@ -40,6 +41,15 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
   }
   if (hostsIn('rpc').length === 0) {
     faults.push(['rpc', 'group rpc has no host', 'name one or more servers for JSON-RPC']);
+  }
+  const monitors = hostsIn('monitor');
+  if (monitors.length > 1) {
+    const what = `group monitor has ${monitors.length} hosts (${monitors.join(', ')}): there may be only one`;
+    faults.push([
+      'monitor',
+      what,
+      'a second Prometheus of your own is let in by monitoring: { scrape_from: [ADDRESS] }',
+    ]);
   }
   return [
     ...faults.map(([group, what, hint]) => new Problem(what, { where: placeOfGroup(group), hint })),

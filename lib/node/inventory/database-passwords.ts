@@ -1,4 +1,4 @@
-import { type Located, type Path, scalarAt, valueAt } from '../../engine/inventory/located.ts';
+import { type Located, type Path, scalarAt, scalars, valueAt } from '../../engine/inventory/located.ts';
 import { type InventoryOutline, type OutlinedHost, outlineInventory } from '../../engine/inventory/outline.ts';
 import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
 import type { Place } from '../../engine/problem/problem.ts';
@@ -37,7 +37,7 @@ export interface InventorySecrets {
   readonly name: string;
   readonly file: string;
   readonly passwords: readonly DatabasePassword[];
-  /** Names of other secrets, such as for sudo: they cannot be generated. */
+  /** Names of other secrets, such as for sudo or a receiver of alerts: they cannot be generated. */
   readonly others: readonly string[];
 }
 
@@ -50,11 +50,13 @@ export async function inventorySecrets(nameOrFile: string): Promise<InventorySec
   const outline = await outlineInventory(nameOrFile, projectInventories);
   const settings = [outline.ssh, ...outline.hosts.map(({ own }) => own)];
   const sudo = settings.flatMap((each) => secretName(textAt(each, ['become_password'])) ?? []);
+  const receivers = valueAt(outline.vars, ['monitoring', 'receivers']);
+  const ofReceivers = receivers ? [...scalars(receivers)].map(({ scalar }) => String(scalar.value)) : [];
   return {
     name: outline.name,
     file: outline.file,
     passwords: stores.flatMap((store) => passwordsOf(store, outline)),
-    others: [...new Set(sudo)],
+    others: [...new Set([...sudo, ...ofReceivers.flatMap((text) => secretName(text) ?? [])])],
   };
 }
 
@@ -78,7 +80,7 @@ function passwordsOf(store: Store, outline: InventoryOutline): DatabasePassword[
     // It is unknown which of several names is meant: the first one gets them.
     elsewhere: i === 0 ? [...elsewhere.values()] : [],
     roles: references.flatMap(({ host, name: own }) => {
-      const isHere = store === 'pool' || host?.groups.includes('database');
+      const isHere = host?.groups.some((group) => (store === 'pool' ? group !== 'monitor' : group === 'database'));
       return host && isHere && own === name ? [roleOf(store, host, outline)] : [];
     }),
   }));

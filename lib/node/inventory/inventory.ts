@@ -4,9 +4,11 @@ import { problemsIn, throwProblems } from '../../engine/inventory/problem-list.t
 import type { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation.ts';
+import type { Receiver } from '../variables/monitoring.ts';
 import { type RawVariables, type Variables, variablesSchema } from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { projectInventories } from './project.ts';
+import { readReceivers } from './receivers.ts';
 
 /** Of a password. Fewer can be guessed (NIST SP 800-63B, 5.1.1.2). */
 const leastCharacters = 8;
@@ -31,12 +33,15 @@ export async function loadDeployment(nameOrFile: string, options: LoadOptions = 
   const problems = deploymentProblems(inventory);
   const read = inventory.hosts.map(async (host) => [host, await readPasswords(inventory, host, problems)] as const);
   const passwords = new Map(await Promise.all(read));
+  const receivers = await Promise.all(inventory.hosts.map((host) => readReceivers(inventory, host, problems)));
   for (const store of ['state', 'prover'] as const) {
     const path = ['credentials', store, 'password'];
     problems.push(...differing(inventory, path, (host) => passwords.get(host)?.[store]?.reveal()));
   }
   throwProblems(problems);
-  const hosts = inventory.hosts.map((host) => withPasswords(host, passwords.get(host) as Passwords));
+  const hosts = inventory.hosts.map((host, i) =>
+    withSecrets(host, passwords.get(host) as Passwords, receivers[i] ?? []),
+  );
   return { name: inventory.name, file: inventory.file, hosts };
 }
 
@@ -58,12 +63,17 @@ async function readPasswords(
   return Object.fromEntries(await Promise.all(read));
 }
 
-function withPasswords(host: InventoryHost<RawVariables>, passwords: Passwords): InventoryHost<Variables> {
+function withSecrets(
+  host: InventoryHost<RawVariables>,
+  passwords: Passwords,
+  receivers: readonly Receiver[],
+): InventoryHost<Variables> {
   const { state, pool, prover } = host.vars.credentials;
   const credentials = {
     state: { ...state, password: passwords.state },
     pool: { ...pool, password: passwords.pool },
     prover: { ...prover, password: passwords.prover },
   };
-  return { ...host, vars: { ...host.vars, ...generationDefaults(host.vars), credentials } };
+  const monitoring = { ...host.vars.monitoring, receivers: [...receivers] };
+  return { ...host, vars: { ...host.vars, ...generationDefaults(host.vars), credentials, monitoring } };
 }

@@ -7,6 +7,7 @@ import type { Context } from '../../engine/resource/role.ts';
 import { withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
 import type { FileName } from '../variables/generation.ts';
+import { isMonitor } from '../variables/monitoring.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type ComposePort, type PublishedPort, publishedPort } from './compose-ports.ts';
@@ -80,6 +81,7 @@ export function renderHost(context: RenderContext): Promise<RenderedHost> {
 
 async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const { host, vars } = context;
+  if (isMonitor(host)) return nothing;
   const isDatabase = host.groups.includes('database');
   const values = valuesFor(context);
   const file = (name: FileName, ports: Values) => renderedFile(name, render(vars, name, { ...values, ...ports }), vars);
@@ -114,6 +116,15 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
     serves: nodeServes(nodeConfig, composed['json-rpc']?.command),
   };
 }
+
+/** A monitor has no container. */
+const nothing: RenderedHost = {
+  files: [],
+  services: { 'state-db': undefined, 'pool-db': undefined, prover: undefined, sync: undefined, 'json-rpc': undefined },
+  ports: [],
+  listens: { prover: [], 'json-rpc': [], sync: [] },
+  serves: { namespaces: [], webSockets: false, metrics: false },
+};
 
 /** The namespaces that the node serves without `--http.api`. */
 const defaultNamespaces = 'eth,net,web3,zkevm,txpool';

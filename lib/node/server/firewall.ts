@@ -2,25 +2,46 @@ import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { PublishedPort } from '../render/compose-ports.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 import { addressesOf } from '../variables/addresses.ts';
+import { isMonitor, monitoringPorts, readersOfMetrics } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /**
  * Who may reach which of a host's published ports: the deployment's own hosts reach all of them, others those that the inventory opens
- * to them. Ports that the Compose file publishes beyond those of the inventory are internal.
+ * to them. Ports that the Compose file publishes beyond those of the inventory are internal. Metrics and exporters are for the monitor,
+ * too, which reaches nothing else.
  *
  * @throws Problem from the templates, or where they publish a random port
  */
 export async function accesses(context: RenderContext): Promise<Access[]> {
   const { host, vars, hosts } = context;
+  const readers = readersOfMetrics(context);
+  if (isMonitor(host)) return [exporters(readers), programs(vars)];
   const { ports } = await renderHost(context);
-  const own = hosts.filter(({ name }) => name !== host.name).flatMap(addressesOf);
+  const own = hosts.filter((each) => each.name !== host.name && !isMonitor(each)).flatMap(addressesOf);
   const { json_rpc, metrics, internal } = vars.firewall;
   const access = (name: Purpose, others: readonly string[]): Access => ({
     name,
     ports: ports.filter((port) => purposeOf(port, vars) === name),
     sources: [...own, ...others],
   });
-  return [access('INTERNAL', internal), access('METRICS', metrics), access('JSON-RPC', json_rpc)];
+  return [
+    access('INTERNAL', internal),
+    access('METRICS', [...metrics, ...readers]),
+    access('JSON-RPC', json_rpc),
+    ...(readers.length > 0 ? [exporters(readers)] : []),
+  ];
+}
+
+const tcp = (port: number) => ({ protocol: 'tcp', published: String(port), target: String(port) }) as const;
+
+/** These ports are the host's own, not a container's. */
+function exporters(sources: readonly string[]): Access {
+  return { name: 'EXPORTERS', ports: [tcp(monitoringPorts.host), tcp(monitoringPorts.postgres)], sources };
+}
+
+function programs({ monitoring }: Variables): Access {
+  const ports = [tcp(monitoringPorts.prometheus), tcp(monitoringPorts.alertmanager)];
+  return { name: 'MONITOR', ports, sources: monitoring.clients };
 }
 
 type Purpose = 'INTERNAL' | 'METRICS' | 'JSON-RPC';

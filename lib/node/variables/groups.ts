@@ -3,14 +3,24 @@ export interface Group {
   readonly description: string;
   /** The largest number of hosts in the group. Default: any number. */
   readonly most?: number;
+  /** Whether an inventory may leave it out. Default: it has at least one host. */
+  readonly optional?: true;
 }
 
-/** The groups of an inventory: spec part 1, server roles. Each has at least one host. On a test network a host may be in both. */
-export const groups: Readonly<Record<'database' | 'rpc', Group>> = {
+/**
+ * The groups of an inventory: spec part 1, server roles, and those that an operator may add. On a test network a host may be in the
+ * first two.
+ */
+export const groups: Readonly<Record<'database' | 'rpc' | 'monitor', Group>> = {
   database: {
     description:
       'The Database+Sync server: state database, pool database, prover, synchronizer. There is only one: two synchronizers on one database corrupt it',
     most: 1,
   },
   rpc: { description: 'The RPC servers, one or more: prover, pool database, json-rpc' },
+  monitor: {
+    description: 'A server for Prometheus and Alertmanager alone, which watch all others; none: nothing is watched',
+    most: 1,
+    optional: true,
+  },
 };

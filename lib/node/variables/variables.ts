@@ -3,6 +3,7 @@ import { addressSchema, portSchema as port } from '../../engine/inventory/schema
 import { mostDownloadConnections } from '../../engine/resource/download/download-script.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
+import { monitoringShape } from './monitoring.ts';
 import * as types from './value-types.ts';
 
 /** A mapping in which every key has a default or is optional. */
@@ -228,6 +229,7 @@ export const variablesSchema = z.strictObject({
     path: ['clear_percent'],
     error: 'must be below disk_alert.warn_percent',
   }),
+  monitoring: section('Metrics and alerts; off without a monitor and scrape_from', monitoringShape),
   hardware: z
     .enum(['required', 'advisory'])
     .optional()

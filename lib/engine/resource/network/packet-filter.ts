@@ -27,6 +27,8 @@ interface PacketFilter {
   readonly accesses: readonly Access[];
   /** What to do about a source name that the host cannot resolve. */
   readonly hint: string;
+  /** The unit that is not started before the rules are loaded. Default: docker.service. */
+  readonly before?: string;
 }
 
 const families = [
@@ -39,15 +41,20 @@ const families = [
  * the chain INPUT, so the rules are in separate chains below DOCKER-USER. They are loaded before each start of the engine, and
  * the engine does not start without them. Other ports of the host are not affected.
  */
-export function packetFilter({ product, prefix, accesses, hint }: PacketFilter): Resource {
+export function packetFilter({ product, prefix, accesses, hint, before = 'docker.service' }: PacketFilter): Resource {
   const program = `/usr/local/lib/${product}/firewall`;
   const rules = `/etc/${product}/firewall`;
-  const dropIn = `/etc/systemd/system/docker.service.d/${product}-firewall.conf`;
+  const dropIn = `/etc/systemd/system/${before}.d/${product}-firewall.conf`;
   const loader: readonly Part[] = [
     ...[program, rules, dropIn].map(dirname).map((path) => [path, directory(path)] as const),
     [program, file(program).content(script).mode(0o755)],
   ];
-  const atStart: Part = [dropIn, file(dropIn).content(`[Service]\nExecStartPre=${program} ${rules} ${prefix}\n`)];
+  // Its unit may run as another user.
+  const asRoot = before === 'docker.service' ? '' : '+';
+  const atStart: Part = [
+    dropIn,
+    file(dropIn).content(`[Service]\nExecStartPre=${asRoot}${program} ${rules} ${prefix}\n`),
+  ];
   const chainsOf = (known: Known, family: 4 | 6) => {
     const networks = (sources: readonly string[]) => sources.flatMap((source) => known.get(source) ?? []);
     const groups = accesses.map(({ sources, ...rest }) => ({ ...rest, sources: networks(sources) }));
@@ -70,13 +77,13 @@ export function packetFilter({ product, prefix, accesses, hint }: PacketFilter):
         Promise.all(families.map(({ tool }) => host.$`${tool} --wait=60 -S`)),
         lookedUp.then(({ found }) => partsOf(host, [...loader, ...ruleFiles(found)], atStart)),
         host.$`[ -e /proc/net/if_inet6 ]`,
-        dropInIsRead(host, dropIn),
+        dropInIsRead(host, before, dropIn),
       ]);
       if (listings[0]?.exitCode === 127) return unknownUntil('iptables is installed');
       if (known.missing.length > 0) return refused(notFound(known.missing), hint);
       const differences = [
         ...files.differences,
-        ...(read ? [] : [{ what: 'docker.service', was: `systemd has not read ${dropIn}`, wanted: 'read' }]),
+        ...(read ? [] : [{ what: before, was: `systemd has not read ${dropIn}`, wanted: 'read' }]),
         ...families
           .filter(({ family }) => family === 4 || hasV6.ok)
           .flatMap(({ family, tool }, at) =>
@@ -117,9 +124,9 @@ async function partsOf(host: Reader, first: readonly Part[], last: Part) {
 }
 
 /** True without an engine: systemd reads the drop-in together with the unit, once that is installed. */
-async function dropInIsRead(host: Reader, dropIn: string): Promise<boolean> {
+async function dropInIsRead(host: Reader, unit: string, dropIn: string): Promise<boolean> {
   const shown =
-    await host.$`systemctl show --property=LoadState --property=DropInPaths --property=NeedDaemonReload docker.service`;
+    await host.$`systemctl show --property=LoadState --property=DropInPaths --property=NeedDaemonReload ${unit}`;
   const lines = shown.lines();
   if (lines.includes('LoadState=not-found')) return true;
   const paths = lines

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { secretContent } from '../../engine/resource/file/content.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import type { Resource } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { schedule } from '../../engine/resource/system/schedule.ts';
+import { type RenderContext, renderHost } from '../render/render.ts';
+import { product } from '../server/product.ts';
+import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
+import type { Variables } from '../variables/variables.ts';
+import { packageUnit } from './package-unit.ts';
+import { statisticsPassword, statisticsRole, statisticsRoleIsThere } from './statistics-role.ts';
+
+const fromTemplates = (name: string) => readFileSync(new URL(`../../../templates/host/${name}`, import.meta.url));
+const library = `/usr/local/lib/${product}`;
+const settings = `/etc/${product}/metrics.conf`;
+
+/** Of the packages; systemd creates none of them. */
+const textfiles = '/var/lib/prometheus/node-exporter';
+
+/** Seconds between two runs of our own script, as between two scrapes. */
+const every = 15;
+
+/** What rules and dashboards use, and little more: the default collectors cost twice as much. */
+const collectors = [
+  ...['cpu', 'diskstats', 'filefd', 'filesystem', 'loadavg', 'meminfo', 'netdev', 'pressure', 'stat', 'textfile'],
+  ...['time', 'uname', 'vmstat'],
+];
+
+/**
+ * node_exporter, with our own metrics of containers, chain and clock in its textfile collector. The role firewall has made the folders
+ * of our files.
+ */
+export async function hostExporter(context: Context<Variables>): Promise<Resource[]> {
+  return [
+    ...packageUnit({
+      name: 'prometheus-node-exporter',
+      options: [
+        `--web.listen-address=:${monitoringPorts.host}`,
+        '--collector.disable-defaults',
+        ...collectors.map((name) => `--collector.${name}`),
+        `--collector.textfile.directory=${textfiles}`,
+        '--collector.filesystem.fs-types-exclude=^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|mqueue|nsfs|overlay|proc|pstore|ramfs|rpc_pipefs|securityfs|squashfs|sysfs|tmpfs|tracefs)$$',
+      ],
+    }),
+    ...['node-metrics', 'probe'].map((name) =>
+      file(`${library}/${name}`)
+        .content(fromTemplates(`${name}.sh`))
+        .mode(0o755),
+    ),
+    file(`${library}/node-metrics.help`).content(fromTemplates('node-metrics.help')),
+    file(settings).content(await metricsSettings(context)),
+    schedule(`${product}-metrics`, {
+      every,
+      command: `${library}/node-metrics ${settings}`,
+      description: 'Metrics of the RPC node for Prometheus',
+    }),
+  ];
+}
+
+/** The settings file of templates/host/node-metrics.sh. */
+async function metricsSettings(context: RenderContext) {
+  const { host, vars } = context;
+  const { network, credentials, ports, monitoring } = vars;
+  const { services } = await renderHost(context);
+  const isDatabase = host.groups.includes('database');
+  const text = shellSettings({
+    CONTAINERS: Object.entries(services)
+      .flatMap(([name, service]) => (service ? [name] : []))
+      .join(' '),
+    SEQUENCER: isMonitor(host) ? '' : network.trusted_sequencer_url,
+    OWN: isDatabase ? '' : `http://127.0.0.1:${ports.rpc_http}`,
+    LAYER1: isDatabase ? network.l1_rpc_url : '',
+    STATE_USER: credentials.state.user,
+    STATE_DATABASE: credentials.state.database,
+    CERTIFICATES: monitoring.certificates.join(' '),
+    TEXTFILES: textfiles,
+    STATE: `/var/lib/${product}/metrics`,
+  });
+  // Providers put a key into the path.
+  return secretContent(text, /^(SEQUENCER|LAYER1)=/);
+}
+
+/** postgres_exporter of the Database+Sync server, with a role of its own in the state database. */
+export function databaseExporter(vars: Variables): Resource[] {
+  return packageUnit({
+    name: 'prometheus-postgres-exporter',
+    options: [`--web.listen-address=:${monitoringPorts.postgres}`],
+    environment: {
+      DATA_SOURCE_URI: `127.0.0.1:${vars.ports.state_db}/${vars.credentials.state.database}?sslmode=disable`,
+      DATA_SOURCE_USER: statisticsRole,
+      DATA_SOURCE_PASS_FILE: statisticsPassword,
+    },
+    reads: [statisticsPassword],
+    before: [statisticsRoleIsThere(vars)],
+  });
+}

@@ -1,0 +1,160 @@
+import { expect, test } from 'vitest';
+import exporters from '../../../roles/exporters.ts';
+import monitor from '../../../roles/monitor.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { loadDeployment } from '../inventory/inventory.ts';
+import { accesses } from '../server/firewall.ts';
+import { labDeployment } from '../testing/lab-deployment.ts';
+import { contextOf, refusal } from '../testing/role-context.ts';
+import { acceptedFile } from './accepted-file.ts';
+import { alertmanagerFile, receiversAnswer } from './alertmanager.ts';
+import { statisticsRoleIsThere } from './statistics-role.ts';
+import { absentRules, targetsFile } from './targets.ts';
+
+const ownMonitor = [['groups', 'monitor'], { 'mon-1': { address: '192.0.2.9' } }] as const;
+const webhook = { name: 'ops', configs: { webhook_configs: [{ url: 'http://192.0.2.1/hook' }] } };
+const names = (found: readonly { readonly name: string }[]) => found.map(({ name }) => name);
+
+test('without a reader of metrics nothing is installed, and no port is opened or closed', async () => {
+  for (const group of ['database', 'rpc'] as const) {
+    const context = await contextOf({ group });
+    expect(await exporters.resources(context)).toEqual([]);
+    expect(names(await accesses(context))).toEqual(['INTERNAL', 'METRICS', 'JSON-RPC']);
+  }
+});
+
+test('the exporters are open to the monitor and to scrape_from alone, and the monitor reaches nothing else', async () => {
+  const changes = [ownMonitor, [['vars', 'monitoring'], { scrape_from: ['192.0.2.40'] }]] as const;
+  const open = Object.fromEntries((await accesses(await contextOf({ changes }))).map((each) => [each.name, each]));
+  expect(open.EXPORTERS?.sources).toEqual(['192.0.2.9', '192.0.2.40']);
+  expect(open.EXPORTERS?.ports.map(({ published }) => published)).toEqual(['9100', '9187']);
+  expect(open.METRICS?.sources).toEqual(['172.30.77.12', '172.30.77.13', '192.0.2.9', '192.0.2.40']);
+  expect(open.INTERNAL?.sources).not.toContain('192.0.2.9');
+});
+
+test('Prometheus and Alertmanager are open to their clients alone', async () => {
+  const changes = [ownMonitor, [['vars', 'monitoring'], { clients: ['192.0.2.30'] }]] as const;
+  const open = await accesses(await contextOf({ changes, group: 'monitor' }));
+  expect(names(open)).toEqual(['EXPORTERS', 'MONITOR']);
+  expect(open[1]?.ports.map(({ published }) => published)).toEqual(['9090', '9093']);
+  expect(open[1]?.sources).toEqual(['192.0.2.30']);
+});
+
+test('the database has its exporter, and an RPC server or a monitor has not', async () => {
+  const postgres = 'prometheus-postgres-exporter.service is enabled and running';
+  const with9100 = 'prometheus-node-exporter.service is enabled and running';
+  for (const group of ['database', 'rpc', 'monitor'] as const) {
+    const found = names(await exporters.resources(await contextOf({ changes: [ownMonitor], group })));
+    expect(found).toContain(with9100);
+    expect(found.includes(postgres)).toBe(group === 'database');
+    expect(new Set(found).size).toBe(found.length);
+  }
+});
+
+test('no two tasks of a monitor have the same name', async () => {
+  const changes = [ownMonitor, [['vars', 'monitoring'], { receivers: [webhook] }]] as const;
+  const found = names(await monitor.resources(await contextOf({ changes, group: 'monitor' })));
+  expect(new Set(found).size).toBe(found.length);
+  expect(found).toContain('every receiver of alerts takes a test alert');
+});
+
+test('every host is a target, by its name in the inventory', async () => {
+  const { hosts } = await contextOf({ changes: [ownMonitor, [['groups', 'rpc', 'rpc-2', 'address'], 'fd00::3']] });
+  const targets = (job: 'host' | 'node' | 'postgres') =>
+    (JSON.parse(targetsFile(hosts, job)) as { targets: string[]; labels: { instance: string } }[]).map(
+      ({ targets: [address], labels }) => `${labels.instance} ${address}`,
+    );
+  expect(targets('host')).toEqual([
+    'db-1 172.30.77.11:9100',
+    'rpc-1 172.30.77.12:9100',
+    'rpc-2 [fd00::3]:9100',
+    'mon-1 192.0.2.9:9100',
+  ]);
+  expect(targets('node')).toEqual(['db-1 172.30.77.11:9091', 'rpc-1 172.30.77.12:9092', 'rpc-2 [fd00::3]:9092']);
+  expect(targets('postgres')).toEqual(['db-1 172.30.77.11:9187']);
+  const { groups } = JSON.parse(absentRules(hosts)) as { groups: { rules: { expr: string }[] }[] };
+  expect(groups[0]?.rules).toHaveLength(8);
+  expect(groups[0]?.rules[0]?.expr).toBe('absent(up{job="host",instance="db-1"})');
+});
+
+test('a receiver has its secrets in the file, and none of it is shown', async () => {
+  const url = 'env:HOOK';
+  const receivers = [{ name: 'ops', severity: 'critical', configs: { webhook_configs: [{ url }] } }];
+  const file = await labDeployment([ownMonitor, [['vars', 'monitoring'], { receivers }]]);
+  const { hosts } = await loadDeployment(file, { environment: { HOOK: 'http://192.0.2.1/token-4711' } });
+  const [mon] = hosts.filter(({ name }) => name === 'mon-1');
+  const content = alertmanagerFile(mon?.vars.monitoring.receivers ?? []);
+  const parsed = JSON.parse(content.text);
+  expect(parsed.receivers).toEqual([
+    { name: 'nobody' },
+    { name: 'ops', webhook_configs: [{ url: 'http://192.0.2.1/token-4711' }] },
+  ]);
+  expect(parsed.route.routes.map(({ matchers }: { matchers: string[] }) => matchers)).toEqual([
+    ['alertname="TestAlert"', 'receiver="ops"'],
+    ['severity="critical"'],
+  ]);
+  expect(content.mask(content.text)).not.toContain('4711');
+  const others = hosts.filter(({ name }) => name !== 'mon-1');
+  expect(others.map(({ vars }) => vars.monitoring.receivers)).toEqual([[], [], []]);
+});
+
+test('a secret of a receiver that is missing has its place', async () => {
+  const receivers = [{ name: 'ops', configs: { webhook_configs: [{ url: 'env:HOOK' }] } }];
+  const file = await labDeployment([ownMonitor, [['vars', 'monitoring'], { receivers }]]);
+  await expect(loadDeployment(file, { environment: {} })).rejects.toThrow(
+    'monitoring.receivers.0.configs.webhook_configs.0.url: environment variable HOOK is not set',
+  );
+});
+
+test('there is one monitor', async () => {
+  const two = { 'mon-1': { address: '192.0.2.9' }, 'mon-2': { address: '192.0.2.8' } };
+  await expect(loadDeployment(await labDeployment([[['groups', 'monitor'], two]]))).rejects.toMatchObject({
+    message: expect.stringContaining('group monitor has 2 hosts (mon-1, mon-2): there may be only one'),
+  });
+});
+
+test('a file that its program refuses is not put in place', async () => {
+  const written: string[] = [];
+  const host = fakeHost([[/promtool/, { exitCode: 1, stderr: '/etc/x/.trial: unknown function "rat"' }]], {
+    write: async (path) => void written.push(path),
+  });
+  const judge = ['promtool', 'check', 'rules'];
+  const source = 'templates/monitor/rules.yml';
+  const resource = acceptedFile({ path: '/etc/x/rules.yml', content: 'rat()', judge, source });
+  expect(await refusal([resource], 'file /etc/x/rules.yml', host)).toEqual([
+    `promtool refuses ${source}, so /etc/x/rules.yml is left as it is\n${source}: unknown function "rat"`,
+    `correct ${source}`,
+  ]);
+  expect(written).toEqual(['/etc/x/.trial']);
+});
+
+test('a receiver that takes no test alert is named, and is tested again by the next run', async () => {
+  const written: string[] = [];
+  const resource = receiversAnswer([{ ...webhook, severity: 'warning' }], '/etc/x/alertmanager.yml');
+  const host = fakeHost([[/test-alert/, { exitCode: 1, stderr: 'err="connection refused"' }]], {
+    write: async (path) => void written.push(path),
+    sha256: async () => 'aa',
+  });
+  expect(await refusal([resource], resource.name, host)).toEqual([
+    'receiver ops took no test alert\nerr="connection refused"',
+    'correct monitoring.receivers in the inventory, or make ops reachable from h; the next run tests it again',
+  ]);
+  expect(written).toEqual([]);
+  expect(await resource.check(host)).toMatchObject({ note: 'none was sent since the receivers changed' });
+  expect(await resource.check(fakeHost([], { sha256: async () => 'aa', read: async () => Buffer.from('aa') }))).toEqual(
+    {
+      is: 'ok',
+    },
+  );
+});
+
+test('the role of the exporter is made again where it cannot log in', async () => {
+  const { vars } = await contextOf({});
+  const answering = (stderr: string) =>
+    fakeHost([[/statistics-role check/, { exitCode: 1, stderr }]], { container: async () => runningContainer });
+  const role = statisticsRoleIsThere(vars);
+  expect(await role.check(fakeHost([]))).toEqual({ is: 'unknown', until: 'state-db is running' });
+  expect(await role.check(answering(''))).toMatchObject({ is: 'drift', note: 'it cannot log in' });
+  const refused = 'psql: error: password authentication failed';
+  expect(await role.check(answering(refused))).toMatchObject({ is: 'drift', note: refused });
+});

@@ -1,0 +1,196 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import { promtool } from '../../../test/promtool.mjs';
+
+const root = join(import.meta.dirname, '../../..');
+const rulesPath = join(root, 'templates/monitor/rules.yml');
+
+interface Rule {
+  readonly alert: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook: string };
+}
+const { groups } = parse(readFileSync(rulesPath, 'utf8')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+
+const on = 'instance="db-1",group="database"';
+const onRpc = 'instance="rpc-1",group="rpc"';
+const gib = 2 ** 30;
+
+/** Values of promtool, at intervals of 15 s: ten good minutes, `bad` for twenty, good again for forty. */
+const fault = (good: string | number, bad: string | number) => `${good}x40 ${bad}x80 ${good}x160`;
+
+/**
+ * A rule, and series with its fault: it fires at minute 29, and at none of minutes 9 and 48. A rule that waits for half an hour has longer
+ * series, and times, of its own.
+ */
+const cases: readonly (readonly [alert: string, series: Readonly<Record<string, string>>, at?: readonly number[]])[] = [
+  ['SynchronizerHalted', { [`rpc_node_synchronizer_halted{${on}}`]: fault(0, 1) }],
+  ['ChainForked', { [`rpc_node_hash_same{${on}}`]: fault(1, 0) }],
+  ['ChainStale', { [`rpc_node_lag_seconds{${on}}`]: fault(2, 300) }],
+  ['ChainBehind', { [`rpc_node_lag_blocks{${on}}`]: fault(20, 21) }],
+  ['SequencerAway', { [`rpc_node_chain_up{${on},source="sequencer"}`]: fault(1, 0) }],
+  ['SequencerStill', { [`rpc_node_block_made_seconds{${on},source="sequencer"}`]: '0+15x40 600+0x80 1800+15x160' }],
+  ['Layer1Away', { [`rpc_node_layer1_up{${on}}`]: fault(1, 0) }],
+  ['JsonRpcSilent', { [`rpc_node_chain_up{${onRpc},source="own"}`]: fault(1, 0) }],
+  ['StateDatabaseSilent', { [`rpc_node_chain_up{${on},source="own"}`]: fault(1, 0) }],
+  ['DockerDown', { [`rpc_node_docker_up{${on}}`]: fault(1, 0) }],
+  ['ContainerDown', { [`rpc_node_container_running{${on},container="prover"}`]: fault(1, 0) }],
+  [
+    'ContainerRestarting',
+    { [`rpc_node_container_started_seconds{${on},container="sync"}`]: '5x40 600+60x80 9000x160' },
+  ],
+  [
+    'ContainerUnhealthy',
+    { [`rpc_node_container_info{${on},container="sync",health="unhealthy"}`]: '_x40 1x80 stale _x160' },
+  ],
+  ['NodeMetricsGone', { [`up{job="node",${on}}`]: fault(1, 0) }],
+  [
+    'JsonRpcErrors',
+    {
+      [`jsonrpc_request_handled{${onRpc},type="error"}`]: '0x40 0+90x80 7200x160',
+      [`jsonrpc_request_handled{${onRpc},type="single"}`]: '0+10x280',
+    },
+  ],
+  [
+    'JsonRpcSlow',
+    {
+      [`jsonrpc_request_duration_sum{${onRpc}}`]: '0+1x40 40+30x80 2440+1x160',
+      [`jsonrpc_request_duration_count{${onRpc}}`]: '0+10x280',
+    },
+  ],
+  ['DatabaseDown', { [`pg_up{${on}}`]: fault(1, 0) }],
+  ['DatabaseDown', { [`pg_up{${on}}`]: '1x280', [`pg_exporter_last_scrape_error{${on}}`]: fault(0, 1) }],
+  [
+    'ConnectionsNearlyUsedUp',
+    {
+      [`pg_stat_activity_count{${on},datname="state_db"}`]: fault(100, 800),
+      [`pg_stat_activity_count{${on},datname="prover_db"}`]: '100x280',
+      [`pg_settings_max_connections{${on}}`]: '1000x280',
+    },
+  ],
+  ['LongTransaction', { [`pg_stat_activity_max_tx_duration{${on},state="active"}`]: fault(1, 4000) }],
+  ['Deadlocks', { [`pg_stat_database_deadlocks{${on}}`]: '0x40 0+1x80 81x160' }],
+  [
+    'HostGone',
+    {
+      [`up{job="host",${on}}`]: fault(1, 0),
+      [`node_textfile_mtime_seconds{${on},file="/t/rpc_node.prom"}`]: '0+15x280',
+    },
+  ],
+  [
+    'DiskFillingUp',
+    {
+      // Growth of 1 GiB in 10 minutes fills 400 GiB within 67 hours. Then somebody makes room.
+      [`node_filesystem_avail_bytes{${on},mountpoint="/data"}`]: `${400 * gib}-${gib / 40}x680 ${900 * gib}+0x160`,
+      [`node_filesystem_size_bytes{${on},mountpoint="/data"}`]: `${1000 * gib}x840`,
+    },
+    [29, 169, 180],
+  ],
+  [
+    'DiskNearlyFull',
+    {
+      [`node_filesystem_avail_bytes{${on},mountpoint="/data"}`]: fault(300, 70),
+      [`node_filesystem_size_bytes{${on},mountpoint="/data"}`]: '1000x280',
+    },
+  ],
+  [
+    'InodesNearlyUsedUp',
+    {
+      [`node_filesystem_files_free{${on},mountpoint="/data"}`]: fault(300, 30),
+      [`node_filesystem_files{${on},mountpoint="/data"}`]: '1000x280',
+    },
+  ],
+  [
+    'MemoryShort',
+    {
+      [`node_memory_MemAvailable_bytes{${on}}`]: fault(300, 30),
+      [`node_memory_MemTotal_bytes{${on}}`]: '1000x280',
+    },
+  ],
+  [
+    'CpuBusy',
+    {
+      [`node_cpu_seconds_total{${on},cpu="0",mode="idle"}`]: '0+14x40 560x160 560+14x160',
+      [`node_cpu_seconds_total{${on},cpu="0",mode="iowait"}`]: '0x360',
+    },
+    [9, 49, 85],
+  ],
+  ['ClockOff', { [`rpc_node_clock_synchronised{${on}}`]: fault(1, 0) }],
+  ['ClockOff', { [`rpc_node_clock_offset_seconds{${on}}`]: fault('0.1', '-0.7') }],
+  ['CertificateEnding', { [`rpc_node_certificate_end_seconds{${on},path="/etc/tls/a.pem"}`]: fault(9e6, 9e5) }],
+  ['DatabaseExporterGone', { [`up{job="postgres",${on}}`]: fault(1, 0) }],
+  [
+    'MetricsOld',
+    {
+      [`up{job="host",${on}}`]: '1x280',
+      [`node_textfile_mtime_seconds{${on},file="/t/rpc_node.prom"}`]: '0+15x40 600+0x80 1800+15x160',
+    },
+  ],
+  [
+    'MetricsOld',
+    {
+      [`up{job="host",${on}}`]: '1x280',
+      [`node_textfile_mtime_seconds{${on},file="/t/rpc_node.prom"}`]: '0+15x40 stale _x79 1800+15x160',
+    },
+  ],
+  ['MetricsUnreadable', { [`node_textfile_scrape_error{${on}}`]: fault(0, 1) }],
+  [
+    'AlertsNotDelivered',
+    { 'alertmanager_notification_requests_failed_total{integration="webhook"}': '0x40 0+1x80 81x160' },
+  ],
+  ['RulesFail', { 'prometheus_rule_evaluation_failures_total{rule_group="chain"}': '0x40 0+1x80 81x160' }],
+  ['RulesFail', { prometheus_config_last_reload_successful: fault(1, 0) }],
+  ['AlertmanagerGone', { 'up{job="alertmanager",instance="monitor"}': fault(1, 0) }],
+  ['AlertmanagerGone', { prometheus_notifications_alertmanagers_discovered: fault(1, 0) }],
+];
+
+test('every rule has a test', () => {
+  expect([...new Set(cases.map(([alert]) => alert))].sort()).toEqual(rules.map(({ alert }) => alert).sort());
+});
+
+test.each(rules)('$alert says what it means, how severe it is, and what to do', ({ labels, annotations }) => {
+  expect(['warning', 'critical']).toContain(labels.severity);
+  expect(annotations.summary).not.toBe('');
+  expect(annotations.description).toMatch(/\.$/);
+  const [page = '', anchor] = annotations.runbook.split('#');
+  const headings = readFileSync(join(root, page), 'utf8').matchAll(/^#+ (.*)$/gm);
+  const anchors = [...headings].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
+  expect(anchors).toContain(anchor);
+});
+
+/** test/all.mjs gets it. */
+test.skipIf(!existsSync(promtool))(
+  'each rule fires for its fault, alone, and clears',
+  () => {
+    const tests = cases.map(([alert, series, [before, during, after] = [9, 29, 48]]) => {
+      // The comment names the case in promtool's output.
+      const firing = { expr: `count by (alertname) (ALERTS{alertstate="firing"}) # ${alert}` };
+      return {
+        interval: '15s',
+        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+        promql_expr_test: [
+          { ...firing, eval_time: `${before}m`, exp_samples: [] },
+          { ...firing, eval_time: `${during}m`, exp_samples: [{ labels: `{alertname="${alert}"}`, value: 1 }] },
+          { ...firing, eval_time: `${after}m`, exp_samples: [] },
+        ],
+      };
+    });
+    const folder = mkdtempSync(join(tmpdir(), 'rules-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'test.json');
+    writeFileSync(file, JSON.stringify({ rule_files: [rulesPath], evaluation_interval: '1m', tests }));
+    const { stdout, stderr } = spawnSync(promtool, ['test', 'rules', file], { encoding: 'utf8' });
+    expect(stdout + stderr).toBe(`Unit Testing:  ${file}\n  SUCCESS\n\n`);
+  },
+  240_000,
+);

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { checkedAgainAfter } from '../../engine/resource/change.ts';
+import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { product } from '../server/product.ts';
+import type { Variables } from '../variables/variables.ts';
+
+const script = readFileSync(new URL('../../../templates/host/statistics-role.sh', import.meta.url), 'utf8');
+
+/** The role of postgres_exporter in the state database. */
+export const statisticsRole = 'rpc_node_statistics';
+/** Its password. It is made on the host, and never leaves it. */
+export const statisticsPassword = `/etc/${product}/statistics-password`;
+
+/**
+ * The state database has a role that may log in and read statistics, and nothing else. Its password is in a file on the host; the check
+ * logs in with it through the published port.
+ */
+export function statisticsRoleIsThere({ credentials, ports }: Variables): Resource {
+  const { user, database } = credentials.state;
+  const words = [statisticsRole, statisticsPassword, user, database, ports.state_db];
+  const resource: Resource = {
+    name: `database role ${statisticsRole} reads statistics alone`,
+    async check(host) {
+      const [container, answer] = await Promise.all([
+        host.container('state-db'),
+        host.$({ timeoutSeconds: 20 })`sh -c ${script} statistics-role check ${words}`,
+      ]);
+      if (!container?.running) return unknownUntil('state-db is running');
+      return answer.ok ? ok : drift(answer.stderr.trim().split('\n').at(-1) || 'it cannot log in');
+    },
+    async apply(host) {
+      await host.run`sh -c ${script} statistics-role apply ${words}`;
+    },
+  };
+  return checkedAgainAfter(resource, 'state-db');
+}

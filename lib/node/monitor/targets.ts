@@ -1,0 +1,57 @@
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
+import type { Variables } from '../variables/variables.ts';
+
+/** What Prometheus scrapes, by job. */
+export const jobs = ['host', 'node', 'postgres'] as const;
+type Job = (typeof jobs)[number];
+
+/** One endpoint with metrics. `instance` is the name of its host in the inventory. */
+interface Target {
+  readonly job: Job;
+  readonly address: string;
+  readonly instance: string;
+  readonly group: string;
+}
+
+/** All endpoints of a deployment, in the order of the inventory. */
+function targetsOf(hosts: readonly InventoryHost<Variables>[]): Target[] {
+  return hosts.flatMap((host) => {
+    const { connection, groups, vars, name: instance } = host;
+    const target = (job: Job, port: number): Target => {
+      const address = connection.address.includes(':') ? `[${connection.address}]` : connection.address;
+      return { job, address: `${address}:${port}`, instance, group: groups[0] ?? '' };
+    };
+    const own = target('host', monitoringPorts.host);
+    if (isMonitor(host)) return [own];
+    if (!groups.includes('database')) return [own, target('node', vars.ports.rpc_metrics)];
+    return [own, target('node', vars.ports.sync_metrics), target('postgres', monitoringPorts.postgres)];
+  });
+}
+
+/** The content of targets/JOB.json, for file_sd_configs: Prometheus reads it again when it changes. */
+export function targetsFile(hosts: readonly InventoryHost<Variables>[], job: Job): string {
+  const targets = targetsOf(hosts)
+    .filter((target) => target.job === job)
+    .map(({ address, instance, group }) => ({ targets: [address], labels: { instance, group } }));
+  return `${JSON.stringify(targets, undefined, 2)}\n`;
+}
+
+/**
+ * A rule for each target that fires when Prometheus does not know it any more. `up` is 0 for a target that does not answer; for one that
+ * was lost from the configuration there is no `up` at all. In JSON, which is YAML as well.
+ */
+export function absentRules(hosts: readonly InventoryHost<Variables>[]): string {
+  const rules = targetsOf(hosts).map(({ job, instance, group }) => ({
+    alert: 'TargetUnknown',
+    expr: `absent(up{job="${job}",instance="${instance}"})`,
+    for: '2m',
+    labels: { severity: 'critical', group },
+    annotations: {
+      summary: `Prometheus has no target ${job} of ${instance}`,
+      description: 'The host is in the inventory, and nothing of it is measured.',
+      runbook: 'docs/operating.md#an-exporter-is-gone',
+    },
+  }));
+  return `${JSON.stringify({ groups: [{ name: 'targets', rules }] }, undefined, 2)}\n`;
+}

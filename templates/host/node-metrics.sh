@@ -1,0 +1,210 @@
+#!/bin/sh
+# Writes what is known of this host's node for node_exporter's textfile collector. Run by a systemd timer; it reads only.
+# It judges as playbooks/status.mjs does: the same questions, the same marks of a halt.
+#
+# Settings, from the file given as the first argument:
+#   CONTAINERS   names of the containers that belong here
+#   SEQUENCER    address of the trusted sequencer; empty: this host has no chain
+#   OWN          address of this host's JSON-RPC; empty: its chain is in the state database
+#   LAYER1       address of layer 1; empty: not asked. It is asked once a minute, because providers count requests
+#   STATE_USER, STATE_DATABASE   of the state database
+#   CERTIFICATES paths of certificates to watch
+#   TEXTFILES    folder of the textfile collector
+#   STATE        folder for what is kept between two runs
+set -u
+umask 022
+export LC_ALL=C
+
+# shellcheck source=/dev/null
+. "$1"
+program=$(dirname "$0")
+mkdir -p "$STATE" || exit 1
+find "$TEXTFILES" -maxdepth 1 -name '.rpc_node.*' -mmin +5 -delete
+out=$(mktemp "$TEXTFILES/.rpc_node.XXXXXX") || exit 1
+trap 'rm -f "$out"' EXIT
+exec >"$out"
+now=$(date +%s)
+
+cat "$program/node-metrics.help"
+
+# Since when, in seconds since 1970, from Docker's text; 0 for never.
+seconds() { case $1 in 0001-* | '') echo 0 ;; *) date -d "$1" +%s ;; esac; }
+
+# Asks the Docker engine. Its client would cost five times as much, each 15 s.
+engine() { curl -s -m 10 --unix-socket /run/docker.sock "$@" 2>/dev/null; }
+
+# Asks by JSON-RPC. Arguments: address, method, parameters. Prints the texts of the answer, each as NAME VALUE.
+ask() {
+  printf '%s\n' "$1" | "$program/probe" 5 300000 '{"jsonrpc":"2.0","id":1,"method":"'"$2"'","params":['"$3"']}' 2>/dev/null |
+    tr ',{}' '[\n*]' | sed -n 's/^ *"\([a-z]*\)": *"\(.*\)".*/\1 \2/p'
+}
+
+# Asks for a block: sets number, hash and made. Arguments: address, which one.
+block() {
+  number='' hash='' made=''
+  while read -r key value; do
+    case $key in
+      number) number=$((value)) ;;
+      timestamp) made=$((value)) ;;
+      hash) hash=$value ;;
+    esac
+  done <<END
+$(ask "$1" eth_getBlockByNumber "\"$2\",false")
+END
+  [ -n "$number" ] && [ -n "$made" ] && [ -n "$hash" ]
+}
+
+hex() { printf '0x%x' "$1"; }
+
+# A block of the state database: sets number, hash, made and written. Argument: a condition.
+stored() {
+  number='' hash='' made='' written=''
+  columns='block_num, block_hash, floor(extract(epoch from received_at)), floor(extract(epoch from created_at))'
+  # As docker exec does, without the engine's work.
+  row=$(timeout 10 nsenter -t "$state_pid" -m -u -i -n -p -- psql -XqAt -F ' ' -U "$STATE_USER" -d "$STATE_DATABASE" -c \
+    "select $columns from state.l2block where $1 order by block_num desc limit 1" 2>/dev/null) || return 1
+  # shellcheck disable=SC2086
+  set -- $row
+  [ $# -eq 4 ] || return 1
+  number=$1 hash=$2 made=$3 written=$4
+}
+
+# Reads what the engine says of each container, one a line, in the order of CONTAINERS.
+described() {
+  set --
+  for wanted in $CONTAINERS; do set -- "$@" "http://docker/containers/$wanted/json"; done
+  engine "$@" | awk '
+    function value(text, key) {
+      if (!match(text, "\"" key "\": *\"?[^\",}]*")) return "none"
+      text = substr(text, RSTART, RLENGTH)
+      sub(/^[^:]*: *"?/, "", text)
+      return text == "" ? "none" : text
+    }
+    function after(key) { at = index($0, key); return at ? substr($0, at) : "" }
+    {
+      state = after("\"State\":")
+      config = after("\"Config\":{")
+      print value(state, "Status"), value(state, "Pid"), value(state, "RestartCount"), value(state, "ExitCode"), \
+        value(state, "StartedAt"), value(state, "Image"), value(config, "Image"), value(after("\"Health\":{"), "Status")
+    }'
+}
+
+containers() {
+  # A question would start a stopped engine.
+  if ! systemctl is-active --quiet docker.service; then
+    echo 'rpc_node_docker_up 0'
+    return
+  fi
+  echo 'rpc_node_docker_up 1'
+  for wanted in $CONTAINERS; do
+    running=0
+    read -r status pid restarts code since id image health
+    if [ "$status" = running ]; then
+      running=1
+      case $wanted in sync) sync_since=$since ;; state-db) state_pid=$pid ;; esac
+    fi
+    echo "rpc_node_container_running{container=\"$wanted\"} $running"
+    [ "$status" != none ] || continue
+    labels="container=\"$wanted\""
+    echo "rpc_node_container_info{$labels,status=\"$status\",health=\"$health\",image=\"$image\",id=\"$id\"} 1"
+    echo "rpc_node_container_restarts_total{$labels} $restarts"
+    echo "rpc_node_container_exit_code{$labels} $code"
+    echo "rpc_node_container_started_seconds{$labels} $(seconds "$since")"
+  done <<END
+$(described)
+END
+}
+
+# A halted synchronizer logs it every few seconds; one kind of halt ends by itself, and is logged as such.
+halted() {
+  [ -n "$sync_since" ] || return 0
+  line=$(engine "http://docker/containers/sync/logs?stdout=1&stderr=1&timestamps=1&tail=1000&since=$((now - 180))" |
+    grep -aoiE '20[0-9]{2}-[0-9T:.-]+Z .*halting (the )?sync.*' | grep -aviE '\(no blocking\)|just for' | tail -n 1)
+  halted=0
+  if [ -n "$line" ] && [ "$(seconds "${line%% *}")" -ge "$(seconds "$sync_since")" ]; then halted=1; fi
+  echo "rpc_node_synchronizer_halted $halted"
+}
+
+chain() {
+  [ -n "$SEQUENCER" ] || return 0
+  there='' here=''
+  if block "$SEQUENCER" latest; then
+    there=$number there_hash=$hash
+    echo "rpc_node_block{source=\"sequencer\"} $number"
+    echo "rpc_node_block_made_seconds{source=\"sequencer\"} $made"
+  fi
+  echo "rpc_node_chain_up{source=\"sequencer\"} $([ -n "$there" ] && echo 1 || echo 0)"
+  written=''
+  if [ -n "$OWN" ]; then block "$OWN" latest; else [ -n "$state_pid" ] && stored true; fi && here=$number here_hash=$hash
+  echo "rpc_node_chain_up{source=\"own\"} $([ -n "$here" ] && echo 1 || echo 0)"
+  [ -n "$here" ] || return 0
+  echo "rpc_node_block{source=\"own\"} $here"
+  echo "rpc_node_block_made_seconds{source=\"own\"} $made"
+  [ -n "$there" ] || return 0
+  echo "rpc_node_lag_blocks $((there - here))"
+  lag=0 since=$written
+  # Both have blocks up to the lower height: their hashes are compared there.
+  if [ "$here" -lt "$there" ]; then
+    if block "$SEQUENCER" "$(hex $((here + 1)))"; then
+      # A host that catches up is not late by the age of its blocks.
+      if [ -n "$since" ] && [ "$since" -gt "$made" ]; then made=$since; fi
+      lag=$((now > made ? now - made : 0))
+    fi
+    block "$SEQUENCER" "$(hex "$here")" && there_hash=$hash
+  elif [ "$here" -gt "$there" ]; then
+    if [ -n "$OWN" ]; then block "$OWN" "$(hex "$there")"; else stored "block_num = $there"; fi && here_hash=$hash
+  fi
+  echo "rpc_node_lag_seconds $lag"
+  [ -z "$hash" ] || echo "rpc_node_hash_same $([ "$here_hash" = "$there_hash" ] && echo 1 || echo 0)"
+}
+
+layer1() {
+  [ -n "$LAYER1" ] || return 0
+  known=$STATE/layer1
+  if [ -z "$(find "$known" -newermt '-55 seconds' 2>/dev/null)" ]; then
+    number=$(ask "$LAYER1" eth_blockNumber '' | sed -n 's/^result //p')
+    case $number in 0x*) echo $((number)) ;; *) echo ;; esac >"$known"
+  fi
+  read -r number <"$known"
+  echo "rpc_node_layer1_up $([ -n "$number" ] && echo 1 || echo 0)"
+  [ -z "$number" ] || echo "rpc_node_layer1_block $number"
+}
+
+clock() {
+  if tracking=$(timeout 10 chronyc -c -n tracking 2>/dev/null); then
+    old=$IFS
+    IFS=,
+    # shellcheck disable=SC2086
+    set -- $tracking
+    IFS=$old
+    shift "$(($# < 4 ? 0 : 4))"
+    echo "rpc_node_clock_offset_seconds ${1:-0}"
+    case $tracking in *'Not synchronised' | *,,*) echo 'rpc_node_clock_synchronised 0' ;; *) echo 'rpc_node_clock_synchronised 1' ;; esac
+  else
+    case $(timedatectl show --property=NTPSynchronized --value 2>/dev/null) in
+      yes) echo 'rpc_node_clock_synchronised 1' ;;
+      *) echo 'rpc_node_clock_synchronised 0' ;;
+    esac
+  fi
+}
+
+certificates() {
+  for path in $CERTIFICATES; do
+    end=$(openssl x509 -noout -enddate -in "$path" 2>/dev/null)
+    # One that cannot be read counts as ended.
+    echo "rpc_node_certificate_end_seconds{path=\"$path\"} $(seconds "${end#notAfter=}")"
+  done
+}
+
+sync_since='' state_pid=''
+if [ -n "$CONTAINERS" ]; then
+  containers
+  halted
+fi
+chain
+layer1
+clock
+certificates
+echo "rpc_node_metrics_seconds $(($(date +%s) - now))"
+chmod 0644 "$out"
+mv "$out" "$TEXTFILES/rpc_node.prom"
