@@ -5,9 +5,9 @@ import { play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
 await runPlaybook(
   playbook('deploy', 'turns bare servers into a serving RPC node and keeps them so.', [
     play('one synchronizer', { hosts: 'all', roles: await roles('one-synchronizer'), anyErrorsFatal: true }),
-    play('preflight', { hosts: 'all', roles: await roles('preflight') }),
+    play('preflight', { hosts: 'database,rpc', roles: await roles('preflight') }),
     play('prepare servers', {
-      hosts: 'all',
+      hosts: 'database,rpc',
       roles: await roles(
         'client-tools',
         'time-sync',
@@ -26,6 +26,11 @@ await runPlaybook(
       hosts: 'rpc',
       roles: await roles('database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
       needs: ['Database+Sync server'],
+    }),
+    play('gateways', {
+      hosts: 'gateway',
+      roles: await roles('time-sync', 'gateway', 'gateway-address'),
+      optional: true,
     }),
   ]),
 );

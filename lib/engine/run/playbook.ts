@@ -2,7 +2,7 @@ import type { Role } from '../resource/role.ts';
 
 /**
  * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed. `anyErrorsFatal` ends the run on all
- * hosts when one fails.
+ * hosts when one fails. An `optional` play is left out where the inventory does not have the group of its hosts.
  */
 export interface Play<V> {
   readonly name: string;
@@ -10,6 +10,7 @@ export interface Play<V> {
   readonly roles: readonly Role<V>[];
   readonly needs: readonly string[];
   readonly anyErrorsFatal: boolean;
+  readonly optional: boolean;
 }
 
 interface PlayOptions<V> {
@@ -17,6 +18,7 @@ interface PlayOptions<V> {
   readonly roles: readonly Role<V>[];
   readonly needs?: readonly string[];
   readonly anyErrorsFatal?: boolean;
+  readonly optional?: boolean;
 }
 
 /** An ordered list of plays. */
@@ -29,7 +31,7 @@ export interface Playbook<V> {
 
 /** @param options `needs`: names of earlier plays that must succeed on all their hosts */
 export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
-  return { name, needs: [], anyErrorsFatal: false, ...options };
+  return { name, needs: [], anyErrorsFatal: false, optional: false, ...options };
 }
 
 /** @throws TypeError when a play needs one that is not earlier */

@@ -47,6 +47,7 @@ async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<reado
 }
 
 export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string> {
+  if (play.optional && !inventory.hosts.some(({ groups }) => groups.includes(play.hosts))) return new Set();
   return new Set(selectHosts(inventory, play.hosts).map((host) => host.name));
 }
 

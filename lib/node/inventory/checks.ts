@@ -33,7 +33,7 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
   const faults: [group: string, what: string, hint: string][] = hosts
     .flatMap((host) => host.groups)
     .filter((group) => !known.includes(group))
-    .map((group) => [group, `unknown group ${group}`, `the groups are ${known.join(' and ')}`]);
+    .map((group) => [group, `unknown group ${group}`, `the groups are ${known.join(', ')}`]);
   if (databases.length === 0) {
     const hint = 'name the one server with the state database and the synchronizer';
     faults.push(['database', 'group database has no host', hint]);
@@ -120,12 +120,13 @@ function* connectionFaults({ hosts }: Deployment, { groups, vars }: Host): Gener
       what: `prover.pool_connections is ${pool_connections}, but the prover needs executor_threads + hash_db_threads + 1 = ${threads}`,
     };
   }
-  const opened = hosts.reduce((sum, each) => sum + generationDefaults(each.vars).prover.pool_connections, 0);
+  const provers = hosts.filter((host) => !host.groups.includes('gateway'));
+  const opened = provers.reduce((sum, each) => sum + generationDefaults(each.vars).prover.pool_connections, 0);
   const most = vars.state_db.max_connections;
   if (groups.includes('database') && opened >= most) {
     yield {
       path: ['state_db', 'max_connections'],
-      what: `state_db.max_connections is ${most}, but the provers of ${hosts.length} hosts open ${opened} at start`,
+      what: `state_db.max_connections is ${most}, but the provers of ${provers.length} hosts open ${opened} at start`,
       hint: 'raise it, or lower prover.pool_connections',
     };
   }
@@ -133,6 +134,7 @@ function* connectionFaults({ hosts }: Deployment, { groups, vars }: Host): Gener
 
 /** Two equal ports of one host. */
 function portFaults({ groups, vars }: Host): Fault[] {
+  if (groups.includes('gateway')) return [];
   const unused = groups.includes('database') ? /^rpc_/ : /^(state_db|sync_)/;
   const ports = Object.entries(vars.ports).filter(([name]) => !unused.test(name));
   return ports.flatMap(([name, port], i) => {

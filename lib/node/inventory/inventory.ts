@@ -4,8 +4,9 @@ import { problemsIn, throwProblems } from '../../engine/inventory/problem-list.t
 import type { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation.ts';
-import { type RawVariables, type Variables, variablesSchema } from '../variables/variables.ts';
+import { type Certificate, type RawVariables, type Variables, variablesSchema } from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';
+import { gatewayProblems, readCertificate } from './gateway.ts';
 import { projectInventories } from './project.ts';
 
 /** The databases of a deployment, by their keys under `credentials`. */
@@ -18,22 +19,26 @@ export const passwordCharacters = {
 };
 
 /**
- * Reads the inventory of one deployment: one Database+Sync server (group `database`), one or more RPC servers (group `rpc`), and all
- * passwords.
+ * Reads the inventory of one deployment: one Database+Sync server (group `database`), one or more RPC servers (group `rpc`), gateways
+ * (group `gateway`) if there are any, and all passwords and certificates.
  *
  * @throws Problem or Problems with everything that is wrong, each with its place; no host has been touched
  */
 export async function loadDeployment(nameOrFile: string, options: LoadOptions = {}): Promise<Inventory<Variables>> {
   const inventory = await loadInventory(nameOrFile, variablesSchema, { ...projectInventories, ...options });
-  const problems = deploymentProblems(inventory);
+  const problems = [...deploymentProblems(inventory), ...gatewayProblems(inventory)];
   const read = inventory.hosts.map(async (host) => [host, await readPasswords(inventory, host, problems)] as const);
   const passwords = new Map(await Promise.all(read));
   for (const store of ['state', 'prover'] as const) {
     const path = ['credentials', store, 'password'];
     problems.push(...differing(inventory, path, (host) => passwords.get(host)?.[store]?.reveal()));
   }
+  const certificates = new Map<unknown, Certificate | undefined>();
+  for (const host of inventory.hosts) certificates.set(host, await readCertificate(inventory, host, problems));
   throwProblems(problems);
-  const hosts = inventory.hosts.map((host) => withPasswords(host, passwords.get(host) as Passwords));
+  const hosts = inventory.hosts.map((host) =>
+    withSecrets(host, passwords.get(host) as Passwords, certificates.get(host)),
+  );
   return { name: inventory.name, file: inventory.file, hosts };
 }
 
@@ -54,12 +59,18 @@ async function readPasswords(
   return Object.fromEntries(await Promise.all(read));
 }
 
-function withPasswords(host: InventoryHost<RawVariables>, passwords: Passwords): InventoryHost<Variables> {
+function withSecrets(
+  host: InventoryHost<RawVariables>,
+  passwords: Passwords,
+  certificate: Certificate | undefined,
+): InventoryHost<Variables> {
   const { state, pool, prover } = host.vars.credentials;
   const credentials = {
     state: { ...state, password: passwords.state },
     pool: { ...pool, password: passwords.pool },
     prover: { ...prover, password: passwords.prover },
   };
-  return { ...host, vars: { ...host.vars, ...generationDefaults(host.vars), credentials } };
+  const { tls, ...plain } = host.vars.gateway;
+  const gateway = { ...plain, ...(certificate && { tls: certificate }) };
+  return { ...host, vars: { ...host.vars, ...generationDefaults(host.vars), credentials, gateway } };
 }

@@ -69,8 +69,17 @@ export function renderHost(context: RenderContext): Promise<RenderedHost> {
   return result;
 }
 
+/** A gateway runs no container. */
+const nothing: RenderedHost = {
+  files: [],
+  services: Object.fromEntries(serviceNames.map((name) => [name, undefined])) as RenderedHost['services'],
+  ports: [],
+  listens: { prover: [], 'json-rpc': [] },
+};
+
 async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const { host, vars } = context;
+  if (host.groups.includes('gateway')) return nothing;
   const isDatabase = host.groups.includes('database');
   const values = valuesFor(context);
   const file = (name: FileName, ports: Values) => renderedFile(name, render(vars, name, { ...values, ...ports }), vars);

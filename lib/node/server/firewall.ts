@@ -4,9 +4,11 @@ import { type RenderContext, renderHost } from '../render/render.ts';
 import { addressesOf } from '../variables/addresses.ts';
 import type { Variables } from '../variables/variables.ts';
 
+const everybody = ['0.0.0.0/0', '::/0'];
+
 /**
  * Who may reach which of a host's published ports: the deployment's own hosts reach all of them, others those that the inventory opens
- * to them. Ports that the Compose file publishes beyond those of the inventory are internal.
+ * to them. Behind gateways, clients reach JSON-RPC through these alone, unless the inventory says otherwise. Ports that the Compose file publishes beyond those of the inventory are internal.
  *
  * @throws Problem from the templates, or where they publish a random port
  */
@@ -14,7 +16,8 @@ export async function accesses(context: RenderContext): Promise<Access[]> {
   const { host, vars, hosts } = context;
   const { ports } = await renderHost(context);
   const own = hosts.filter(({ name }) => name !== host.name).flatMap(addressesOf);
-  const { json_rpc, metrics, internal } = vars.firewall;
+  const { metrics, internal } = vars.firewall;
+  const json_rpc = vars.firewall.json_rpc ?? (hosts.some(({ groups }) => groups.includes('gateway')) ? [] : everybody);
   const access = (name: Purpose, others: readonly string[]): Access => ({
     name,
     ports: ports.filter((port) => purposeOf(port, vars) === name),

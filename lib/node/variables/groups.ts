@@ -5,12 +5,16 @@ export interface Group {
   readonly most?: number;
 }
 
-/** The groups of an inventory: spec part 1, server roles. Each has at least one host. */
-export const groups: Readonly<Record<'database' | 'rpc', Group>> = {
+/** The groups of an inventory: spec part 1, server roles. Each has at least one host; group gateway may be missing. */
+export const groups: Readonly<Record<'database' | 'rpc' | 'gateway', Group>> = {
   database: {
     description:
       'The Database+Sync server: state database, pool database, prover, synchronizer. There is only one: two synchronizers on one database corrupt it',
     most: 1,
   },
   rpc: { description: 'The RPC servers, one or more: prover, pool database, json-rpc' },
+  gateway: {
+    description:
+      'Optional: the gateways in front of the RPC servers, each a host of its own: HAProxy, which sends clients to the RPC servers that may serve',
+  },
 };
