@@ -1,16 +1,13 @@
 -- Decides which RPC hosts may serve, for all of this gateway's clients, and which host serves which client.
--- Settings are arguments of lua-load: most_behind=BLOCKS drained=FOLDER configuration=HASH.
+-- Its settings are variables of the environment, which haproxy.cfg sets.
 --
 -- Each second every RPC host is asked for its newest block, and then for its hash at heights that all have. A host is out while it
--- does not answer, is too far behind the best, has another hash than most hosts, or has a file of its name in the folder `drained`.
+-- does not answer, is too far behind the best, has another hash than most hosts, or has a file of its name in the folder of drained ones.
 -- A chain that stands still is no reason: nobody is behind then.
 
-local settings = {}
-for _, argument in ipairs({ ... }) do
-  local key, value = argument:match("^([%w_]+)=(.*)$")
-  settings[key] = value
-end
-local most_behind = tonumber(settings.most_behind)
+local most_behind = tonumber(os.getenv("FLEET_MOST_BEHIND"))
+local drained_folder = os.getenv("FLEET_DRAINED")
+local configuration = os.getenv("FLEET_CONFIGURATION")
 
 -- Seconds.
 local period, patience, silence, longest_wait = 1, 0.8, 3, 3
@@ -30,7 +27,7 @@ end
 
 -- The files of drained hosts are read in the chroot of HAProxy.
 local function drained(host)
-  local file = io.open(settings.drained .. "/" .. host.name, "r")
+  local file = io.open(drained_folder .. "/" .. host.name, "r")
   if not file then return nil end
   local reason = file:read("l") or ""
   file:close()
@@ -294,12 +291,12 @@ core.register_service("fleet", "http", function(applet)
     end
     list[#list + 1] = string.format(
       '{"host":%s,"serves":%s,"fit":%s,"reason":%s,"drained":%s,"height":%s,"hash":%s,"sessions":%d}',
-      quoted(host.name), host.serving and "true" or "false", host.good >= good_rounds and "true" or "false",
+      quoted(host.name), host.serving and "true" or "false", host.good and host.good >= good_rounds and "true" or "false",
       host.reason and quoted(host.reason) or "null", host.drained and quoted(host.drained) or "null",
       host.height or "null", host.hash and quoted(host.hash) or "null", sessions)
   end
   local body = string.format('{"judged":%s,"configuration":%s,"hosts":[%s]}\n', judged and "true" or "false",
-    quoted(settings.configuration), table.concat(list, ","))
+    quoted(configuration), table.concat(list, ","))
   applet:set_status(200)
   applet:add_header("content-type", "application/json")
   applet:add_header("content-length", tostring(#body))

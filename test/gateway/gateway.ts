@@ -31,7 +31,7 @@ export async function startGateway(context: RenderContext): Promise<Gateway> {
     const { files, hash } = gatewayFiles(of);
     for (const { path, content } of files) {
       const text = typeof content === 'string' ? content : content.text;
-      const own = text.replace(/^ +(chroot|user|group|stats socket|log \/dev).*\n/gm, '').replace('=/drained', `=${drained}`);
+      const own = text.replace(/^ +(chroot|user|group|stats socket|log \/dev).*\n/gm, '').replace('FLEET_DRAINED /drained', `FLEET_DRAINED ${drained}`);
       await writeFile(join(folder, basename(path)), own);
     }
     return hash;
@@ -64,7 +64,13 @@ export async function startGateway(context: RenderContext): Promise<Gateway> {
     },
     log: () => log,
   };
-  await until(async () => (await gateway.fleet()).judged, () => `HAProxy starts: ${log}`);
+  try {
+    await until(async () => haproxy.exitCode !== null || (await gateway.fleet()).judged, () => `HAProxy starts: ${log}`);
+    if (haproxy.exitCode !== null) throw new Error(`HAProxy ended: ${log}`);
+  } catch (error) {
+    await gateway.kill();
+    throw error;
+  }
   return gateway;
 }
 
