@@ -44,7 +44,7 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
         response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
       });
       const websocket = createServer().on('upgrade', (_, socket) => {
-        socket.on('error', () => {}).write(`HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nx-host: ${name}\r\n\r\n`);
+        socket.on('error', () => {}).write(`HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nx-host: ${name}\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n`);
       });
       servers = [http, websocket];
       await listen(http, ports.http);
