@@ -81,7 +81,9 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       const seconds = await until(async () => 'rpc-2' in (await out()), 'rpc-2 is out');
       expect(seconds).toBeLessThan(5);
       expect(await out()).toEqual({ 'rpc-2': '20 blocks behind the best, at 980' });
-      expect(await gateway.metrics()).toMatch(/haproxy_server_status\{proxy="rpc_http",server="rpc-2",state="MAINT"\} 1/);
+      expect(await gateway.metrics()).toMatch(
+        /haproxy_server_status\{proxy="rpc_http",server="rpc-2",state="MAINT"\} 1/,
+      );
       named('rpc-2').height += 20;
       await until(async () => Object.keys(await out()).length === 0, 'rpc-2 is back');
     });
@@ -91,7 +93,9 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       named('rpc-3').height += 500;
       const seconds = await until(async () => 'rpc-3' in (await out()), 'rpc-3 is out');
       expect(seconds).toBeLessThan(5);
-      expect(await out()).toEqual({ 'rpc-3': expect.stringMatching(/^another hash at block 1000: 0x[0-9a-f]{16}, most have 0x/) });
+      expect(await out()).toEqual({
+        'rpc-3': expect.stringMatching(/^another hash at block 1000: 0x[0-9a-f]{16}, most have 0x/),
+      });
       grow();
       await sleep(1500);
       expect(Object.keys(await out())).toEqual(['rpc-3']);
@@ -155,7 +159,11 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       const { status, text, headers } = await get({ port: ports.http, body: call('who', 77) });
       expect(status).toBe(503);
       expect(headers['content-type']).toBe('application/json');
-      expect(JSON.parse(text)).toEqual({ jsonrpc: '2.0', id: 77, error: { code: -32002, message: 'no RPC host may serve now' } });
+      expect(JSON.parse(text)).toEqual({
+        jsonrpc: '2.0',
+        id: 77,
+        error: { code: -32002, message: 'no RPC host may serve now' },
+      });
       expect((await get({ port: ports.websocket, headers: upgrade })).status).toBe(503);
     });
 
@@ -200,7 +208,10 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     let top = 1000;
     const growth = setInterval(() => {
       top += 1;
-      for (const [at, host] of hosts.entries()) setTimeout(() => { host.height = Math.max(host.height, top - (at === 3 ? 4 : 0)); }, at * 150);
+      for (const [at, host] of hosts.entries())
+        setTimeout(() => {
+          host.height = Math.max(host.height, top - (at === 3 ? 4 : 0));
+        }, at * 150);
     }, 700);
     for (const name of ['rpc-1', 'rpc-2']) {
       await gateway.drain(name, 'test');
@@ -244,12 +255,16 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
 
     test('a batch may have a number of requests, and no more', async () => {
       gateway = await startGateway(await contextOf([[['vars', 'gateway', 'batch_requests'], 3]]));
-      const batch = (length: number) => Array.from({ length }, (_, id) => ({ ...call('who', id), params: [[{ a: '}]"[' }]] }));
+      const batch = (length: number) =>
+        Array.from({ length }, (_, id) => ({ ...call('who', id), params: [[{ a: '}]"[' }]] }));
       const good = await get({ port: ports.http, body: batch(3) });
       expect([good.status, good.text]).toEqual([200, expect.stringMatching(/^\[/)]);
       expect(JSON.parse(good.text).length).toBe(3);
       const bad = await get({ port: ports.http, body: ` ${JSON.stringify(batch(4))}` });
-      expect([bad.status, JSON.parse(bad.text).error]).toEqual([413, { code: -32005, message: 'a batch of more than 3 requests' }]);
+      expect([bad.status, JSON.parse(bad.text).error]).toEqual([
+        413,
+        { code: -32005, message: 'a batch of more than 3 requests' },
+      ]);
       const long = await get({ port: ports.http, body: [{ ...call('who'), params: ['x'.repeat(300_000)] }] });
       expect([long.status, JSON.parse(long.text).error.message]).toEqual([413, 'a batch of more than 200000 bytes']);
       const single = await get({ port: ports.http, body: { ...call('who'), params: ['x'.repeat(400_000)] } });
@@ -258,7 +273,9 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
 
     test('a client that asks too often gets an error, and others do not', async () => {
       gateway = await startGateway(await contextOf([[['vars', 'gateway', 'client_requests'], 10]]));
-      const many = await Promise.all(Array.from({ length: 30 }, () => get({ port: ports.http, body: call('who', 'a-1'), from: '127.0.8.1' })));
+      const many = await Promise.all(
+        Array.from({ length: 30 }, () => get({ port: ports.http, body: call('who', 'a-1'), from: '127.0.8.1' })),
+      );
       const refused = many.filter(({ status }) => status === 429);
       expect(refused.length).toBeGreaterThan(10);
       expect(JSON.parse(refused[0]?.text ?? '')).toEqual({
@@ -272,8 +289,12 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     test('only the given clients are let in', async () => {
       gateway = await startGateway(await contextOf([[['vars', 'firewall'], { json_rpc: ['127.0.8.0/24'] }]]));
       expect((await get({ port: ports.http, body: call('who'), from: '127.0.8.2' })).status).toBe(200);
-      await expect(get({ port: ports.http, body: call('who'), from: '127.0.6.1' })).rejects.toThrow(/ECONNRESET|hang up/);
-      await expect(get({ port: ports.metrics, path: '/metrics', from: '127.0.0.1' })).resolves.toMatchObject({ status: 200 });
+      await expect(get({ port: ports.http, body: call('who'), from: '127.0.6.1' })).rejects.toThrow(
+        /ECONNRESET|hang up/,
+      );
+      await expect(get({ port: ports.metrics, path: '/metrics', from: '127.0.0.1' })).resolves.toMatchObject({
+        status: 200,
+      });
     });
   });
 });

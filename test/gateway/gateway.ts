@@ -31,7 +31,9 @@ export async function startGateway(context: RenderContext): Promise<Gateway> {
     const { files, hash } = gatewayFiles(of);
     for (const { path, content } of files) {
       const text = typeof content === 'string' ? content : content.text;
-      const own = text.replace(/^ +(chroot|user|group|stats socket|log \/dev).*\n/gm, '').replace('FLEET_DRAINED /drained', `FLEET_DRAINED ${drained}`);
+      const own = text
+        .replace(/^ +(chroot|user|group|stats socket|log \/dev).*\n/gm, '')
+        .replace('FLEET_DRAINED /drained', `FLEET_DRAINED ${drained}`);
       await writeFile(join(folder, basename(path)), own);
     }
     return hash;
@@ -65,7 +67,10 @@ export async function startGateway(context: RenderContext): Promise<Gateway> {
     log: () => log,
   };
   try {
-    await until(async () => haproxy.exitCode !== null || (await gateway.fleet()).judged, () => `HAProxy starts: ${log}`);
+    await until(
+      async () => haproxy.exitCode !== null || (await gateway.fleet()).judged,
+      () => `HAProxy starts: ${log}`,
+    );
     if (haproxy.exitCode !== null) throw new Error(`HAProxy ended: ${log}`);
   } catch (error) {
     await gateway.kill();
@@ -75,10 +80,15 @@ export async function startGateway(context: RenderContext): Promise<Gateway> {
 }
 
 /** Waits until something holds. @throws Error after `seconds` */
-export async function until(holds: () => Promise<boolean>, what: string | (() => string), seconds = 10): Promise<number> {
+export async function until(
+  holds: () => Promise<boolean>,
+  what: string | (() => string),
+  seconds = 10,
+): Promise<number> {
   const started = performance.now();
   while (!(await holds().catch(() => false))) {
-    if (performance.now() - started > seconds * 1000) throw new Error(`not within ${seconds} s: ${typeof what === 'string' ? what : what()}`);
+    if (performance.now() - started > seconds * 1000)
+      throw new Error(`not within ${seconds} s: ${typeof what === 'string' ? what : what()}`);
     await sleep(20);
   }
   return (performance.now() - started) / 1000;
@@ -103,12 +113,26 @@ interface Answer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-export function get({ port, path = '/', body, from = '127.0.0.1', headers = {}, trusts, agent }: Request): Promise<Answer> {
+export function get({
+  port,
+  path = '/',
+  body,
+  from = '127.0.0.1',
+  headers = {},
+  trusts,
+  agent,
+}: Request): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const common = { host: '127.0.0.1', port, path, localAddress: from, method: body === undefined ? 'GET' : 'POST', headers, agent };
-    const sent = trusts
-      ? tlsRequest({ ...common, ca: trusts, servername: 'rpc.example' })
-      : request(common);
+    const common = {
+      host: '127.0.0.1',
+      port,
+      path,
+      localAddress: from,
+      method: body === undefined ? 'GET' : 'POST',
+      headers,
+      agent,
+    };
+    const sent = trusts ? tlsRequest({ ...common, ca: trusts, servername: 'rpc.example' }) : request(common);
     sent.on('error', reject).on('upgrade', (response, socket) => {
       socket.destroy();
       resolve({ status: response.statusCode ?? 0, text: '', headers: response.headers });
@@ -118,7 +142,9 @@ export function get({ port, path = '/', body, from = '127.0.0.1', headers = {}, 
       response.on('data', (part) => {
         text += part;
       });
-      response.on('error', reject).on('end', () => resolve({ status: response.statusCode ?? 0, text, headers: response.headers }));
+      response
+        .on('error', reject)
+        .on('end', () => resolve({ status: response.statusCode ?? 0, text, headers: response.headers }));
     });
     sent.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
   });

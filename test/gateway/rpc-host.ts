@@ -44,7 +44,11 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
         response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
       });
       const websocket = createServer().on('upgrade', (_, socket) => {
-        socket.on('error', () => {}).write(`HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nx-host: ${name}\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n`);
+        socket
+          .on('error', () => {})
+          .write(
+            `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nx-host: ${name}\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n`,
+          );
       });
       servers = [http, websocket];
       await listen(http, ports.http);
@@ -81,7 +85,12 @@ function resultOf(host: RpcHost, method: string, [which]: readonly unknown[], re
   if (height > host.height) return null;
   const chain = height >= host.forkedAt ? host.name : 'common';
   const hash = (text: string) => `0x${createHash('sha256').update(text).digest('hex')}`;
-  return { number: hex(height), parentHash: hash(`parent ${height}`), hash: hash(`${chain} ${height}`), transactions: [] };
+  return {
+    number: hex(height),
+    parentHash: hash(`parent ${height}`),
+    hash: hash(`${chain} ${height}`),
+    transactions: [],
+  };
 }
 
 function hex(number: number): string {

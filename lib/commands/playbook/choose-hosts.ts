@@ -13,8 +13,10 @@ export interface InventorySource<V> {
   load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock' | 'connects'>): Promise<Inventory<V>>;
   /** The inventory that is used without --inventory. */
   readonly embedded: string;
-  /** Brings up the hosts of the embedded inventory before it is loaded. */
-  prepareEmbedded(say: (line: string) => void): Promise<void>;
+  /** An inventory with these and further hosts, brought up in the same way. */
+  readonly larger?: string;
+  /** Brings up the hosts of the embedded inventory, or of the larger one, before it is loaded. */
+  prepareEmbedded(say: (line: string) => void, larger?: boolean): Promise<void>;
 }
 
 /**
@@ -41,12 +43,12 @@ export async function chooseHosts<V>(
     return { inventory, hosts };
   };
   if (options.inventory === undefined) say(`no --inventory given: using the embedded ${source.embedded}`);
-  if (name !== source.embedded) return load();
+  if (name !== source.embedded && name !== source.larger) return load();
   const before = await load().catch((error: unknown) => error);
   // Files that the embedded hosts make are missing before the first start. Then the error is a list of Problems.
   if (before instanceof Problem) throw before;
   if (options.listHosts && !(before instanceof Error)) return before as Awaited<ReturnType<typeof load>>;
-  await source.prepareEmbedded(say);
+  await source.prepareEmbedded(say, name === source.larger);
   return load();
 }
 

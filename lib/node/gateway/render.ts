@@ -88,12 +88,15 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
 function serverLines(rpc: Hosts, port: keyof Variables['ports']): string[] {
   const taken = new Set<number>();
   const byName = new Map(
-    rpc.map(({ name }) => name).toSorted().map((name) => {
-      let id = (createHash('sha256').update(name).digest().readUInt32BE() % 0x7fffffff) + 1;
-      while (taken.has(id)) id += 1;
-      taken.add(id);
-      return [name, id];
-    }),
+    rpc
+      .map(({ name }) => name)
+      .toSorted()
+      .map((name) => {
+        let id = (createHash('sha256').update(name).digest().readUInt32BE() % 0x7fffffff) + 1;
+        while (taken.has(id)) id += 1;
+        taken.add(id);
+        return [name, id];
+      }),
   );
   return rpc.map(
     ({ name, connection, vars }) =>

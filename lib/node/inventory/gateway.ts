@@ -24,11 +24,17 @@ export function gatewayProblems(inventory: Deployment): Problem[] {
     .filter((host) => !isGateway(host) && isOwn(host.name, ['gateway']))
     .map(({ name }) => {
       const hint = 'name it in the vars of all hosts, or of the hosts in group gateway';
-      return new Problem(`gateway of ${name} has no use: it is no gateway`, { where: placeOfKey(name, ['gateway']), hint });
+      return new Problem(`gateway of ${name} has no use: it is no gateway`, {
+        where: placeOfKey(name, ['gateway']),
+        hint,
+      });
     });
   return [
     ...unused,
-    ...gateways.flatMap((host) => [...equalPorts(inventory, host), ...sharedAddressProblems(inventory, host, gateways)]),
+    ...gateways.flatMap((host) => [
+      ...equalPorts(inventory, host),
+      ...sharedAddressProblems(inventory, host, gateways),
+    ]),
   ];
 }
 
@@ -50,7 +56,9 @@ function sharedAddressProblems({ placeOf }: Deployment, { name, vars }: Host, ga
   }
   const first = gateways[0];
   if (own === first?.vars.gateway.shared?.address) return [];
-  return [new Problem(`gateway.shared of ${name} differs from that of ${first?.name}, which shares the address`, { where })];
+  return [
+    new Problem(`gateway.shared of ${name} differs from that of ${first?.name}, which shares the address`, { where }),
+  ];
 }
 
 /** A certificate with its issuers has some kilobytes. Bytes. */
@@ -80,7 +88,9 @@ export async function readCertificate(
   const key = await reading.catch((error) => void problems.push(...problemsIn(error)));
   const file = pathBeside(placeOf('certificate').file, tls.certificate);
   const found: Problem[] = [];
-  const certificate = certificateIn(file, (what, hint) => found.push(new Problem(what, { where: placeOf('certificate'), hint })));
+  const certificate = certificateIn(file, (what, hint) =>
+    found.push(new Problem(what, { where: placeOf('certificate'), hint })),
+  );
   if (certificate && key) {
     found.push(...keyProblems(certificate.leaf, key, placeOf('key'), shown(file)));
     found.push(...tls.names.flatMap((name) => nameProblems(certificate.leaf, name, placeOf('names'), shown(file))));
@@ -97,14 +107,27 @@ function certificateIn(file: string, refuse: (what: string, hint?: string) => vo
     if (Date.parse(leaf.validTo) < now) {
       refuse(`gateway.tls.certificate: ${shown(file)} has expired: it was valid until ${leaf.validTo}`, 'renew it');
     } else if (Date.parse(leaf.validFrom) > now) {
-      refuse(`gateway.tls.certificate: ${shown(file)} is valid only from ${leaf.validFrom}`, 'check the clock of this machine');
+      refuse(
+        `gateway.tls.certificate: ${shown(file)} is valid only from ${leaf.validFrom}`,
+        'check the clock of this machine',
+      );
     }
     return { text, leaf };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const isMissing = code === 'ENOENT';
-    const why = error instanceof UnfitFile ? message : isMissing ? 'does not exist' : code?.startsWith('E') && !code.startsWith('ERR_') ? `cannot be read (${code})` : 'is not a certificate in PEM';
-    refuse(`gateway.tls.certificate: ${shown(file)} ${why}`, isMissing ? 'the path is relative to the file that names it' : undefined);
+    const why =
+      error instanceof UnfitFile
+        ? message
+        : isMissing
+          ? 'does not exist'
+          : code?.startsWith('E') && !code.startsWith('ERR_')
+            ? `cannot be read (${code})`
+            : 'is not a certificate in PEM';
+    refuse(
+      `gateway.tls.certificate: ${shown(file)} ${why}`,
+      isMissing ? 'the path is relative to the file that names it' : undefined,
+    );
     return undefined;
   }
 }
@@ -112,7 +135,12 @@ function certificateIn(file: string, refuse: (what: string, hint?: string) => vo
 function keyProblems(leaf: X509Certificate, key: Secret, where: Problem['where'], file: string): Problem[] {
   try {
     if (leaf.checkPrivateKey(createPrivateKey(key.reveal()))) return [];
-    return [new Problem(`gateway.tls.key is not the private key of ${file}`, { where, hint: 'name the key with which it was requested' })];
+    return [
+      new Problem(`gateway.tls.key is not the private key of ${file}`, {
+        where,
+        hint: 'name the key with which it was requested',
+      }),
+    ];
   } catch {
     return [new Problem('gateway.tls.key is not a private key in PEM without a passphrase', { where })];
   }

@@ -20,7 +20,10 @@ const tls = z.strictObject({
 const shared = z.strictObject({
   address: z
     .string()
-    .refine((text) => /\/\d+$/.test(text) && parseIpNetwork(text) !== undefined, 'must be an address with its network, such as 10.0.0.9/24')
+    .refine(
+      (text) => /\/\d+$/.test(text) && parseIpNetwork(text) !== undefined,
+      'must be an address with its network, such as 10.0.0.9/24',
+    )
     .meta({ title: 'IP address and network' })
     .describe('Address that one of the gateways has at a time, with the length of its network'),
   interface: matching(/^[A-Za-z0-9][\w.-]{0,14}$/, 'must be the name of a network interface', 'interface').describe(
