@@ -17,6 +17,8 @@ const others = versions.filter((version) => major(version) !== major(process.ver
 if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
 // Checks every shell script.
 if (canInstall() && !(await isInstalled('shellcheck'))) await installPackages('shellcheck');
+// The gateway's own program, with small RPC hosts of the test around it.
+if (canInstall() && !(await isInstalled('haproxy'))) await installPackages('haproxy');
 // Tests of the firewall send packets between network namespaces.
 if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
 

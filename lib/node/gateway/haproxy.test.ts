@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { fakeHost, rootsFile, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
+
+const files = [{ path: '/etc/rpc-node/gateway/haproxy.cfg', content: 'global\n' }];
+const running = { ...stoppedUnit, load: 'loaded', active: 'active', enabled: 'enabled' };
+const answers = (fleet: object) => [/probe/, `HTTP/1.1 200 OK\n\n${JSON.stringify(fleet)}`] as const;
+const host = {
+  host: 'rpc-1',
+  serves: true,
+  fit: true,
+  reason: null,
+  drained: null,
+  height: 5,
+  hash: '0x5',
+  sessions: 0,
+};
+
+test('files that HAProxy refuses are not put in place', async () => {
+  const written: string[] = [];
+  const refusing = fakeHost(
+    [
+      [
+        /^haproxy -c/,
+        { exitCode: 1, stderr: '[NOTICE] x\n[ALERT]    (12) : config : parsing [a.cfg:3] : unknown keyword\n' },
+      ],
+      [/^(umask|rm -rf)/, ''],
+    ],
+    {
+      write: async (path) => void written.push(path),
+      stat: async () => ({ ...rootsFile, type: 'directory', mode: 0o700 }),
+    },
+  );
+  await expect(checkedFiles(files).apply(refusing)).rejects.toMatchObject({
+    message:
+      'HAProxy refuses its configuration, and keeps the one it has:\nconfig : parsing [a.cfg:3] : unknown keyword',
+    hint: 'see templates/gateway in this project',
+  });
+  expect(written).toEqual(['/etc/rpc-node/gateway.new/haproxy.cfg']);
+});
+
+test('HAProxy that runs with other files is drift', async () => {
+  const resource = runsWith(files, 'new', 9101);
+  const unit = async () => running;
+  expect(await resource.check(fakeHost([answers({ configuration: 'new', hosts: [] })], { unit }))).toEqual(ok);
+  expect(await resource.check(fakeHost([answers({ configuration: 'old', hosts: [] })], { unit }))).toEqual(
+    drift([{ what: 'runs with', was: 'other files', wanted: 'new' }]),
+  );
+  expect(await resource.check(fakeHost([], { unit: async () => stoppedUnit }))).toMatchObject({ is: 'drift' });
+});
+
+test('a start that fails is reported with the end of the journal', async () => {
+  const failing = fakeHost([
+    [/systemctl --quiet enable/, { exitCode: 1, stderr: 'Job failed' }],
+    [/^journalctl/, 'cannot bind socket\n'],
+  ]);
+  await expect(runsWith(files, 'new', 9101).apply(failing)).rejects.toMatchObject({
+    message: expect.stringMatching(/^haproxy\.service does not run with its files: .*\ncannot bind socket$/s),
+    hint: 'see systemctl status haproxy.service',
+  });
+});
+
+test('who does not serve is reported with the reason', async () => {
+  expect(await anyServes(fakeHost([answers({ configuration: 'x', hosts: [host] })]), 9101)).toEqual(ok);
+  const out = { ...host, serves: false, reason: 'drained: restart' };
+  expect(await anyServes(fakeHost([answers({ configuration: 'x', hosts: [out] })]), 9101)).toEqual(
+    drift('rpc-1: drained: restart'),
+  );
+  expect(await anyServes(fakeHost([]), 9101)).toEqual(unknownUntil('HAProxy runs'));
+});
