@@ -377,12 +377,12 @@ const table: readonly Row[] = [
   [
     'node_config',
     { RPC: { Port: 9000 } },
-    ['node.config.toml RPC.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role json-rpc'],
+    ['node.config.toml RPC.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role firewall', 'rpc role json-rpc'],
   ],
   [
     'node_config',
     { RPC: { WebSockets: { Port: 9000 } } },
-    ['node.config.toml RPC.WebSockets.Port', 'rpc docker-compose.yml json-rpc.ports'],
+    ['node.config.toml RPC.WebSockets.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role firewall'],
   ],
   [
     'node_config',

@@ -90,7 +90,7 @@ function groupsSchema(groups: Deployment['groups']): JsonSchema {
   return {
     type: 'object',
     properties: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, hosts(group)])),
-    required: Object.keys(groups),
+    required: Object.keys(groups).filter((name) => !groups[name]?.optional),
     additionalProperties: false,
   };
 }

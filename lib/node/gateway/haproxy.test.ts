@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import { readFleet } from './fleet.ts';
 import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
 
 const files = [{ path: '/etc/rpc-node/gateway/haproxy.cfg', content: 'global\n' }];
@@ -56,8 +57,24 @@ test('a start that fails is reported with the end of the journal', async () => {
     [/^journalctl/, 'cannot bind socket\n'],
   ]);
   await expect(runsWith(files, 'new', 9101).apply(failing)).rejects.toMatchObject({
-    message: expect.stringMatching(/^haproxy\.service does not run with its files: .*\ncannot bind socket$/s),
+    message:
+      'haproxy.service does not run with its files: HAProxy does not answer on port 9101: not found\ncannot bind socket',
     hint: 'see systemctl status haproxy.service',
+  });
+  const old = fakeHost([
+    [/systemctl --quiet enable/, { exitCode: 1 }],
+    [/^journalctl/, ''],
+    answers({ configuration: 'old', hosts: [] }),
+  ]);
+  await expect(runsWith(files, 'new', 9101).apply(old)).rejects.toThrow(
+    'haproxy.service does not run with its files: it runs with other files',
+  );
+});
+
+test('another program on the port is no gateway', async () => {
+  expect(await readFleet(fakeHost([answers({ other: true })]), 9101)).toEqual({
+    ok: false,
+    error: 'port 9101 answers, but not the gateway',
   });
 });
 
@@ -66,6 +83,10 @@ test('who does not serve is reported with the reason', async () => {
   const out = { ...host, serves: false, reason: 'drained: restart' };
   expect(await anyServes(fakeHost([answers({ configuration: 'x', hosts: [out] })]), 9101)).toEqual(
     drift('rpc-1: drained: restart'),
+  );
+  const unknown = { ...host, serves: false };
+  expect(await anyServes(fakeHost([answers({ configuration: 'x', hosts: [unknown] })]), 9101)).toEqual(
+    drift('rpc-1: not asked yet'),
   );
   expect(await anyServes(fakeHost([]), 9101)).toEqual(unknownUntil('HAProxy runs'));
 });

@@ -66,6 +66,11 @@ test.each<[string, Changes, string[]]>([
     ['gateway.shared.address must be an address with its network, such as 10.0.0.9/24'],
   ],
   [
+    'a shared address on no interface',
+    [[['vars', 'gateway'], { shared: { address: '10.0.0.9/24', interface: 'eth 0' } }]],
+    ['gateway.shared.interface must be the name of a network interface'],
+  ],
+  [
     'another shared address',
     [
       [['vars', 'gateway'], { shared: { address: '10.0.0.9/24', interface: 'eth0' } }],
@@ -98,6 +103,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
     for (const name of ['good.key', 'other.key']) chmodSync(path(name), 0o600);
     writeFileSync(path('text.pem'), 'no certificate');
     writeFileSync(path('text.key'), 'no key', { mode: 0o600 });
+    writeFileSync(path('binary.key'), 'no\0key', { mode: 0o600 });
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -126,6 +132,13 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
       'other.key',
       undefined,
       /^gateway\.tls\.key is not the private key of .*good\.pem \(name the key with which it was requested\)$/,
+    ],
+    [
+      'a binary key',
+      'good.pem',
+      'binary.key',
+      undefined,
+      /^gateway\.tls\.key \(from .*binary\.key\) has a character that is not allowed: it is text in PEM/,
     ],
     [
       'no key',

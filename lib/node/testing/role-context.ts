@@ -26,7 +26,7 @@ export const sound: Facts = {
 export interface Given {
   readonly changes?: Changes;
   readonly facts?: Partial<Facts>;
-  readonly group?: 'database' | 'rpc';
+  readonly group?: 'database' | 'rpc' | 'gateway';
   readonly hosts?: (hosts: Context<Variables>['hosts']) => Context<Variables>['hosts'];
 }
 

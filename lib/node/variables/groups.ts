@@ -3,6 +3,8 @@ export interface Group {
   readonly description: string;
   /** The largest number of hosts in the group. Default: any number. */
   readonly most?: number;
+  /** Whether an inventory may be without the group. */
+  readonly optional?: true;
 }
 
 /** The groups of an inventory: spec part 1, server roles. Each has at least one host; group gateway may be missing. */
@@ -14,6 +16,7 @@ export const groups: Readonly<Record<'database' | 'rpc' | 'gateway', Group>> = {
   },
   rpc: { description: 'The RPC servers, one or more: prover, pool database, json-rpc' },
   gateway: {
+    optional: true,
     description:
       'Optional: the gateways in front of the RPC servers, each a host of its own: HAProxy, which sends clients to the RPC servers that may serve',
   },
