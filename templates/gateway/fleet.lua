@@ -232,7 +232,7 @@ core.register_action("place", { "http-req" }, function(txn)
   local host = by_id[tostring(txn:get_var("txn.had"))]
   local floor = txn:get_var("txn.seen") or 0
   if host and not host.serving then
-    floor = host.forked and 0 or math.max(floor, host.drained and host.height or floor)
+    floor = host.forked and 0 or math.max(floor, host.height or 0)
     host = nil
   end
   while not host do
@@ -243,6 +243,18 @@ core.register_action("place", { "http-req" }, function(txn)
     end
   end
   txn:set_var("txn.host", host.name)
+end, 0)
+
+-- Waits until the host that has answered has the block that its client was shown by another one: that is then its height.
+core.register_action("catch_up", { "http-res" }, function(txn)
+  local limit = now() + longest_wait
+  local seen, served = txn:get_var("txn.seen"), txn:get_var("txn.served")
+  for _, host in ipairs(hosts) do
+    if host.name == served then
+      while host.height < seen and now() < limit do core.msleep(50) end
+      if host.height >= seen then txn:set_var("txn.caught_up", string.format("0x%x", seen)) end
+    end
+  end
 end, 0)
 
 -- The number of requests in a batch; 0 for a single one. What is not in the buffer is not counted.

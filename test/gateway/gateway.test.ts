@@ -132,6 +132,23 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       expect(await out()).toEqual({ 'rpc-1': 'does not accept connections' });
     });
 
+    test('a client of a killed host does not see a lower height on another one', async () => {
+      const from = '127.0.8.1';
+      const height = async () => {
+        const { text } = await get({ port: ports.http, body: call('eth_blockNumber', 'x-1'), from });
+        expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', id: 'x-1' });
+        return Number(JSON.parse(text).result);
+      };
+      const host = named(await hostOf(from));
+      host.height += 2;
+      expect(await height()).toBe(1002);
+      await host.kill();
+      setTimeout(() => grow(), 700);
+      setTimeout(() => grow(), 1400);
+      expect(await height()).toBe(1002);
+      expect(await hostOf(from)).not.toBe(host.name);
+    });
+
     test('a drained host gets no new request, ends what it has, and serves again afterwards', async () => {
       const client = '127.0.8.1';
       const host = await hostOf(client);
