@@ -152,11 +152,11 @@ local function judge()
   for _, host in ipairs(hosts) do
     host.fault, host.forked = nil, false
     host.drained = drained(host)
-    local silent = now() - (host.seen or 0)
-    if host.seen and silent < silence then
-      answering[#answering + 1] = host
-    else
+    host.silent = not host.seen or now() - host.seen >= silence
+    if host.silent then
       host.fault = host.error or "does not answer"
+    else
+      answering[#answering + 1] = host
     end
   end
   -- First at the lowest height of all; then without those far behind, for they would hide a fork above them.
@@ -171,7 +171,8 @@ local function judge()
   end
 end
 
--- The servers of HAProxy follow the judgement. Connections of a drained host go on until they end, all others are cut.
+-- The servers of HAProxy follow the judgement. All connections of a silent host are cut, and the WebSockets of one with another fault:
+-- its requests by HTTP end by themselves. Connections of a drained host go on until they end.
 local function enact(host)
   local was = host.serving
   host.good = host.fault and 0 or (host.good or good_rounds - 1) + 1
@@ -184,7 +185,7 @@ local function enact(host)
       server:set_ready()
     else
       server:set_maint()
-      if host.fault then server:shut_sess() end
+      if host.silent or (host.fault and name == "rpc_websocket") then server:shut_sess() end
     end
   end
   local what = host.serving and "serves" or "is out: " .. host.reason
