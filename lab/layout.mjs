@@ -47,14 +47,23 @@ export const hosts = [
   { name: 'rpc-2', container: 'rpc-lab-rpc-2', address: '172.30.77.13', user: 'operator' },
 ];
 
+/** @type {readonly LabHost[]} The further hosts of inventory/lab-fleet.yaml, which only the larger lab has. */
+const furtherHosts = [
+  { name: 'rpc-3', container: 'rpc-lab-rpc-3', address: '172.30.77.14', user: 'root' },
+  { name: 'rpc-4', container: 'rpc-lab-rpc-4', address: '172.30.77.15', user: 'root' },
+  { name: 'gw-1', container: 'rpc-lab-gw-1', address: '172.30.77.21', user: 'root' },
+  { name: 'gw-2', container: 'rpc-lab-gw-2', address: '172.30.77.22', user: 'operator' },
+];
+export const fleetHosts = [...hosts, ...furtherHosts];
+
 /**
  * @param {string} name
  * @throws {LabError} when the lab has no such host
  */
 export function hostNamed(name) {
-  const host = hosts.find((one) => one.name === name);
+  const host = fleetHosts.find((one) => one.name === name);
   if (host !== undefined) return host;
-  throw new LabError(`The lab has no host "${name}"`, `Its hosts: ${hosts.map((one) => one.name).join(', ')}`);
+  throw new LabError(`The lab has no host "${name}"`, `Its hosts: ${fleetHosts.map((one) => one.name).join(', ')}`);
 }
 
 /** Disks of every host: sparse files, so that only written data takes space. */

@@ -1,4 +1,4 @@
-// Brings the lab up: three servers to deploy to, and all external services of a deployment.
+// Brings the lab up: three servers to deploy to (with --fleet seven), and all external services of a deployment.
 import { existsSync } from 'node:fs';
 import { attachDisks, ensureDiskVolume } from './disks.mjs';
 import { labContainers } from './docker.mjs';
@@ -7,7 +7,7 @@ import { createHosts, startContainers } from './hosts.mjs';
 import { ensureBaseImage, ensureHostImage, ensureStandInImages, standInInputs } from './images.mjs';
 import { ensureClientKey, identityFile, knownHosts } from './keys.mjs';
 import { LabError } from './lab-error.mjs';
-import { hosts, outside, projectRoot } from './layout.mjs';
+import { fleetHosts, outside, projectRoot, hosts as smallLab } from './layout.mjs';
 import { withLock } from './lock.mjs';
 import { ensureNetwork } from './network.mjs';
 import { checksums, createOutside, fillRegistry, waitForOutside } from './outside.mjs';
@@ -22,11 +22,13 @@ const standIns =
  * Brings the lab up, or its missing parts: after a restart of the machine or of the Docker engine it is as before.
  * Existing hosts stay as they are. Returns at once when the lab is up.
  *
- * @param {{ log?: import('./script.mjs').Log }} [options] `log` gets a plain line for each step
+ * @param {{ log?: import('./script.mjs').Log, fleet?: boolean }} [options] `log` gets a plain line for each step; `fleet`: with the
+ *   further hosts of inventory/lab-fleet.yaml
  * @throws {LabError} with the obstacle, and what to do about it
  */
-export async function labUp({ log = print } = {}) {
-  if (await isUp()) {
+export async function labUp({ log = print, fleet = false } = {}) {
+  const hosts = fleet ? fleetHosts : smallLab;
+  if (await isUp(hosts)) {
     log('lab: up');
     log(standIns);
     return;
@@ -39,15 +41,19 @@ export async function labUp({ log = print } = {}) {
     await ensureNetwork();
     await ensureDiskVolume();
     await ensureSecrets();
-    const results = await Promise.allSettled([hostsUp(log), outsideUp(log)]);
+    const results = await Promise.allSettled([hostsUp(hosts, log), outsideUp(log)]);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   });
   log(`lab: up after ${Math.round((Date.now() - started) / 1000)} s; "npm run lab:ssh db-1" enters a host`);
   log(standIns);
 }
 
-/** Whether all of the lab runs, answers and is built from the current project. */
-async function isUp() {
+/**
+ * Whether all of the lab runs, answers and is built from the current project.
+ *
+ * @param {readonly import('./layout.mjs').LabHost[]} hosts
+ */
+async function isUp(hosts) {
   if (![identityFile, ...inventoryFiles].every((file) => existsSync(file))) return false;
   const [containers = [], known, inputs, ...answered] = await Promise.all([
     labContainers(),
@@ -74,8 +80,11 @@ async function refuseLabOfOtherProject() {
   );
 }
 
-/** @param {import('./script.mjs').Log} log */
-async function hostsUp(log) {
+/**
+ * @param {readonly import('./layout.mjs').LabHost[]} hosts
+ * @param {import('./script.mjs').Log} log
+ */
+async function hostsUp(hosts, log) {
   await ensureHostImage(log);
   const containers = (await labContainers()) ?? [];
   const known = existsSync(identityFile) ? await knownHosts() : new Map();
@@ -112,4 +121,4 @@ async function outsideUp(log) {
   await writeValues(await checksums());
 }
 
-await runAsScript(import.meta.url, () => labUp());
+await runAsScript(import.meta.url, (words) => labUp({ fleet: words.includes('--fleet') }));

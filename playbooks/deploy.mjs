@@ -19,8 +19,8 @@ await runPlaybook(
       ),
     }),
     // A change of the node's version: no container reads a configuration or a database of the other one.
-    play('former version', { hosts: 'all', roles: await roles('former-version'), anyErrorsFatal: true }),
-    play('configuration', { hosts: 'all', roles: await roles('configuration') }),
+    play('former version', { hosts: 'database,rpc', roles: await roles('former-version'), anyErrorsFatal: true }),
+    play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
     play('Database+Sync server', {
       hosts: 'database',
       roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync'),
@@ -29,6 +29,11 @@ await runPlaybook(
       hosts: 'rpc',
       roles: await roles('database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
       needs: ['Database+Sync server'],
+    }),
+    play('gateways', {
+      hosts: 'gateway',
+      roles: await roles('time-sync', 'gateway', 'gateway-address'),
+      optional: true,
     }),
     // Only where the inventory has a reader of metrics.
     play('prepare monitor', { hosts: 'monitor', roles: await roles('time-sync', 'firewall'), optional: true }),

@@ -17,7 +17,8 @@ import { type Changes, labDeployment } from '../lib/node/testing/lab-deployment.
 import { type Variables, variablesSchema } from '../lib/node/variables/variables.ts';
 
 // Each variable of the inventory is changed alone, and everything that uses it has to change: values in the rendered files, and
-// roles, in what their resources read and would run on a bare host. `db` is the Database+Sync server, `rpc` an RPC server.
+// roles, in what their resources read and would run on a bare host. `db` is the Database+Sync server, `rpc` an RPC server,
+// `gw` a gateway.
 
 const GB = 1e9;
 const facts: Facts = {
@@ -131,7 +132,9 @@ async function traceOf(role: Role<Variables>, context: Context<Variables>): Prom
 const roleNames = readdirSync(new URL('../roles', import.meta.url))
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   .map((name) => name.slice(0, -'.ts'.length));
-const onlyOn: Readonly<Record<string, 'db' | 'rpc'>> = {
+const onlyOn: Readonly<Record<string, 'db' | 'rpc' | 'gw'>> = {
+  gateway: 'gw',
+  'gateway-address': 'gw',
   'state-db': 'db',
   snapshot: 'db',
   sync: 'db',
@@ -160,19 +163,25 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   sql: (text) => text,
 };
 
+const oneOfEach: Changes = [
+  [['groups', 'rpc', 'rpc-2'], undefined],
+  [['groups', 'gateway'], { 'gw-1': { address: '172.30.77.21' } }],
+];
+
 /** Everything that depends on a deployment's variables: `db node.config.toml Log.Level` or `rpc role verify` -> its content. */
 async function everything(changes: Changes): Promise<Map<string, string>> {
-  const { hosts } = await loadDeployment(await labDeployment([[['groups', 'rpc', 'rpc-2'], undefined], ...changes]));
+  const { hosts } = await loadDeployment(await labDeployment([...oneOfEach, ...changes]));
   const all = new Map<string, string>();
   for (const host of hosts) {
-    const kind = host.groups.includes('database') ? 'db' : 'rpc';
+    const [group = ''] = host.groups;
+    const kind = group === 'database' ? 'db' : group === 'gateway' ? 'gw' : 'rpc';
     const context = { host, vars: host.vars, hosts, facts, includes: () => true };
     const { files } = await renderHost(context);
     for (const { name, content } of files) {
       const tree = parsers[name.split('.').at(-1) ?? '']?.(content.text);
       for (const [key, value] of leaves(tree)) all.set(`${kind} ${name} ${key}`.trim(), value);
     }
-    const roles = allRoles.filter(({ name }) => (onlyOn[name] ?? kind) === kind);
+    const roles = allRoles.filter(({ name }) => (onlyOn[name] ?? (kind === 'gw' ? undefined : kind)) === kind);
     for (const role of roles) all.set(`${kind} role ${role.name}`, await traceOf(role, context));
   }
   return all;
@@ -334,8 +343,22 @@ const table: readonly Row[] = [
   ['ports.prover_hash_db', 15061, ['docker-compose.yml prover.ports', 'role firewall', 'role preflight']],
   ['ports.prover_executor', 15071, ['docker-compose.yml prover.ports', 'role firewall', 'role preflight']],
   ['ports.sync_metrics', 19091, ['db docker-compose.yml sync.ports', 'db role firewall', 'db role preflight']],
-  ['ports.rpc_http', 18123, ['rpc docker-compose.yml json-rpc.ports', 'rpc role preflight', 'rpc role verify']],
-  ['ports.rpc_websocket', 18133, ['rpc docker-compose.yml json-rpc.ports', 'rpc role preflight']],
+  [
+    'ports.rpc_http',
+    18123,
+    [
+      'rpc docker-compose.yml json-rpc.ports',
+      'rpc role firewall',
+      'rpc role preflight',
+      'rpc role verify',
+      'gw role gateway',
+    ],
+  ],
+  [
+    'ports.rpc_websocket',
+    18133,
+    ['rpc docker-compose.yml json-rpc.ports', 'rpc role firewall', 'rpc role preflight', 'gw role gateway'],
+  ],
   ['ports.rpc_metrics', 19092, ['rpc docker-compose.yml json-rpc.ports', 'rpc role firewall', 'rpc role preflight']],
   ['state_db.max_connections', 900, ['db docker-compose.yml state-db.command']],
   ['state_db.shared_buffers', '1GB', ['db docker-compose.yml state-db.command']],
@@ -358,12 +381,12 @@ const table: readonly Row[] = [
   [
     'node_config',
     { RPC: { Port: 9000 } },
-    ['node.config.toml RPC.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role json-rpc'],
+    ['node.config.toml RPC.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role firewall', 'rpc role json-rpc'],
   ],
   [
     'node_config',
     { RPC: { WebSockets: { Port: 9000 } } },
-    ['node.config.toml RPC.WebSockets.Port', 'rpc docker-compose.yml json-rpc.ports'],
+    ['node.config.toml RPC.WebSockets.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role firewall'],
   ],
   [
     'node_config',
@@ -416,10 +439,18 @@ const table: readonly Row[] = [
   ['snapshot.source.repository', 'http://other/', ['db role preflight', 'db role snapshot']],
   ['snapshot.source.ref', 'other', ['db role snapshot']],
   ['snapshot.source.go_version', '1.99', ['db role preflight', 'db role snapshot']],
-  ['firewall.json_rpc', ['192.0.2.1'], ['rpc role firewall']],
-  ['firewall.metrics', ['192.0.2.1'], ['role firewall']],
+  ['firewall.json_rpc', ['192.0.2.1'], ['rpc role firewall', 'gw role gateway']],
+  ['firewall.metrics', ['192.0.2.1'], ['role firewall', 'gw role gateway']],
   ['firewall.internal', ['192.0.2.1'], ['role firewall']],
-  ['firewall.connects_from', ['192.0.2.1'], ['role firewall']],
+  ['firewall.connects_from', ['192.0.2.1'], ['role firewall', 'gw role gateway']],
+  ['gateway.http', 18123, ['gw role gateway']],
+  ['gateway.websocket', 18133, ['gw role gateway']],
+  ['gateway.metrics', 19101, ['gw role gateway']],
+  ['gateway.peers', 18143, ['gw role gateway']],
+  ['gateway.most_behind', 9, ['gw role gateway']],
+  ['gateway.client_requests', 9, ['gw role gateway']],
+  ['gateway.client_connections', 9, ['gw role gateway']],
+  ['gateway.batch_requests', 9, ['gw role gateway']],
   ['container_mtu', 1300, ['docker-compose.yml networks.default.driver_opts.com.docker.network.driver.mtu']],
   ['time_servers', ['other'], ['role time-sync']],
   ['docker_root.disk', '/srv', ['role disk-alert', 'role docker-root']],
@@ -441,6 +472,11 @@ const elsewhere: Readonly<Record<string, string>> = {
   postgresql_repository: 'roles/client-tools.ts',
   'docker_root.format': 'roles/docker-root.ts',
   'verify.attempts': 'lib/node/chain/installation-check.ts',
+  'gateway.shared.address': 'lib/node/gateway/render.test.ts',
+  'gateway.shared.interface': 'lib/node/gateway/render.test.ts',
+  'gateway.tls.certificate': 'lib/node/inventory/gateway.test.ts',
+  'gateway.tls.key': 'lib/node/inventory/gateway.test.ts',
+  'gateway.tls.names': 'lib/node/inventory/gateway.test.ts',
 };
 
 let unchanged: Promise<Map<string, string>> | undefined;

@@ -22,6 +22,8 @@ if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
 if (canInstall() && !(await isInstalled('shellcheck'))) await installPackages('shellcheck');
 // Tests the rules for alerts.
 if (canInstall()) await getPromtool();
+// The gateway's own program, with small RPC hosts of the test around it.
+if (canInstall() && !(await isInstalled('haproxy'))) await installPackages('haproxy');
 // Tests of the firewall send packets between network namespaces.
 if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
 

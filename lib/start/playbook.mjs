@@ -27,18 +27,20 @@ export async function runPlaybook(playbook) {
     load: loadDeployment,
     open: openSession,
     embedded: 'lab',
+    larger: 'lab-fleet',
     prepareEmbedded: bringLabUp,
   });
 }
 
 /**
  * @param {(line: string) => void} say
+ * @param {boolean} [fleet] whether all hosts of the larger lab are needed
  * @throws {Problem} why the lab cannot start
  */
-async function bringLabUp(say) {
+async function bringLabUp(say, fleet = false) {
   const [{ labUp }, { LabError }] = await Promise.all([import('../../lab/up.mjs'), import('../../lab/lab-error.mjs')]);
   try {
-    await labUp({ log: say });
+    await labUp({ log: say, fleet });
   } catch (error) {
     throw error instanceof LabError ? new Problem(error.message, { hint: error.hint }) : error;
   }

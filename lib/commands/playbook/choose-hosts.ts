@@ -14,8 +14,10 @@ export interface InventorySource<V> {
   load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock' | 'connects'>): Promise<Inventory<V>>;
   /** The name of the embedded inventory. */
   readonly embedded: string;
-  /** Brings up the hosts of the embedded inventory before it is loaded. */
-  prepareEmbedded(say: (line: string) => void): Promise<void>;
+  /** An inventory with these and further hosts, brought up in the same way. */
+  readonly larger?: string;
+  /** Brings up the hosts of the embedded inventory, or of the larger one, before it is loaded. */
+  prepareEmbedded(say: (line: string) => void, larger?: boolean): Promise<void>;
 }
 
 /**
@@ -38,13 +40,13 @@ export async function chooseHosts<V>(
     const inventory = await source.load(name, { over, unlock, connects: !options.listHosts });
     return { inventory, hosts: chosenOf(inventory, options, planned) };
   };
-  if (name !== source.embedded) return load();
+  if (name !== source.embedded && name !== source.larger) return load();
   const before = await load().catch((error: unknown) => error);
   // Files that the embedded hosts make are missing before the first start. Then the error is a list of Problems.
   if (before instanceof Problem) throw before;
   if (before instanceof Error) chosenOf(await outlined(name), options, planned);
   if (options.listHosts && !(before instanceof Error)) return before as Awaited<ReturnType<typeof load>>;
-  await source.prepareEmbedded(say);
+  await source.prepareEmbedded(say, name === source.larger);
   return load();
 }
 

@@ -54,6 +54,13 @@ function hostBlock(status: Shown, nameWidth: number, { paint, width, now }: Stat
   const line = (colour: Parameters<Paint>[0], text: string) =>
     paint(colour, clipped(redact(printable(text)).replaceAll('\n', ' '), width));
   const start = `${host.padEnd(nameWidth)}  ${health}`;
+  if (status.fleet || (!state && error === undefined)) {
+    return [
+      clipped(start, width).replace(host, paint('bold', host)).replace(health, paint(colours[health], health)),
+      ...findings.map(({ fault, says }) => line(fault ? 'red' : 'yellow', `  ${says}`)),
+      ...fleetLines(status.fleet).map((text) => line('dim', `    ${text}`)),
+    ];
+  }
   if (!state) {
     const why = describeError(error);
     const reason = why.startsWith(`${host}: `) ? why.slice(host.length + 2) : why;
@@ -67,6 +74,13 @@ function hostBlock(status: Shown, nameWidth: number, { paint, width, now }: Stat
     ...findings.map(({ fault, says }) => line(fault ? 'red' : 'yellow', `  ${says}`)),
     ...facts(status, state, now).map(([title, text]) => line('dim', `    ${title.padEnd(10)}  ${text}`)),
   ];
+}
+
+function fleetLines(fleet: Shown['fleet']): string[] {
+  return (fleet?.hosts ?? []).map(({ host, serves, height, sessions }) => {
+    const block = height === null ? 'no block' : `block ${count(height)}`;
+    return `${host}  ${serves ? 'serves' : 'is out'}, ${block}, ${count(sessions)} in work`;
+  });
 }
 
 function facts(status: Shown, state: HostState, now: number): (readonly [string, string])[] {

@@ -2,7 +2,7 @@ import type { Role } from '../resource/role.ts';
 
 /**
  * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed. `anyErrorsFatal` ends the run on all
- * hosts when one fails. `optional`: `hosts` is a group that an inventory may leave out.
+ * hosts when one fails. An `optional` play is left out where the inventory does not have the group of its hosts.
  */
 export interface Play<V> {
   readonly name: string;

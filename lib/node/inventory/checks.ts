@@ -54,8 +54,9 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
   return [
     ...faults.map(([group, what, hint]) => new Problem(what, { where: placeOfGroup(group), hint })),
     ...hosts
-      .filter((host) => host.groups.length > 1 && host.vars.network.kind === 'main')
-      .map(({ name, groups: [, second = ''] }) => {
+      .filter(({ groups: own, vars }) => own.includes('database') && own.includes('rpc') && vars.network.kind === 'main')
+      .map(({ name, groups: own }) => {
+        const second = own.findLast((group) => group === 'database' || group === 'rpc') ?? '';
         const what = `${name} is in both groups: on the main network JSON-RPC has servers of its own`;
         const hint = 'one server for all components is for a test network';
         return new Problem(what, { where: placeOfGroup(second, name), hint });
@@ -145,6 +146,7 @@ function addressFaults({ hosts }: Deployment, { name, groups, connection: { addr
 
 /** Two equal ports of one host, and the port of its SSH server. */
 function portFaults({ groups, connection, vars }: Host): Fault[] {
+  if (!groups.some((group) => group === 'database' || group === 'rpc')) return [];
   const isUsed = (name: string) =>
     name.startsWith('rpc_') ? groups.includes('rpc') : groups.includes('database') || !/^(state_db|sync_)/.test(name);
   const ports = Object.entries(vars.ports).filter(([name]) => isUsed(name));

@@ -5,8 +5,9 @@ import type { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation.ts';
 import type { Receiver } from '../variables/monitoring.ts';
-import { type RawVariables, type Variables, variablesSchema } from '../variables/variables.ts';
+import { type Certificate, type RawVariables, type Variables, variablesSchema } from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';
+import { gatewayProblems, readCertificate } from './gateway.ts';
 import { projectInventories } from './project.ts';
 import { readReceivers } from './receivers.ts';
 
@@ -23,14 +24,14 @@ export const passwordCharacters = {
 };
 
 /**
- * Reads the inventory of one deployment: one Database+Sync server (group `database`), one or more RPC servers (group `rpc`), and all
- * passwords.
+ * Reads the inventory of one deployment: one Database+Sync server (group `database`), one or more RPC servers (group `rpc`), gateways
+ * (group `gateway`) if there are any, and all passwords and certificates.
  *
  * @throws Problem or Problems with everything that is wrong, each with its place; no host has been touched
  */
 export async function loadDeployment(nameOrFile: string, options: LoadOptions = {}): Promise<Inventory<Variables>> {
   const inventory = await loadInventory(nameOrFile, variablesSchema, { ...projectInventories, ...options });
-  const problems = deploymentProblems(inventory);
+  const problems = [...deploymentProblems(inventory), ...gatewayProblems(inventory)];
   const read = inventory.hosts.map(async (host) => [host, await readPasswords(inventory, host, problems)] as const);
   const passwords = new Map(await Promise.all(read));
   const receivers = await Promise.all(inventory.hosts.map((host) => readReceivers(inventory, host, problems)));
@@ -38,9 +39,11 @@ export async function loadDeployment(nameOrFile: string, options: LoadOptions = 
     const path = ['credentials', store, 'password'];
     problems.push(...differing(inventory, path, (host) => passwords.get(host)?.[store]?.reveal()));
   }
+  const certificates = new Map<unknown, Certificate | undefined>();
+  for (const host of inventory.hosts) certificates.set(host, await readCertificate(inventory, host, problems));
   throwProblems(problems);
   const hosts = inventory.hosts.map((host, i) =>
-    withSecrets(host, passwords.get(host) as Passwords, receivers[i] ?? []),
+    withSecrets(host, passwords.get(host) as Passwords, receivers[i] ?? [], certificates.get(host)),
   );
   return { name: inventory.name, file: inventory.file, hosts };
 }
@@ -67,6 +70,7 @@ function withSecrets(
   host: InventoryHost<RawVariables>,
   passwords: Passwords,
   receivers: readonly Receiver[],
+  certificate: Certificate | undefined,
 ): InventoryHost<Variables> {
   const { state, pool, prover } = host.vars.credentials;
   const credentials = {
@@ -75,5 +79,7 @@ function withSecrets(
     prover: { ...prover, password: passwords.prover },
   };
   const monitoring = { ...host.vars.monitoring, receivers: [...receivers] };
-  return { ...host, vars: { ...host.vars, ...generationDefaults(host.vars), credentials, monitoring } };
+  const { tls, ...plain } = host.vars.gateway;
+  const gateway = { ...plain, ...(certificate && { tls: certificate }) };
+  return { ...host, vars: { ...host.vars, ...generationDefaults(host.vars), credentials, monitoring, gateway } };
 }

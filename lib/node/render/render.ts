@@ -79,9 +79,18 @@ export function renderHost(context: RenderContext): Promise<RenderedHost> {
   return result;
 }
 
+/** A gateway or a monitor runs no container. */
+const nothing: RenderedHost = {
+  files: [],
+  services: Object.fromEntries(serviceNames.map((name) => [name, undefined])) as RenderedHost['services'],
+  ports: [],
+  listens: { prover: [], 'json-rpc': [], sync: [] },
+  serves: { namespaces: [], webSockets: false, metrics: false },
+};
+
 async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const { host, vars } = context;
-  if (isMonitor(host)) return nothing;
+  if (isMonitor(host) || host.groups.includes('gateway')) return nothing;
   const isDatabase = host.groups.includes('database');
   const values = valuesFor(context);
   const file = (name: FileName, ports: Values) => renderedFile(name, render(vars, name, { ...values, ...ports }), vars);
@@ -116,15 +125,6 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
     serves: nodeServes(nodeConfig, composed['json-rpc']?.command),
   };
 }
-
-/** A monitor has no container. */
-const nothing: RenderedHost = {
-  files: [],
-  services: { 'state-db': undefined, 'pool-db': undefined, prover: undefined, sync: undefined, 'json-rpc': undefined },
-  ports: [],
-  listens: { prover: [], 'json-rpc': [], sync: [] },
-  serves: { namespaces: [], webSockets: false, metrics: false },
-};
 
 /** The namespaces that the node serves without `--http.api`. */
 const defaultNamespaces = 'eth,net,web3,zkevm,txpool';

@@ -5,10 +5,12 @@ import { addressesOf } from '../variables/addresses.ts';
 import { isMonitor, monitoringPorts, readersOfMetrics } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 
+const everybody = ['0.0.0.0/0', '::/0'];
+
 /**
  * Who may reach which of a host's published ports: the deployment's own hosts reach all of them, others those that the inventory opens
- * to them. Ports that the Compose file publishes beyond those of the inventory are internal. Metrics and exporters are for the monitor,
- * too, which reaches nothing else.
+ * to them. Behind gateways, clients reach JSON-RPC through these alone, unless the inventory says otherwise. Ports that the Compose file
+ * publishes beyond those of the inventory are internal. Metrics and exporters are for the monitor, too, which reaches nothing else.
  *
  * @throws Problem from the templates, or where they publish a random port
  */
@@ -18,7 +20,8 @@ export async function accesses(context: RenderContext): Promise<Access[]> {
   if (isMonitor(host)) return [exporters(readers), programs(vars)];
   const { ports } = await renderHost(context);
   const own = hosts.filter((each) => each.name !== host.name && !isMonitor(each)).flatMap(addressesOf);
-  const { json_rpc, metrics, internal } = vars.firewall;
+  const { metrics, internal } = vars.firewall;
+  const json_rpc = vars.firewall.json_rpc ?? (hosts.some(({ groups }) => groups.includes('gateway')) ? [] : everybody);
   const access = (name: Purpose, others: readonly string[]): Access => ({
     name,
     ports: ports.filter((port) => purposeOf(port, vars) === name),

@@ -1,9 +1,12 @@
 import { type Connection, ConnectionLost, connect } from '../../engine/host/connection.ts';
+import type { Reader } from '../../engine/host/host.ts';
 import { createReader } from '../../engine/host/reader.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
+import type { Fleet } from '../gateway/fleet.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 import type { Variables } from '../variables/variables.ts';
+import { readGateway } from './gateway.ts';
 import { type Expected, type Finding, judge, type Limits, type SyncStatus, syncStatus } from './judge.ts';
 import { type HostState, readHost } from './read.ts';
 
@@ -25,6 +28,8 @@ export interface HostStatus {
   readonly standing: SyncStatus;
   /** Blocks of the trusted sequencer that the host lacks. */
   readonly behind: number | undefined;
+  /** What a gateway says about the RPC hosts; undefined for other hosts, and where it says nothing. */
+  readonly fleet?: Fleet | undefined;
   /** Faults first. */
   readonly findings: readonly Finding[];
   readonly generation: Variables['generation'];
@@ -69,7 +74,7 @@ export async function watchedHost(
     if (kept === connection) kept = undefined;
     await connection?.close();
   };
-  const read = async (signal: AbortSignal): Promise<HostState> => {
+  const read = async <T>(signal: AbortSignal, ask: (reader: Reader) => Promise<T>): Promise<T> => {
     const reused = kept;
     const connection = reused ?? (await connect(host.name, target, { signal }));
     if (signal.aborted) {
@@ -78,11 +83,11 @@ export async function watchedHost(
     }
     kept = connection;
     try {
-      return await readHost(createReader(connection, host.name), host);
+      return await ask(createReader(connection, host.name));
     } catch (error) {
       await drop(connection);
       // The host may be back since the last check.
-      if (reused && error instanceof ConnectionLost && !signal.aborted) return read(signal);
+      if (reused && error instanceof ConnectionLost && !signal.aborted) return read(signal, ask);
       throw error;
     }
   };
@@ -94,7 +99,12 @@ export async function watchedHost(
       const started = performance.now();
       const taken = () => ({ at: Date.now(), seconds: (performance.now() - started) / 1000 });
       try {
-        const state = await within(read, options);
+        if (host.groups.includes('gateway')) {
+          const seen = await within((signal) => read(signal, (reader) => readGateway(reader, vars)), options);
+          const health = seen.findings.some(({ fault }) => fault) ? 'unhealthy' : 'healthy';
+          return { ...common, ...taken(), ...nothing, health, error: undefined, ...seen };
+        }
+        const state = await within((signal) => read(signal, (reader) => readHost(reader, host)), options);
         const findings = judge(state, expected, options.limits);
         const health = findings.some(({ fault }) => fault) ? 'unhealthy' : 'healthy';
         const sync = syncStatus(state.chain, options.limits);
@@ -102,12 +112,14 @@ export async function watchedHost(
       } catch (error) {
         drop().catch(() => {});
         if (options.interrupt.aborted) return undefined;
-        const nothing = { state: undefined, findings: [], standing: 'unknown', behind: undefined } as const;
         return { ...common, ...taken(), ...nothing, health: 'unreachable', error };
       }
     },
   };
 }
+
+/** Of a host whose containers and blocks are not known. */
+const nothing = { state: undefined, findings: [], standing: 'unknown', behind: undefined } as const;
 
 /** Ends at the time limit and on Ctrl-C, even if the work goes on. */
 async function within<T>(work: (signal: AbortSignal) => Promise<T>, { timeout, interrupt }: WatchOptions): Promise<T> {

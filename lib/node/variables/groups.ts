@@ -11,7 +11,7 @@ export interface Group {
  * The groups of an inventory: spec part 1, server roles, and those that an operator may add. On a test network a host may be in the
  * first two.
  */
-export const groups: Readonly<Record<'database' | 'rpc' | 'monitor', Group>> = {
+export const groups: Readonly<Record<'database' | 'rpc' | 'monitor' | 'gateway', Group>> = {
   database: {
     description:
       'The Database+Sync server: state database, pool database, prover, synchronizer. There is only one: two synchronizers on one database corrupt it',
@@ -22,5 +22,10 @@ export const groups: Readonly<Record<'database' | 'rpc' | 'monitor', Group>> = {
     description: 'A server for Prometheus and Alertmanager alone, which watch all others; none: nothing is watched',
     most: 1,
     optional: true,
+  },
+  gateway: {
+    optional: true,
+    description:
+      'Optional: the gateways in front of the RPC servers, each a host of its own: HAProxy, which sends clients to the RPC servers that may serve',
   },
 };

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { addressSchema, portSchema as port } from '../../engine/inventory/schema.ts';
 import { mostDownloadConnections } from '../../engine/resource/download/download-script.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
+import { gatewaySchema } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
 import { monitoringShape } from './monitoring.ts';
 import * as types from './value-types.ts';
@@ -191,8 +192,10 @@ export const variablesSchema = z.strictObject({
   ),
   firewall: section('Addresses that may connect to published ports, besides the hosts of the inventory', {
     json_rpc: types.ipNetworks
-      .default(['0.0.0.0/0', '::/0'])
-      .describe('Clients of JSON-RPC, HTTP and WebSocket; default: everybody'),
+      .optional()
+      .describe(
+        'Clients of JSON-RPC, HTTP and WebSocket; default: everybody, and where there is a gateway everybody at the gateways only',
+      ),
     metrics: types.ipNetworks.default([]).describe('Clients of metrics, such as a monitoring server'),
     internal: types.ipNetworks.default([]).describe('Clients of databases, provers and all other published ports'),
     connects_from: types.ipNetworks
@@ -237,6 +240,7 @@ export const variablesSchema = z.strictObject({
       'Whether missing hardware (64 cores of 3050 MHz, 128 GB of memory, 2000 GB of NVMe disk) is an error or a warning; default: required on the main network, advisory on the test network',
     ),
   region: z.string().optional().describe("Region of this host; a host's own `region` is short for it"),
+  gateway: section('The gateways in front of the RPC servers', gatewaySchema),
   verify: section('Attempts of the installation check', {
     attempts: types.whole(1, 10_000).default(30).describe('Attempts at one RPC server before the check fails'),
     pause_seconds: z.number().positive().max(3600).default(2).describe('Seconds between two attempts'),
@@ -253,8 +257,16 @@ export interface Credentials extends Omit<RawVariables['credentials']['state'], 
   readonly password: Secret;
 }
 
+/** A certificate with those of its issuers, and its private key, in PEM. */
+export interface Certificate {
+  readonly certificate: string;
+  readonly key: Secret;
+}
+
 /** The variables of roles and templates: with passwords, and with the defaults of the generation. */
-export interface Variables extends Omit<RawVariables, 'credentials' | 'prover' | 'node_binary' | 'snapshot'> {
+export interface Variables
+  extends Omit<RawVariables, 'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway'> {
+  readonly gateway: Omit<RawVariables['gateway'], 'tls'> & { readonly tls?: Certificate };
   readonly prover: Readonly<Record<keyof RawVariables['prover'], number>>;
   readonly node_binary: string;
   readonly snapshot: Omit<RawSnapshot, 'source'> & {

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { fakeHost, rootsFile, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import { readFleet } from './fleet.ts';
+import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
+
+const files = [{ path: '/etc/rpc-node/gateway/haproxy.cfg', content: 'global\n' }];
+const running = { ...stoppedUnit, load: 'loaded', active: 'active', enabled: 'enabled' };
+const answers = (fleet: object) => [/probe/, `HTTP/1.1 200 OK\n\n${JSON.stringify(fleet)}`] as const;
+const host = {
+  host: 'rpc-1',
+  serves: true,
+  fit: true,
+  reason: null,
+  drained: null,
+  height: 5,
+  hash: '0x5',
+  sessions: 0,
+};
+
+test('files that HAProxy refuses are not put in place', async () => {
+  const written: string[] = [];
+  const refusing = fakeHost(
+    [
+      [
+        /^haproxy -c/,
+        { exitCode: 1, stderr: '[NOTICE] x\n[ALERT]    (12) : config : parsing [a.cfg:3] : unknown keyword\n' },
+      ],
+      [/^(umask|rm -rf)/, ''],
+    ],
+    {
+      write: async (path) => void written.push(path),
+      stat: async () => ({ ...rootsFile, type: 'directory', mode: 0o700 }),
+    },
+  );
+  await expect(checkedFiles(files).apply(refusing)).rejects.toMatchObject({
+    message:
+      'HAProxy refuses its configuration, and keeps the one it has:\nconfig : parsing [a.cfg:3] : unknown keyword',
+    hint: 'see templates/gateway in this project',
+  });
+  expect(written).toEqual(['/etc/rpc-node/gateway.new/haproxy.cfg']);
+});
+
+test('HAProxy that runs with other files is drift', async () => {
+  const resource = runsWith(files, 'new', 9101);
+  const unit = async () => running;
+  expect(await resource.check(fakeHost([answers({ configuration: 'new', hosts: [] })], { unit }))).toEqual(ok);
+  expect(await resource.check(fakeHost([answers({ configuration: 'old', hosts: [] })], { unit }))).toEqual(
+    drift([{ what: 'runs with', was: 'other files', wanted: 'new' }]),
+  );
+  expect(await resource.check(fakeHost([], { unit: async () => stoppedUnit }))).toMatchObject({ is: 'drift' });
+});
+
+test('a start that fails is reported with the end of the journal', async () => {
+  const failing = fakeHost([
+    [/systemctl --quiet enable/, { exitCode: 1, stderr: 'Job failed' }],
+    [/^journalctl/, 'cannot bind socket\n'],
+  ]);
+  await expect(runsWith(files, 'new', 9101).apply(failing)).rejects.toMatchObject({
+    message:
+      'haproxy.service does not run with its files: HAProxy does not answer on port 9101: not found\ncannot bind socket',
+    hint: 'see systemctl status haproxy.service',
+  });
+  const old = fakeHost([
+    [/systemctl --quiet enable/, { exitCode: 1 }],
+    [/^journalctl/, ''],
+    answers({ configuration: 'old', hosts: [] }),
+  ]);
+  await expect(runsWith(files, 'new', 9101).apply(old)).rejects.toThrow(
+    'haproxy.service does not run with its files: it runs with other files',
+  );
+});
+
+test('another program on the port is no gateway', async () => {
+  expect(await readFleet(fakeHost([answers({ other: true })]), 9101)).toEqual({
+    ok: false,
+    error: 'port 9101 answers, but not the gateway',
+  });
+});
+
+test('who does not serve is reported with the reason', async () => {
+  expect(await anyServes(fakeHost([answers({ configuration: 'x', hosts: [host] })]), 9101)).toEqual(ok);
+  const out = { ...host, serves: false, reason: 'drained: restart' };
+  expect(await anyServes(fakeHost([answers({ configuration: 'x', hosts: [out] })]), 9101)).toEqual(
+    drift('rpc-1: drained: restart'),
+  );
+  const unknown = { ...host, serves: false };
+  expect(await anyServes(fakeHost([answers({ configuration: 'x', hosts: [unknown] })]), 9101)).toEqual(
+    drift('rpc-1: not asked yet'),
+  );
+  expect(await anyServes(fakeHost([]), 9101)).toEqual(unknownUntil('HAProxy runs'));
+});

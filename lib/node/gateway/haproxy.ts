@@ -1,0 +1,114 @@
+import type { Reader, Writer } from '../../engine/host/host.ts';
+import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { fileChange, unitChange } from '../../engine/resource/change.ts';
+import { directory } from '../../engine/resource/file/directory.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import { pause } from '../../engine/resource/job/pause.ts';
+import { drift, driftOf, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import { readFleet } from './fleet.ts';
+import { gatewayFolder } from './paths.ts';
+import type { gatewayFiles } from './render.ts';
+
+type Files = ReturnType<typeof gatewayFiles>['files'];
+
+/** HAProxy reads the new files a second after a reload at the latest. Seconds. */
+const reloadLimit = 15;
+
+/** Checked, then put in place: HAProxy's own check reads all of them in a folder beside their own first. */
+export function checkedFiles(files: Files): Resource {
+  const staging = `${gatewayFolder}.new`;
+  const parts = files.map(({ path, content }) => file(path).content(content).mode(0o600));
+  return {
+    name: `HAProxy accepts the files in ${gatewayFolder}`,
+    changes: () => files.map(({ path }) => fileChange(path)),
+
+    async check(host) {
+      const verdicts = await Promise.all(parts.map((part) => part.check(host)));
+      return driftOf(
+        verdicts.flatMap((verdict, at) =>
+          verdict.is === 'drift'
+            ? verdict.differences.map(({ what, ...rest }) => ({ ...rest, what: `${files[at]?.path}: ${what}` }))
+            : [],
+        ),
+      );
+    },
+
+    async apply(host) {
+      await directory(staging).mode(0o700).apply(host);
+      for (const { path, content } of files) {
+        await file(path.replace(gatewayFolder, staging)).content(content).mode(0o600).apply(host);
+      }
+      const checked = await host.$({ timeoutSeconds: 60 })`haproxy -c -f ${staging}/haproxy.cfg`;
+      await host.run`rm -rf ${staging}`;
+      if (!checked.ok) {
+        throw new Problem(`HAProxy refuses its configuration, and keeps the one it has:\n${faults(checked.stderr)}`, {
+          hint: 'see templates/gateway in this project',
+          code: exitCode.failed,
+        });
+      }
+      for (const part of parts) await part.apply(host);
+    },
+  };
+}
+
+function faults(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => /ALERT/.test(line));
+  return lines.map((line) => line.replace(/^\[ALERT\]\s*\(\d+\) : /, '')).join('\n') || stderr.trim();
+}
+
+/**
+ * HAProxy is enabled and runs with these files: it names the hash of those that it has read. A reload keeps all connections; a restart
+ * is done only where it runs with other files.
+ */
+export function runsWith(files: Files, hash: string, port: number): Resource {
+  const unit = 'haproxy.service';
+  return {
+    name: `${unit} is enabled and runs with the files in ${gatewayFolder}`,
+    changes: () => [unitChange(unit)],
+    follows: files.map(({ path }) => ({ what: fileChange(path), effect: 'is reloaded', certain: true })),
+
+    async check(host) {
+      const [state, fleet] = await Promise.all([host.unit(unit), readFleet(host, port)]);
+      if (state.load === 'not-found') return unknownUntil(`${unit} is installed`);
+      const runs = !fleet.ok ? fleet.error : fleet.value.configuration === hash ? hash : 'other files';
+      return driftOf(
+        [
+          { what: 'at boot', was: state.enabled, wanted: 'enabled' },
+          { what: 'state', was: state.active, wanted: 'active' },
+          { what: 'runs with', was: runs, wanted: hash },
+        ].filter(({ was, wanted }) => was !== wanted),
+      );
+    },
+
+    async apply(host) {
+      const ours = (await readFleet(host, port)).ok;
+      const done = await host.run({ allow: [0, 1] })`
+        systemctl --quiet enable ${unit} && systemctl daemon-reload && systemctl ${ours ? 'reload-or-restart' : 'restart'} ${unit}`;
+      const until = performance.now() + reloadLimit * 1000;
+      let fleet = await readFleet(host, port);
+      while (done.ok && !(fleet.ok && fleet.value.configuration === hash)) {
+        if (performance.now() > until) break;
+        await pause(host, 0.5);
+        fleet = await readFleet(host, port);
+      }
+      if (done.ok && fleet.ok && fleet.value.configuration === hash) return;
+      throw await notRunning(host, fleet.ok ? 'it runs with other files' : fleet.error);
+    },
+  };
+}
+
+async function notRunning(host: Writer, why: string): Promise<Problem> {
+  const journal = await host.$`journalctl --no-pager --quiet -o cat -n 12 -u haproxy.service`;
+  return new Problem(`haproxy.service does not run with its files: ${why}\n${journal.text()}`.trim(), {
+    hint: 'see systemctl status haproxy.service',
+    code: exitCode.failed,
+  });
+}
+
+/** Whether any RPC host may serve by this gateway. */
+export async function anyServes(host: Reader, port: number): Promise<Verdict> {
+  const fleet = await readFleet(host, port);
+  if (!fleet.ok) return unknownUntil('HAProxy runs');
+  if (fleet.value.hosts.some(({ serves }) => serves)) return ok;
+  return drift(fleet.value.hosts.map(({ host: name, reason }) => `${name}: ${reason ?? 'not asked yet'}`).join('; '));
+}

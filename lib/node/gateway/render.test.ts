@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { loadDeployment } from '../inventory/inventory.ts';
+import { accesses } from '../server/firewall.ts';
+import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
+import { gatewayFiles, sharedAddressFile } from './render.ts';
+
+async function contexts(changes: Changes = []) {
+  const given: Changes = [
+    [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' }, 'gw-2': { address: 'fd00::2' } }],
+    ...changes,
+  ];
+  const { hosts } = await loadDeployment(await labDeployment(given));
+  const of = (name: string) => {
+    const host = hosts.find((each) => each.name === name);
+    if (!host) throw new Error(name);
+    return { host, vars: host.vars, hosts };
+  };
+  return of;
+}
+
+/** Lines of haproxy.cfg that match. */
+async function lines(changes: Changes, pattern: RegExp, name = 'gw-1'): Promise<string[]> {
+  const [file] = gatewayFiles((await contexts(changes))(name)).files;
+  return String(file?.content)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => pattern.test(line));
+}
+
+test('each RPC host is a server of both backends, with its own ports and an id by its name', async () => {
+  const changes: Changes = [[['groups', 'rpc', 'rpc-2', 'vars'], { ports: { rpc_http: 18123 } }]];
+  const [http1, http2, websocket1] = await lines(changes, /^server rpc/);
+  expect(http1).toMatch(/^server rpc-1 172\.30\.77\.12:8123 id \d+$/);
+  expect(http2).toMatch(/^server rpc-2 172\.30\.77\.13:18123 id \d+$/);
+  expect(websocket1).toBe(http1?.replace('8123', '8133'));
+  const more = await lines([[['groups', 'rpc', 'a-new'], { address: '10.0.0.5' }]], /^server rpc-1/);
+  expect(more[0]).toBe(http1);
+});
+
+test('the gateways know each other, and let nobody else in', async () => {
+  expect(await lines([], /^server gw|reject unless/)).toEqual([
+    'server gw-1',
+    'server gw-2 [fd00::2]:8143',
+    'tcp-request connection reject unless { src 127.0.0.1 fd00::2 }',
+    expect.stringContaining('{ src 127.0.0.0/8 172.30.77.11 '),
+  ]);
+});
+
+test('only a file that changes changes the hash', async () => {
+  const hash = async (changes: Changes) => gatewayFiles((await contexts(changes))('gw-1')).hash;
+  const first = await hash([]);
+  expect(await hash([])).toBe(first);
+  expect(await hash([[['vars', 'gateway'], { most_behind: 6 }]])).not.toBe(first);
+});
+
+test('clients are limited to those of firewall.json_rpc, at the gateway as at the RPC hosts', async () => {
+  const given: Changes = [[['vars', 'firewall'], { json_rpc: ['192.0.2.0/24'] }]];
+  expect(await lines(given, /192\.0\.2/)).toEqual(['tcp-request connection reject unless { src 192.0.2.0/24 }']);
+  const sources = async (changes: Changes) => (await accesses((await contexts(changes))('rpc-1'))).at(-1)?.sources;
+  const own = ['172.30.77.11', '172.30.77.13', '10.0.0.1', 'fd00::2'];
+  expect(await sources([])).toEqual(own);
+  expect(await sources(given)).toEqual([...own, '192.0.2.0/24']);
+  expect(await sources([[['groups', 'gateway'], undefined]])).toEqual([...own.slice(0, 2), '0.0.0.0/0', '::/0']);
+});
+
+test('the shared address has one configuration on each gateway', async () => {
+  const of = await contexts([[['vars', 'gateway'], { shared: { address: '10.0.0.9/24', interface: 'eth1' } }]]);
+  const first = sharedAddressFile(of('gw-1'));
+  expect(first).toContain('virtual_router_id 9\n');
+  expect(first).toContain('priority 200\n');
+  expect(first).toContain('unicast_src_ip 10.0.0.1\n    unicast_peer {\n        fd00::2\n    }\n');
+  expect(first).toContain('10.0.0.9/24 dev eth1\n');
+  expect(sharedAddressFile(of('gw-2'))).toContain('priority 199\n');
+  expect(sharedAddressFile((await contexts())('gw-1'))).toBeUndefined();
+});

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type Content, secretContent } from '../../engine/resource/file/content.ts';
+import type { RenderContext } from '../render/render.ts';
+import { addressesOf } from '../variables/addresses.ts';
+import type { Variables } from '../variables/variables.ts';
+import { gatewayFolder } from './paths.ts';
+
+/** A file of the gateway. */
+interface GatewayFile {
+  readonly path: string;
+  readonly content: Content | string;
+}
+
+type Hosts = RenderContext['hosts'];
+
+/**
+ * The files of HAProxy on one gateway, from templates/gateway: its configuration, the script that decides which RPC hosts may serve, and
+ * the certificate with its key.
+ *
+ * @returns the files, and the hash of all of them, by which the running HAProxy names its configuration
+ */
+export function gatewayFiles(context: RenderContext): { files: readonly GatewayFile[]; hash: string } {
+  const { tls } = context.vars.gateway;
+  const script = template('fleet.lua');
+  const pem = tls && `${tls.certificate.trim()}\n${tls.key.reveal().trim()}\n`;
+  const values = valuesOf(context);
+  const parts = [filled('haproxy.cfg', { ...values, hash: '' }), script, pem ?? ''];
+  const hash = createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
+  const files: GatewayFile[] = [
+    { path: `${gatewayFolder}/haproxy.cfg`, content: filled('haproxy.cfg', { ...values, hash }) },
+    { path: `${gatewayFolder}/fleet.lua`, content: script },
+    // Every line of it may be the key's.
+    ...(pem === undefined ? [] : [{ path: `${gatewayFolder}/tls.pem`, content: secretContent(pem, /./) }]),
+  ];
+  return { files, hash };
+}
+
+/** The configuration of keepalived, for an address that one of the gateways has; undefined without such an address. */
+export function sharedAddressFile({ host, vars, hosts }: RenderContext): string | undefined {
+  const { shared } = vars.gateway;
+  if (!shared) return undefined;
+  const gateways = hostsIn(hosts, 'gateway');
+  const router = Number(/(\d+)\/\d+$/.exec(shared.address)?.[1]) || 1;
+  return filled('keepalived.conf', {
+    interface: shared.interface,
+    address: shared.address,
+    // A number from 1 to 255 that others on this network do not have: the last of the address.
+    router: String(router % 256),
+    priority: String(200 - gateways.findIndex(({ name }) => name === host.name)),
+    own: host.connection.address,
+    others: indented(
+      8,
+      gateways.filter(({ name }) => name !== host.name).map(({ connection }) => connection.address),
+    ),
+  });
+}
+
+function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string, string>> {
+  const { gateway, firewall } = vars;
+  const others = hostsIn(hosts, 'gateway').filter(({ name }) => name !== host.name);
+  const clients = firewall.json_rpc;
+  const rpc = hostsIn(hosts, 'rpc');
+  return {
+    name: host.name,
+    most_behind: String(gateway.most_behind),
+    client_requests: String(gateway.client_requests),
+    client_connections: String(gateway.client_connections),
+    batch_requests: String(gateway.batch_requests),
+    http: String(gateway.http),
+    websocket: String(gateway.websocket),
+    metrics: String(gateway.metrics),
+    tls: vars.gateway.tls ? ' ssl crt tls.pem' : '',
+    clients: clients ? `    tcp-request connection reject unless { src ${clients.join(' ')} }` : '',
+    peers_port: String(gateway.peers),
+    watchers: ['127.0.0.0/8', ...hosts.flatMap(addressesOf), ...firewall.metrics].join(' '),
+    peers: indented(
+      4,
+      others.map((other) => `server ${other.name} ${inUrl(other.connection.address)}:${other.vars.gateway.peers}`),
+    ),
+    gateways: ['127.0.0.1', ...others.flatMap(addressesOf)].join(' '),
+    http_servers: indented(4, serverLines(rpc, 'rpc_http')),
+    websocket_servers: indented(4, serverLines(rpc, 'rpc_websocket')),
+  };
+}
+
+/** Ids are by the name: a host that is added does not change those of the others, which the clients' table refers to. */
+function serverLines(rpc: Hosts, port: keyof Variables['ports']): string[] {
+  const taken = new Set<number>();
+  const byName = new Map(
+    rpc
+      .map(({ name }) => name)
+      .toSorted()
+      .map((name) => {
+        let id = (createHash('sha256').update(name).digest().readUInt32BE() % 0x7fffffff) + 1;
+        while (taken.has(id)) id += 1;
+        taken.add(id);
+        return [name, id];
+      }),
+  );
+  return rpc.map(
+    ({ name, connection, vars }) =>
+      `server ${name} ${inUrl(connection.address)}:${vars.ports[port]} id ${byName.get(name)}`,
+  );
+}
+
+function hostsIn(hosts: Hosts, group: string): Hosts {
+  return hosts.filter(({ groups }) => groups.includes(group));
+}
+
+function inUrl(address: string): string {
+  return address.includes(':') && !address.includes('/') ? `[${address}]` : address;
+}
+
+function indented(columns: number, lines: readonly string[]): string {
+  return lines.map((line) => `${' '.repeat(columns)}${line}`).join('\n');
+}
+
+function template(name: string): string {
+  return readFileSync(new URL(`../../../templates/gateway/${name}`, import.meta.url), 'utf8');
+}
+
+/** Each value stands for itself: the inventory's schema lets through no character with a meaning in these files. */
+function filled(name: string, values: Readonly<Record<string, string>>): string {
+  // A line of its own disappears with an empty value.
+  return template(name).replace(/^\{\{ (\w+) \}\}\n|\{\{ (\w+) \}\}/gm, (_, line: string, word: string) => {
+    const value = values[line ?? word];
+    if (value === undefined) throw new TypeError(`templates/gateway/${name}: {{ ${line ?? word} }} has no value`);
+    return line === undefined || value === '' ? value : `${value}\n`;
+  });
+}

@@ -1,0 +1,181 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Problems } from '../../engine/problem/problem.ts';
+import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
+import { loadDeployment } from './inventory.ts';
+
+const gateways: Changes = [
+  [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' }, 'gw-2': { address: '10.0.0.2' } }],
+];
+
+/** `LINE:COLUMN message (hint)` of each problem, without the folder of the inventory. */
+async function problemsOf(changes: Changes): Promise<string[]> {
+  const loading = loadDeployment(await labDeployment([...gateways, ...changes]));
+  const error: unknown = await loading.then(
+    () => new Problems([]),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof Problems)) throw error;
+  return error.problems.map(({ message, where, hint }) => {
+    expect(where?.line).toBeGreaterThan(0);
+    expect(where?.column).toBeGreaterThan(0);
+    return hint === undefined ? message : `${message} (${hint})`;
+  });
+}
+
+test('gateways need no database and no prover of their own', async () => {
+  expect(await problemsOf([])).toEqual([]);
+  const { hosts } = await loadDeployment(await labDeployment(gateways));
+  expect(hosts.filter(({ groups }) => groups.includes('gateway')).map(({ name }) => name)).toEqual(['gw-1', 'gw-2']);
+});
+
+test.each<[string, Changes, string[]]>([
+  ['no RPC host', [[['groups', 'rpc'], {}]], ['group rpc has no host (name one or more servers for JSON-RPC)']],
+  [
+    'the address of an RPC host',
+    [[['groups', 'gateway', 'gw-1', 'address'], '172.30.77.12']],
+    ['gw-1 has the same address as rpc-1: 172.30.77.12 port 22 (each host is named once)'],
+  ],
+  [
+    'the name of an RPC host',
+    [[['groups', 'gateway', 'rpc-1'], { address: '10.0.0.3' }]],
+    ['host rpc-1 is defined a second time; the first is in group rpc'],
+  ],
+  [
+    'settings on another host',
+    [[['groups', 'rpc', 'rpc-1', 'vars'], { gateway: { most_behind: 2 } }]],
+    [
+      'gateway of rpc-1 has no use: it is no gateway (name it in the vars of all hosts, or of the hosts in group gateway)',
+    ],
+  ],
+  ['equal ports', [[['vars', 'gateway'], { metrics: 8123 }]], ['gateway.metrics is 8123, as gateway.http is']],
+  [
+    'a shared address for one gateway',
+    [
+      [['groups', 'gateway', 'gw-2'], undefined],
+      [['vars', 'gateway'], { shared: { address: '10.0.0.9/24', interface: 'eth0' } }],
+    ],
+    ['gateway.shared has no use: gw-1 is the only gateway (leave it out, or name another host in group gateway)'],
+  ],
+  [
+    'a shared address without its network',
+    [[['vars', 'gateway'], { shared: { address: '10.0.0.9', interface: 'eth0' } }]],
+    ['gateway.shared.address must be an address with its network, such as 10.0.0.9/24'],
+  ],
+  [
+    'a shared address on no interface',
+    [[['vars', 'gateway'], { shared: { address: '10.0.0.9/24', interface: 'eth 0' } }]],
+    ['gateway.shared.interface must be the name of a network interface'],
+  ],
+  [
+    'another shared address',
+    [
+      [['vars', 'gateway'], { shared: { address: '10.0.0.9/24', interface: 'eth0' } }],
+      [['groups', 'gateway', 'gw-2', 'vars'], { gateway: { shared: { address: '10.0.0.8/24', interface: 'eth0' } } }],
+    ],
+    ['gateway.shared of gw-2 differs from that of gw-1, which shares the address'],
+  ],
+])('refused: %s', async (_, changes, problems) => {
+  expect(await problemsOf(changes)).toEqual(problems);
+});
+
+describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
+  let folder: string;
+  const path = (name: string) => join(folder, name);
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
+  const make = (name: string, days: string[]) =>
+    openssl(
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=rpc.example'],
+      ...['-addext', 'subjectAltName=DNS:rpc.example,IP:10.0.0.9'],
+      ...['-keyout', `${name}.key`, '-out', `${name}.pem`, ...days],
+    );
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'certificates-'));
+    make('good', ['-days', '30']);
+    make('other', ['-days', '30']);
+    // A time in the past is a negative number of days for openssl req -x509.
+    openssl('req', '-new', '-key', 'good.key', '-subj', '/CN=rpc.example', '-out', 'old.csr');
+    openssl('x509', '-req', '-in', 'old.csr', '-signkey', 'good.key', '-days', '-1', '-out', 'old.pem');
+    for (const name of ['good.key', 'other.key']) chmodSync(path(name), 0o600);
+    writeFileSync(path('text.pem'), 'no certificate');
+    writeFileSync(path('text.key'), 'no key', { mode: 0o600 });
+    writeFileSync(path('binary.key'), 'no\0key', { mode: 0o600 });
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const tls = (certificate: string, key: string, names = ['rpc.example']): Changes => [
+    [['vars', 'gateway'], { tls: { certificate: path(certificate), key: `file:${path(key)}`, names } }],
+  ];
+
+  test('a certificate with its key and names is taken, for the gateways alone', async () => {
+    const inventory = await labDeployment([...gateways, ...tls('good.pem', 'good.key', ['rpc.example', '10.0.0.9'])]);
+    const { hosts } = await loadDeployment(inventory);
+    const has = hosts.map(({ name, vars }) => [name, vars.gateway.tls?.certificate.includes('BEGIN CERTIFICATE')]);
+    expect(Object.fromEntries(has)).toEqual({
+      'db-1': undefined,
+      'rpc-1': undefined,
+      'rpc-2': undefined,
+      'gw-1': true,
+      'gw-2': true,
+    });
+    expect(JSON.stringify(hosts)).not.toContain('PRIVATE KEY');
+  });
+
+  test.each([
+    [
+      'another key',
+      'good.pem',
+      'other.key',
+      undefined,
+      /^gateway\.tls\.key is not the private key of .*good\.pem \(name the key with which it was requested\)$/,
+    ],
+    [
+      'a binary key',
+      'good.pem',
+      'binary.key',
+      undefined,
+      /^gateway\.tls\.key \(from .*binary\.key\) has a character that is not allowed: it is text in PEM/,
+    ],
+    [
+      'no key',
+      'good.pem',
+      'text.key',
+      undefined,
+      /^gateway\.tls\.key is not a private key in PEM without a passphrase$/,
+    ],
+    [
+      'another name',
+      'good.pem',
+      'good.key',
+      ['rpc.other'],
+      /^gateway\.tls\.names: .*good\.pem is not for rpc\.other \(it is for DNS:rpc\.example, IP Address:10\.0\.0\.9\)$/,
+    ],
+    [
+      'expired',
+      'old.pem',
+      'good.key',
+      undefined,
+      /^gateway\.tls\.certificate: .*old\.pem has expired: it was valid until .* \(renew it\)$/,
+    ],
+    [
+      'no certificate',
+      'text.pem',
+      'good.key',
+      undefined,
+      /^gateway\.tls\.certificate: .*text\.pem is not a certificate in PEM$/,
+    ],
+    [
+      'a missing file',
+      'none.pem',
+      'good.key',
+      undefined,
+      /^gateway\.tls\.certificate: .*none\.pem does not exist \(the path is relative to the file that names it\)$/,
+    ],
+  ])('refused: %s', async (_, certificate, key, names, problem) => {
+    expect(await problemsOf(tls(certificate, key, names))).toEqual([expect.stringMatching(problem)]);
+  });
+});

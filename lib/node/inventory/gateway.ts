@@ -1,0 +1,153 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { readBounded, UnfitFile } from '../../engine/file/bounded-file.ts';
+import { pathBeside } from '../../engine/file/private-file.ts';
+import { shown } from '../../engine/file/shown-path.ts';
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import type { LoadedInventory } from '../../engine/inventory/load.ts';
+import { problemsIn } from '../../engine/inventory/problem-list.ts';
+import { Problem } from '../../engine/problem/problem.ts';
+import type { Secret } from '../../engine/secret/secret.ts';
+import type { Certificate, RawVariables } from '../variables/variables.ts';
+
+type Deployment = LoadedInventory<RawVariables>;
+type Host = InventoryHost<RawVariables>;
+
+const isGateway = ({ groups }: Host) => groups.includes('gateway');
+const ports = ['http', 'websocket', 'metrics', 'peers'] as const;
+
+/** The rules for gateways that the schema of the variables cannot express. */
+export function gatewayProblems(inventory: Deployment): Problem[] {
+  const { hosts, isOwn, placeOfKey } = inventory;
+  const gateways = hosts.filter(isGateway);
+  const unused = hosts
+    .filter((host) => !isGateway(host) && isOwn(host.name, ['gateway']))
+    .map(({ name }) => {
+      const hint = 'name it in the vars of all hosts, or of the hosts in group gateway';
+      return new Problem(`gateway of ${name} has no use: it is no gateway`, {
+        where: placeOfKey(name, ['gateway']),
+        hint,
+      });
+    });
+  return [
+    ...unused,
+    ...gateways.flatMap((host) => [
+      ...equalPorts(inventory, host),
+      ...sharedAddressProblems(inventory, host, gateways),
+    ]),
+  ];
+}
+
+function equalPorts({ placeOf }: Deployment, { name, vars: { gateway } }: Host): Problem[] {
+  return ports.flatMap((port, at) => {
+    const first = ports.slice(0, at).find((other) => gateway[other] === gateway[port]);
+    if (first === undefined) return [];
+    const what = `gateway.${port} is ${gateway[port]}, as gateway.${first} is`;
+    return [new Problem(what, { where: placeOf(name, ['gateway', port]) })];
+  });
+}
+
+function sharedAddressProblems({ placeOf }: Deployment, { name, vars }: Host, gateways: readonly Host[]): Problem[] {
+  const own = vars.gateway.shared?.address;
+  const where = placeOf(name, ['gateway', 'shared']);
+  if (own !== undefined && gateways.length === 1) {
+    const hint = 'leave it out, or name another host in group gateway';
+    return [new Problem(`gateway.shared has no use: ${name} is the only gateway`, { where, hint })];
+  }
+  const first = gateways[0];
+  if (own === first?.vars.gateway.shared?.address) return [];
+  return [
+    new Problem(`gateway.shared of ${name} differs from that of ${first?.name}, which shares the address`, { where }),
+  ];
+}
+
+/** A certificate with its issuers has some kilobytes. Bytes. */
+const longest = 256 * 1024;
+
+/**
+ * The certificate of a gateway and its key, checked: they belong together, and the certificate has the names and is valid now.
+ *
+ * @param problems where all that is wrong is added
+ * @returns undefined for a host without TLS, or with a problem
+ */
+export async function readCertificate(
+  inventory: Deployment,
+  host: Host,
+  problems: Problem[],
+): Promise<Certificate | undefined> {
+  const tls = host.vars.gateway.tls;
+  if (!tls || !isGateway(host)) return undefined;
+  const path = ['gateway', 'tls'];
+  const placeOf = (key: string) => inventory.placeOf(host.name, [...path, key]);
+  const question = {
+    name: 'gateway.tls.key',
+    where: placeOf('key'),
+    allowed: { pattern: /^[^\0]+$/, reason: 'it is text in PEM' },
+  };
+  const reading = inventory.readSecret(tls.key, question);
+  const key = await reading.catch((error) => void problems.push(...problemsIn(error)));
+  const file = pathBeside(placeOf('certificate').file, tls.certificate);
+  const found: Problem[] = [];
+  const certificate = certificateIn(file, (what, hint) =>
+    found.push(new Problem(what, { where: placeOf('certificate'), hint })),
+  );
+  if (certificate && key) {
+    found.push(...keyProblems(certificate.leaf, key, placeOf('key'), shown(file)));
+    found.push(...tls.names.flatMap((name) => nameProblems(certificate.leaf, name, placeOf('names'), shown(file))));
+  }
+  problems.push(...found);
+  return certificate && key && found.length === 0 ? { certificate: certificate.text, key } : undefined;
+}
+
+function certificateIn(file: string, refuse: (what: string, hint?: string) => void) {
+  try {
+    const text = readBounded(file, longest).toString();
+    const leaf = new X509Certificate(text);
+    const now = Date.now();
+    if (Date.parse(leaf.validTo) < now) {
+      refuse(`gateway.tls.certificate: ${shown(file)} has expired: it was valid until ${leaf.validTo}`, 'renew it');
+    } else if (Date.parse(leaf.validFrom) > now) {
+      refuse(
+        `gateway.tls.certificate: ${shown(file)} is valid only from ${leaf.validFrom}`,
+        'check the clock of this machine',
+      );
+    }
+    return { text, leaf };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isMissing = code === 'ENOENT';
+    const why =
+      error instanceof UnfitFile
+        ? message
+        : isMissing
+          ? 'does not exist'
+          : code?.startsWith('E') && !code.startsWith('ERR_')
+            ? `cannot be read (${code})`
+            : 'is not a certificate in PEM';
+    refuse(
+      `gateway.tls.certificate: ${shown(file)} ${why}`,
+      isMissing ? 'the path is relative to the file that names it' : undefined,
+    );
+    return undefined;
+  }
+}
+
+function keyProblems(leaf: X509Certificate, key: Secret, where: Problem['where'], file: string): Problem[] {
+  try {
+    if (leaf.checkPrivateKey(createPrivateKey(key.reveal()))) return [];
+    return [
+      new Problem(`gateway.tls.key is not the private key of ${file}`, {
+        where,
+        hint: 'name the key with which it was requested',
+      }),
+    ];
+  } catch {
+    return [new Problem('gateway.tls.key is not a private key in PEM without a passphrase', { where })];
+  }
+}
+
+function nameProblems(leaf: X509Certificate, name: string, where: Problem['where'], file: string): Problem[] {
+  if ((isIP(name) ? leaf.checkIP(name) : leaf.checkHost(name)) !== undefined) return [];
+  const has = (leaf.subjectAltName ?? leaf.subject).replaceAll('\n', ', ');
+  return [new Problem(`gateway.tls.names: ${file} is not for ${name}`, { where, hint: `it is for ${has}` })];
+}

@@ -1,0 +1,51 @@
+import * as z from 'zod';
+import { addressSchema, matching, portSchema as port, secretReferenceSchema } from '../../engine/inventory/schema.ts';
+import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
+import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
+import * as types from './value-types.ts';
+
+const tls = z.strictObject({
+  certificate: z
+    .string()
+    .min(1)
+    .meta({ title: 'path' })
+    .describe('File with the certificate and those of its issuers, in PEM, relative to the file that names it'),
+  key: secretReferenceSchema.describe(`Where its private key is, in PEM: ${secretReferenceKinds}`),
+  names: z
+    .array(addressSchema)
+    .min(1)
+    .describe('Names by which clients reach the gateways: the certificate has to have them'),
+});
+
+const shared = z.strictObject({
+  address: z
+    .string()
+    .refine(
+      (text) => /\/\d+$/.test(text) && parseIpNetwork(text) !== undefined,
+      'must be an address with its network, such as 10.0.0.9/24',
+    )
+    .meta({ title: 'IP address and network' })
+    .describe('Address that one of the gateways has at a time, with the length of its network'),
+  interface: matching(/^[A-Za-z0-9][\w.-]{0,14}$/, 'must be the name of a network interface', 'interface').describe(
+    'Network interface of the address',
+  ),
+});
+
+/** Variables of the hosts in group `gateway`. */
+export const gatewaySchema = {
+  http: port.default(8123).describe('TCP port for JSON-RPC over HTTP, on the gateways'),
+  websocket: port.default(8133).describe('TCP port for JSON-RPC over WebSocket, on the gateways'),
+  metrics: port
+    .default(9101)
+    .describe('TCP port of metrics (/metrics) and of who may serve (/fleet), for the hosts and `firewall.metrics`'),
+  peers: port.default(8143).describe('TCP port by which gateways exchange which host a client had'),
+  most_behind: types
+    .whole(1, 100_000)
+    .default(5)
+    .describe('Blocks that an RPC host may be behind the best one before it no longer serves'),
+  client_requests: types.count.default(1000).describe('Most requests of one client address in a second'),
+  client_connections: types.count.default(1000).describe('Most connections of one client address at a time'),
+  batch_requests: types.count.default(100).describe('Most requests in one batch; a batch has at most 200000 bytes'),
+  shared: shared.optional().describe('An address that moves from a dead gateway to another one, by keepalived (VRRP)'),
+  tls: tls.optional().describe('TLS for clients; default: none'),
+};

@@ -1,0 +1,318 @@
+-- Decides which RPC hosts may serve, for all of this gateway's clients, and which host serves which client.
+-- Its settings are variables of the environment, which haproxy.cfg sets.
+--
+-- Each second every RPC host is asked for its newest block, and then for its hash at heights that all have. A host is out while it
+-- does not answer, is too far behind the best, has another hash than most hosts, or has a file of its name in the folder of drained ones.
+-- A chain that stands still is no reason: nobody is behind then.
+
+local most_behind = tonumber(os.getenv("FLEET_MOST_BEHIND"))
+local drained_folder = os.getenv("FLEET_DRAINED")
+local configuration = os.getenv("FLEET_CONFIGURATION")
+
+-- Seconds.
+local period, patience, silence, longest_wait = 1, 0.8, 3, 3
+-- A host that was out comes back after so many good rounds, so that it does not go in and out.
+local good_rounds = 3
+-- Both backends have the same servers.
+local backends = { "rpc_http", "rpc_websocket" }
+
+local hosts, by_id = {}, {}
+local judged = false
+local turn = 0
+
+local function now()
+  local time = core.now()
+  return time.sec + time.usec / 1000000
+end
+
+-- The files of drained hosts are read in the chroot of HAProxy.
+local function drained(host)
+  local file = io.open(drained_folder .. "/" .. host.name, "r")
+  if not file then return nil end
+  local reason = file:read("l") or ""
+  file:close()
+  return reason ~= "" and reason or "no reason given"
+end
+
+-- One block of a host: height and hash, or nil and why. HTTP/1.0, so that the answer ends with the connection.
+local function ask(host, block)
+  local socket = core.tcp()
+  socket:settimeout(5)
+  if not socket:connect(host.address, host.port) then
+    socket:close()
+    return nil, "does not accept connections"
+  end
+  local body = '{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["' .. block .. '",false]}'
+  socket:send("POST / HTTP/1.0\r\nHost: " .. host.name .. "\r\nContent-Type: application/json\r\nContent-Length: "
+    .. #body .. "\r\n\r\n" .. body)
+  local answer = socket:receive("*a")
+  socket:close()
+  local status = answer and answer:match("^HTTP/%d%.%d (%d+)")
+  if not status then return nil, "does not answer" end
+  local height = tonumber(answer:match('"number"%s*:%s*"(0x%x+)"') or "")
+  local hash = answer:match('"hash"%s*:%s*"(0x%x+)"')
+  if height and hash then return height, hash end
+  if status ~= "200" then return nil, "answers HTTP " .. status end
+  return nil, answer:find('"error"', 1, true) and "answers an error" or "has no block " .. block
+end
+
+-- Runs a job for each host at the same time, and waits for them, but not long. A host with an unfinished job gets no second one.
+local function each(list, job)
+  local pending = 0
+  for _, host in ipairs(list) do
+    if not host.busy then
+      host.busy = true
+      pending = pending + 1
+      core.register_task(function()
+        job(host)
+        host.busy = false
+        pending = pending - 1
+      end)
+    end
+  end
+  local limit = now() + patience
+  while pending > 0 and now() < limit do core.msleep(10) end
+end
+
+local function lowest(list)
+  local height
+  for _, host in ipairs(list) do
+    if not height or host.height < height then height = host.height end
+  end
+  return height
+end
+
+local function best(list)
+  local height = 0
+  for _, host in ipairs(list) do
+    if host.height > height then height = host.height end
+  end
+  return height
+end
+
+-- The hash that most of the hosts have at a height; of two equally frequent ones that of the highest host, then the first by name.
+local function common_hash(list, height)
+  local votes = {}
+  for _, host in ipairs(list) do
+    local hash = host.at[height]
+    if hash then
+      local vote = votes[hash] or { hash = hash, count = 0, height = 0, name = host.name }
+      vote.count = vote.count + 1
+      vote.height = math.max(vote.height, host.height)
+      if host.name < vote.name then vote.name = host.name end
+      votes[hash] = vote
+    end
+  end
+  local first
+  for _, vote in pairs(votes) do
+    if not first or vote.count > first.count
+      or (vote.count == first.count and (vote.height > first.height
+        or (vote.height == first.height and vote.name < first.name))) then
+      first = vote
+    end
+  end
+  return first and first.hash
+end
+
+-- Faults of the hosts in one round, by comparison with those that are not drained. Returns the hosts of the common chain.
+local function compare(answering, reference)
+  local height = lowest(reference)
+  if not height then return {} end
+  each(answering, function(host)
+    host.at = { [host.height] = host.hash }
+    if host.height > height then
+      local _, hash = ask(host, string.format("0x%x", height))
+      host.at[height] = hash:match("^0x") and hash or nil
+    end
+  end)
+  local hash = common_hash(reference, height)
+  local same = {}
+  for _, host in ipairs(answering) do
+    local own = host.at[height]
+    if own and hash and own ~= hash then
+      host.fault = string.format("another hash at block %d: %s, most have %s", height, own:sub(1, 18), hash:sub(1, 18))
+      host.forked = true
+    elseif not host.fault then
+      same[#same + 1] = host
+    end
+  end
+  return same
+end
+
+local function without_faults(list, is_reference)
+  local left = {}
+  for _, host in ipairs(list) do
+    if not host.fault and (not is_reference or not host.drained) then left[#left + 1] = host end
+  end
+  return left
+end
+
+local function judge()
+  local answering = {}
+  for _, host in ipairs(hosts) do
+    host.fault, host.forked = nil, false
+    host.drained = drained(host)
+    host.silent = not host.seen or now() - host.seen >= silence
+    if host.silent then
+      host.fault = host.error or "does not answer"
+    else
+      answering[#answering + 1] = host
+    end
+  end
+  -- First at the lowest height of all; then without those far behind, for they would hide a fork above them.
+  for _ = 1, 2 do
+    local same = compare(without_faults(answering), without_faults(answering, true))
+    local top = best(without_faults(same, true))
+    for _, host in ipairs(same) do
+      if top - host.height > most_behind then
+        host.fault = string.format("%d blocks behind the best, at %d", top - host.height, host.height)
+      end
+    end
+  end
+end
+
+-- The servers of HAProxy follow the judgement. All connections of a silent host are cut, and the WebSockets of one with another fault:
+-- its requests by HTTP end by themselves. Connections of a drained host go on until they end.
+local function enact(host)
+  local was = host.serving
+  host.good = host.fault and 0 or (host.good or good_rounds - 1) + 1
+  host.serving = not host.fault and not host.drained and (was or host.good >= good_rounds)
+  host.reason = host.drained and "drained: " .. host.drained or host.fault or (not host.serving and "was out, coming back") or nil
+  if host.serving == was then return end
+  for _, name in ipairs(backends) do
+    local server = core.backends[name].servers[host.name]
+    if host.serving then
+      server:set_ready()
+    else
+      server:set_maint()
+      if host.silent or (host.fault and name == "rpc_websocket") then server:shut_sess() end
+    end
+  end
+  local what = host.serving and "serves" or "is out: " .. host.reason
+  core.log(host.serving and core.notice or core.warning, "RPC host " .. host.name .. " " .. what)
+end
+
+core.register_task(function()
+  for name, server in pairs(core.backends[backends[1]].servers) do
+    local address, port = server:get_addr():match("^(.*):(%d+)$")
+    local host = { name = name, address = address, port = tonumber(port), id = tostring(server:get_stats().sid), at = {} }
+    hosts[#hosts + 1], by_id[host.id] = host, host
+  end
+  table.sort(hosts, function(one, other) return one.name < other.name end)
+  while true do
+    local started = now()
+    each(hosts, function(host)
+      local height, hash = ask(host, "latest")
+      if height then
+        host.height, host.hash, host.seen, host.error = height, hash, now(), nil
+      else
+        host.error = hash
+      end
+    end)
+    judge()
+    for _, host in ipairs(hosts) do enact(host) end
+    judged = true
+    core.msleep(math.max(50, math.floor((started + period - now()) * 1000)))
+  end
+end)
+
+-- The next host in turn that serves, at a height or above.
+local function next_host(height)
+  for _ = 1, #hosts do
+    turn = turn % #hosts + 1
+    local host = hosts[turn]
+    if host.serving and host.height >= height then return host end
+  end
+end
+
+-- Chooses the host of a client: the one that it had, while that one serves; otherwise one that has every block that the client may
+-- have seen. Where no host has it yet, the request waits. After that, the chain itself has gone back.
+core.register_action("place", { "http-req" }, function(txn)
+  local limit = now() + longest_wait
+  while not judged and now() < limit do core.msleep(20) end
+  local host = by_id[tostring(txn:get_var("txn.had"))]
+  local floor = txn:get_var("txn.seen") or 0
+  if host and not host.serving then
+    floor = host.forked and 0 or math.max(floor, host.height or 0)
+    host = nil
+  end
+  while not host do
+    host = next_host(floor)
+    if not host then
+      if not next_host(0) then return end
+      if now() >= limit then floor = 0 else core.msleep(50) end
+    end
+  end
+  txn:set_var("txn.host", host.name)
+end, 0)
+
+-- Waits until the host that has answered has the block that its client was shown by another one: that is then its height.
+core.register_action("catch_up", { "http-res" }, function(txn)
+  local limit = now() + longest_wait
+  local seen, served = txn:get_var("txn.seen"), txn:get_var("txn.served")
+  for _, host in ipairs(hosts) do
+    if host.name == served then
+      while host.height < seen and now() < limit do core.msleep(50) end
+      if host.height >= seen then txn:set_var("txn.caught_up", string.format("0x%x", seen)) end
+    end
+  end
+end, 0)
+
+-- The number of requests in a batch; 0 for a single one. What is not in the buffer is not counted.
+core.register_converters("batch_size", function(body)
+  local start = body:find("^%s*%[")
+  if not start then return 0 end
+  local depth, count, at = 0, 0, 1
+  while true do
+    at = body:find('[%[%]{}"]', at)
+    if not at then return count end
+    local sign = body:sub(at, at)
+    if sign == '"' then
+      repeat
+        at = body:find('["\\]', at + 1)
+        if not at then return count end
+        local escaped = body:sub(at, at) == "\\"
+        if escaped then at = at + 1 end
+      until not escaped
+    elseif sign == "[" or sign == "{" then
+      if depth == 1 and sign == "{" then count = count + 1 end
+      depth = depth + 1
+    else
+      depth = depth - 1
+    end
+    at = at + 1
+  end
+end)
+
+-- The id of a single request, as JSON, for an answer of the gateway's own.
+core.register_converters("request_id", function(body)
+  if not body:find("^%s*{") then return "null" end
+  return body:match('"id"%s*:%s*(%d+)%s*[,}]') or body:match('"id"%s*:%s*("[%w_.-]*")%s*[,}]') or "null"
+end)
+
+local function quoted(text)
+  return '"' .. text:gsub('[%c"\\]', function(sign) return string.format("\\u%04x", sign:byte()) end) .. '"'
+end
+
+-- Who may serve, and why not, as JSON.
+core.register_service("fleet", "http", function(applet)
+  local list = {}
+  for _, host in ipairs(hosts) do
+    local sessions = 0
+    for _, name in ipairs(backends) do
+      sessions = sessions + core.backends[name].servers[host.name]:get_stats().scur
+    end
+    list[#list + 1] = string.format(
+      '{"host":%s,"serves":%s,"fit":%s,"reason":%s,"drained":%s,"height":%s,"hash":%s,"sessions":%d}',
+      quoted(host.name), host.serving and "true" or "false", host.good and host.good >= good_rounds and "true" or "false",
+      host.reason and quoted(host.reason) or "null", host.drained and quoted(host.drained) or "null",
+      host.height or "null", host.hash and quoted(host.hash) or "null", sessions)
+  end
+  local body = string.format('{"judged":%s,"configuration":%s,"hosts":[%s]}\n', judged and "true" or "false",
+    quoted(configuration), table.concat(list, ","))
+  applet:set_status(200)
+  applet:add_header("content-type", "application/json")
+  applet:add_header("content-length", tostring(#body))
+  applet:start_response()
+  applet:send(body)
+end)

@@ -1,0 +1,358 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
+import type { RenderContext } from '../../lib/node/render/render.ts';
+import { type Changes, labDeployment } from '../../lib/node/testing/lab-deployment.ts';
+import { type Gateway, get, startGateway, until } from './gateway.ts';
+import { type RpcHost, rpcHost } from './rpc-host.ts';
+
+const rpcPorts = { http: 28123, websocket: 28133 };
+const ports = { http: 28200, websocket: 28201, metrics: 28202, peers: 28203 };
+const names = ['rpc-1', 'rpc-2', 'rpc-3', 'rpc-4'];
+
+async function contextOf(changes: Changes = []): Promise<RenderContext> {
+  const inventory = await labDeployment([
+    [['groups', 'rpc'], Object.fromEntries(names.map((name, at) => [name, { address: `127.0.7.${at + 1}` }]))],
+    [['groups', 'gateway'], { 'gw-1': { address: '127.0.7.101' } }],
+    [['vars', 'ports'], { rpc_http: rpcPorts.http, rpc_websocket: rpcPorts.websocket }],
+    [['vars', 'gateway'], { ...ports, most_behind: 5 }],
+    [['vars', 'state_db', 'max_connections'], 2000],
+    ...changes,
+  ]);
+  const { hosts } = await loadDeployment(inventory);
+  const host = hosts.find(({ name }) => name === 'gw-1');
+  if (!host) throw new Error('no gateway');
+  return { host, vars: host.vars, hosts };
+}
+
+let hosts: RpcHost[];
+let gateway: Gateway;
+const named = (name: string) => hosts.find((host) => host.name === name) as RpcHost;
+
+beforeEach(async () => {
+  hosts = names.map((name, at) => rpcHost(name, `127.0.7.${at + 1}`, rpcPorts));
+  await Promise.all(hosts.map((host) => host.start()));
+});
+afterEach(async () => {
+  await gateway?.kill();
+  await Promise.all(hosts.map((host) => host.kill()));
+});
+
+const call = (method: string, id: unknown = 1) => ({ jsonrpc: '2.0', id, method, params: [] });
+
+/** The host that answers a client. */
+async function hostOf(from: string): Promise<string> {
+  const { text } = await get({ port: ports.http, body: call('who'), from });
+  return JSON.parse(text).result.host;
+}
+
+/** The reason of each host that does not serve. */
+async function out(): Promise<Record<string, string | null>> {
+  const fleet = await gateway.fleet();
+  return Object.fromEntries(fleet.hosts.filter(({ serves }) => !serves).map(({ host, reason }) => [host, reason]));
+}
+
+function grow(): void {
+  for (const host of hosts) host.height += 1;
+}
+
+/** Installed by test/all.mjs. */
+describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
+  describe('who may serve', () => {
+    beforeEach(async () => {
+      gateway = await startGateway(await contextOf());
+    });
+
+    test('clients are spread over all hosts, and each stays on its own', async () => {
+      const clients = Array.from({ length: 40 }, (_, at) => `127.0.8.${at + 1}`);
+      const first = await Promise.all(clients.map(hostOf));
+      expect([...new Set(first)].sort()).toEqual(names);
+      for (let round = 0; round < 5; round += 1) expect(await Promise.all(clients.map(hostOf))).toEqual(first);
+    });
+
+    test('a host that is too far behind is out within 5 s and comes back when it has caught up', async () => {
+      named('rpc-2').height -= 5;
+      await sleep(2500);
+      expect(await out()).toEqual({});
+      named('rpc-2').height -= 15;
+      const seconds = await until(async () => 'rpc-2' in (await out()), 'rpc-2 is out');
+      expect(seconds).toBeLessThan(5);
+      expect(await out()).toEqual({ 'rpc-2': '20 blocks behind the best, at 980' });
+      expect(await gateway.metrics()).toMatch(
+        /haproxy_server_status\{proxy="rpc_http",server="rpc-2",state="MAINT"\} 1/,
+      );
+      named('rpc-2').height += 20;
+      await until(async () => Object.keys(await out()).length === 0, 'rpc-2 is back');
+    });
+
+    test('a host with another hash at a common height is out within 5 s, also where it is ahead', async () => {
+      named('rpc-3').forkedAt = 990;
+      named('rpc-3').height += 500;
+      const seconds = await until(async () => 'rpc-3' in (await out()), 'rpc-3 is out');
+      expect(seconds).toBeLessThan(5);
+      expect(await out()).toEqual({
+        'rpc-3': expect.stringMatching(/^another hash at block 1000: 0x[0-9a-f]{16}, most have 0x/),
+      });
+      grow();
+      await sleep(1500);
+      expect(Object.keys(await out())).toEqual(['rpc-3']);
+    });
+
+    test('a fork above a host that is far behind is found, too', async () => {
+      named('rpc-1').height = 900;
+      named('rpc-4').forkedAt = 950;
+      await until(async () => Object.keys(await out()).length === 2, 'both are out');
+      expect(await out()).toEqual({
+        'rpc-1': '100 blocks behind the best, at 900',
+        'rpc-4': expect.stringContaining('another hash at block 1000'),
+      });
+    });
+
+    test('a chain that stands still takes no host out', async () => {
+      // HAProxy waits 5 s after its start for the table of an earlier process, and passes its own on only after that.
+      await sleep(6000);
+      expect(await out()).toEqual({});
+    });
+
+    test('a killed host is out within 5 s, and its clients get answers from others without an error', async () => {
+      const clients = Array.from({ length: 12 }, (_, at) => `127.0.8.${at + 1}`);
+      const first = await Promise.all(clients.map(hostOf));
+      await named('rpc-1').kill();
+      const answers = await Promise.all(clients.map(hostOf));
+      expect(answers).not.toContain('rpc-1');
+      for (const [at, host] of first.entries()) if (host !== 'rpc-1') expect(answers[at]).toBe(host);
+      const seconds = await until(async () => 'rpc-1' in (await out()), 'rpc-1 is out');
+      expect(seconds).toBeLessThan(5);
+      expect(await out()).toEqual({ 'rpc-1': 'does not accept connections' });
+    });
+
+    test('a client of a killed host does not see a lower height on another one', async () => {
+      const from = '127.0.8.1';
+      const height = async () => {
+        const { text } = await get({ port: ports.http, body: call('eth_blockNumber', 'x-1'), from });
+        expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', id: 'x-1' });
+        return Number(JSON.parse(text).result);
+      };
+      const host = named(await hostOf(from));
+      host.height += 2;
+      expect(await height()).toBe(1002);
+      await host.kill();
+      setTimeout(() => grow(), 700);
+      setTimeout(() => grow(), 1400);
+      expect(await height()).toBe(1002);
+      expect(await hostOf(from)).not.toBe(host.name);
+    });
+
+    test('a drained host gets no new request, ends what it has, and serves again afterwards', async () => {
+      const client = '127.0.8.1';
+      const host = await hostOf(client);
+      named(host).delay = 3000;
+      const slow = get({ port: ports.http, body: call('slow'), from: client });
+      await sleep(200);
+      await gateway.drain(host, 'restart of json-rpc');
+      await until(async () => host in (await out()), 'it is out');
+      expect(await out()).toEqual({ [host]: 'drained: restart of json-rpc' });
+      const { hosts: seen } = await gateway.fleet();
+      expect(seen.find((one) => one.host === host)).toMatchObject({ fit: true, serves: false, sessions: 1 });
+      expect(await hostOf(client)).not.toBe(host);
+      expect(JSON.parse((await slow).text).result.host).toBe(host);
+      await gateway.undrain(host);
+      await until(async () => Object.keys(await out()).length === 0, 'it is back');
+    });
+
+    test('a drained host that is ahead makes no other host late', async () => {
+      await gateway.drain('rpc-1', 'test');
+      await until(async () => 'rpc-1' in (await out()), 'it is out');
+      named('rpc-1').height += 100;
+      await sleep(2500);
+      expect(Object.keys(await out())).toEqual(['rpc-1']);
+    });
+
+    test('where no host may serve, clients get a JSON-RPC error with their id', async () => {
+      for (const name of names) await gateway.drain(name, 'test');
+      await until(async () => Object.keys(await out()).length === 4, 'all are out');
+      const { status, text, headers } = await get({ port: ports.http, body: call('who', 77) });
+      expect(status).toBe(503);
+      expect(headers['content-type']).toBe('application/json');
+      expect(JSON.parse(text)).toEqual({
+        jsonrpc: '2.0',
+        id: 77,
+        error: { code: -32002, message: 'no RPC host may serve now' },
+      });
+      expect((await get({ port: ports.websocket, headers: upgrade })).status).toBe(503);
+    });
+
+    test('a WebSocket goes to the host that the client has by HTTP, and is cut when that host falls behind', async () => {
+      const from = '127.0.8.9';
+      const host = await hostOf(from);
+      const { status, headers } = await get({ port: ports.websocket, from, headers: upgrade });
+      expect([status, headers['x-host']]).toEqual([101, host]);
+      const socket = connect({ host: '127.0.0.1', port: ports.websocket, localAddress: from });
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.on('error', () => {}).resume();
+      const lines = Object.entries(upgrade).map(([name, value]) => `${name}: ${value}\r\n`);
+      socket.write(`GET / HTTP/1.1\r\nhost: x\r\n${lines.join('')}\r\n`);
+      await new Promise((resolve) => socket.once('data', resolve));
+      named(host).height -= 20;
+      await closed;
+    });
+  });
+
+  test('no client ever sees a lower height, while hosts differ, fall behind, are drained and come back', async () => {
+    gateway = await startGateway(await contextOf());
+    const clients = Array.from({ length: 100 }, (_, at) => `127.0.9.${at + 1}`);
+    const seen = new Map<string, number>();
+    const lower: string[] = [];
+    let asked = 0;
+    let failed = 0;
+    let running = true;
+    const load = clients.map(async (from) => {
+      while (running) {
+        const { status, text } = await get({ port: ports.http, body: call('eth_blockNumber'), from });
+        asked += 1;
+        if (status !== 200) failed += 1;
+        else {
+          const height = Number(JSON.parse(text).result);
+          if (height < (seen.get(from) ?? 0)) lower.push(`${from}: ${seen.get(from)} then ${height}`);
+          seen.set(from, height);
+        }
+        await sleep(50);
+      }
+    });
+    // Each host gets a block at another time; one of them is up to 4 behind.
+    let top = 1000;
+    const growth = setInterval(() => {
+      top += 1;
+      for (const [at, host] of hosts.entries())
+        setTimeout(() => {
+          host.height = Math.max(host.height, top - (at === 3 ? 4 : 0));
+        }, at * 150);
+    }, 700);
+    for (const name of ['rpc-1', 'rpc-2']) {
+      await gateway.drain(name, 'test');
+      await sleep(2500);
+      await gateway.undrain(name);
+      await sleep(4500);
+    }
+    clearInterval(growth);
+    running = false;
+    await Promise.all(load);
+    expect(lower).toEqual([]);
+    expect(failed).toBe(0);
+    expect(asked).toBeGreaterThan(2000);
+  });
+
+  test('a reload fails no request, and keeps the host of each client', async () => {
+    gateway = await startGateway(await contextOf());
+    const clients = Array.from({ length: 20 }, (_, at) => `127.0.8.${at + 1}`);
+    const before = await Promise.all(clients.map(hostOf));
+    let running = true;
+    const statuses: number[] = [];
+    const load = (async () => {
+      while (running) statuses.push((await get({ port: ports.http, body: call('who') })).status);
+    })();
+    // HAProxy waits 5 s after its start for the table of an earlier process, and passes its own on only after that.
+    await sleep(6000);
+    await gateway.reload(await contextOf([[['vars', 'gateway', 'most_behind'], 7]]));
+    await sleep(1000);
+    running = false;
+    await load;
+    expect(await Promise.all(clients.map(hostOf))).toEqual(before);
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  });
+
+  describe('requests', () => {
+    test('the address of the client is what the gateway saw, whatever the client says', async () => {
+      gateway = await startGateway(await contextOf());
+      const headers = { 'x-forwarded-for': '1.2.3.4' };
+      const { text } = await get({ port: ports.http, body: call('who'), from: '127.0.8.5', headers });
+      expect(JSON.parse(text).result.from).toBe('127.0.8.5');
+    });
+
+    test('a batch may have a number of requests, and no more', async () => {
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'batch_requests'], 3]]));
+      const batch = (length: number) =>
+        Array.from({ length }, (_, id) => ({ ...call('who', id), params: [[{ a: '}]"[' }]] }));
+      const good = await get({ port: ports.http, body: batch(3) });
+      expect([good.status, good.text]).toEqual([200, expect.stringMatching(/^\[/)]);
+      expect(JSON.parse(good.text).length).toBe(3);
+      const bad = await get({ port: ports.http, body: ` ${JSON.stringify(batch(4))}` });
+      expect([bad.status, JSON.parse(bad.text).error]).toEqual([
+        413,
+        { code: -32005, message: 'a batch of more than 3 requests' },
+      ]);
+      const long = await get({ port: ports.http, body: [{ ...call('who'), params: ['x'.repeat(300_000)] }] });
+      expect([long.status, JSON.parse(long.text).error.message]).toEqual([413, 'a batch of more than 200000 bytes']);
+      const single = await get({ port: ports.http, body: { ...call('who'), params: ['x'.repeat(400_000)] } });
+      expect(single.status).toBe(200);
+    });
+
+    test('a client that asks too often gets an error, and others do not', async () => {
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'client_requests'], 10]]));
+      const many = await Promise.all(
+        Array.from({ length: 30 }, () => get({ port: ports.http, body: call('who', 'a-1'), from: '127.0.8.1' })),
+      );
+      const refused = many.filter(({ status }) => status === 429);
+      expect(refused.length).toBeGreaterThan(10);
+      expect(JSON.parse(refused[0]?.text ?? '')).toEqual({
+        jsonrpc: '2.0',
+        id: 'a-1',
+        error: { code: -32005, message: 'more than 10 requests in a second' },
+      });
+      expect((await get({ port: ports.http, body: call('who'), from: '127.0.8.2' })).status).toBe(200);
+    });
+
+    test('TLS with the given certificate', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'certificate-'));
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const [key, pem] = [join(folder, 'key'), join(folder, 'pem')];
+      const subject = ['-subj', '/CN=rpc.example', '-addext', 'subjectAltName=DNS:rpc.example'];
+      const made = [
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-days',
+        '2',
+        ...subject,
+        '-keyout',
+        key,
+        '-out',
+        pem,
+      ];
+      execFileSync('openssl', made, { stdio: 'pipe' });
+      await chmod(key, 0o600);
+      const tls = { certificate: pem, key: `file:${key}`, names: ['rpc.example'] };
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'tls'], tls]]));
+      const trusts = await readFile(pem, 'utf8');
+      const { status, text } = await get({ port: ports.http, body: call('who'), trusts });
+      expect([status, JSON.parse(text).result.from]).toEqual([200, '127.0.0.1']);
+      await expect(get({ port: ports.http, body: call('who') })).rejects.toThrow();
+    });
+
+    test('only the given clients are let in', async () => {
+      gateway = await startGateway(await contextOf([[['vars', 'firewall'], { json_rpc: ['127.0.8.0/24'] }]]));
+      expect((await get({ port: ports.http, body: call('who'), from: '127.0.8.2' })).status).toBe(200);
+      await expect(get({ port: ports.http, body: call('who'), from: '127.0.6.1' })).rejects.toThrow(
+        /ECONNRESET|hang up/,
+      );
+      await expect(get({ port: ports.metrics, path: '/metrics', from: '127.0.0.1' })).resolves.toMatchObject({
+        status: 200,
+      });
+    });
+  });
+});
+
+const upgrade = {
+  connection: 'upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};

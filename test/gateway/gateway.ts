@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type Agent, request } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fleet } from '../../lib/node/gateway/fleet.ts';
+import { gatewayFiles } from '../../lib/node/gateway/render.ts';
+import type { RenderContext } from '../../lib/node/render/render.ts';
+
+/** A real HAProxy with the files of a gateway, as this user and outside of any chroot. */
+export interface Gateway {
+  readonly ports: { readonly http: number; readonly websocket: number; readonly metrics: number };
+  fleet(): Promise<Fleet>;
+  metrics(): Promise<string>;
+  drain(host: string, reason: string): Promise<void>;
+  undrain(host: string): Promise<void>;
+  /** Gives HAProxy other files, as a deploy does. */
+  reload(context: RenderContext): Promise<void>;
+  /** As a power failure. */
+  kill(): Promise<void>;
+  log(): string;
+}
+
+export async function startGateway(context: RenderContext): Promise<Gateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
+  const drained = join(folder, 'drained');
+  await mkdir(drained);
+  const write = async (of: RenderContext) => {
+    const { files, hash } = gatewayFiles(of);
+    for (const { path, content } of files) {
+      const text = typeof content === 'string' ? content : content.text;
+      const own = text
+        .replace(/^ +(chroot|user|group|stats socket|log \/dev).*\n/gm, '')
+        .replace('FLEET_DRAINED /drained', `FLEET_DRAINED ${drained}`);
+      await writeFile(join(folder, basename(path)), own);
+    }
+    return hash;
+  };
+  await write(context);
+  const { http, websocket, metrics } = context.vars.gateway;
+  let log = '';
+  const haproxy: ChildProcess = spawn('haproxy', ['-W', '-db', '-f', join(folder, 'haproxy.cfg')], { detached: true });
+  haproxy.stderr?.on('data', (text) => {
+    log += text;
+  });
+  const ended = new Promise((resolve) => haproxy.once('exit', resolve));
+  const ask = (path: string) => get({ port: metrics, path });
+  const gateway: Gateway = {
+    ports: { http, websocket, metrics },
+    fleet: async () => JSON.parse((await ask('/fleet')).text) as Fleet,
+    metrics: async () => (await ask('/metrics')).text,
+    drain: (host, reason) => writeFile(join(drained, host), `${reason}\n`),
+    undrain: (host) => rm(join(drained, host)),
+    async reload(other) {
+      const hash = await write(other);
+      haproxy.kill('SIGUSR2');
+      await until(async () => (await gateway.fleet()).configuration === hash, `HAProxy reloads: ${log}`);
+    },
+    async kill() {
+      // The master and its workers.
+      if (haproxy.exitCode === null && haproxy.pid) process.kill(-haproxy.pid, 'SIGKILL');
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+    log: () => log,
+  };
+  try {
+    await until(
+      async () => haproxy.exitCode !== null || (await gateway.fleet()).judged,
+      () => `HAProxy starts: ${log}`,
+    );
+    if (haproxy.exitCode !== null) throw new Error(`HAProxy ended: ${log}`);
+  } catch (error) {
+    await gateway.kill();
+    throw error;
+  }
+  return gateway;
+}
+
+/** Waits until something holds. @throws Error after `seconds` */
+export async function until(
+  holds: () => Promise<boolean>,
+  what: string | (() => string),
+  seconds = 10,
+): Promise<number> {
+  const started = performance.now();
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() - started > seconds * 1000)
+      throw new Error(`not within ${seconds} s: ${typeof what === 'string' ? what : what()}`);
+    await sleep(20);
+  }
+  return (performance.now() - started) / 1000;
+}
+
+interface Request {
+  readonly port: number;
+  readonly path?: string;
+  /** Sent as JSON by POST; text as it is. */
+  readonly body?: unknown;
+  /** Address of the client. */
+  readonly from?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The certificate to trust: by TLS then. */
+  readonly trusts?: string;
+  readonly agent?: Agent;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+export function get({
+  port,
+  path = '/',
+  body,
+  from = '127.0.0.1',
+  headers = {},
+  trusts,
+  agent,
+}: Request): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const common = {
+      host: '127.0.0.1',
+      port,
+      path,
+      localAddress: from,
+      method: body === undefined ? 'GET' : 'POST',
+      headers,
+      agent,
+    };
+    const sent = trusts ? tlsRequest({ ...common, ca: trusts, servername: 'rpc.example' }) : request(common);
+    sent.on('error', reject).on('upgrade', (response, socket) => {
+      socket.destroy();
+      resolve({ status: response.statusCode ?? 0, text: '', headers: response.headers });
+    });
+    sent.on('response', (response) => {
+      let text = '';
+      response.on('data', (part) => {
+        text += part;
+      });
+      response
+        .on('error', reject)
+        .on('end', () => resolve({ status: response.statusCode ?? 0, text, headers: response.headers }));
+    });
+    sent.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
+  });
+}
