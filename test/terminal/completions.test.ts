@@ -67,7 +67,11 @@ describe('bash', () => {
     ['inventories behind =', [...deploy, '--inventory', '=', 'te'], ['testnet']],
     ['inventories right behind =', [...deploy, '--inventory', '='], namesIn('inventory', '.yaml')],
     ['roles', [...deploy, '--check', '--skip-role', ''], namesIn('roles', '.ts')],
-    ['hosts and groups of the lab', [...deploy, '-i', 'lab', '--limit', ''], ['db-1', 'rpc-1', 'rpc-2', 'database', 'rpc', 'all']],
+    [
+      'hosts and groups of the lab',
+      [...deploy, '-i', 'lab', '--limit', ''],
+      ['db-1', 'rpc-1', 'rpc-2', 'database', 'rpc', 'all'],
+    ],
     ['no hosts without an inventory', [...deploy, '--limit', ''], []],
     ['those of the inventory named', [...deploy, '-i', own, '-l', 'b'], ['beta-1', 'beta-2']],
     ['those of the inventory behind =', [...deploy, '--inventory', '=', own, '-l', 'a'], ['alpha', 'all']],
@@ -124,7 +128,10 @@ describe.each(['bash', 'zsh', 'zsh with it in fpath'] as const)('%s on a termina
     await completed('npx zx playbooks/deploy.mjs --inventory=testn', 'npx zx playbooks/deploy.mjs --inventory=testnet');
     await completed('npx zx playbooks/deploy.mjs --role time-', 'npx zx playbooks/deploy.mjs --role time-sync');
     await completed('npx zx playbooks/deploy.mjs -i lab --limit db', 'npx zx playbooks/deploy.mjs -i lab --limit db-1');
-    await completed('npx zx playbooks/deploy.mjs -i lab --limit=dat', 'npx zx playbooks/deploy.mjs -i lab --limit=database');
+    await completed(
+      'npx zx playbooks/deploy.mjs -i lab --limit=dat',
+      'npx zx playbooks/deploy.mjs -i lab --limit=database',
+    );
     await completed(
       'npx zx playbooks/deploy.mjs -i lab -l db-1,rpc-',
       'npx zx playbooks/deploy.mjs -i lab -l db-1,rpc-',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
-import { fakeHost, rootsFile, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import { Problem } from '../../engine/problem/problem.ts';
+import { applyDrift, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { fakeHost, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
 import { readFleet } from './fleet.ts';
 import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
 
@@ -18,24 +19,30 @@ const host = {
   sessions: 0,
 };
 
+test('HAProxy checks the files in a folder beside their own before they are put in place', async () => {
+  const verdict = await checkedFiles(files).check(fakeHost([]));
+  const steps = verdict.is === 'drift' && !(verdict.change instanceof Problem) ? (verdict.change ?? []) : [];
+  const staged = '/etc/rpc-node/gateway.new/haproxy.cfg';
+  expect(steps.map((step) => (step.do === 'run' ? step.command.split('\n')[0] : step.path))).toEqual([
+    'umask 077 && mkdir -p /etc/rpc-node/gateway.new',
+    staged,
+    `said=$(haproxy -c -f /etc/rpc-node/gateway.new/haproxy.cfg 2>&1) && rm -rf /etc/rpc-node/gateway.new && exit`,
+    '/etc/rpc-node/gateway/haproxy.cfg',
+  ]);
+});
+
 test('files that HAProxy refuses are not put in place', async () => {
   const written: string[] = [];
   const refusing = fakeHost(
     [
-      [
-        /^haproxy -c/,
-        { exitCode: 1, stderr: '[NOTICE] x\n[ALERT]    (12) : config : parsing [a.cfg:3] : unknown keyword\n' },
-      ],
-      [/^(umask|rm -rf)/, ''],
+      [/^umask/, ''],
+      [/^said=/, { exitCode: 1, stderr: 'config : parsing [a.cfg:3] : unknown keyword\n' }],
     ],
-    {
-      write: async (path) => void written.push(path),
-      stat: async () => ({ ...rootsFile, type: 'directory', mode: 0o700 }),
-    },
+    { write: async (path) => void written.push(path) },
   );
-  await expect(checkedFiles(files).apply(refusing)).rejects.toMatchObject({
+  await expect(applyDrift(refusing, checkedFiles(files))).rejects.toMatchObject({
     message:
-      'HAProxy refuses its configuration, and keeps the one it has:\nconfig : parsing [a.cfg:3] : unknown keyword',
+      'HAProxy refuses its configuration, and keeps the one it has: config : parsing [a.cfg:3] : unknown keyword',
     hint: 'see templates/gateway in this project',
   });
   expect(written).toEqual(['/etc/rpc-node/gateway.new/haproxy.cfg']);
@@ -56,7 +63,7 @@ test('a start that fails is reported with the end of the journal', async () => {
     [/systemctl --quiet enable/, { exitCode: 1, stderr: 'Job failed' }],
     [/^journalctl/, 'cannot bind socket\n'],
   ]);
-  await expect(runsWith(files, 'new', 9101).apply(failing)).rejects.toMatchObject({
+  await expect(runsWith(files, 'new', 9101).work(failing)).rejects.toMatchObject({
     message:
       'haproxy.service does not run with its files: HAProxy does not answer on port 9101: not found\ncannot bind socket',
     hint: 'see systemctl status haproxy.service',
@@ -66,7 +73,7 @@ test('a start that fails is reported with the end of the journal', async () => {
     [/^journalctl/, ''],
     answers({ configuration: 'old', hosts: [] }),
   ]);
-  await expect(runsWith(files, 'new', 9101).apply(old)).rejects.toThrow(
+  await expect(runsWith(files, 'new', 9101).work(old)).rejects.toThrow(
     'haproxy.service does not run with its files: it runs with other files',
   );
 });

@@ -1,10 +1,19 @@
+import { command } from '../../engine/host/action.ts';
 import type { Reader, Writer } from '../../engine/host/host.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { fileChange, unitChange } from '../../engine/resource/change.ts';
-import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
-import { drift, driftOf, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import {
+  type Change,
+  drift,
+  driftOf,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+  type Work,
+} from '../../engine/resource/resource.ts';
 import { readFleet } from './fleet.ts';
 import { gatewayFolder } from './paths.ts';
 import type { gatewayFiles } from './render.ts';
@@ -14,53 +23,55 @@ type Files = ReturnType<typeof gatewayFiles>['files'];
 /** HAProxy reads the new files a second after a reload at the latest. Seconds. */
 const reloadLimit = 15;
 
+const refusal = {
+  what: 'HAProxy refuses its configuration, and keeps the one it has',
+  hint: 'see templates/gateway in this project',
+};
+
 /** Checked, then put in place: HAProxy's own check reads all of them in a folder beside their own first. */
 export function checkedFiles(files: Files): Resource {
   const staging = `${gatewayFolder}.new`;
   const parts = files.map(({ path, content }) => file(path).content(content).mode(0o600));
+  const trials = files.map(({ path, content }) =>
+    file(path.replace(gatewayFolder, staging)).content(content).mode(0o600),
+  );
+  const judge = command({ timeoutSeconds: 60, failure: refusal })`
+    said=$(haproxy -c -f ${staging}/haproxy.cfg 2>&1) && rm -rf ${staging} && exit
+    rm -rf ${staging}
+    printf '%s\n' "$said" | sed -n 's/^\[ALERT\] *([0-9]*) : //p' >&2
+    exit 1`;
   return {
     name: `HAProxy accepts the files in ${gatewayFolder}`,
     changes: () => files.map(({ path }) => fileChange(path)),
 
     async check(host) {
-      const verdicts = await Promise.all(parts.map((part) => part.check(host)));
-      return driftOf(
-        verdicts.flatMap((verdict, at) =>
-          verdict.is === 'drift'
-            ? verdict.differences.map(({ what, ...rest }) => ({ ...rest, what: `${files[at]?.path}: ${what}` }))
-            : [],
-        ),
+      const [own, tried] = await Promise.all([
+        Promise.all(parts.map((part) => part.check(host))),
+        Promise.all(trials.map((part) => part.check(host))),
+      ]);
+      const differences = own.flatMap((verdict, at) =>
+        verdict.is === 'drift'
+          ? verdict.differences.map(({ what, ...rest }) => ({ ...rest, what: `${files[at]?.path}: ${what}` }))
+          : [],
       );
-    },
-
-    async apply(host) {
-      await directory(staging).mode(0o700).apply(host);
-      for (const { path, content } of files) {
-        await file(path.replace(gatewayFolder, staging)).content(content).mode(0o600).apply(host);
-      }
-      const checked = await host.$({ timeoutSeconds: 60 })`haproxy -c -f ${staging}/haproxy.cfg`;
-      await host.run`rm -rf ${staging}`;
-      if (!checked.ok) {
-        throw new Problem(`HAProxy refuses its configuration, and keeps the one it has:\n${faults(checked.stderr)}`, {
-          hint: 'see templates/gateway in this project',
-          code: exitCode.failed,
-        });
-      }
-      for (const part of parts) await part.apply(host);
+      const inTheWay = [...own, ...tried].map(changeOf).find((change) => change instanceof Problem);
+      const steps = (verdicts: readonly Verdict[]) =>
+        verdicts.map(changeOf).flatMap((change) => (change instanceof Problem ? [] : change));
+      const makeRoom = command`umask 077 && mkdir -p ${staging}`;
+      return driftOf(differences, inTheWay ?? [makeRoom, ...steps(tried), judge, ...steps(own)]);
     },
   };
 }
 
-function faults(stderr: string): string {
-  const lines = stderr.split('\n').filter((line) => /ALERT/.test(line));
-  return lines.map((line) => line.replace(/^\[ALERT\]\s*\(\d+\) : /, '')).join('\n') || stderr.trim();
+function changeOf(verdict: Verdict): Change {
+  return (verdict.is === 'drift' && verdict.change) || [];
 }
 
 /**
  * HAProxy is enabled and runs with these files: it names the hash of those that it has read. A reload keeps all connections; a restart
  * is done only where it runs with other files.
  */
-export function runsWith(files: Files, hash: string, port: number): Resource {
+export function runsWith(files: Files, hash: string, port: number): Work {
   const unit = 'haproxy.service';
   return {
     name: `${unit} is enabled and runs with the files in ${gatewayFolder}`,
@@ -80,7 +91,7 @@ export function runsWith(files: Files, hash: string, port: number): Resource {
       );
     },
 
-    async apply(host) {
+    async work(host) {
       const ours = (await readFleet(host, port)).ok;
       const done = await host.run({ allow: [0, 1] })`
         systemctl --quiet enable ${unit} && systemctl daemon-reload && systemctl ${ours ? 'reload-or-restart' : 'restart'} ${unit}`;

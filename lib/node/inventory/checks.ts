@@ -4,7 +4,6 @@ import { type Place, Problem } from '../../engine/problem/problem.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
 import { type Generation, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
-import { isMonitor } from '../variables/monitoring.ts';
 import type { RawVariables } from '../variables/variables.ts';
 import { connectionFaults } from './connections.ts';
 import type { Fault } from './fault.ts';
@@ -54,7 +53,9 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
   return [
     ...faults.map(([group, what, hint]) => new Problem(what, { where: placeOfGroup(group), hint })),
     ...hosts
-      .filter(({ groups: own, vars }) => own.includes('database') && own.includes('rpc') && vars.network.kind === 'main')
+      .filter(
+        ({ groups: own, vars }) => own.includes('database') && own.includes('rpc') && vars.network.kind === 'main',
+      )
       .map(({ name, groups: own }) => {
         const second = own.findLast((group) => group === 'database' || group === 'rpc') ?? '';
         const what = `${name} is in both groups: on the main network JSON-RPC has servers of its own`;

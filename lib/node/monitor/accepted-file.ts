@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { type Action, command } from '../../engine/host/action.ts';
+import { Problem } from '../../engine/problem/problem.ts';
 import type { Content } from '../../engine/resource/file/content.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
@@ -22,19 +23,25 @@ export function acceptedFile({ path, content, judge, source }: AcceptedFile): Re
   const trial = `${dirname(path)}/.trial`;
   const text = typeof content === 'string' ? content : content.text;
   const place = file(path).content(content).mode(0o640).group('prometheus');
+  const failure = { what: `${judge[0]} refuses ${source}, so ${path} is left as it is`, hint: `correct ${source}` };
+  const judged = command({ failure })`
+    said=$(${judge} ${trial} 2>&1) && rm -f ${trial} && exit
+    rm -f ${trial}
+    printf '%s\n' "$said" | sed ${`s,${trial},${source},g`} >&2
+    exit 1`;
   return {
     ...place,
-    async apply(host) {
-      await host.write(trial, text, { mode: 0o600, owner: 'root', group: 'root' });
-      const verdict = await host.run({ allow: [0, 1, 2] })`${judge} ${trial}; code=$?; rm -f ${trial}; exit $code`;
-      if (!verdict.ok) {
-        const why = `${verdict.stdout}\n${verdict.stderr}`.replaceAll(trial, source).trim();
-        throw new Problem(`${judge[0]} refuses ${source}, so ${path} is left as it is\n${why}`, {
-          hint: `correct ${source}`,
-          code: exitCode.failed,
-        });
-      }
-      await place.apply(host);
+    async check(host) {
+      const verdict = await place.check(host);
+      if (verdict.is !== 'drift' || !verdict.change || verdict.change instanceof Problem) return verdict;
+      const put: Action = {
+        do: 'write',
+        path: trial,
+        content: text,
+        secret: typeof content !== 'string',
+        attributes: { mode: 0o600, owner: 'root', group: 'root' },
+      };
+      return { ...verdict, change: [put, judged, ...verdict.change] };
     },
   };
 }

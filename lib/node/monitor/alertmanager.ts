@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { fileChange } from '../../engine/resource/change.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
-import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { drift, ok, unknownUntil, type Work } from '../../engine/resource/resource.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { product } from '../server/product.ts';
 import { monitoringPorts, type Receiver } from '../variables/monitoring.ts';
@@ -49,7 +49,7 @@ function revealed(tree: unknown): unknown {
  *
  * @param path of Alertmanager's configuration
  */
-export function receiversAnswer(receivers: readonly Receiver[], path: string): Resource {
+export function receiversAnswer(receivers: readonly Receiver[], path: string): Work {
   const stamp = `/var/lib/${product}/monitor/tested`;
   return {
     name: 'every receiver of alerts takes a test alert',
@@ -59,7 +59,7 @@ export function receiversAnswer(receivers: readonly Receiver[], path: string): R
       if (hash === undefined) return unknownUntil('Alertmanager has its configuration');
       return tested?.toString() === hash ? ok : drift('none was sent since the receivers changed');
     },
-    async apply(host) {
+    async work(host) {
       for (const { name, configs } of receivers) {
         const count = Object.values(configs).flat().length;
         const words = [String(monitoringPorts.alertmanager), name, String(count)];

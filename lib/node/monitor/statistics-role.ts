@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { command } from '../../engine/host/action.ts';
 import { checkedAgainAfter } from '../../engine/resource/change.ts';
 import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import { product } from '../server/product.ts';
@@ -26,10 +27,8 @@ export function statisticsRoleIsThere({ credentials, ports }: Variables): Resour
         host.$({ timeoutSeconds: 20 })`sh -c ${script} statistics-role check ${words}`,
       ]);
       if (!container?.running) return unknownUntil('state-db is running');
-      return answer.ok ? ok : drift(answer.stderr.trim().split('\n').at(-1) || 'it cannot log in');
-    },
-    async apply(host) {
-      await host.run`sh -c ${script} statistics-role apply ${words}`;
+      const make = command`sh -c ${script} statistics-role apply ${words}`;
+      return answer.ok ? ok : drift(answer.stderr.trim().split('\n').at(-1) || 'it cannot log in', [make]);
     },
   };
   return checkedAgainAfter(resource, 'state-db');
