@@ -88,7 +88,12 @@ export async function changeTogether(
 }
 
 /** Reports the outcome of each item, in order. An unproved change stops the host, and those after it that were made are reported. */
-function report(host: HostRun, together: Together, { made, error, lost }: ChangesMade, seconds: (change: number) => number) {
+function report(
+  host: HostRun,
+  together: Together,
+  { made, error, lost }: ChangesMade,
+  seconds: (change: number) => number,
+) {
   let failed: string | undefined;
   let handled = 0;
   let change = 0;

@@ -56,7 +56,8 @@ export function makeChanges(
         onOutput: watch.see,
       });
       const parsed = parseChangesEnd(stdout, nonce);
-      if (!parsed) throw new Error(`${name}: the host could not run a script of changes (${code}): ${stderr.toString().trim()}`);
+      if (!parsed)
+        throw new Error(`${name}: the host could not run a script of changes (${code}): ${stderr.toString().trim()}`);
       settle(resultOf(changes, parsed.end, stderr.toString(), nonce));
       try {
         if (code === 0) return parseBatchReply(parsed.rest, commands.length);
@@ -80,7 +81,8 @@ function watchLines(connection: Connection, nonce: string, started: (change: num
   let printed = '';
   let folder: string | undefined;
   const tell = () => {
-    if (folder !== undefined) connection.exec(`[ ! -d ${quote(folder)} ] || : >${quote(`${folder}/stop`)}`).catch(() => {});
+    if (folder !== undefined)
+      connection.exec(`[ ! -d ${quote(folder)} ] || : >${quote(`${folder}/stop`)}`).catch(() => {});
   };
   stop.addEventListener('abort', tell, { once: true });
   return {
@@ -113,7 +115,10 @@ function resultOf(
   if (step.do === 'rewrite' && code === changedMeanwhile) return { made };
   const late = stderr.endsWith(`${nonce} time limit\n`);
   const said = late ? stderr.slice(0, stderr.lastIndexOf(nonce)) : stderr;
-  return { made, error: ownFailure(step, new CommandFailed(titleOf(step), new Output(code, Buffer.alloc(0), said, late))) };
+  return {
+    made,
+    error: ownFailure(step, new CommandFailed(titleOf(step), new Output(code, Buffer.alloc(0), said, late))),
+  };
 }
 
 function titleOf(step: Action): string {

@@ -54,7 +54,11 @@ const ticks = new WeakMap<Connection, ReturnType<typeof startTick>>();
 function currentTick(connection: Connection) {
   const tick =
     ticks.get(connection) ??
-    startTick(connection.name, () => ticks.delete(connection), (commands) => send(connection, commands, 'quick'));
+    startTick(
+      connection.name,
+      () => ticks.delete(connection),
+      (commands) => send(connection, commands, 'quick'),
+    );
   ticks.set(connection, tick);
   return tick;
 }
@@ -64,7 +68,10 @@ function currentTick(connection: Connection) {
  *
  * @param first gets the commands of the tick, and returns their outputs
  */
-export function batchSentBy(connection: Connection, first: (commands: readonly BatchCommand[]) => Promise<Outputs>): Batch {
+export function batchSentBy(
+  connection: Connection,
+  first: (commands: readonly BatchCommand[]) => Promise<Outputs>,
+): Batch {
   let open: ReturnType<typeof startTick> | undefined = startTick(connection.name, () => (open = undefined), first);
   return batchOver(() => open ?? currentTick(connection));
 }
@@ -90,11 +97,7 @@ interface Group<K, V> {
 }
 
 /** Collects the requests of one tick, and sends them at its end. */
-function startTick(
-  name: string,
-  close: () => void,
-  sendAll: (commands: readonly BatchCommand[]) => Promise<Outputs>,
-) {
+function startTick(name: string, close: () => void, sendAll: (commands: readonly BatchCommand[]) => Promise<Outputs>) {
   const commands = new Map<string, BatchCommand>();
   const prepared: (() => BatchCommand)[] = [];
   const groups = new Map<string, unknown>();

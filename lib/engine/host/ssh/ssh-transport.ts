@@ -86,7 +86,12 @@ function exec(
   { ssh }: SshConnection,
   line: string,
   input: Buffer | undefined,
-  { startMarker, startLimit, watchdog, onOutput }: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
+  {
+    startMarker,
+    startLimit,
+    watchdog,
+    onOutput,
+  }: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
 ): Promise<SSHExecCommandResponse> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
