@@ -124,7 +124,6 @@ function report(
 
 /** Why a change is not proved by the check after it. */
 function unproved({ seen }: Item, before: Verdict): unknown {
-  if (!seen) return new Error('it was not checked');
-  if (seen.is === 'error') return seen.error;
-  return seen.is === 'ok' ? undefined : new DidNotConverge(before, seen);
+  if (seen?.is === 'error') return seen.error;
+  return seen?.is === 'ok' ? undefined : new DidNotConverge(before, seen ?? before);
 }
