@@ -1,3 +1,5 @@
+import type { Action } from '../host/action.ts';
+import { scriptOf } from '../host/action-script.ts';
 import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
 import { Problem } from '../problem/problem.ts';
@@ -47,7 +49,7 @@ export function changesTogether(
     }
     const plain = !resource.expects && !resource.work && !resource.provesItself;
     if (!plain || seen.is !== 'drift' || !seen.change || seen.change instanceof Problem || !fits(item)) break;
-    size += JSON.stringify(seen.change).length;
+    size += seen.change.reduce((sum, step) => sum + sizeOf(step), 0);
     if (size > mostContent || count === mostTogether) break;
     all.push({ item, before: seen, change: { steps: seen.change, facts } });
     facts = [];
@@ -122,9 +124,12 @@ function report(
   return { handled, failed };
 }
 
+function sizeOf(step: Action): number {
+  return (step.do === 'run' ? step.command.length : 0) + (scriptOf(step).stdin?.length ?? 0);
+}
+
 /** Why a change is not proved by the check after it. */
 function unproved({ seen }: Item, before: Verdict): unknown {
-  if (!seen) return new Error('it was not checked');
-  if (seen.is === 'error') return seen.error;
-  return seen.is === 'ok' ? undefined : new DidNotConverge(before, seen);
+  if (seen?.is === 'error') return seen.error;
+  return seen?.is === 'ok' ? undefined : new DidNotConverge(before, seen ?? before);
 }

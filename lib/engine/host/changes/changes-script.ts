@@ -27,7 +27,7 @@ export function changesScript(changes: readonly ReadyChange[], nonce: string): {
   const functions = changes.map(({ steps, facts }, index) => {
     const lines = steps.map((step, at) => stepLine(step, at + 1, secrets, word));
     const reads = facts.map((read) => `(eval ${word(read)})`);
-    return `__steps${index + 1}(){\n${lines.join(' &&\n')}\n}\n__facts${index + 1}(){\n${[':', ...reads].join('\n')}\n}\n`;
+    return `__steps${index + 1}(){\n${lines.join(' &&\n')}\n}\n__facts${index + 1}(){\n${[...reads, ':'].join('\n')}\n}\n`;
   });
   return {
     text: withArguments(definitions() + limitFunction + functions.join('') + script, [nonce, changes.length]),

@@ -28,16 +28,21 @@ __do() {
   return 1
 }
 
+# Arguments: number of the change, the word for a read that took too long: never the same as before.
+__read() {
+  __limit 120 "$__nonce" "__facts$1" 2>/dev/null </dev/null || echo "$2"
+}
+
 __n=2
 while [ "$__n" -le "$__changes" ]; do
-  "__facts$__n" >"$__d/facts$__n" 2>/dev/null </dev/null
+  __read "$__n" 'late before' >"$__d/facts$__n"
   __n=$((__n + 1))
 done
 __n=1 __why='done 0 0'
 while [ "$__n" -le "$__changes" ]; do
   [ ! -e "$__d/stop" ] || { __why='stopped 0 0' && break; }
   if [ "$__n" -gt 1 ]; then
-    "__facts$__n" 2>/dev/null </dev/null | cmp -s - "$__d/facts$__n" || { __why='outdated 0 0' && break; }
+    __read "$__n" 'late after' | cmp -s - "$__d/facts$__n" || { __why='outdated 0 0' && break; }
   fi
   echo "$__nonce start $__n"
   "__steps$__n" || {

@@ -1,0 +1,244 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { type Action, command } from '../host/action.ts';
+import { scriptOf } from '../host/action-script.ts';
+import { changesScript } from '../host/changes/changes-script.ts';
+import { makeChanges } from '../host/changes/make-changes.ts';
+import type { Connection } from '../host/connection.ts';
+import type { Facts } from '../host/facts/facts.ts';
+import { createReader } from '../host/reader.ts';
+import { batchOf, recorded } from '../host/reads/batch.ts';
+import { connectLocally, processesWith, temporaryDirectory } from '../host/testing/local-connection.ts';
+import { createWriter } from '../host/writer.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import { thisMachine } from '../inventory/testing/this-machine.ts';
+import { secretContent } from '../resource/file/content.ts';
+import { directory } from '../resource/file/directory.ts';
+import { file } from '../resource/file/file.ts';
+import { line } from '../resource/file/line.ts';
+import { drift, ok, type Resource, task } from '../resource/resource.ts';
+import { role } from '../resource/role.ts';
+import { Secret } from '../secret/secret.ts';
+import type { RunEvent } from './events.ts';
+import { play, playbook } from './playbook.ts';
+import { run } from './run.ts';
+import type { RunOptions } from './run-options.ts';
+
+interface Sent {
+  readonly script: string;
+  readonly stdin: string;
+}
+
+/** Runs resources on this machine, by a connection that records all that is sent. */
+async function runHere(
+  resources: readonly Resource[],
+  options: Partial<RunOptions> = {},
+  onEvent?: (event: RunEvent) => void,
+) {
+  const real = await connectLocally();
+  const sent: Sent[] = [];
+  const connection: Connection = {
+    ...real,
+    exec: (script, given = {}) => {
+      const { stdin = '' } = given;
+      sent.push({ script, stdin: stdin instanceof Secret ? stdin.reveal() : stdin.toString() });
+      return real.exec(script, given);
+    },
+  };
+  const { signal } = new AbortController();
+  const interrupt = options.interrupt ?? signal;
+  const session = {
+    reader: createReader(connection, 'here'),
+    facts: {} as Facts,
+    recording: (reads: Set<() => string>) => createReader(connection, 'here', recorded(batchOf(connection), reads)),
+    makeChanges: (
+      ...[changes, started, stop]: Parameters<typeof makeChanges> extends [unknown, unknown, ...infer Rest]
+        ? Rest
+        : never
+    ) => makeChanges(connection, 'here', changes, started, stop),
+    writerFor: () => createWriter(connection, 'here', { onProgress: () => {}, signal: interrupt }),
+    roundTrips: () => sent.length,
+    close: () => real.close(),
+  };
+  const inventory: Inventory<object> = {
+    name: 'test',
+    file: 'test.yaml',
+    hosts: [{ name: 'here', groups: ['g'], connection: thisMachine, vars: {} }],
+  };
+  const events: RunEvent[] = [];
+  const result = await run(
+    playbook('test', 'tests.', [play('all', { hosts: 'all', roles: [role('r', () => resources)] })]),
+    inventory,
+    async () => session,
+    { check: false, forks: 1, hosts: new Set(['here']), selects: () => true, interrupt, ...options },
+    (event) => {
+      events.push(event);
+      onEvent?.(event);
+    },
+  );
+  const done = events.filter((event) => event.type === 'resource-done');
+  return { sent, events, done, outcomes: done.map(({ step, outcome }) => `${step.resource} ${outcome}`), result };
+}
+
+/** A file that exists once its steps are made. */
+const made = (path: string, ...steps: Action[]): Resource =>
+  task(path, { check: async (host) => ((await host.stat(path)) ? ok : drift('it is missing', steps)) });
+const touch = (path: string) => made(path, command`touch ${path}`);
+
+test('what is sent is the steps of the plan, byte by byte, and secrets only on standard input', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  writeFileSync(at('list'), 'one\n');
+  const password = new Secret('swordfish-together');
+  const resources = () => [
+    directory(at('in')).mode(0o750),
+    file(at('in/plain')).content("it's $HOME\n\\"),
+    file(at('in/binary')).content(Buffer.from([0, 255, 10, 13])),
+    file(at('in/secret')).content(secretContent(`Password = "${password.reveal()}"\n`, /Password/)),
+    line(at('list'), 'two'),
+    made(at('typed'), command({ stdin: password })`cat >${at('typed')}`),
+  ];
+  const plan = await runHere(resources(), { check: true });
+  const steps = plan.result.plans[0]?.tasks.map((planned) => planned.steps ?? []) ?? [];
+  expect(steps.map((each) => each.length)).toEqual([1, 1, 1, 1, 1, 1]);
+  expect(readdirSync(root)).toEqual(['list']);
+
+  const { sent, outcomes } = await runHere(resources());
+  expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(Array(6).fill('changed'));
+  // The checks, the changes.
+  expect(sent).toHaveLength(2);
+  const [script = '', stdin = ''] = [sent[1]?.script, sent[1]?.stdin];
+  const nonce = /__steps1/.test(script) ? (/ ([0-9a-f]{24}) 6\n/.exec(script)?.[1] ?? '') : '';
+  const expected = changesScript(
+    steps.map((each) => ({ steps: each, facts: [] })),
+    nonce,
+  );
+  expect(stdin).toBe(expected.stdin);
+  const stepsOf = (text: string) =>
+    [...text.matchAll(/^__steps\d+\(\)\{\n[\s\S]*?\n\}\n__facts/gm)].map(([all]) => all);
+  expect(stepsOf(script)).toEqual(stepsOf(expected.text));
+  expect(stepsOf(script)).toHaveLength(6);
+  const secrets = steps
+    .flat()
+    .flatMap((step) => (scriptOf(step).isSecret ? [scriptOf(step).stdin?.toString('base64')] : []));
+  expect(stdin.trim().split('\n')).toEqual(secrets);
+  expect(script).not.toContain('swordfish');
+  expect(script).not.toContain(Buffer.from(password.reveal()).toString('base64'));
+
+  expect(readFileSync(at('in/plain'), 'utf8')).toBe("it's $HOME\n\\");
+  expect([...readFileSync(at('in/binary'))]).toEqual([0, 255, 10, 13]);
+  expect(readFileSync(at('in/secret'), 'utf8')).toBe('Password = "swordfish-together"\n');
+  expect(readFileSync(at('typed'), 'utf8')).toBe('swordfish-together');
+  expect(readFileSync(at('list'), 'utf8')).toBe('one\ntwo\n');
+});
+
+test('the first failure stops the script, with its step, its output and its own result', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  const fails = made(
+    at('b'),
+    command`touch ${at('half')}`,
+    command`echo 'no room' >&2; exit 7`,
+    command`touch ${at('b')}`,
+  );
+  const { done, outcomes, result } = await runHere([touch(at('a')), fails, touch(at('c'))]);
+  expect(outcomes).toEqual([`${at('a')} changed`, `${at('b')} failed`]);
+  expect(String(done[1]?.error)).toBe(`CommandFailed: command exited with 7: echo 'no room' >&2; exit 7\nno room`);
+  expect(readdirSync(root).sort()).toEqual(['a', 'half']);
+  expect(result.hosts[0]).toMatchObject({ stopped: `${at('b')} failed`, left: 1, next: at('c') });
+});
+
+test('no change is made on a check that an earlier change has made out of date', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  const [first, second, third] = ['first', 'second', 'third'].map(at) as [string, string, string];
+  /** Makes its file in words that depend on whether `first` was there at the check. */
+  const depends = (path: string): Resource =>
+    task(path, {
+      check: async (host) => {
+        const [own, other] = await Promise.all([host.stat(path), host.stat(first)]);
+        return own ? ok : drift('it is missing', [command`echo ${other ? 'after' : 'before'} >>${path}`]);
+      },
+    });
+  // The middle one was ok, and is not any more after the first change.
+  const broken = at('broken');
+  const middle: Resource = task('middle', {
+    check: async (host) => {
+      const [there, isFixed] = await Promise.all([host.stat(first), host.stat(broken)]);
+      return there && !isFixed ? drift('first is there', [command`touch ${broken}`]) : ok;
+    },
+  });
+  const { outcomes, sent } = await runHere([touch(first), depends(second), touch(at('x')), middle, depends(third)]);
+  expect(outcomes).toEqual([
+    `${first} changed`,
+    `${second} changed`,
+    `${at('x')} changed`,
+    'middle changed',
+    `${third} changed`,
+  ]);
+  expect([second, third].map((path) => readFileSync(path, 'utf8'))).toEqual(['after\n', 'after\n']);
+  expect(sent.length).toBeLessThanOrEqual(4);
+});
+
+test('a change that is made and not proved stops the host, and what was made after it is reported', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  const { done, outcomes } = await runHere([touch(at('a')), made(at('b'), command`true`), touch(at('c'))]);
+  expect(outcomes).toEqual([`${at('a')} changed`, `${at('b')} failed`, `${at('c')} changed`]);
+  expect(String(done[1]?.error)).toMatch(
+    /applied but did not converge\n {2}before: it is missing\n {2}after: {2}it is/,
+  );
+});
+
+test('Ctrl-C stops between two changes of one script, and what was made is reported', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  const controller = new AbortController();
+  const slow = made(at('b'), command`sleep 2; touch ${at('b')}`);
+  const { outcomes, result } = await runHere(
+    [touch(at('a')), slow, touch(at('c')), touch(at('d'))],
+    { interrupt: controller.signal },
+    (event) => {
+      if (event.type === 'resource-started' && event.step.resource === at('b')) controller.abort();
+    },
+  );
+  expect(outcomes).toEqual([`${at('a')} changed`, `${at('b')} changed`]);
+  expect(readdirSync(root).sort()).toEqual(['a', 'b']);
+  expect(result.hosts[0]).toMatchObject({ stopped: 'interrupted', left: 2, next: at('c') });
+});
+
+test('a time limit ends its step, and the script', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  const hangs = made(at('b'), command({ timeoutSeconds: 1 })`sleep 71.5; touch ${at('b')}`);
+  const { done, outcomes } = await runHere([touch(at('a')), hangs, touch(at('c'))]);
+  expect(outcomes).toEqual([`${at('a')} changed`, `${at('b')} failed`]);
+  expect(String(done[1]?.error)).toContain('command took longer than its time limit: sleep 71.5');
+  expect(processesWith('sleep 71.5')).toEqual([]);
+  expect(existsSync(at('c'))).toBe(false);
+});
+
+test('a script that is killed between its steps leaves nothing half-written, and the next run goes on', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  mkdirSync(at('in'));
+  const killed = at('killed');
+  // Kills the whole script once: it is a process group of its own.
+  const kill = `[ -e ${killed} ] || { touch ${killed}; kill -9 0; }`;
+  const resources = () => [
+    file(at('in/a')).content('a\n'.repeat(1000)),
+    made(at('in/b'), command`sh -c ${kill}; touch ${at('in/b')}`),
+    file(at('in/c')).content('c\n'.repeat(1000)),
+  ];
+  const first = await runHere(resources()).catch((error: Error) => error);
+  expect(existsSync(killed)).toBe(true);
+  if (!(first instanceof Error)) expect(first.outcomes).not.toContain(`file ${at('in/c')} changed`);
+  await delay(300);
+  expect(readdirSync(at('in')).filter((name) => !['a', 'b'].includes(name))).toEqual([]);
+  expect(readFileSync(at('in/a'), 'utf8')).toBe('a\n'.repeat(1000));
+  const second = await runHere(resources());
+  expect(second.outcomes.filter((each) => each.endsWith('failed'))).toEqual([]);
+  expect(readFileSync(at('in/c'), 'utf8')).toBe('c\n'.repeat(1000));
+});
