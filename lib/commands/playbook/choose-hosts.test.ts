@@ -31,7 +31,8 @@ test.each([[[]], [['--check']], [['--inventory', '']]])(
   'without an inventory nothing is loaded or started: %j',
   async (args) => {
     expect(await choose(...args)).toEqual({
-      message: 'no --inventory given\nname one, --inventory NAME: lab, mainnet, testnet; or a file',
+      message:
+        'no --inventory given\nname one, --inventory NAME: lab, lab-fleet, lab-single, mainnet, testnet; or a file',
       starts: 0,
       loaded: [],
     });

@@ -309,7 +309,10 @@ test('bad input ends with 3 and changes nothing', async () => {
 
 test.each([
   ['', 'the command line does not say what to do\n  one of generate, edit, show, rotate, rekey; see --help'],
-  ['show', 'no --inventory given\n  name one, --inventory NAME: lab, mainnet, testnet; or a file'],
+  [
+    'show',
+    'no --inventory given\n  name one, --inventory NAME: lab, lab-fleet, lab-single, mainnet, testnet; or a file',
+  ],
   ['-i x generate a', 'unexpected word "a"\n  generate takes no names'],
   ['-i x generate --reveal', '--reveal does not go with generate\n  it goes with show'],
   ['-i x show --done', '--done does not go with show\n  it goes with rotate'],

@@ -38,7 +38,7 @@ export function checkedFiles(files: Files): Resource {
   const judge = command({ timeoutSeconds: 60, failure: refusal })`
     said=$(haproxy -c -f ${staging}/haproxy.cfg 2>&1) && rm -rf ${staging} && exit
     rm -rf ${staging}
-    printf '%s\n' "$said" | sed -n 's/^\[ALERT\] *([0-9]*) : //p' >&2
+    printf '%s\\n' "$said" | sed -n 's/^\\[ALERT\\] *([0-9]*) : //p' >&2
     exit 1`;
   return {
     name: `HAProxy accepts the files in ${gatewayFolder}`,

@@ -33,7 +33,13 @@ test('each RPC host is a server of both backends, with its own ports and an id b
   expect(http1).toMatch(/^server rpc-1 172\.30\.77\.12:8123 id \d+$/);
   expect(http2).toMatch(/^server rpc-2 172\.30\.77\.13:18123 id \d+$/);
   expect(websocket1).toBe(http1?.replace('8123', '8133'));
-  const more = await lines([[['groups', 'rpc', 'a-new'], { address: '10.0.0.5' }]], /^server rpc-1/);
+  const more = await lines(
+    [
+      [['groups', 'rpc', 'a-new'], { address: '10.0.0.5' }],
+      [['vars', 'state_db', 'max_connections'], 2000],
+    ],
+    /^server rpc-1/,
+  );
   expect(more[0]).toBe(http1);
 });
 

@@ -42,7 +42,9 @@ test.each<[string, Changes, string[]]>([
   [
     'the name of an RPC host',
     [[['groups', 'gateway', 'rpc-1'], { address: '10.0.0.3' }]],
-    ['host rpc-1 is defined a second time; the first is in group rpc'],
+    [
+      'host rpc-1 is defined a second time; the first is in group rpc (for the same host in both groups, write only rpc-1: here)',
+    ],
   ],
   [
     'settings on another host',

@@ -20,6 +20,7 @@ export const projectInventories = {
  */
 export function givenInventory(given: string | undefined): string {
   if (given) return given;
-  const names = readdirSync(projectInventories.folder).flatMap((name) => /^(.+)\.yaml$/.exec(name)?.[1] ?? []);
+  const files = readdirSync(projectInventories.folder);
+  const names = files.flatMap((name) => /^(.+)\.yaml$/.exec(name)?.[1] ?? []).sort();
   throw new Problem('no --inventory given', { hint: `name one, --inventory NAME: ${names.join(', ')}; or a file` });
 }

@@ -27,7 +27,7 @@ export function acceptedFile({ path, content, judge, source }: AcceptedFile): Re
   const judged = command({ failure })`
     said=$(${judge} ${trial} 2>&1) && rm -f ${trial} && exit
     rm -f ${trial}
-    printf '%s\n' "$said" | sed ${`s,${trial},${source},g`} >&2
+    printf '%s\\n' "$said" | sed ${`s,${trial},${source},g`} >&2
     exit 1`;
   return {
     ...place,

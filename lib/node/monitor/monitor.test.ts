@@ -115,14 +115,17 @@ test('there is one monitor', async () => {
 
 test('a file that its program refuses is not put in place', async () => {
   const written: string[] = [];
-  const host = fakeHost([[/promtool/, { exitCode: 1, stderr: '/etc/x/.trial: unknown function "rat"' }]], {
-    write: async (path) => void written.push(path),
-  });
+  const host = fakeHost(
+    [[/promtool/, { exitCode: 1, stderr: 'templates/monitor/rules.yml: unknown function "rat"' }]],
+    {
+      write: async (path) => void written.push(path),
+    },
+  );
   const judge = ['promtool', 'check', 'rules'];
   const source = 'templates/monitor/rules.yml';
   const resource = acceptedFile({ path: '/etc/x/rules.yml', content: 'rat()', judge, source });
   expect(await refusal([resource], 'file /etc/x/rules.yml', host)).toEqual([
-    `promtool refuses ${source}, so /etc/x/rules.yml is left as it is\n${source}: unknown function "rat"`,
+    `promtool refuses ${source}, so /etc/x/rules.yml is left as it is: ${source}: unknown function "rat"`,
     `correct ${source}`,
   ]);
   expect(written).toEqual(['/etc/x/.trial']);
