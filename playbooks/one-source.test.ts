@@ -430,6 +430,12 @@ const elsewhere: Readonly<Record<string, string>> = {
   postgresql_repository: 'roles/client-tools.ts',
   'docker_root.format': 'roles/docker-root.ts',
   'verify.attempts': 'lib/node/chain/installation-check.ts',
+  'monitoring.scrape_from': 'lib/node/monitor/monitor.test.ts',
+  'monitoring.clients': 'lib/node/monitor/monitor.test.ts',
+  'monitoring.receivers': 'lib/node/monitor/monitor.test.ts',
+  'monitoring.retention_days': 'lib/node/monitor/programs.ts',
+  'monitoring.retention_gb': 'lib/node/monitor/programs.ts',
+  'monitoring.certificates': 'lib/node/monitor/exporters.ts',
 };
 
 let unchanged: Promise<Map<string, string>> | undefined;
