@@ -2,7 +2,17 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Of the files that use the lab's own servers, each begins where the one before it ends: a deploy to bare ones takes minutes. */
-const deployments = ['deploy', 'plan', 'one-synchronizer', 'consumers', 'status', 'faults', 'docker-root', 'monitor', 'older'];
+const deployments = [
+  'deploy',
+  'plan',
+  'one-synchronizer',
+  'consumers',
+  'status',
+  'faults',
+  'docker-root',
+  'monitor',
+  'older',
+];
 
 class DeploymentsInOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
