@@ -477,6 +477,12 @@ const elsewhere: Readonly<Record<string, string>> = {
   'gateway.tls.certificate': 'lib/node/inventory/gateway.test.ts',
   'gateway.tls.key': 'lib/node/inventory/gateway.test.ts',
   'gateway.tls.names': 'lib/node/inventory/gateway.test.ts',
+  'monitoring.scrape_from': 'lib/node/monitor/monitor.test.ts',
+  'monitoring.clients': 'lib/node/monitor/monitor.test.ts',
+  'monitoring.receivers': 'lib/node/monitor/monitor.test.ts',
+  'monitoring.retention_days': 'lib/node/monitor/programs.ts',
+  'monitoring.retention_gb': 'lib/node/monitor/programs.ts',
+  'monitoring.certificates': 'lib/node/monitor/exporters.ts',
 };
 
 let unchanged: Promise<Map<string, string>> | undefined;
