@@ -38,10 +38,12 @@ end
 local function ask(host, block)
   local socket = core.tcp()
   socket:settimeout(5)
+  host.connected = false
   if not socket:connect(host.address, host.port) then
     socket:close()
     return nil, "does not accept connections"
   end
+  host.connected = true
   local body = '{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["' .. block .. '",false]}'
   socket:send("POST / HTTP/1.0\r\nHost: " .. host.name .. "\r\nContent-Type: application/json\r\nContent-Length: "
     .. #body .. "\r\n\r\n" .. body)
@@ -148,15 +150,18 @@ local function without_faults(list, is_reference)
 end
 
 local function judge()
-  local answering = {}
+  local answering, slow = {}, {}
   for _, host in ipairs(hosts) do
     host.fault, host.forked = nil, false
     host.drained = drained(host)
     host.silent = not host.seen or now() - host.seen >= silence
-    if host.silent then
-      host.fault = host.error or "does not answer"
-    else
+    if not host.silent then
       answering[#answering + 1] = host
+    elseif host.connected then
+      host.fault = host.error or "does not answer"
+      slow[#slow + 1] = host
+    else
+      host.fault = "does not accept connections"
     end
   end
   -- First at the lowest height of all; then without those far behind, for they would hide a fork above them.
@@ -169,10 +174,16 @@ local function judge()
       end
     end
   end
+  -- Where most are slow at the same time, it is the load: without the slow ones, the others would be next.
+  if #slow * 2 >= #hosts then
+    for _, host in ipairs(slow) do
+      if host.seen then host.fault = nil end
+    end
+  end
 end
 
--- The servers of HAProxy follow the judgement. All connections of a silent host are cut, and the WebSockets of one with another fault:
--- its requests by HTTP end by themselves. Connections of a drained host go on until they end.
+-- The servers of HAProxy follow the judgement. All connections of a host that accepts none are cut, and the WebSockets of one with
+-- another fault: its requests by HTTP end by themselves. Connections of a drained host go on until they end.
 local function enact(host)
   local was = host.serving
   host.good = host.fault and 0 or (host.good or good_rounds - 1) + 1
@@ -185,7 +196,7 @@ local function enact(host)
       server:set_ready()
     else
       server:set_maint()
-      if host.silent or (host.fault and name == "rpc_websocket") then server:shut_sess() end
+      if (host.silent and not host.connected) or (host.fault and name == "rpc_websocket") then server:shut_sess() end
     end
   end
   local what = host.serving and "serves" or "is out: " .. host.reason
