@@ -38,12 +38,13 @@ end
 local function ask(host, block)
   local socket = core.tcp()
   socket:settimeout(5)
-  host.connected = false
-  if not socket:connect(host.address, host.port) then
+  host.connecting = now()
+  host.refused = not socket:connect(host.address, host.port)
+  host.connecting = nil
+  if host.refused then
     socket:close()
     return nil, "does not accept connections"
   end
-  host.connected = true
   local body = '{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["' .. block .. '",false]}'
   socket:send("POST / HTTP/1.0\r\nHost: " .. host.name .. "\r\nContent-Type: application/json\r\nContent-Length: "
     .. #body .. "\r\n\r\n" .. body)
@@ -157,11 +158,10 @@ local function judge()
     host.silent = not host.seen or now() - host.seen >= silence
     if not host.silent then
       answering[#answering + 1] = host
-    elseif host.connected then
-      host.fault = host.error or "does not answer"
-      slow[#slow + 1] = host
     else
-      host.fault = "does not accept connections"
+      host.dead = host.refused or (host.connecting and now() - host.connecting > 2)
+      host.fault = host.dead and "does not accept connections" or host.error or "does not answer"
+      if not host.dead then slow[#slow + 1] = host end
     end
   end
   -- First at the lowest height of all; then without those far behind, for they would hide a fork above them.
@@ -196,7 +196,7 @@ local function enact(host)
       server:set_ready()
     else
       server:set_maint()
-      if (host.silent and not host.connected) or (host.fault and name == "rpc_websocket") then server:shut_sess() end
+      if (host.silent and host.dead) or (host.fault and name == "rpc_websocket") then server:shut_sess() end
     end
   end
   local what = host.serving and "serves" or "is out: " .. host.reason
