@@ -38,7 +38,10 @@ end
 local function ask(host, block)
   local socket = core.tcp()
   socket:settimeout(5)
-  if not socket:connect(host.address, host.port) then
+  host.connecting = now()
+  host.refused = not socket:connect(host.address, host.port)
+  host.connecting = nil
+  if host.refused then
     socket:close()
     return nil, "does not accept connections"
   end
@@ -148,15 +151,17 @@ local function without_faults(list, is_reference)
 end
 
 local function judge()
-  local answering = {}
+  local answering, slow = {}, {}
   for _, host in ipairs(hosts) do
     host.fault, host.forked = nil, false
     host.drained = drained(host)
     host.silent = not host.seen or now() - host.seen >= silence
-    if host.silent then
-      host.fault = host.error or "does not answer"
-    else
+    if not host.silent then
       answering[#answering + 1] = host
+    else
+      host.dead = host.refused or (host.connecting and now() - host.connecting > 2)
+      host.fault = host.dead and "does not accept connections" or host.error or "does not answer"
+      if not host.dead then slow[#slow + 1] = host end
     end
   end
   -- First at the lowest height of all; then without those far behind, for they would hide a fork above them.
@@ -169,10 +174,16 @@ local function judge()
       end
     end
   end
+  -- Where most are slow at the same time, it is the load: without the slow ones, the others would be next.
+  if #slow * 2 >= #hosts then
+    for _, host in ipairs(slow) do
+      if host.seen then host.fault = nil end
+    end
+  end
 end
 
--- The servers of HAProxy follow the judgement. All connections of a silent host are cut, and the WebSockets of one with another fault:
--- its requests by HTTP end by themselves. Connections of a drained host go on until they end.
+-- The servers of HAProxy follow the judgement. All connections of a host that accepts none are cut, and the WebSockets of one with
+-- another fault: its requests by HTTP end by themselves. Connections of a drained host go on until they end.
 local function enact(host)
   local was = host.serving
   host.good = host.fault and 0 or (host.good or good_rounds - 1) + 1
@@ -185,7 +196,7 @@ local function enact(host)
       server:set_ready()
     else
       server:set_maint()
-      if host.silent or (host.fault and name == "rpc_websocket") then server:shut_sess() end
+      if (host.silent and host.dead) or (host.fault and name == "rpc_websocket") then server:shut_sess() end
     end
   end
   local what = host.serving and "serves" or "is out: " .. host.reason

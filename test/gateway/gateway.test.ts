@@ -149,6 +149,15 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       expect(await hostOf(from)).not.toBe(host.name);
     });
 
+    test('a host that does not answer is out within 5 s, but not where half of them are slow', async () => {
+      named('rpc-1').silent = true;
+      expect(await until(async () => 'rpc-1' in (await out()), 'rpc-1 is out')).toBeLessThan(5);
+      expect(await out()).toEqual({ 'rpc-1': 'does not answer' });
+      for (const host of hosts) host.silent = true;
+      await sleep(6000);
+      expect(Object.keys(await out()).length).toBeLessThan(2);
+    });
+
     test('a drained host gets no new request, ends what it has, and serves again afterwards', async () => {
       const client = '127.0.8.1';
       const host = await hostOf(client);

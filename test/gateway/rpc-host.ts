@@ -8,6 +8,8 @@ export interface RpcHost {
   height: number;
   /** From this block on its hashes are its own. */
   forkedAt: number;
+  /** Whether it accepts connections and answers nothing. */
+  silent: boolean;
   /** Milliseconds before an answer to `slow`. */
   delay: number;
   /** Requests of clients that it has answered. */
@@ -33,11 +35,13 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     name,
     height: 1000,
     forkedAt: Number.POSITIVE_INFINITY,
+    silent: false,
     delay: 0,
     answered: 0,
     async start() {
       const http = createServer(async (request, response) => {
         const body = JSON.parse(await textOf(request)) as Call | Call[];
+        if (host.silent) return;
         const answer = Array.isArray(body)
           ? await Promise.all(body.map((call) => answerTo(host, call, request)))
           : await answerTo(host, body, request);
