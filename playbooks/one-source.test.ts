@@ -191,14 +191,19 @@ type Row = readonly [variable: string, value: unknown, followers: readonly strin
 
 /** Without `db` or `rpc` before it, both change. A role that only writes the files named before it is not named. */
 const table: readonly Row[] = [
-  ['network.kind', 'main', ['db role preflight', 'db role snapshot']],
   ['network.region', 'lab-2', ['db role preflight']],
   [
     'network.trusted_sequencer_url',
     'http://other/',
-    ['node.config.toml Synchronizer.TrustedSequencerURL', 'node.config.toml RPC.SequencerNodeURI', 'role preflight'],
+    [
+      'node.config.toml Synchronizer.TrustedSequencerURL',
+      'node.config.toml RPC.SequencerNodeURI',
+      'db role sync',
+      'role preflight',
+      'rpc role verify',
+    ],
   ],
-  ['network.l1_rpc_url', 'http://other/', ['node.config.toml Etherman.URL', 'role preflight']],
+  ['network.l1_rpc_url', 'http://other/', ['node.config.toml Etherman.URL', 'db role sync', 'role preflight']],
   ['network.genesis.url', 'http://other/g', ['role configuration', 'role preflight']],
   ['network.genesis.sha256', 'd'.repeat(64), ['role configuration']],
   [
@@ -246,10 +251,11 @@ const table: readonly Row[] = [
       [
         `db docker-compose.yml state-db.environment.${environment}`,
         `db snapshot_restore.toml State.DB.${name}`,
-        'db role preflight',
         'db role snapshot',
         'db role state-db',
         'db role sync',
+        'role preflight',
+        'rpc role database-reachable',
         `node.config.toml State.DB.${name}`,
       ],
     ];
@@ -260,23 +266,41 @@ const table: readonly Row[] = [
     [
       'db docker-compose.yml state-db.environment.POSTGRES_PASSWORD',
       'db snapshot_restore.toml State.DB.Password',
+      'db role state-db',
       'node.config.toml State.DB.Password',
+      'role preflight',
+      'rpc role database-reachable',
     ],
   ],
   [
     'credentials.pool.user',
     'other',
-    ['docker-compose.yml pool-db.environment.POSTGRES_USER', 'node.config.toml Pool.DB.User'],
+    [
+      'docker-compose.yml pool-db.environment.POSTGRES_USER',
+      'node.config.toml Pool.DB.User',
+      'role pool-db',
+      'role preflight',
+    ],
   ],
   [
     'credentials.pool.password',
     'env:OTHER_PASSWORD',
-    ['docker-compose.yml pool-db.environment.POSTGRES_PASSWORD', 'node.config.toml Pool.DB.Password'],
+    [
+      'docker-compose.yml pool-db.environment.POSTGRES_PASSWORD',
+      'node.config.toml Pool.DB.Password',
+      'role pool-db',
+      'role preflight',
+    ],
   ],
   [
     'credentials.pool.database',
     'other',
-    ['docker-compose.yml pool-db.environment.POSTGRES_DB', 'node.config.toml Pool.DB.Name'],
+    [
+      'docker-compose.yml pool-db.environment.POSTGRES_DB',
+      'node.config.toml Pool.DB.Name',
+      'role pool-db',
+      'role preflight',
+    ],
   ],
   ...(['user', 'database'] as const).map(
     (key): Row => [
@@ -288,13 +312,22 @@ const table: readonly Row[] = [
         'db role snapshot',
         'db role state-db',
         'prover.config.json databaseURL',
+        'role preflight',
+        'rpc role database-reachable',
       ],
     ],
   ),
   [
     'credentials.prover.password',
     'env:OTHER_PASSWORD',
-    ['db init_prover_db.sql', 'db snapshot_restore.toml HashDB.Password', 'prover.config.json databaseURL'],
+    [
+      'db init_prover_db.sql',
+      'db snapshot_restore.toml HashDB.Password',
+      'db role state-db',
+      'prover.config.json databaseURL',
+      'role preflight',
+      'rpc role database-reachable',
+    ],
   ],
   [
     'paths.deployment',
@@ -322,7 +355,9 @@ const table: readonly Row[] = [
       'db role state-db',
       'docker-compose.yml pool-db.volumes',
       'role disk-alert',
+      'role monitor',
       'role pool-db',
+      'role preflight',
     ],
   ],
   [
@@ -333,16 +368,21 @@ const table: readonly Row[] = [
       'db snapshot_restore.toml State.DB.Port',
       'db snapshot_restore.toml HashDB.Port',
       'db role firewall',
-      'db role preflight',
+      'db role state-db',
+      'role preflight',
       'rpc node.config.toml State.DB.Port',
       'rpc prover.config.json databaseURL',
       'rpc role database-reachable',
     ],
   ],
-  ['ports.pool_db', 15433, ['docker-compose.yml pool-db.ports', 'role firewall', 'role preflight']],
+  ['ports.pool_db', 15433, ['docker-compose.yml pool-db.ports', 'role firewall', 'role pool-db', 'role preflight']],
   ['ports.prover_hash_db', 15061, ['docker-compose.yml prover.ports', 'role firewall', 'role preflight']],
   ['ports.prover_executor', 15071, ['docker-compose.yml prover.ports', 'role firewall', 'role preflight']],
-  ['ports.sync_metrics', 19091, ['db docker-compose.yml sync.ports', 'db role firewall', 'db role preflight']],
+  [
+    'ports.sync_metrics',
+    19091,
+    ['db docker-compose.yml sync.ports', 'db role firewall', 'db role preflight', 'db role sync', 'role monitor'],
+  ],
   [
     'ports.rpc_http',
     18123,
@@ -357,9 +397,25 @@ const table: readonly Row[] = [
   [
     'ports.rpc_websocket',
     18133,
-    ['rpc docker-compose.yml json-rpc.ports', 'rpc role firewall', 'rpc role preflight', 'gw role gateway'],
+    [
+      'rpc docker-compose.yml json-rpc.ports',
+      'rpc role firewall',
+      'rpc role preflight',
+      'rpc role verify',
+      'gw role gateway',
+    ],
   ],
-  ['ports.rpc_metrics', 19092, ['rpc docker-compose.yml json-rpc.ports', 'rpc role firewall', 'rpc role preflight']],
+  [
+    'ports.rpc_metrics',
+    19092,
+    [
+      'rpc docker-compose.yml json-rpc.ports',
+      'rpc role firewall',
+      'rpc role preflight',
+      'rpc role verify',
+      'role monitor',
+    ],
+  ],
   ['state_db.max_connections', 900, ['db docker-compose.yml state-db.command']],
   ['state_db.shared_buffers', '1GB', ['db docker-compose.yml state-db.command']],
   ['state_db.work_mem', '1GB', ['db docker-compose.yml state-db.command']],
@@ -402,9 +458,15 @@ const table: readonly Row[] = [
   [
     'node_config',
     { RPC: { WebSockets: { Enabled: false } } },
-    ['node.config.toml RPC.WebSockets.Enabled', 'rpc docker-compose.yml json-rpc.ports', 'rpc role preflight'],
+    [
+      'node.config.toml RPC.WebSockets.Enabled',
+      'rpc docker-compose.yml json-rpc.ports',
+      'rpc role firewall',
+      'rpc role preflight',
+      'rpc role verify',
+    ],
   ],
-  ['http_api', ['eth', 'net'], ['rpc docker-compose.yml json-rpc.command']],
+  ['http_api', ['eth', 'net'], ['rpc docker-compose.yml json-rpc.command', 'rpc role verify']],
   ['prover_config', { dbMTCacheSize: 5 }, ['prover.config.json dbMTCacheSize']],
   [
     'prover_config',
@@ -453,19 +515,21 @@ const table: readonly Row[] = [
   ['gateway.batch_requests', 9, ['gw role gateway']],
   ['container_mtu', 1300, ['docker-compose.yml networks.default.driver_opts.com.docker.network.driver.mtu']],
   ['time_servers', ['other'], ['role time-sync']],
-  ['docker_root.disk', '/srv', ['role disk-alert', 'role docker-root']],
+  ['docker_root.disk', '/srv', ['role disk-alert', 'role docker-root', 'role preflight']],
   ['disk_alert.webhook', 'http://other/', ['role disk-alert']],
   ['disk_alert.warn_percent', 90, ['role disk-alert']],
   ['disk_alert.clear_percent', 50, ['role disk-alert']],
   ['disk_alert.every_seconds', 99, ['role disk-alert']],
   ['hardware', 'required', ['role preflight']],
-  ['verify.pause_seconds', 9, ['rpc role verify']],
+  ['verify.pause_seconds', 9, ['db role sync', 'rpc role verify']],
 ];
 
 /** Variables without an effect on a bare host, and the tests of their effect. */
 const elsewhere: Readonly<Record<string, string>> = {
   generation: 'lib/node/render/specification.test.ts',
+  'network.kind': 'lib/node/inventory/network-rules.ts',
   'network.chain_id': 'lib/node/chain/genesis-file.ts',
+  'network.l2_chain_id': 'roles/preflight.test.ts',
   region: 'roles/preflight.ts',
   'snapshot.replace_existing': 'test/deploy/faults.test.ts',
   'snapshot.restore_jobs': 'lib/node/snapshot/restore-tool.test.ts',

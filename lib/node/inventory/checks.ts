@@ -137,12 +137,18 @@ function placeOfFault({ placeOf, placeOfKey, placeOfGroup }: Deployment, { name,
 
 /** The other servers reach the state database at the address of its server. */
 function addressFaults({ hosts }: Deployment, { name, groups, connection: { address } }: Host): Fault[] {
-  if (!groups.includes('database') || !/^(127\.|::1$|localhost\.?$)/i.test(address)) return [];
-  const others = hosts.filter((host) => host.name !== name).map((host) => host.name);
+  if (!groups.includes('database') || !isLoopback(address)) return [];
+  const others = hosts
+    .filter((host) => host.name !== name && host.groups.includes('rpc') && !isLoopback(host.connection.address))
+    .map((host) => host.name);
   if (others.length === 0) return [];
   const hint = 'write the address at which the other servers reach it';
   const what = `${name} is at ${address}, where only ${name} itself can reach its state database, but ${others.join(', ')} need${others.length === 1 ? 's' : ''} it too`;
   return [{ path: ['address'], at: 'host', what, hint }];
+}
+
+function isLoopback(address: string): boolean {
+  return /^(127\.|::1$|localhost\.?$)/i.test(address);
 }
 
 /** Two equal ports of one host, and the port of its SSH server. */
