@@ -3,7 +3,7 @@
 --
 -- Each second every RPC host is asked for its newest block, and then for its hash at heights that all have. A host is out while it
 -- does not answer, is too far behind the best, has another hash than most hosts, or has a file of its name in the folder of drained ones.
--- A chain that stands still is no reason: nobody is behind then.
+-- A stalled chain is not a reason: no host is behind then.
 
 local most_behind = tonumber(os.getenv("FLEET_MOST_BEHIND"))
 local drained_folder = os.getenv("FLEET_DRAINED")

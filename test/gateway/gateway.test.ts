@@ -114,7 +114,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       });
     });
 
-    test('a chain that stands still takes no host out', async () => {
+    test('a stalled chain takes no host out', async () => {
       // HAProxy waits 5 s after its start for the table of an earlier process, and passes its own on only after that.
       await sleep(6000);
       expect(await out()).toEqual({});

@@ -96,7 +96,7 @@ func (m *metrics) observe(name string, since time.Time) {
 	h.counts[sort.SearchFloat64s(h.bounds, seconds)]++
 }
 
-// requestHandled counts an HTTP request: single, batch, or invalid, which counts twice. Errors of JSON-RPC are not told apart.
+// requestHandled counts an HTTP request: single, batch, or invalid, which counts twice. JSON-RPC errors are counted in the same way.
 func (m *metrics) requestHandled(kind string) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()

@@ -120,7 +120,7 @@ function template(name: string): string {
   return readFileSync(new URL(`../../../templates/gateway/${name}`, import.meta.url), 'utf8');
 }
 
-/** Each value stands for itself: the inventory's schema lets through no character with a meaning in these files. */
+/** Values need no quoting: the inventory's schema refuses every character that has a meaning in these files. */
 function filled(name: string, values: Readonly<Record<string, string>>): string {
   // A line of its own disappears with an empty value.
   return template(name).replace(/^\{\{ (\w+) \}\}\n|\{\{ (\w+) \}\}/gm, (_, line: string, word: string) => {
