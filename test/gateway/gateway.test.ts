@@ -267,9 +267,9 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       while (running) statuses.push((await get({ port: ports.http, body: call('who') })).status);
     })();
     // HAProxy waits 5 s after its start for the table of an earlier process, and passes its own on only after that.
-    await sleep(6000);
+    await sleep(9000);
     await gateway.reload(await contextOf([[['vars', 'gateway', 'most_behind'], 7]]));
-    await sleep(1000);
+    await sleep(3000);
     running = false;
     await load;
     expect(await Promise.all(clients.map(hostOf))).toEqual(before);
