@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -76,6 +77,16 @@ test('a failed check is an error, not an absence', async () => {
 test('a host on which files cannot be checked is an error, and not an absence of files', async () => {
   standInFor('sha256sum', 'echo "libcrypto.so.3: cannot open" >&2; exit 127');
   await expect((await open()).host.sha256('/etc/passwd')).rejects.toThrow('sha256sum: libcrypto.so.3: cannot open');
+});
+
+test('sha256: a pipe has none, and nobody waits for its writer', async () => {
+  const root = temporaryDirectory();
+  execFileSync('mkfifo', [join(root, 'pipe')]);
+  writeFileSync(join(root, 'file'), 'x');
+  const { host } = await open();
+  const [pipe, file] = await Promise.all([host.sha256(join(root, 'pipe')), host.sha256(join(root, 'file'))]);
+  expect(pipe).toBeUndefined();
+  expect(file).toBe(createHash('sha256').update('x').digest('hex'));
 });
 
 test('sha256 and read: content of files, also through links; undefined for a missing file', async () => {

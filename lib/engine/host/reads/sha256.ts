@@ -2,11 +2,14 @@ import { quote } from '../quote.ts';
 import type { VectorRead } from './batch.ts';
 import { checkPath, requireProgram } from './path.ts';
 
+/** Leaves out what is not a file: the open of a pipe would wait for a writer. */
+const files = 'for p do shift; [ ! -f "$p" ] || set -- "$@" "$p"; done; [ $# = 0 ]';
+
 /** One `sha256sum` over all paths. */
 export const sha256Read: VectorRead<string, string | undefined> = {
   name: 'sha256',
   id: checkPath,
-  command: (paths) => `sha256sum -- ${quote(paths)}`,
+  command: (paths) => `(set -- ${quote(paths)}; ${files} || sha256sum -- "$@")`,
   answers(output) {
     requireProgram('sha256sum', output);
     const hashes = new Map<string, string>();
