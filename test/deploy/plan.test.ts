@@ -27,7 +27,7 @@ async function onTerminal(answers: readonly string[], ...args: readonly string[]
   let answered = 0;
   run.stdout.on('data', (chunk) => {
     output += chunk;
-    const questions = output.match(/\[y\/N\] |\[a\]ll the rest /g)?.length ?? 0;
+    const questions = output.match(/\[y\/N\] |\[d\]iff: /g)?.length ?? 0;
     for (; answered < questions; answered += 1) run.stdin.write(`${answers[answered] ?? ''}\n`);
   });
   const ended = await run;
