@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { $ } from 'zx';
 import { labUp } from '../../lab/up.mjs';
@@ -31,7 +32,7 @@ async function onTerminal(answers: readonly string[], ...args: readonly string[]
     for (; answered < questions; answered += 1) run.stdin.write(`${answers[answered] ?? ''}\n`);
   });
   const ended = await run;
-  return { exitCode: ended.exitCode, output };
+  return { exitCode: ended.exitCode, output: stripVTControlCharacters(output) };
 }
 
 const zone = (host: string) => onHost(host, 'readlink -f /etc/localtime');

@@ -65,6 +65,8 @@ const full = {
       },
     },
     rpc: { 'rpc-1': { address: 'rpc.example' } },
+    gateway: { 'gw-1': { address: 'gw-1.example' }, 'gw-2': { address: 'gw-2.example' } },
+    monitor: { 'mon-1': { address: 'mon.example' } },
   },
   vars: {
     network: {
@@ -95,8 +97,8 @@ const full = {
       shm_size: '1gb',
     },
     snapshot: {
-      state: { url: 'http://d.example/state_db.sql.tar.gz', sha256: '1'.repeat(64) },
-      prover: { url: 'http://d.example/prover_db.sql.tar.gz', sha256: '2'.repeat(64) },
+      state: { url: 'http://d.example/testnet_state_db.sql.tar.gz', sha256: '1'.repeat(64) },
+      prover: { url: 'http://d.example/testnet_prover_db.sql.tar.gz', sha256: '2'.repeat(64) },
       date: '2024-05-01',
       restore_with: 'source',
       source: { repository: 'http://git.example/node.git', ref: 'v3.1.0', go_version: '1.21' },
@@ -113,6 +115,16 @@ const full = {
       connects_from: ['192.0.2.9'],
     },
     disk_alert: { webhook: 'http://w.example/hook' },
+    http_api: ['eth'],
+    gateway: { shared: { address: '192.0.2.8/24', interface: 'eth0' } },
+    monitoring: {
+      scrape_from: ['192.0.2.7'],
+      clients: ['192.0.2.6'],
+      receivers: [
+        { name: 'ops', severity: 'warning', configs: { webhook_configs: [{ url: 'http://o.example/hook' }] } },
+      ],
+      certificates: ['/etc/ssl/certs/x.pem'],
+    },
     hardware: 'advisory',
     region: 'x',
     generation: 'current',
@@ -257,7 +269,8 @@ describe('shell injection', () => {
     const { definitions } = JSON.parse(schemaText());
     const found = new Set(texts(full).map(({ path: at }) => at.filter((step) => typeof step === 'string').join('.')));
     const fields = (schema: JsonSchema, at: string): string[] => {
-      if (/\.(node_config|prover_config)$/.test(at)) return [];
+      // Files of a certificate are read on the controller, without a shell.
+      if (/\.(node_config|prover_config|gateway\.tls)$/.test(at)) return [];
       const { properties, items, anyOf } = schema as {
         properties?: Record<string, JsonSchema>;
         items?: JsonSchema;

@@ -14,6 +14,7 @@ import { directory } from '../../lib/engine/resource/file/directory.ts';
 import { file } from '../../lib/engine/resource/file/file.ts';
 import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
 import { line } from '../../lib/engine/resource/file/line.ts';
+import { noLine } from '../../lib/engine/resource/file/no-line.ts';
 import { eventually } from '../../lib/engine/resource/job/eventually.ts';
 import { job } from '../../lib/engine/resource/job/job.ts';
 import { containerListens } from '../../lib/engine/resource/network/listening.ts';
@@ -43,6 +44,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     file(`${base}/binary`).content(Buffer.from([0, 1, 2])),
   ],
   'line.ts': [line(`${base}/plain`, 'two'), line('/etc/hosts', '127.0.0.1 localhost', /^127\.0\.0\.1\s/)],
+  'no-line.ts': [noLine(`${base}/plain`, 'one'), noLine('/etc/hosts', 'absent')],
   'json-file.ts': [jsonFile(`${base}/keys.json`, { a: [1], b: { c: 2 } })],
   'service.ts': [service('cron', [`${base}/plain`]), service('not-here')],
   'schedule.ts': [schedule('read-only-test', { every: 3600, command: 'true', description: 'a test' })],
