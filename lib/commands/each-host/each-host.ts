@@ -32,7 +32,7 @@ export interface Around {
   complain(line: string): void;
 }
 
-/** A host of a command, with its connection or the reason why there is none. */
+/** A host of a command, with its connection, or the error of an unreachable one. */
 export type Reached =
   | { readonly name: string; readonly session: Session; readonly seconds: number }
   | { readonly name: string; readonly error: unknown };

@@ -14,6 +14,6 @@ export function changesOfFile(path: string): (differences: readonly Difference[]
 }
 
 /** A check of the program in a container is outdated after a change of the container. */
-export function checkedAgainAfter(resource: Resource, container: string): Resource {
+export function checkedAgainAfter<R extends Resource>(resource: R, container: string): R {
   return { ...resource, follows: [{ what: containerChange(container), effect: 'is checked again', certain: true }] };
 }

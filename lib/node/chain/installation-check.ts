@@ -1,6 +1,6 @@
 import pRetry from 'p-retry';
 import type { Reader, Writer } from '../../engine/host/host.ts';
-import { containerChange } from '../../engine/resource/change.ts';
+import { checkedAgainAfter } from '../../engine/resource/change.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
 import { drift, ok, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
@@ -15,10 +15,6 @@ export interface Attempts {
   readonly pause_seconds: number;
 }
 
-const follows = (container: string) => [
-  { what: containerChange(container), effect: 'is checked again', certain: true } as const,
-];
-
 /** A program in a container has to give an answer to a question. It is asked again until then. */
 export function answers(
   name: string,
@@ -26,15 +22,15 @@ export function answers(
   attempts: Attempts,
   ask: (host: Reader) => Promise<Answer<unknown>>,
 ): Work {
-  return {
+  const resource: Work = {
     name,
     expects: 'must',
-    follows: follows(container),
     check: (host) => judge(host, container, ask(host), () => ok),
     work: async (host) => {
       await persistently(host, container, attempts, () => ask(host));
     },
   };
+  return checkedAgainAfter(resource, container);
 }
 
 /** `eth_blockNumber` has to give a JSON-RPC result with a valid block number. */
@@ -47,11 +43,10 @@ export function givesBlockNumber(url: string, attempts: Attempts): Work {
  * as while the node catches up from its snapshot, it is waited for, which is the proof.
  */
 export function blockGrows(url: string, attempts: Attempts): Work {
-  return {
+  const resource: Work = {
     name: `the newest block on ${url} grows`,
     expects: 'must',
     provesItself: true,
-    follows: follows('json-rpc'),
     check: (host) =>
       judge(host, 'json-rpc', newestBlock(host, url), ({ number, age }) =>
         age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two checks`),
@@ -66,6 +61,7 @@ export function blockGrows(url: string, attempts: Attempts): Work {
       });
     },
   };
+  return checkedAgainAfter(resource, 'json-rpc');
 }
 
 interface NewestBlock {

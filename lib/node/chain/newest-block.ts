@@ -15,7 +15,7 @@ export type BlockSource =
   | { readonly url: string }
   | { readonly target: SqlTarget; readonly table: string; readonly atMost?: string };
 
-/** A block here, and the block of its number elsewhere, which is undefined if there is none. */
+/** A block here, and the block of its number elsewhere, undefined if it does not exist. */
 export interface BlockPair {
   readonly here: { readonly number: number; readonly hash: string };
   readonly there: Answer<Block | undefined>;

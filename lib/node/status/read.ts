@@ -59,7 +59,7 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     /** systemd's state of docker.service: `active` if it runs. */
     docker: docker.load === 'not-found' ? 'not installed' : docker.active,
     containers,
-    /** The synchronizers that do not belong on the host, in words; undefined if there are none. */
+    /** The synchronizers that do not belong on the host, in words; undefined without one. */
     otherSynchronizer: synchronizers?.is === 'drift' ? synchronizers.note : undefined,
     chain: { from: isDatabase ? ('state-db' as const) : ('json-rpc' as const), ...chain },
     /** Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves. */
