@@ -30,6 +30,7 @@ await runPlaybook(
       roles: await roles('database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
       needs: ['Database+Sync server'],
     }),
+    play('releases', { hosts: 'database,rpc', roles: await roles('release') }),
     play('gateways', {
       hosts: 'gateway',
       roles: await roles('time-sync', 'gateway', 'gateway-address'),

@@ -7,7 +7,7 @@ import { serviceNames } from '../../node/variables/services.ts';
 import { factsOptions } from '../facts/command.ts';
 import { logsOptions } from '../logs/command.ts';
 import { pingOptions } from '../ping/command.ts';
-import { runOptions } from '../playbook/options.ts';
+import { rollbackOptions, runOptions } from '../playbook/options.ts';
 import { renderOptions } from '../render/options.ts';
 import { reportOptions } from '../report/command.ts';
 import { runCommandOptions } from '../run/command.ts';
@@ -80,6 +80,7 @@ function completionsOf(root: string): Completions {
       run: { options: runCommandOptions },
       secrets: { options: secretsOptions, words: Object.keys(verbs) },
       report: { options: reportOptions, words: 'file' },
+      rollback: { options: rollbackOptions },
       completions: { options: completionsOptions, words: Object.keys(shells) },
     },
     run: { options: runOptions },

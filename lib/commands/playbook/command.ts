@@ -36,7 +36,7 @@ import { asking, askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts'
 import { asPlanned, lastingName, narrowing } from './follow-plan.ts';
 import { playbookHelp } from './help.ts';
 import { hostLines, taskLines } from './listing.ts';
-import { type Options, parseOptions } from './options.ts';
+import { type Options, parseOptions, type rollbackOptions, runOptions } from './options.ts';
 
 /** Connection options of the command line. */
 interface OpenOptions {
@@ -45,11 +45,15 @@ interface OpenOptions {
   readonly interrupt: AbortSignal;
   /** Time limit of the connection. Seconds. */
   readonly timeout: number | undefined;
+  /** The release of a rollback. */
+  readonly to: number | undefined;
 }
 
 /** The dependencies of a playbook's command line. */
 interface Dependencies<V> extends InventorySource<V> {
   open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
+  /** The options of its command line. Default: those of every playbook. */
+  readonly options?: typeof rollbackOptions;
 }
 
 /** The run that the command line requests. */
@@ -89,11 +93,11 @@ export async function main<V>(
 
 async function perform<V>(playbook: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
   const roleNames = [...new Set(playbook.plays.flatMap((play) => play.roles.map((role) => role.name)))];
-  const given = parseOptions(args, roleNames);
+  const given = parseOptions(args, roleNames, dependencies.options);
   const plan = given.plan === undefined ? undefined : await loadPlan(given.plan);
   const options = plan ? asPlanned(given, plan, playbook.name, roleNames) : given;
   if (options.help) {
-    process.stdout.write(playbookHelp(playbook, roleNames));
+    process.stdout.write(playbookHelp(playbook, roleNames, dependencies.options ?? runOptions));
     return exitCode.converged;
   }
   const terminal = process.stdin.isTTY && process.stderr.isTTY;
@@ -111,7 +115,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], depend
   const becomePassword = options.askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
   const { signal, release, interrupt } = interruption();
   const open = (host: InventoryHost<V>) =>
-    dependencies.open(host, { becomePassword, interrupt: signal, timeout: options.timeout });
+    dependencies.open(host, { becomePassword, interrupt: signal, timeout: options.timeout, to: options.to });
   try {
     const job = { playbook, options, plan, inventory, hosts, terminal };
     return await (options.listTasks ? printTasks(job, open) : performRun(job, open, signal, interrupt));

@@ -5,3 +5,4 @@ export { openSession } from '../../engine/run/open-session.ts';
 export { play, playbook } from '../../engine/run/playbook.ts';
 export { loadDeployment } from '../../node/inventory/inventory.ts';
 export { main } from './command.ts';
+export { rollback } from './rollback.ts';

@@ -21,6 +21,8 @@ export interface Options {
   readonly set: readonly SetVariable[];
   /** Hosts that may be unreachable when every host has to be checked. */
   readonly assumedStopped: readonly string[];
+  /** The release that a rollback puts back. */
+  readonly to: number | undefined;
   readonly forks: number;
   /** The time limit of a connection. Seconds. */
   readonly timeout: number | undefined;
@@ -105,6 +107,12 @@ export const runOptions = {
   help: shared.help,
 } as const;
 
+/** The options of a rollback. */
+export const rollbackOptions = {
+  ...runOptions,
+  to: { value: 'NUMBER', help: 'put this release back, on every host of the run (default: the one before)' },
+} as const;
+
 /** Five times Ansible's: a host costs one connection here, not a process. */
 const defaultForks = 25;
 
@@ -129,10 +137,15 @@ const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOpt
  *
  * @param args the words after the script
  * @param roleNames the roles of the playbook, for `--role`
+ * @param table with `--to` for a rollback
  * @throws Problem for an unknown option, a missing or unexpected word, an unknown role, and contradicting options
  */
-export function parseOptions(args: readonly string[], roleNames: readonly string[]): Options {
-  const { given } = parseCommandLine(args, runOptions);
+export function parseOptions(
+  args: readonly string[],
+  roleNames: readonly string[],
+  table: typeof runOptions | typeof rollbackOptions = runOptions,
+): Options {
+  const { given } = parseCommandLine(args, table as typeof rollbackOptions);
   for (const [one, other] of contrary) {
     if (given[one] && given[other]) {
       throw new Problem(`--${one} and --${other} do not go together`, { hint: 'leave one of them out' });
@@ -165,6 +178,7 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
     step: given.step,
     set: given.set.map(parseSet),
     assumedStopped: given['assume-stopped'] === undefined ? [] : hostNames(given['assume-stopped']),
+    to: wholeNumber('--to', given.to, 1_000_000),
     forks: wholeNumber('--forks', given.forks, 9999) ?? defaultForks,
     timeout: wholeNumber('--timeout', given.timeout, 3600),
     listHosts: given['list-hosts'],
