@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const deployments = [
   'deploy',
   'plan',
+  'history',
   'one-synchronizer',
   'consumers',
   'chain',

@@ -3,7 +3,7 @@ import { commandLine } from './command-line.mjs';
 import { program, role } from './program.mjs';
 
 /** @type {typeof import('../commands/playbook/main.ts')} */
-const { loadDeployment, main, openSession, play, playbook, Problem, rollback } = await program(
+const { loadDeployment, main, openSession, play, playbook, Problem, rollback, scheduleCheck } = await program(
   'lib/commands/playbook/main.ts',
 );
 
@@ -35,6 +35,11 @@ export async function runPlaybook(playbook) {
  */
 export async function runRollback(playbook) {
   await rollback(playbook, commandLine, dependencies);
+}
+
+/** Puts a timer for check mode on this machine. */
+export async function runSchedule() {
+  await scheduleCheck(commandLine, dependencies);
 }
 
 const dependencies = {

@@ -5,6 +5,7 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
 import { serviceNames } from '../../node/variables/services.ts';
 import { factsOptions } from '../facts/command.ts';
+import { historyOptions } from '../history/command.ts';
 import { logsOptions } from '../logs/command.ts';
 import { pingOptions } from '../ping/command.ts';
 import { rollbackOptions, runOptions } from '../playbook/options.ts';
@@ -76,6 +77,7 @@ function completionsOf(root: string): Completions {
       validate: { options: validateOptions },
       ping: { options: pingOptions },
       facts: { options: factsOptions },
+      history: { options: historyOptions },
       logs: { options: logsOptions, words: serviceNames },
       run: { options: runCommandOptions },
       secrets: { options: secretsOptions, words: Object.keys(verbs) },

@@ -6,3 +6,4 @@ export { play, playbook } from '../../engine/run/playbook.ts';
 export { loadDeployment } from '../../node/inventory/inventory.ts';
 export { main } from './command.ts';
 export { rollback } from './rollback.ts';
+export { scheduleCheck } from './schedule.ts';

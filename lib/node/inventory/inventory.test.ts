@@ -287,6 +287,11 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'images', 'node'], '--privileged']],
     /images\.node must be the name of an image/,
   ],
+  [
+    'an image with half a digest',
+    [[['vars', 'images', 'node'], `a/b:v1@sha256:${'0'.repeat(32)}`]],
+    /images\.node must be the name of an image.*a digest is @sha256: and 64 digits/,
+  ],
   ['an image of two words', [[['vars', 'images', 'prover'], 'a b']], /images\.prover must be the name of an image/],
   [
     'a time server with a directive behind it',

@@ -17,7 +17,7 @@ const library = `/usr/local/lib/${product}`;
 const settings = `/etc/${product}/metrics.conf`;
 
 /** Of the packages; systemd creates none of them. */
-const textfiles = '/var/lib/prometheus/node-exporter';
+export const textfiles = '/var/lib/prometheus/node-exporter';
 
 /** Seconds between two runs of our own script, as between two scrapes. */
 const every = 15;

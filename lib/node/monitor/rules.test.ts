@@ -123,6 +123,15 @@ const cases: readonly (readonly [alert: string, series: Readonly<Record<string, 
   ['ClockOff', { [`rpc_node_clock_synchronised{${on}}`]: fault(1, 0) }],
   ['ClockOff', { [`rpc_node_clock_offset_seconds{${on}}`]: fault('0.1', '-0.7') }],
   ['CertificateEnding', { [`rpc_node_certificate_end_seconds{${on},path="/etc/tls/a.pem"}`]: fault(9e6, 9e5) }],
+  ['DriftFound', { 'rpc_node_drift_resources{inventory="mainnet",host="rpc-1"}': fault(0, 3) }],
+  ['DriftCheckFailed', { 'rpc_node_drift_check_ok{inventory="mainnet"}': fault(1, 0) }],
+  [
+    'DriftCheckMissing',
+    {
+      'rpc_node_drift_check_seconds{inventory="mainnet"}': '0+15x40 600+0x80 1800+15x160',
+      'rpc_node_drift_every_seconds{inventory="mainnet"}': '300x280',
+    },
+  ],
   ['DatabaseExporterGone', { [`up{job="postgres",${on}}`]: fault(1, 0) }],
   [
     'MetricsOld',

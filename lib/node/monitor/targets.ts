@@ -53,5 +53,17 @@ export function absentRules(hosts: readonly InventoryHost<Variables>[]): string 
       runbook: 'docs/operating.md#an-exporter-is-gone',
     },
   }));
-  return `${JSON.stringify({ groups: [{ name: 'targets', rules }] }, undefined, 2)}\n`;
+  const drift = {
+    alert: 'DriftCheckMissing',
+    expr: 'absent(rpc_node_drift_check_seconds)',
+    for: '5m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: 'Prometheus knows of no check mode by the clock',
+      description: 'The inventory has monitoring.drift_check, and no host with node_exporter has its result.',
+      runbook: 'docs/operating.md#drift-is-not-checked',
+    },
+  };
+  const all = hosts.some(({ vars }) => vars.monitoring.drift_check) ? [...rules, drift] : rules;
+  return `${JSON.stringify({ groups: [{ name: 'targets', rules: all }] }, undefined, 2)}\n`;
 }

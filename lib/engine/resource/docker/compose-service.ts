@@ -59,7 +59,7 @@ function meaningOf(exitCode: number): string {
  * restarted. One that ends repeatedly is started at once, although Docker would wait up to a minute. A matching one is left alone.
  */
 export function composeService(given: ComposeService): Work {
-  const { directory, service, container, configHash, readsAtStart } = given;
+  const { directory, service, container, readsAtStart } = given;
   const staleness = async (host: Reader): Promise<readonly Difference[]> => {
     const [state, ...files] = await Promise.all([
       host.container(container),
