@@ -24,13 +24,16 @@ interface History {
     readonly hosts: readonly {
       readonly host: string;
       readonly plan: string;
-      readonly end?: { readonly ended: string; readonly changed: readonly string[]; readonly failed: readonly string[] };
+      readonly end?: {
+        readonly ended: string;
+        readonly changed: readonly string[];
+        readonly failed: readonly string[];
+      };
     }[];
   }[];
   readonly releases: readonly { readonly host: string; readonly number: number; readonly isCurrent: boolean }[];
 }
-const history = async () =>
-  JSON.parse((await runPlaybook('history', ...limited(), '--json')).stdout) as History;
+const history = async () => JSON.parse((await runPlaybook('history', ...limited(), '--json')).stdout) as History;
 
 let before: { readonly files: string; readonly release: number };
 
@@ -77,7 +80,10 @@ test('a rollback puts files and container back, and a second one to the same rel
   expect(await started(host)).not.toBe(containers);
   expect(await blockNumber(host)).toBeGreaterThan(0);
   expect(await current()).toBe(before.release);
-  expect((await history()).runs[0]).toMatchObject({ playbook: 'rollback', hosts: [{ host, end: { ended: 'converged' } }] });
+  expect((await history()).runs[0]).toMatchObject({
+    playbook: 'rollback',
+    hosts: [{ host, end: { ended: 'converged' } }],
+  });
   const again = await rollback('--to', String(before.release));
   expect(again.exitCode, again.output).toBe(0);
   expect(again.output).toMatch(new RegExp(`${host} +\\d+ +0 `));
@@ -129,7 +135,9 @@ test('a rollback over a database migration is refused on all hosts, with the rea
 
 test('a run that was killed is in the history as interrupted or killed', async () => {
   const run = startPlaybook('deploy', ...limited(await limitedTo(8)), '--yes', '--json', '--break-lock');
-  await expect.poll(run.output, { timeout: 60_000 }).toContain('"resource":"json-rpc is running with its configuration"');
+  await expect
+    .poll(run.output, { timeout: 60_000 })
+    .toContain('"resource":"json-rpc is running with its configuration"');
   run.child.kill('SIGKILL');
   await run.ended;
   const { stdout } = await runPlaybook('history', ...limited(), '--last', '1');

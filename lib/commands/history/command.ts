@@ -24,8 +24,7 @@ export const historyOptions = {
 
 const help = helpText({
   command: 'npx zx playbooks/history.mjs',
-  purpose:
-    'shows who changed the hosts, from whatever machine, and their releases, newest first. It is read-only.',
+  purpose: 'shows who changed the hosts, from whatever machine, and their releases, newest first. It is read-only.',
   options: historyOptions,
   examples: ['--inventory mainnet', '--inventory mainnet --limit rpc-1 --verbose', '--inventory mainnet --json'],
   exits: { 0: 'all hosts answer', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },

@@ -41,7 +41,9 @@ export function mergeRuns(histories: readonly HostHistory[]): PastRun[] {
     for (const line of lines) {
       if (line.at !== 'begin') continue;
       const { at: _, plan, ...run } = line;
-      const end = lines.find((other): other is PartOfRun['end'] & object => other.at === 'end' && other.run === run.run);
+      const end = lines.find(
+        (other): other is PartOfRun['end'] & object => other.at === 'end' && other.run === run.run,
+      );
       const before = runs.get(run.run) ?? { ...run, hosts: [] };
       const time = before.time < run.time ? before.time : run.time;
       runs.set(run.run, { ...before, time, hosts: [...before.hosts, { host, end, plan }] });

@@ -27,8 +27,18 @@ export function scheduleCheck(
       inventory = await dependencies.load(...given);
       const [first] = inventory.hosts;
       const here = { address: 'localhost', port: undefined, user: undefined, identityFile: undefined };
-      const connection = { ...here, type: 'local' as const, hostKeys: [], knownHostsFile: undefined, jump: [], becomePassword: undefined };
-      return { ...inventory, hosts: first ? [{ name: 'controller', groups: ['controller'], vars: first.vars, connection }] : [] };
+      const connection = {
+        ...here,
+        type: 'local' as const,
+        hostKeys: [],
+        knownHostsFile: undefined,
+        jump: [],
+        becomePassword: undefined,
+      };
+      return {
+        ...inventory,
+        hosts: first ? [{ name: 'controller', groups: ['controller'], vars: first.vars, connection }] : [],
+      };
     },
   });
 }

@@ -5,8 +5,8 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
 import { lockedHost } from '../../engine/run/fleet.ts';
 import { mapWithForks } from '../../engine/run/limit.ts';
-import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
 import { appending, beginLine, endLine } from '../../engine/run/lock/journal.ts';
+import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
 import { lockHosts } from '../../engine/run/lock/locks.ts';
 import type { Session } from '../../engine/run/session.ts';
 import {
