@@ -16,7 +16,7 @@ export function scheduleCheck(
   dependencies: Parameters<typeof main<Variables>>[2],
 ): Promise<void> {
   let inventory: Inventory<Variables> | undefined;
-  const identity = args.find((arg, at) => args[at - 1] === '--identity');
+  const identity = args.find((_, at) => args[at - 1] === '--identity');
   const check = role<Variables>('drift-check', () =>
     inventory ? driftCheck(inventory, identity && resolve(identity)) : [],
   );
