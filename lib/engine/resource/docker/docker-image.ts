@@ -18,6 +18,7 @@ export interface ImagePin {
  *
  * @param reference as for `docker pull`: `registry/name:tag` or `registry/name@sha256:…`
  * @param pin the image that the name has to mean, such as that of a release: it is kept by its id, or pulled by its digest
+ * @example dockerImage('registry.example.org/tools:1.4')
  */
 export function dockerImage(reference: string, pin?: ImagePin): Resource {
   return {
@@ -37,18 +38,11 @@ export function dockerImage(reference: string, pin?: ImagePin): Resource {
       if (!pin || reference.includes('@')) return drift([{ what: 'image', was, wanted: reference }], [pull(reference)]);
       const difference = { what: 'image', was, wanted: `${reference} as ${pin.id}` };
       if (kept?.ok) return drift([difference], [command`docker tag ${pin.id} ${reference}`]);
-      if (pin.digest === undefined)
-        return drift(
-          [difference],
-          new Problem(
-            `the image ${pin.id} of ${reference} is no longer on this host, and its registry gave no digest`,
-            {
-              hint: 'deploy it from its registry by another name or tag',
-              code: exitCode.failed,
-            },
-          ),
-        );
-      return drift([difference], [pull(pin.digest), command`docker tag ${pin.digest} ${reference}`]);
+      if (pin.digest !== undefined)
+        return drift([difference], [pull(pin.digest), command`docker tag ${pin.digest} ${reference}`]);
+      const what = `the image ${pin.id} of ${reference} is no longer on this host, and its registry gave no digest`;
+      const hint = 'deploy it from its registry by another name or tag';
+      return drift([difference], new Problem(what, { hint, code: exitCode.failed }));
     },
   };
 }
