@@ -64,8 +64,9 @@ test('a change is in the history of its host, and makes a release', async () => 
 
 test('a run that changes nothing writes nothing', async () => {
   const was = await onHost(host, `sha256sum ${journal}; find ${releases} -printf '%p %T@\n' | sort`);
-  const run = await runPlaybook('deploy', ...limited(await limitedTo(7)), '--yes', '--verbose');
+  const run = await runPlaybook('deploy', ...limited(await limitedTo(7)), '--json');
   expect(run.exitCode, run.output).toBe(0);
+  expect(run.stdout).toContain('"roundTrips":2');
   expect(await onHost(host, `sha256sum ${journal}; find ${releases} -printf '%p %T@\n' | sort`)).toBe(was);
 });
 

@@ -57,27 +57,31 @@ function parseRelease(number: number, isCurrent: boolean, lines: readonly string
   };
 }
 
-/** Whether the files and images of a host are those of a release. @param paths of the rendered files */
-export async function isDeployed(
-  host: Reader,
-  release: Pick<Release, 'files' | 'images'>,
-  paths: readonly string[],
-  containers: readonly string[],
-): Promise<boolean> {
+/** What is deployed to a host now, without the digests. @param paths of the rendered files @param containers their names */
+export async function readDeployed(host: Reader, paths: readonly string[], containers: readonly string[]) {
   const [sums, states] = await Promise.all([
     Promise.all(paths.map((path) => host.sha256(path))),
     Promise.all(containers.map((name) => host.container(name))),
   ]);
-  const { files, images } = release;
+  return {
+    files: paths.map((path, at) => [path, sums[at]] as const),
+    images: containers.map((container, at) => ({ container, name: states[at]?.image, id: states[at]?.imageId })),
+    notRunning: containers.filter((_, at) => !states[at]?.running),
+  };
+}
+
+/** Whether a release is what is deployed. */
+export function isDeployed(
+  { files, images }: Release,
+  deployed: Pick<Awaited<ReturnType<typeof readDeployed>>, 'files' | 'images'>,
+): boolean {
   return (
-    files.size === paths.length &&
-    images.length === containers.length &&
-    paths.every((path, at) => files.get(path) === sums[at]) &&
-    containers.every((container, at) => {
-      const image = images.find((each) => each.container === container);
-      const state = states[at];
-      return image?.name === state?.image && image?.id === state?.imageId;
-    })
+    files.size === deployed.files.length &&
+    deployed.files.every(([path, sum]) => files.get(path) === sum) &&
+    images.length === deployed.images.length &&
+    deployed.images.every((own) =>
+      images.some(({ container, name, id }) => container === own.container && name === own.name && id === own.id),
+    )
   );
 }
 

@@ -6,7 +6,7 @@ import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/re
 import { stateDatabase } from '../databases/databases.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 import { product } from '../server/product.ts';
-import { isDeployed, readReleases, releasesFolder } from './manifest.ts';
+import { isDeployed, readDeployed, readReleases, releasesFolder } from './manifest.ts';
 
 const script = readFileSync(new URL('../../../templates/host/release.sh', import.meta.url));
 const program = `/usr/local/lib/${product}/release`;
@@ -23,14 +23,12 @@ export async function releaseIsKept(context: RenderContext): Promise<readonly Re
     name: 'what is deployed is kept as a release',
     follows: paths.map((path) => ({ what: fileChange(path), effect: 'is kept', certain: true })),
     async check(host) {
-      const [releases, states] = await Promise.all([
-        readReleases(host),
-        Promise.all(containers.map((name) => host.container(name))),
-      ]);
-      const missing = containers.find((_, at) => !states[at]?.running);
+      // In one request.
+      const [releases, deployed] = await Promise.all([readReleases(host), readDeployed(host, paths, containers)]);
+      const [missing] = deployed.notRunning;
       if (missing !== undefined) return unknownUntil(`${missing} is running`);
       const current = releases.find(({ isCurrent }) => isCurrent);
-      if (current && (await isDeployed(host, current, paths, containers))) return ok;
+      if (current && isDeployed(current, deployed)) return ok;
       const was = current ? `release ${current.number}` : 'no release';
       return drift(
         [{ what: 'deployed', was, wanted: 'a release of these files and images' }],

@@ -10,7 +10,7 @@ import { databaseHost } from '../variables/database-host.ts';
 import { versionOf } from '../variables/generation.ts';
 import { serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
-import { isDeployed, keptAt, type Release, readReleases } from './manifest.ts';
+import { isDeployed, keptAt, type Release, readDeployed, readReleases } from './manifest.ts';
 
 type Host = InventoryHost<Variables>;
 
@@ -69,7 +69,7 @@ async function choose({ host, hosts, reader, to }: PutBack, releases: readonly R
   const containers = serviceNames.filter((service) => services[service]);
   const paths = files.map(({ path }) => path);
   // A deploy that failed has changed something, and no release has that.
-  if (!(await isDeployed(reader, current, paths, containers))) return current;
+  if (!isDeployed(current, await readDeployed(reader, paths, containers))) return current;
   const before = releases.find(({ number }) => number < current.number);
   return before ?? refuse(`${name} has no release before ${current.number}, which is deployed`);
 }
