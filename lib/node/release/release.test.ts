@@ -3,7 +3,9 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, statSync,
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
-import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { sha256Of } from '../../engine/resource/file/content.ts';
+import { fakeHost, rootsFile, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { renderHost } from '../render/render.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { releaseIsKept } from './release.ts';
 
@@ -64,9 +66,29 @@ test('the release that is deployed is never removed', () => {
   expect(keep('2')).toBe(2);
 });
 
-test('a release waits for its containers, and one that is not kept yet is drift', async () => {
-  const [, keep] = await releaseIsKept(await contextOf({ group: 'rpc' }));
-  expect(await keep?.check(fakeHost([]))).toEqual({ is: 'unknown', until: 'pool-db is running' });
-  const host = fakeHost([[/grep -r/, '']], { container: async () => runningContainer });
+test('a release waits for files and containers; one that is not kept yet is drift, and one that is kept is ok', async () => {
+  const context = await contextOf({ group: 'rpc' });
+  const [, keep] = await releaseIsKept(context);
+  const { files, services } = await renderHost(context);
+  const sums = new Map(files.map(({ path, content }) => [path, sha256Of(Buffer.from(content.text))]));
+  const inPlace = { sha256: async (path: string) => sums.get(path) };
+  const running = { container: async () => runningContainer };
+  expect(await keep?.check(fakeHost([], running))).toEqual({
+    is: 'unknown',
+    until: '/opt/rpc-node/docker-compose.yml is in place',
+  });
+  expect(await keep?.check(fakeHost([], inPlace))).toEqual({ is: 'unknown', until: 'pool-db is running' });
+  const host = fakeHost([[/grep -r/, '']], { ...inPlace, ...running });
   expect(await keep?.check(host)).toMatchObject({ is: 'drift', differences: [{ was: 'no release' }] });
+  const lines = [
+    ...[...sums].map(([path, sum]) => `1/manifest:file ${sum} ${path}`),
+    ...Object.entries(services).flatMap(([name, has]) => (has ? [`1/manifest:image ${name} b sha256:1 -`] : [])),
+  ];
+  const link = { stat: async () => ({ ...rootsFile, type: 'link' as const, target: '1' }) };
+  const image = async () => ({ ...runningContainer, imageId: 'sha256:1' });
+  // Also while a file was changed by hand: its own task puts it right.
+  const kept = fakeHost([[/grep -r/, lines.join('\n')]], { ...link, container: image });
+  expect(await keep?.check(kept)).toEqual({ is: 'ok' });
+  const moved = fakeHost([[/grep -r/, lines.join('\n')]], { ...link, ...inPlace, ...running });
+  expect(await keep?.check(moved)).toMatchObject({ is: 'drift', differences: [{ was: 'release 1' }] });
 });
