@@ -27,16 +27,33 @@ function checked(exitCode: number, hosts?: readonly HostSummary[]) {
   const folder = temporaryDirectory();
   const last = hosts ? eventLine({ type: 'run-finished', hosts, seconds: 2, interrupted: false }, 0) : 'no event';
   writeFileSync(join(folder, 'events'), `{"type":"run-started"}\n${last}\n`);
-  writeFileSync(join(folder, 'node'), `#!/bin/sh\necho "$@" >${folder}/words; cat ${folder}/events; exit ${exitCode}`, { mode: 0o755 });
-  const words = [script, join(folder, 'node'), folder, '/etc/main net.yaml', 'root', '3600', folder, '--identity', '/k'];
+  writeFileSync(join(folder, 'node'), `#!/bin/sh\necho "$@" >${folder}/words; cat ${folder}/events; exit ${exitCode}`, {
+    mode: 0o755,
+  });
+  const words = [
+    script,
+    join(folder, 'node'),
+    folder,
+    '/etc/main net.yaml',
+    'root',
+    '3600',
+    folder,
+    '--identity',
+    '/k',
+  ];
   const { stderr } = spawnSync('sh', words, { encoding: 'utf8' });
   const [file = ''] = readdirSync(folder).filter((name) => name.startsWith('rpc_node_drift'));
-  const metrics = readFileSync(join(folder, file), 'utf8').split('\n').filter((line) => /^rpc_node_drift_(check_ok|resources)/.test(line));
+  const metrics = readFileSync(join(folder, file), 'utf8')
+    .split('\n')
+    .filter((line) => /^rpc_node_drift_(check_ok|resources)/.test(line));
   return { file, metrics, stderr, words: readFileSync(join(folder, 'words'), 'utf8').trim() };
 }
 
 test('what check mode found is written for each host', () => {
-  const found = checked(2, [host('db-1'), host('rpc-1', { counts: { ...counts, pending: 2, unknown: 1, failed: 4, skipped: 9 } })]);
+  const found = checked(2, [
+    host('db-1'),
+    host('rpc-1', { counts: { ...counts, pending: 2, unknown: 1, failed: 4, skipped: 9 } }),
+  ]);
   expect(found).toEqual({
     file: 'rpc_node_drift_main_net.prom',
     metrics: [
@@ -45,7 +62,8 @@ test('what check mode found is written for each host', () => {
       'rpc_node_drift_resources{inventory="main_net",host="rpc-1"} 7',
     ],
     stderr: '',
-    words: 'node_modules/zx/build/cli.js playbooks/deploy.mjs --inventory /etc/main net.yaml --check --json --identity /k',
+    words:
+      'node_modules/zx/build/cli.js playbooks/deploy.mjs --inventory /etc/main net.yaml --check --json --identity /k',
   });
 });
 

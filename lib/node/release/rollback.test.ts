@@ -14,6 +14,8 @@ type Group = 'rpc' | 'database';
 /** The newest release of a host: as an inventory with these changes renders it, with some lines of its manifest replaced. */
 interface Kept {
   readonly group?: Group;
+  /** The group that it was in. */
+  readonly wasIn?: Group;
   readonly was?: Changes;
   readonly number?: number;
   readonly current?: number;
@@ -61,7 +63,7 @@ async function hostWith({
 /** Asks for release 3 of a host, by the lab's inventory. */
 async function asked(kept: Kept, { to = 3, database = {} }: { to?: number | undefined; database?: Kept } = {}) {
   const { host, hosts } = await contextOf({ group: kept.group ?? 'rpc' });
-  const { reader } = await hostWith(kept);
+  const { reader } = await hostWith(kept.wasIn ? { ...kept, group: kept.wasIn } : kept);
   const onDatabase = async <T>(read: (reader: Reader) => Promise<T>) =>
     read((await hostWith({ group: 'database', migrations: 22, ...database })).reader);
   return { host, hosts, reader, onDatabase, ...(to > 0 && { to }) };
@@ -121,6 +123,7 @@ test('without a number it is the release before the current one', async () => {
 test.each<[what: string, Kept, Parameters<typeof asked>[1], words: string]>([
   ['no such release', {}, { to: 4 }, 'rpc-1 has no release 4; it has: 3'],
   ['none before', {}, { to: 0 }, 'rpc-1 has no release before 3, which is deployed'],
+  ['services', { wasIn: 'database' }, {}, 'release 3 of rpc-1 has other services (state-db) than the inventory'],
   ['no release', { current: 9 }, { to: 0 }, 'rpc-1 has no release\n  a deploy keeps one'],
   [
     'a changed file',
