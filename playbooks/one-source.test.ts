@@ -215,6 +215,7 @@ const table: readonly Row[] = [
       'db role sync',
       'rpc docker-compose.yml json-rpc.image',
       'rpc role json-rpc',
+      'role images',
       'role next-version',
       'role preflight',
     ],
@@ -222,7 +223,14 @@ const table: readonly Row[] = [
   [
     'images.prover',
     'other/prover',
-    ['db role snapshot', 'docker-compose.yml prover.image', 'role next-version', 'role preflight', 'role prover'],
+    [
+      'db role snapshot',
+      'docker-compose.yml prover.image',
+      'role images',
+      'role next-version',
+      'role preflight',
+      'role prover',
+    ],
   ],
   [
     'images.database',
@@ -232,6 +240,7 @@ const table: readonly Row[] = [
       'db role state-db',
       'docker-compose.yml pool-db.image',
       'db role snapshot',
+      'role images',
       'role pool-db',
       'role preflight',
     ],
@@ -344,6 +353,7 @@ const table: readonly Row[] = [
       'role pool-db',
       'role preflight',
       'role prover',
+      'role release',
     ],
   ],
   [
@@ -547,6 +557,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'monitoring.retention_days': 'lib/node/monitor/programs.ts',
   'monitoring.retention_gb': 'lib/node/monitor/programs.ts',
   'monitoring.certificates': 'lib/node/monitor/exporters.ts',
+  'monitoring.drift_check.every_minutes': 'lib/node/monitor/drift-check.test.ts',
+  'monitoring.drift_check.user': 'lib/node/monitor/drift-check.test.ts',
 };
 
 let unchanged: Promise<Map<string, string>> | undefined;
