@@ -33,13 +33,13 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{docs,lib,roles,lab,test/words,test/shell}/**/*.test.ts'],
+          include: ['{docs,lib,roles,lab,test/words}/**/*.test.ts'],
           testTimeout: 30_000,
           isolate: false,
         },
       },
-      // A process of its own for each test: too slow for the inner loop.
-      { test: { name: 'playbooks', include: ['playbooks/**/*.test.ts'], testTimeout: 30_000 } },
+      // Other programs: too slow for the inner loop, and the same on every Node.
+      { test: { name: 'playbooks', include: ['{playbooks,test/shell}/**/*.test.ts'], testTimeout: 30_000 } },
       {
         test: {
           name: 'lab',
