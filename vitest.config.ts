@@ -33,13 +33,13 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{docs,lib,roles,lab,test/words}/**/*.test.ts'],
+          include: ['{docs,lib,roles,lab}/**/*.test.ts'],
           testTimeout: 30_000,
           isolate: false,
         },
       },
-      // Other programs: too slow for the inner loop, and the same on every Node.
-      { test: { name: 'playbooks', include: ['{playbooks,test/shell}/**/*.test.ts'], testTimeout: 30_000 } },
+      // Whole programs, and checks of texts that are the same on every Node: too slow for the inner loop.
+      { test: { name: 'playbooks', include: ['{playbooks,test/shell,test/words}/**/*.test.ts'], testTimeout: 30_000 } },
       {
         test: {
           name: 'lab',

@@ -66,8 +66,9 @@ export function declarations(
       add(properties, node.name.text, node.name);
     else if (ts.isImportDeclaration(node)) for (const [here, there] of importsOf(node)) imports.set(here, there);
     else if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
-      const name = node.expression.getText();
-      if (/^\w+$/.test(name)) add(calls, name, node);
+      const { expression } = node;
+      if (ts.isIdentifier(expression) || expression.kind === ts.SyntaxKind.SuperKeyword)
+        add(calls, expression.getText(), node);
     }
     if (ts.isFunctionLike(node)) {
       for (const parameter of node.parameters) if (ts.isParameter(parameter)) declare(parameter.name, parameter, node);
