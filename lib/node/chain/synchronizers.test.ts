@@ -84,8 +84,9 @@ test('a container counts by its command, under any name, or by the name sync', a
     ['/state-db', 'running', 'docker-entrypoint.sh', 'postgres', '-N', '500'],
   ]);
   const others = 'the container twin is running, the container wrapped is paused';
-  expect(await seen()).toMatch(new RegExp(`^the container sync is restarting, ${others}`));
-  expect(await seen()).not.toMatch(/json-rpc|state-db/);
+  const found = await seen();
+  expect(found).toMatch(new RegExp(`^the container sync is restarting, ${others}`));
+  expect(found).not.toMatch(/json-rpc|state-db/);
   expect(await seen(true)).toMatch(new RegExp(`^${others}`));
 });
 
