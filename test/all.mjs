@@ -13,8 +13,9 @@ import { getPromtool } from './promtool.mjs';
 const show = $({ stdio: 'inherit', nothrow: true });
 /** Runs a command beside others: its output is shown whole when it ends. */
 const showAtEnd = async (/** @type {TemplateStringsArray} */ pieces, /** @type {unknown[]} */ ...values) => {
-  const output = await $({ nothrow: true, quiet: true })(pieces, ...values);
-  console.log(`$ ${values.flat().join(' ')}\n${output.stdout}${output.stderr}`);
+  const running = $({ nothrow: true, quiet: true })(pieces, ...values);
+  const output = await running;
+  console.log(`$ ${running.cmd}\n${output.stdout}${output.stderr}`);
   return output;
 };
 /** The oldest and the newest supported Node. */
