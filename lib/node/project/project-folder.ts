@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const installation = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 
 /** The file that marks a team's own folder. Its content is not read. */
-export const marker = 'rpc-playbooks.yaml';
+const marker = 'rpc-playbooks.yaml';
 
 /**
  * The folder with `inventory/`, `templates/` and `.runs`: the nearest one with the marker, from a folder upwards. Without one, the
@@ -14,7 +14,7 @@ export const marker = 'rpc-playbooks.yaml';
  *
  * @param from absolute path
  */
-export function projectFolderFrom(from: string): string {
+function projectFolderFrom(from: string): string {
   for (let folder = from; ; folder = dirname(folder)) {
     if (existsSync(join(folder, marker))) return folder;
     if (folder === dirname(folder)) return installation;
