@@ -196,6 +196,7 @@ Options
   -o, --out FILE  where to
                   and more of it
       --also X    again and again
+  -C DIR          work in this folder, which has your inventory/
 
 Examples
   npx zx playbooks/x.mjs --list

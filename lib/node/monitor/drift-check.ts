@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { quote } from '../../engine/host/quote.ts';
 import type { Inventory } from '../../engine/inventory/inventory.ts';
 import { Problem } from '../../engine/problem/problem.ts';
@@ -8,12 +7,12 @@ import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
 import { schedule } from '../../engine/resource/system/schedule.ts';
+import { installation, projectFolder } from '../project/project-folder.ts';
 import { product } from '../server/product.ts';
 import type { Variables } from '../variables/variables.ts';
 import { textfiles } from './exporters.ts';
 
 const script = readFileSync(new URL('../../../templates/host/drift-check.sh', import.meta.url));
-const project = fileURLToPath(new URL('../../..', import.meta.url));
 const program = `/usr/local/lib/${product}/drift-check`;
 
 /**
@@ -31,7 +30,7 @@ export function driftCheck({ name, file: path, hosts }: Inventory<Variables>, id
     });
   }
   const every = wanted.every_minutes * 60;
-  const more = identity === undefined ? [] : ['--identity', identity];
+  const more = ['-C', projectFolder, ...(identity === undefined ? [] : ['--identity', identity])];
   return [
     expectation(
       `${textfiles} is there`,
@@ -42,7 +41,7 @@ export function driftCheck({ name, file: path, hosts }: Inventory<Variables>, id
     file(program).content(script).mode(0o755),
     schedule(`${product}-drift-${name}`, {
       every,
-      command: quote([program, process.execPath, project, path, wanted.user, every, textfiles, ...more]),
+      command: quote([program, process.execPath, installation, path, wanted.user, every, textfiles, ...more]),
       description: `Check mode of the inventory ${name}`,
     }),
   ];
