@@ -89,7 +89,9 @@ export async function main<V>(
 
 async function perform<V>(playbook: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
   const roleNames = [...new Set(playbook.plays.flatMap((play) => play.roles.map((role) => role.name)))];
-  const given = parseOptions(args, roleNames);
+  const parsed = parseOptions(args, roleNames, playbook.options);
+  const limit = parsed.limit ?? (parsed.help ? undefined : playbook.limit?.(parsed.own));
+  const given = { ...parsed, limit };
   const plan = given.plan === undefined ? undefined : await loadPlan(given.plan);
   const options = plan ? asPlanned(given, plan, playbook.name, roleNames) : given;
   if (options.help) {
@@ -165,9 +167,10 @@ async function performRun<V>(
 }
 
 /** The options that narrow a run. */
-function narrowed<V>({ options, hosts }: Job<V>): Pick<RunOptions, 'forks' | 'hosts' | 'selects'> {
-  const { roles, skippedRoles } = options;
+function narrowed<V>({ options, hosts }: Job<V>): Pick<RunOptions, 'forks' | 'hosts' | 'selects' | 'given'> {
+  const { roles, skippedRoles, own } = options;
   return {
+    given: own,
     forks: options.step ? 1 : options.forks,
     hosts: new Set(hosts.map((host) => host.name)),
     selects: (role) => (roles.length === 0 || roles.includes(role)) && !skippedRoles.includes(role),

@@ -22,7 +22,7 @@ export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly strin
   return helpText({
     command: `npx zx playbooks/${playbook.name}.mjs`,
     purpose: playbook.purpose,
-    options: runOptions,
+    options: { ...playbook.options, ...runOptions },
     examples: [
       '--inventory mainnet --check',
       '--inventory mainnet',

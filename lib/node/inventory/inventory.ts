@@ -5,9 +5,16 @@ import type { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation.ts';
 import type { Receiver } from '../variables/monitoring.ts';
-import { type Certificate, type RawVariables, type Variables, variablesSchema } from '../variables/variables.ts';
+import {
+  type Certificate,
+  type RawVariables,
+  type SnapshotFiles,
+  type Variables,
+  variablesSchema,
+} from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { gatewayProblems, readCertificate } from './gateway.ts';
+import { snapshotFiles } from './manifest.ts';
 import { projectInventories } from './project.ts';
 import { readReceivers } from './receivers.ts';
 
@@ -41,9 +48,10 @@ export async function loadDeployment(nameOrFile: string, options: LoadOptions = 
   }
   const certificates = new Map<unknown, Certificate | undefined>();
   for (const host of inventory.hosts) certificates.set(host, await readCertificate(inventory, host, problems));
+  const snapshots = await snapshotFiles(inventory, problems);
   throwProblems(problems);
   const hosts = inventory.hosts.map((host, i) =>
-    withSecrets(host, passwords.get(host) as Passwords, receivers[i] ?? [], certificates.get(host)),
+    withSecrets(host, passwords.get(host) as Passwords, receivers[i] ?? [], certificates.get(host), snapshots[i]),
   );
   return { name: inventory.name, file: inventory.file, hosts };
 }
@@ -71,6 +79,7 @@ function withSecrets(
   passwords: Passwords,
   receivers: readonly Receiver[],
   certificate: Certificate | undefined,
+  files: SnapshotFiles | undefined,
 ): InventoryHost<Variables> {
   const { state, pool, prover } = host.vars.credentials;
   const credentials = {
@@ -81,5 +90,7 @@ function withSecrets(
   const monitoring = { ...host.vars.monitoring, receivers: [...receivers] };
   const { tls, ...plain } = host.vars.gateway;
   const gateway = { ...plain, ...(certificate && { tls: certificate }) };
-  return { ...host, vars: { ...host.vars, ...generationDefaults(host.vars), credentials, monitoring, gateway } };
+  const { snapshot, ...defaults } = generationDefaults(host.vars);
+  const vars = { ...host.vars, ...defaults, credentials, monitoring, gateway };
+  return { ...host, vars: { ...vars, snapshot: { ...snapshot, ...(files as SnapshotFiles) } } };
 }

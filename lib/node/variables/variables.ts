@@ -49,9 +49,20 @@ const network = z.strictObject({
 
 const snapshot = z
   .strictObject({
-    state: types.download.describe('Archive of the state database (.sql.tar.gz)'),
-    prover: types.download.describe("Archive of the prover's database (.sql.tar.gz)"),
-    date: types.pastDay.describe('Day on which both archives were made, YYYY-MM-DD'),
+    manifest: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ title: 'web address or path' })
+      .describe(
+        'Manifest of a snapshot that playbooks/snapshot.mjs took, in place of state, prover and date: its web address, or its path beside the file that names it',
+      ),
+    from: types.downloadAddress
+      .optional()
+      .describe("Web address of the folder with the manifest's archives; default: that of the manifest"),
+    state: types.download.optional().describe('Archive of the state database (.sql.tar.gz)'),
+    prover: types.download.optional().describe("Archive of the prover's database (.sql.tar.gz)"),
+    date: types.pastDay.optional().describe('Day on which both archives were made, YYYY-MM-DD'),
     connections: types
       .whole(1, mostDownloadConnections)
       .default(1)
@@ -75,6 +86,27 @@ const snapshot = z
       })
       .optional()
       .describe('Source of the restore tool; needed where restore_with is source'),
+  })
+  .check(({ value, issues }) => {
+    const own = ['state', 'prover', 'date'] as const;
+    const { manifest, from } = value;
+    const wrong = (path: string, message: string) =>
+      issues.push({ code: 'custom', path: [path], input: value, message });
+    for (const key of own) {
+      const isThere = value[key] !== undefined;
+      if (!isThere && manifest === undefined) wrong(key, `is missing\n${own.join(', ')} are needed, or a manifest`);
+      if (isThere && manifest !== undefined) wrong(key, 'has no use: the manifest has it\nleave one of the two out');
+    }
+    const isWeb = /^https?:/i.test(manifest ?? '');
+    if (isWeb && !types.downloadAddress.safeParse(manifest).success) {
+      wrong('manifest', 'must be a web address without user name and password, or a path');
+    }
+    if (manifest === undefined ? from !== undefined : !isWeb && from === undefined) {
+      wrong(
+        'from',
+        manifest === undefined ? 'has no use without a manifest' : 'is missing: the manifest is a file here',
+      );
+    }
   })
   .refine(({ restore_with, source }) => restore_with !== 'source' || source !== undefined, {
     path: ['source'],
@@ -257,6 +289,13 @@ export interface Credentials extends Omit<RawVariables['credentials']['state'], 
   readonly password: Secret;
 }
 
+/** The two archives of a snapshot, from the inventory or its manifest. */
+export interface SnapshotFiles {
+  readonly state: z.output<typeof types.download>;
+  readonly prover: z.output<typeof types.download>;
+  readonly date: string;
+}
+
 /** A certificate with those of its issuers, and its private key, in PEM. */
 export interface Certificate {
   readonly certificate: string;
@@ -269,8 +308,9 @@ export interface Variables
   readonly gateway: Omit<RawVariables['gateway'], 'tls'> & { readonly tls?: Certificate };
   readonly prover: Readonly<Record<keyof RawVariables['prover'], number>>;
   readonly node_binary: string;
-  readonly snapshot: Omit<RawSnapshot, 'source'> & {
-    readonly source?: NonNullable<RawSnapshot['source']> & { readonly ref: string };
-  };
+  readonly snapshot: Omit<RawSnapshot, 'source' | 'manifest' | 'from' | keyof SnapshotFiles> &
+    SnapshotFiles & {
+      readonly source?: NonNullable<RawSnapshot['source']> & { readonly ref: string };
+    };
   readonly credentials: { readonly state: Credentials; readonly pool: Credentials; readonly prover: Credentials };
 }
