@@ -9,6 +9,7 @@ const deployments = [
   'consumers',
   'chain',
   'status',
+  'snapshot',
   'faults',
   'docker-root',
   'older',

@@ -23,12 +23,18 @@ await runPlaybook(
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
     play('Database+Sync server', {
       hosts: 'database',
-      roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync'),
+      roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync', 'backup-source'),
     }),
     play('RPC servers', {
       hosts: 'rpc',
       roles: await roles('database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
       needs: ['Database+Sync server'],
+    }),
+    play('backups', {
+      hosts: 'backup',
+      roles: await roles('client-tools', 'time-sync', 'docker', 'firewall', 'backup'),
+      needs: ['Database+Sync server'],
+      optional: true,
     }),
     play('gateways', {
       hosts: 'gateway',

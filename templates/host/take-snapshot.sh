@@ -46,7 +46,7 @@ answered() {
   until grep -qx ready "$part/$1.out"; do
     if ! kill -0 "$2" 2>/dev/null; then
       grep -qx ready "$part/$1.out" && return
-      fail "no snapshot of the moment: $(sed 's/^.*ERROR: *//;q' "$part/$1.err")"
+      fail "no snapshot of the moment: $(sed -n 's/^.*\(ERROR\|FATAL\|error\): *//p' "$part/$1.err" | head -n 1)"
     fi
     sleep 0.05
   done

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { addressSchema, portSchema as port } from '../../engine/inventory/schema.ts';
 import { mostDownloadConnections } from '../../engine/resource/download/download-script.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
+import { backupSchema } from './backup.ts';
 import { gatewaySchema } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
 import { monitoringShape } from './monitoring.ts';
@@ -273,6 +274,7 @@ export const variablesSchema = z.strictObject({
     ),
   region: z.string().optional().describe("Region of this host; a host's own `region` is short for it"),
   gateway: section('The gateways in front of the RPC servers', gatewaySchema),
+  backup: section('Backups of the databases; off without a host in group backup', backupSchema),
   verify: section('Attempts of the installation check', {
     attempts: types.whole(1, 10_000).default(30).describe('Attempts at one RPC server before the check fails'),
     pause_seconds: z.number().positive().max(3600).default(2).describe('Seconds between two attempts'),
@@ -304,7 +306,8 @@ export interface Certificate {
 
 /** The variables of roles and templates: with passwords, and with the defaults of the generation. */
 export interface Variables
-  extends Omit<RawVariables, 'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway'> {
+  extends Omit<RawVariables, 'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway' | 'backup'> {
+  readonly backup: Omit<RawVariables['backup'], 'password'> & { readonly password?: Secret };
   readonly gateway: Omit<RawVariables['gateway'], 'tls'> & { readonly tls?: Certificate };
   readonly prover: Readonly<Record<keyof RawVariables['prover'], number>>;
   readonly node_binary: string;
