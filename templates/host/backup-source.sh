@@ -20,6 +20,7 @@ if [ "$verb" = check ]; then
     select not (r.rolsuper or r.rolcreaterole or r.rolcreatedb) and r.rolreplication
       and pg_has_role(r.oid, 'pg_read_all_settings', 'member') and pg_has_role(r.oid, 'pg_read_all_stats', 'member')
       and pg_has_role(r.oid, 'pg_checkpoint', 'member') and has_function_privilege('pg_switch_wal()', 'execute')
+      and has_schema_privilege('state', 'usage') and has_table_privilege('state.l2block', 'select')
     from pg_roles r where r.rolname = current_user")
   [ "$found" = t ] || { echo "the role $role may do more, or less, than copy the server" >&2; exit 1; }
   [ "$(ours)" = "$lines" ] || { echo 'pg_hba.conf does not let the backup host in, or lets others in' >&2; exit 1; }
@@ -38,6 +39,9 @@ alter role $role login replication nosuperuser nocreatedb nocreaterole connectio
 grant pg_read_all_settings, pg_read_all_stats, pg_checkpoint to $role;
 grant execute on function pg_backup_start(text, boolean), pg_backup_stop(boolean), pg_switch_wal(),
   pg_create_restore_point(text) to $role;
+-- The drill compares blocks.
+grant usage on schema state to $role;
+grant select on state.l2block to $role;
 SQL
 # Alone: ALTER SYSTEM is not for a transaction. No restart is needed.
 sql -c "alter system set max_slot_wal_keep_size = '$limit'"

@@ -42,6 +42,8 @@ export interface Playbook<V> {
   readonly options: Readonly<Record<string, OwnOption>>;
   /** The hosts of a run without --limit, as a host pattern. Default: all. */
   readonly limit?: (given: OwnValues) => string;
+  /** A group: a confirmation is the name of its host, typed, where that host changes. Default: y. */
+  readonly typed?: string;
 }
 
 /** @param options `needs`: names of earlier plays that must succeed on all their hosts */
@@ -54,7 +56,7 @@ export function playbook<V>(
   name: string,
   purpose: string,
   plays: readonly Play<V>[],
-  more: Partial<Pick<Playbook<V>, 'options' | 'limit'>> = {},
+  more: Partial<Pick<Playbook<V>, 'options' | 'limit' | 'typed'>> = {},
 ): Playbook<V> {
   for (const [at, { name: playName, needs }] of plays.entries()) {
     const earlier = plays.slice(0, at).map((p) => p.name);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
@@ -23,6 +24,8 @@ const read = (path: string) => readFileSync(new URL(`../../../templates/${path}`
 export const backupFolder = ({ paths }: Pick<Variables, 'paths'>) => `${paths.data}/backup`;
 export const resultsFolder = `/var/lib/${product}/backup`;
 
+/** What recovers from the repository, on the backup host. */
+export const recoveryProgram = `/usr/local/lib/${product}/recovery`;
 const library = `/usr/local/lib/${product}`;
 const programs = `/usr/lib/postgresql/${postgresVersion}/bin`;
 /** Seconds between two checks of the repository. */
@@ -75,6 +78,19 @@ export function backupRepository(context: Context<Variables>): Resource[] {
       .group('barman'),
     file('/etc/barman.d/state-db.conf').content(barmanFile(context)),
     script('backup-check'),
+    script('recovery'),
+    file(`/etc/${product}/recovery.conf`).content(
+      shellSettings({
+        REPOSITORY: `${folder}/state-db`,
+        CONNECTION: connection,
+        RESULTS: resultsFolder,
+        IMAGE: vars.images.database,
+        STATE_USER: server.vars.credentials.state.user,
+        STATE_DATABASE: database,
+        PROVER_DATABASE: server.vars.credentials.prover.database,
+      }),
+    ),
+    dockerImage(vars.images.database),
     job('a base backup is there', {
       unit: `${product}-first-backup`,
       script: shellSettings({ PROGRAMS: programs }) + read('host/first-backup.sh'),
@@ -92,6 +108,15 @@ export function backupRepository(context: Context<Variables>): Resource[] {
       command: `${library}/backup-check ${folder}/state-db ${words.join(' ')}`,
       description: 'Check of the backups of the databases',
     }),
+    ...(drill_hours > 0
+      ? [
+          schedule(`${product}-recovery-drill`, {
+            every: drill_hours * 3600,
+            command: `${recoveryProgram} drill ${folder}/drill latest`,
+            description: 'Recovery drill',
+          }),
+        ]
+      : []),
   ];
 }
 
