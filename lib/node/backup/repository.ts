@@ -31,10 +31,13 @@ const programs = `/usr/lib/postgresql/${postgresVersion}/bin`;
 /** Seconds between two checks of the repository. */
 const checkEvery = 60;
 
+/** One base backup may fail. */
+const oldestHours = ({ backup }: Variables) => 2 * backup.every_hours + 1;
+
 /** Barman's settings, with the addresses of the database server. */
 export function barmanFile({ hosts, vars }: Pick<Context<Variables>, 'hosts' | 'vars'>): string {
   const { connection, vars: ofServer } = databaseHost(hosts);
-  const { keep_days, every_hours } = vars.backup;
+  const { keep_days } = vars.backup;
   const values: Readonly<Record<string, string | number>> = {
     address: connection.address,
     port: ofServer.ports.state_db,
@@ -44,8 +47,7 @@ export function barmanFile({ hosts, vars }: Pick<Context<Variables>, 'hosts' | '
     programs,
     slot: 'barman',
     keep_days,
-    // One backup may fail.
-    oldest_hours: 2 * every_hours + 1,
+    oldest_hours: oldestHours(vars),
   };
   return read('backup/barman.conf').replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => String(values[name]));
 }
@@ -57,15 +59,13 @@ export function backupRepository(context: Context<Variables>): Resource[] {
   const { port, database } = { port: server.vars.ports.state_db, database: server.vars.credentials.state.database };
   const { address } = server.connection;
   const folder = backupFolder(vars);
-  const { password, every_hours, drill_hours } = vars.backup;
+  const { password } = vars.backup;
   const ofBarman = (path: string) => directory(path).mode(0o700).owner('barman').group('barman');
   const script = (name: string) =>
     file(`${library}/${name}`)
       .content(read(`host/${name}.sh`))
       .mode(0o755);
   const connection = `host=${address} port=${port} user=${backupRole} dbname=${database} connect_timeout=10`;
-  // The drill has twice its own interval.
-  const words = [`'${connection}'`, textfiles, resultsFolder, 2 * every_hours + 1, 2 * drill_hours];
   return [
     // cron runs the package's own `barman cron` each minute, which keeps the receiver running.
     packages('barman', 'cron', `postgresql-client-${postgresVersion}`),
@@ -97,6 +97,17 @@ export function backupRepository(context: Context<Variables>): Resource[] {
       done: (host) => hasBackup(host, folder),
       progress: (host) => written(host, folder),
     }),
+    ...schedules(vars, connection),
+  ];
+}
+
+/** Further base backups, the check of the repository, and the drill if the inventory has one. @param connection to the server */
+function schedules(vars: Variables, connection: string): Resource[] {
+  const folder = backupFolder(vars);
+  const { every_hours, drill_hours } = vars.backup;
+  // The drill has twice its own interval.
+  const words = [`'${connection}'`, textfiles, resultsFolder, oldestHours(vars), 2 * drill_hours];
+  return [
     schedule(`${product}-base-backup`, {
       every: every_hours * 3600,
       command:
