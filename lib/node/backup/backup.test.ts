@@ -4,7 +4,7 @@ import { fakeHost, rootsFile, runningContainer, stoppedUnit } from '../../engine
 import { loadDeployment } from '../inventory/inventory.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import { contextOf } from '../testing/role-context.ts';
-import { drillPasses, recoveryIsReceived, recoveryIsStaged } from './recover.ts';
+import { drillPasses, recoveryHasEnded, recoveryIsReceived, recoveryIsStaged } from './recover.ts';
 import { backupRepository, barmanFile } from './repository.ts';
 import { serverLetsItselfBeCopied } from './source.ts';
 
@@ -93,6 +93,7 @@ test('what uses the database server is stopped, and no other synchronizer may ru
   const stop = resources.find(({ name }) => name.includes('do not run'));
   const host = fakeHost([], { container: async (name) => (name === 'prover' ? undefined : runningContainer) });
   expect(await stop?.check(host)).toMatchObject({ change: [{ command: 'docker stop sync state-db' }] });
+  expect(await resources.at(-1)?.check(fakeHost([]))).toMatchObject({ note: 'it is not here' });
   expect(resources.at(-1)?.everyHost?.name).toBe('no other synchronizer runs');
 });
 
@@ -102,9 +103,23 @@ test('the staged files are served to the server alone, and only when they are of
   const staged = resources.find(({ name }) => name.includes('recovered to'));
   const read = (text: string) => fakeHost([], { read: async () => Buffer.from(text) });
   expect(await staged?.check(read('2026-01-02T03:04:05Z\n'))).toEqual({ is: 'ok' });
-  expect(await staged?.check(read('latest\n'))).toMatchObject({ is: 'drift' });
+  expect(await staged?.check(read('latest\n'))).toMatchObject({ note: 'there is no such recovery yet' });
+  const served = resources.find(({ name }) => name.includes('fetched'));
+  expect(await served?.check(fakeHost([]))).toMatchObject({ note: 'they are not served' });
   const configuration = await resources.find(({ name }) => name.includes('rsyncd'))?.check(fakeHost([]));
   expect(JSON.stringify(configuration)).toContain('hosts allow = 172.30.77.11');
+});
+
+test('a server that replays its log has not recovered', async () => {
+  const { server } = await contexts();
+  const says = (answer: string) =>
+    recoveryHasEnded(server.vars).check(fakeHost([], { sql: async () => ({ ok: true, rows: [[answer]] }) }));
+  expect(await says('t')).toMatchObject({ note: 'it is replaying the write-ahead log' });
+  expect(await says('f')).toEqual({ is: 'ok' });
+  expect(await recoveryHasEnded(server.vars).check(fakeHost([]))).toEqual({
+    is: 'unknown',
+    until: 'state-db answers SQL',
+  });
 });
 
 test('a drill that passed before proves nothing', async () => {
