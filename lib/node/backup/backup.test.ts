@@ -5,7 +5,7 @@ import { loadDeployment } from '../inventory/inventory.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { drillPasses, recoveryHasEnded, recoveryIsReceived, recoveryIsStaged } from './recover.ts';
-import { backupRepository, barmanFile } from './repository.ts';
+import { backupRepository } from './repository.ts';
 import { serverLetsItselfBeCopied } from './source.ts';
 
 process.env.BACKUP_PASSWORD = 'backup.Pw~4';
@@ -55,7 +55,10 @@ test('the server lets in the addresses of the backup host alone, and keeps log u
 
 test("Barman's settings are the inventory's", async () => {
   const { keeper } = await contexts({ keep_days: 9, every_hours: 6 });
-  const text = barmanFile(keeper);
+  const file = backupRepository(keeper).find(({ name }) => name === 'file /etc/barman.d/state-db.conf');
+  const verdict = await file?.check(fakeHost([]));
+  const text =
+    verdict?.is === 'drift' ? (verdict.differences.find(({ what }) => what === 'content')?.wanted ?? '') : '';
   expect(text).toContain('conninfo = host=172.30.77.11 port=5432 user=rpc_node_backup dbname=state_db');
   expect(text).toContain('retention_policy = RECOVERY WINDOW OF 9 DAYS');
   expect(text).toContain('last_backup_maximum_age = 13 HOURS');

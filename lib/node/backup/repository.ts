@@ -35,7 +35,7 @@ const checkEvery = 60;
 const oldestHours = ({ backup }: Variables) => 2 * backup.every_hours + 1;
 
 /** Barman's settings, with the addresses of the database server. */
-export function barmanFile({ hosts, vars }: Pick<Context<Variables>, 'hosts' | 'vars'>): string {
+function barmanFile({ hosts, vars }: Pick<Context<Variables>, 'hosts' | 'vars'>): string {
   const { connection, vars: ofServer } = databaseHost(hosts);
   const { keep_days } = vars.backup;
   const values: Readonly<Record<string, string | number>> = {
