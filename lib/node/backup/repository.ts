@@ -93,7 +93,7 @@ export function backupRepository(context: Context<Variables>): Resource[] {
     dockerImage(vars.images.database),
     job('a base backup is there', {
       unit: `${product}-first-backup`,
-      script: shellSettings({ PROGRAMS: programs }) + read('host/first-backup.sh'),
+      script: shellSettings({ PROGRAMS: programs, CONNECTION: connection }) + read('host/first-backup.sh'),
       done: (host) => hasBackup(host, folder),
       progress: (host) => written(host, folder),
     }),
