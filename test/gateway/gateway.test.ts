@@ -264,7 +264,11 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     let running = true;
     const statuses: number[] = [];
     const load = (async () => {
-      while (running) statuses.push((await get({ port: ports.http, body: call('who') })).status);
+      while (running) {
+        statuses.push((await get({ port: ports.http, body: call('who') })).status);
+        // A client that asks without a pause reaches the limit of requests on a fast machine.
+        await sleep(20);
+      }
     })();
     // HAProxy waits 5 s after its start for the table of an earlier process, and passes its own on only after that.
     await sleep(9000);
@@ -273,7 +277,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     running = false;
     await load;
     expect(await Promise.all(clients.map(hostOf))).toEqual(before);
-    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+    expect([...new Set(statuses)]).toEqual([200]);
   });
 
   describe('requests', () => {
