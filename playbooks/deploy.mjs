@@ -23,7 +23,7 @@ await runPlaybook(
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
     play('Database+Sync server', {
       hosts: 'database',
-      roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync'),
+      roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync', 'backup-source'),
     }),
     play('RPC servers', {
       hosts: 'rpc',
@@ -31,6 +31,12 @@ await runPlaybook(
       needs: ['Database+Sync server'],
     }),
     play('releases', { hosts: 'database,rpc', roles: await roles('release') }),
+    play('backups', {
+      hosts: 'backup',
+      roles: await roles('client-tools', 'time-sync', 'docker', 'firewall', 'backup'),
+      needs: ['Database+Sync server'],
+      optional: true,
+    }),
     play('gateways', {
       hosts: 'gateway',
       roles: await roles('time-sync', 'gateway', 'gateway-address'),

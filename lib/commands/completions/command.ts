@@ -8,7 +8,8 @@ import { factsOptions } from '../facts/command.ts';
 import { historyOptions } from '../history/command.ts';
 import { logsOptions } from '../logs/command.ts';
 import { pingOptions } from '../ping/command.ts';
-import { rollbackOptions, runOptions } from '../playbook/options.ts';
+import { runOptions } from '../playbook/options.ts';
+import { rollbackOptions } from '../playbook/rollback.ts';
 import { renderOptions } from '../render/options.ts';
 import { reportOptions } from '../report/command.ts';
 import { runCommandOptions } from '../run/command.ts';
@@ -82,7 +83,7 @@ function completionsOf(root: string): Completions {
       run: { options: runCommandOptions },
       secrets: { options: secretsOptions, words: Object.keys(verbs) },
       report: { options: reportOptions, words: 'file' },
-      rollback: { options: rollbackOptions },
+      rollback: { options: { ...rollbackOptions, ...runOptions } },
       completions: { options: completionsOptions, words: Object.keys(shells) },
     },
     run: { options: runOptions },

@@ -15,7 +15,7 @@ import type { Listener } from '../../engine/run/events.ts';
 import { exitCodeOf } from '../../engine/run/exit-code.ts';
 import { listTasks } from '../../engine/run/list-tasks.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
-import type { Playbook } from '../../engine/run/playbook.ts';
+import type { OwnValues, Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
 import type { RunOptions, RunResult } from '../../engine/run/run-options.ts';
 import {
@@ -37,7 +37,7 @@ import { asking, askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts'
 import { asPlanned, lastingName, narrowing } from './follow-plan.ts';
 import { playbookHelp } from './help.ts';
 import { hostLines, taskLines } from './listing.ts';
-import { type Options, parseOptions, type rollbackOptions, runOptions } from './options.ts';
+import { type Options, parseOptions } from './options.ts';
 
 /** Connection options of the command line. */
 interface OpenOptions {
@@ -46,15 +46,13 @@ interface OpenOptions {
   readonly interrupt: AbortSignal;
   /** Time limit of the connection. Seconds. */
   readonly timeout: number | undefined;
-  /** The release of a rollback. */
-  readonly to: number | undefined;
+  /** The playbook's own options. */
+  readonly own: OwnValues;
 }
 
 /** The dependencies of a playbook's command line. */
 interface Dependencies<V> extends InventorySource<V> {
   open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
-  /** The options of its command line. Default: those of every playbook. */
-  readonly options?: typeof rollbackOptions;
 }
 
 /** The run that the command line requests. */
@@ -94,11 +92,13 @@ export async function main<V>(
 
 async function perform<V>(playbook: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
   const roleNames = [...new Set(playbook.plays.flatMap((play) => play.roles.map((role) => role.name)))];
-  const given = parseOptions(args, roleNames, dependencies.options);
+  const parsed = parseOptions(args, roleNames, playbook.options);
+  const limit = parsed.limit ?? (parsed.help ? undefined : playbook.limit?.(parsed.own));
+  const given = { ...parsed, limit };
   const plan = given.plan === undefined ? undefined : await loadPlan(given.plan);
   const options = plan ? asPlanned(given, plan, playbook.name, roleNames) : given;
   if (options.help) {
-    process.stdout.write(playbookHelp(playbook, roleNames, dependencies.options ?? runOptions));
+    process.stdout.write(playbookHelp(playbook, roleNames));
     return exitCode.converged;
   }
   const terminal = process.stdin.isTTY && process.stderr.isTTY;
@@ -116,7 +116,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], depend
   const becomePassword = options.askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
   const { signal, release, interrupt } = interruption();
   const open = (host: InventoryHost<V>) =>
-    dependencies.open(host, { becomePassword, interrupt: signal, timeout: options.timeout, to: options.to });
+    dependencies.open(host, { becomePassword, interrupt: signal, timeout: options.timeout, own: options.own });
   try {
     const job = { playbook, options, plan, inventory, hosts, terminal };
     return await (options.listTasks ? printTasks(job, open) : performRun(job, open, signal, interrupt));
@@ -170,9 +170,10 @@ async function performRun<V>(
 }
 
 /** The options that narrow a run. */
-function narrowed<V>({ options, hosts }: Job<V>): Pick<RunOptions, 'forks' | 'hosts' | 'selects'> {
-  const { roles, skippedRoles } = options;
+function narrowed<V>({ options, hosts }: Job<V>): Pick<RunOptions, 'forks' | 'hosts' | 'selects' | 'given'> {
+  const { roles, skippedRoles, own } = options;
   return {
+    given: own,
     forks: options.step ? 1 : options.forks,
     hosts: new Set(hosts.map((host) => host.name)),
     selects: (role) => (roles.length === 0 || roles.includes(role)) && !skippedRoles.includes(role),
@@ -191,10 +192,11 @@ function styleOf<V>({ options, hosts }: Job<V>): Style {
 }
 
 /** The questions that a run asks, and its output around them. */
-function questionsOf<V>({ options, plan, terminal }: Job<V>, style: Style, interrupt: () => void) {
+function questionsOf<V>({ playbook, hosts, options, plan, terminal }: Job<V>, style: Style, interrupt: () => void) {
   const ask = askOnTerminal(interrupt);
   const shown = output(options, style);
-  const { confirm, show } = asking((plans) => confirmPlan(plans, style, print, ask), shown);
+  const typed = hosts.filter(({ groups }) => groups.includes(playbook.typed ?? '')).map(({ name }) => name);
+  const { confirm, show } = asking((plans) => confirmPlan(plans, style, print, ask, typed), shown);
   const asks = !options.check && !options.yes && !options.json && !plan && terminal;
   const questions: Pick<RunOptions, 'confirm' | 'confirmEach'> = options.step
     ? { confirmEach: confirmEachOn(style, print, ask) }

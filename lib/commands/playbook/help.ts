@@ -1,5 +1,6 @@
-import { helpText, type OptionTable } from '../../engine/command-line/command-line.ts';
+import { helpText } from '../../engine/command-line/command-line.ts';
 import type { Playbook } from '../../engine/run/playbook.ts';
+import { runOptions } from './options.ts';
 
 /** The exit codes of a run. */
 const runExits = {
@@ -13,7 +14,7 @@ const runExits = {
 } as const;
 
 /** The help of a playbook. */
-export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly string[], options: OptionTable): string {
+export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly string[]): string {
   const plays = playbook.plays.map(
     (play) => `  ${play.name} (${play.hosts}): ${play.roles.map((r) => r.name).join(', ')}`,
   );
@@ -21,7 +22,7 @@ export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly strin
   return helpText({
     command: `npx zx playbooks/${playbook.name}.mjs`,
     purpose: playbook.purpose,
-    options,
+    options: { ...playbook.options, ...runOptions },
     examples: [
       '--inventory mainnet --check',
       '--inventory mainnet',

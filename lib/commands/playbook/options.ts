@@ -3,6 +3,7 @@ import { shared } from '../../engine/command-line/shared-options.ts';
 import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
 import type { DiffShown } from '../../engine/output/lines.ts';
 import { Problem } from '../../engine/problem/problem.ts';
+import type { OwnOption, OwnValues } from '../../engine/run/playbook.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 
 /** The command line of a playbook. */
@@ -21,8 +22,6 @@ export interface Options {
   readonly set: readonly SetVariable[];
   /** Hosts that may be unreachable when every host has to be checked. */
   readonly assumedStopped: readonly string[];
-  /** The release that a rollback puts back. */
-  readonly to: number | undefined;
   readonly forks: number;
   /** The time limit of a connection. Seconds. */
   readonly timeout: number | undefined;
@@ -45,6 +44,8 @@ export interface Options {
   readonly askBecomePass: boolean;
   readonly verbose: boolean;
   readonly help: boolean;
+  /** The playbook's own options. */
+  readonly own: OwnValues;
 }
 
 /** One `--set KEY=VALUE`. */
@@ -107,12 +108,6 @@ export const runOptions = {
   help: shared.help,
 } as const;
 
-/** The options of a rollback. */
-export const rollbackOptions = {
-  ...runOptions,
-  to: { value: 'NUMBER', help: 'put this release back, on every host of the run (default: the one before)' },
-} as const;
-
 /** Five times Ansible's: a host costs one connection here, not a process. */
 const defaultForks = 25;
 
@@ -137,15 +132,15 @@ const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOpt
  *
  * @param args the words after the script
  * @param roleNames the roles of the playbook, for `--role`
- * @param table with `--to` for a rollback
+ * @param own the playbook's own options
  * @throws Problem for an unknown option, a missing or unexpected word, an unknown role, and contradicting options
  */
 export function parseOptions(
   args: readonly string[],
   roleNames: readonly string[],
-  table: typeof runOptions | typeof rollbackOptions = runOptions,
+  own: Readonly<Record<string, OwnOption>> = {},
 ): Options {
-  const { given } = parseCommandLine(args, table as typeof rollbackOptions);
+  const { given } = parseCommandLine(args, { ...runOptions, ...own } as typeof runOptions);
   for (const [one, other] of contrary) {
     if (given[one] && given[other]) {
       throw new Problem(`--${one} and --${other} do not go together`, { hint: 'leave one of them out' });
@@ -178,7 +173,6 @@ export function parseOptions(
     step: given.step,
     set: given.set.map(parseSet),
     assumedStopped: given['assume-stopped'] === undefined ? [] : hostNames(given['assume-stopped']),
-    to: wholeNumber('--to', given.to, 1_000_000),
     forks: wholeNumber('--forks', given.forks, 9999) ?? defaultForks,
     timeout: wholeNumber('--timeout', given.timeout, 3600),
     listHosts: given['list-hosts'],
@@ -196,7 +190,22 @@ export function parseOptions(
     askBecomePass: given['ask-become-pass'],
     verbose: given.verbose,
     help: given.help,
+    own: given.help ? {} : ownValues(own, given),
   };
+}
+
+/** @throws Problem for one that is missing, or has another form */
+function ownValues(own: Readonly<Record<string, OwnOption>>, given: Readonly<Record<string, unknown>>): OwnValues {
+  const said = Object.entries(own).flatMap(([name, { value, required, form, help }]) => {
+    const text = given[name];
+    if (text === undefined && required)
+      throw new Problem(`--${name} is missing`, { hint: `--${name} ${value}: ${help}` });
+    if (typeof text === 'string' && form && !form.pattern.test(text)) {
+      throw new Problem(`--${name} ${text}: ${form.words}`);
+    }
+    return text === undefined || text === false ? [] : [[name, typeof text === 'string' ? text : ''] as const];
+  });
+  return Object.fromEntries(said);
 }
 
 /** The names of options that may be given several times, or once with commas. */

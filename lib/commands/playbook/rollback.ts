@@ -1,14 +1,22 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { task } from '../../engine/resource/resource.ts';
 import { type Role, role } from '../../engine/resource/role.ts';
-import type { Playbook } from '../../engine/run/playbook.ts';
+import type { OwnOption, Playbook } from '../../engine/run/playbook.ts';
 import { putBack } from '../../node/release/rollback.ts';
 import { databaseHost } from '../../node/variables/database-host.ts';
 import type { Variables } from '../../node/variables/variables.ts';
 import { main } from './command.ts';
-import { rollbackOptions } from './options.ts';
 
 type Host = InventoryHost<Variables>;
+
+/** Beside those of every playbook. */
+export const rollbackOptions: Readonly<Record<string, OwnOption>> = {
+  to: {
+    value: 'NUMBER',
+    help: 'put this release back, on every host of the run (default: the one before)',
+    form: { pattern: /^[1-9]\d{0,5}$/, words: 'must be the number of a release, as history.mjs shows it' },
+  },
+};
 
 /**
  * Runs a playbook on hosts as one of their releases has them: its roles make their resources from the release's files and images. The
@@ -24,9 +32,8 @@ export function rollback(
   const released = new Map<string, Host | { readonly error: unknown }>();
   let hosts: readonly Host[] = [];
   const plays = playbook.plays.map((play) => ({ ...play, roles: play.roles.map((each) => onRelease(each, released)) }));
-  return main({ ...playbook, plays }, args, {
+  return main({ ...playbook, plays, options: rollbackOptions }, args, {
     ...dependencies,
-    options: rollbackOptions,
     async load(...given) {
       const inventory = await dependencies.load(...given);
       hosts = inventory.hosts;
@@ -38,7 +45,13 @@ export function rollback(
         const other = await dependencies.open(databaseHost(hosts), options);
         return read(other.reader).finally(() => other.close());
       };
-      const asked = { host, hosts, reader: session.reader, onDatabase, to: options.to };
+      const asked = {
+        host,
+        hosts,
+        reader: session.reader,
+        onDatabase,
+        to: options.own.to === undefined ? undefined : Number(options.own.to),
+      };
       released.set(host.name, await putBack(asked).catch((error: unknown) => ({ error })));
       return session;
     },

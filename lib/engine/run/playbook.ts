@@ -21,12 +21,29 @@ interface PlayOptions<V> {
   readonly optional?: boolean;
 }
 
+/** An option that one playbook has beside those of all. Without `value` it is a switch. */
+export interface OwnOption {
+  readonly value?: string;
+  readonly help: string;
+  readonly required?: true;
+  /** What its value looks like, and the same in words: `must be a folder`. */
+  readonly form?: { readonly pattern: RegExp; readonly words: string };
+}
+
+/** The playbook's own options as given; a switch is an empty text. */
+export type OwnValues = Readonly<Record<string, string>>;
+
 /** An ordered list of plays. */
 export interface Playbook<V> {
   readonly name: string;
   /** One sentence for `--help`. */
   readonly purpose: string;
   readonly plays: readonly Play<V>[];
+  readonly options: Readonly<Record<string, OwnOption>>;
+  /** The hosts of a run without --limit, as a host pattern. Default: all. */
+  readonly limit?: (given: OwnValues) => string;
+  /** A group: a confirmation is the name of its host, typed, where that host changes. Default: y. */
+  readonly typed?: string;
 }
 
 /** @param options `needs`: names of earlier plays that must succeed on all their hosts */
@@ -35,7 +52,12 @@ export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
 }
 
 /** @throws TypeError when a play needs one that is not earlier */
-export function playbook<V>(name: string, purpose: string, plays: readonly Play<V>[]): Playbook<V> {
+export function playbook<V>(
+  name: string,
+  purpose: string,
+  plays: readonly Play<V>[],
+  more: Partial<Pick<Playbook<V>, 'options' | 'limit' | 'typed'>> = {},
+): Playbook<V> {
   for (const [at, { name: playName, needs }] of plays.entries()) {
     const earlier = plays.slice(0, at).map((p) => p.name);
     for (const need of needs) {
@@ -43,5 +65,5 @@ export function playbook<V>(name: string, purpose: string, plays: readonly Play<
         throw new TypeError(`play "${playName}" needs "${need}", which does not come before it`);
     }
   }
-  return { name, purpose, plays };
+  return { name, purpose, plays, options: {}, ...more };
 }

@@ -3,6 +3,7 @@ import type { ConfirmEach } from './converge.ts';
 import type { HostSummary, Step } from './events.ts';
 import type { LockHolder } from './lock/lock-holder.ts';
 import type { HostPlan } from './plan.ts';
+import type { OwnValues } from './playbook.ts';
 
 export interface RunOptions {
   /** Check mode: change nothing. */
@@ -13,6 +14,8 @@ export interface RunOptions {
   readonly hosts: ReadonlySet<string>;
   /** Whether a role is part of the run. */
   selects(role: string): boolean;
+  /** The playbook's own options, for its roles. */
+  readonly given?: OwnValues | undefined;
   /** The title of the first resource. Earlier ones are left out. */
   readonly startAt?: string | undefined;
   /** Aborted on the first Ctrl-C: running changes finish, no new ones start. */

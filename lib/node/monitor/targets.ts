@@ -1,5 +1,5 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
+import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /** What Prometheus scrapes, by job. */
@@ -23,7 +23,7 @@ function targetsOf(hosts: readonly InventoryHost<Variables>[]): Target[] {
       return { job, address: `${address}:${port}`, instance, group: groups[0] ?? '' };
     };
     const own = target('host', monitoringPorts.host);
-    if (isMonitor(host)) return [own];
+    if (isWithoutNode(host)) return [own];
     if (!groups.includes('database')) return [own, target('node', vars.ports.rpc_metrics)];
     return [own, target('node', vars.ports.sync_metrics), target('postgres', monitoringPorts.postgres)];
   });

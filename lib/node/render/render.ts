@@ -8,7 +8,7 @@ import type { Context } from '../../engine/resource/role.ts';
 import { withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
 import type { FileName } from '../variables/generation.ts';
-import { isMonitor } from '../variables/monitoring.ts';
+import { isWithoutNode } from '../variables/monitoring.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type ComposePort, type PublishedPort, publishedPort } from './compose-ports.ts';
@@ -93,7 +93,7 @@ const nothing: RenderedHost = {
 
 async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const { host, vars } = context;
-  if (isMonitor(host) || host.groups.includes('gateway')) return nothing;
+  if (isWithoutNode(host) || host.groups.includes('gateway')) return nothing;
   const isDatabase = host.groups.includes('database');
   const values = valuesFor(context);
   const file = (name: FileName, ports: Values) => renderedFile(name, render(vars, name, { ...values, ...ports }), vars);

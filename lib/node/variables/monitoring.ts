@@ -63,6 +63,11 @@ export function isMonitor({ groups }: Pick<Host, 'groups'>): boolean {
   return groups.includes('monitor');
 }
 
+/** Whether a host has no container of the deployment: it watches the others, or keeps backups. */
+export function isWithoutNode(host: Pick<Host, 'groups'>): boolean {
+  return isMonitor(host) || host.groups.includes('backup');
+}
+
 /** Who reads metrics, beside the hosts themselves. None: nobody does, and no exporter is installed. */
 export function readersOfMetrics({ hosts, vars }: { readonly hosts: readonly Host[]; readonly vars: Variables }) {
   return [...hosts.filter(isMonitor).flatMap(addressesOf), ...vars.monitoring.scrape_from];
