@@ -19,7 +19,6 @@ await runPlaybook(
         roles: await roles(
           'recovery',
           'state-db',
-          'recovered',
           'snapshot',
           'prover',
           'pool-db',
