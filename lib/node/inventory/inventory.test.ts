@@ -91,7 +91,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'a misspelt group',
     [[['groups', 'rcp'], { 'rpc-9': { address: '10.9.9.9' } }]],
-    /^lab\.yaml:\d+:3: unknown group rcp\n {2}the groups are database, rpc, monitor, gateway$/,
+    /^lab\.yaml:\d+:3: unknown group rcp\n {2}the groups are database, rpc, monitor, backup, gateway$/,
   ],
   [
     'an older chain on one host',
