@@ -41,7 +41,7 @@ const schema = z.discriminatedUnion('at', [
 /** One line of a journal. `run` is the same on all hosts of a run. */
 export type JournalLine = z.output<typeof schema>;
 
-/** The lines of a journal, in order, and the number of those that are none. */
+/** The lines of a journal, in order, and the number of those that are not valid. */
 export function parseJournal(journal: string): { readonly lines: readonly JournalLine[]; readonly bad: number } {
   const all = journal.split('\n').filter((line) => line.trim() !== '');
   const lines = all.flatMap((line) => parseLine(line) ?? []);
