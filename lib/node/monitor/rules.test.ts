@@ -151,7 +151,9 @@ const cases: readonly (readonly [alert: string, series: Readonly<Record<string, 
   ['BackupFailing', { [`rpc_node_backup_ok{${onBackup}}`]: fault(1, 0) }],
   [
     'BackupFailing',
-    { [`node_textfile_mtime_seconds{${onBackup},file="/t/rpc_node_backup.prom"}`]: '0+15x40 600+0x80 1800+15x160' },
+    { [`node_textfile_mtime_seconds{${onBackup},file="/t/rpc_node_backup.prom"}`]: '0+15x40 600+0x160 3015+15x160' },
+    // Ten minutes without news, and ten more.
+    [9, 35, 65],
   ],
   [
     'BackupOld',
