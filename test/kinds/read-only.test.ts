@@ -46,7 +46,7 @@ const target = { container: 'state-db', user: 'postgres', database: 'state' };
 
 /** A resource of each kind, by the name of its source file. The device is the scratch host's own data disk. */
 const kinds = (device: string): Record<string, readonly Resource[]> => ({
-  'packages.ts': [packages('cron', 'hello')],
+  'packages.ts': [packages('cron', 'hello', 'git')],
   'directory.ts': [directory(base), directory(`${base}/in`).mode(0o700).owner(70001)],
   'file.ts': [
     file(`${base}/plain`).content('one\ntwo\n'),
@@ -59,7 +59,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   'accepted-file.ts': [
     acceptedFile({ path: `${base}/accepted`, content: 'true\n', judge: ['sh', '-n'], source: 'a test' }),
   ],
-  'link.ts': [link(`${base}/link`, 'plain'), link('/etc/mtab', 'elsewhere')],
+  'link.ts': [link(`${base}/link`, 'plain')],
   'git-checkout.ts': [
     gitCheckout(`${base}/checkout`, { repository: 'http://172.30.77.10:8080/git/node.git', ref: 'v3.1.0' }),
   ],
