@@ -67,7 +67,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   'group.ts': [group('read-only-test')],
   'authorized-key.ts': [authorizedKey('root', `ssh-ed25519 AAAA${'B'.repeat(40)}`)],
   'sysctl.ts': [sysctl('net.core.somaxconn', 4097)],
-  'stopped-service.ts': [stoppedService('cron'), stoppedService('not-here')],
+  'stopped-service.ts': [stoppedService('not-here')],
   'service.ts': [service('cron', [`${base}/plain`]), service('not-here')],
   'schedule.ts': [schedule('read-only-test', { every: 3600, command: 'true', description: 'a test' })],
   'timezone.ts': [timezone('Asia/Singapore'), timezone('No/Where')],
@@ -195,7 +195,7 @@ test('on a bare host every check ends with a verdict and changes nothing', async
     until: 'cron.service is installed',
   });
   expect(verdictOf('packages cron, hello')).toMatchObject({ is: 'drift' });
-  expect(foretold).toEqual(expect.arrayContaining(['packages cron, hello', `file ${base}/secret`]));
+  expect(foretold).toEqual(expect.arrayContaining(['packages cron, hello, git', `file ${base}/secret`]));
 });
 
 test('on a converged host every check reports ok and changes nothing', async () => {
