@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 
 test('a change is in the history of its host, and makes a release', async () => {
-  const run = await runPlaybook('deploy', ...limited(await limitedTo(7)), '--yes');
+  const run = await runPlaybook('deploy', ...limited(await limitedTo(7000)), '--yes');
   expect(run.exitCode, run.output).toBe(0);
   expect(await hashes()).not.toBe(before.files);
   const { runs, releases: kept } = await history();
@@ -64,7 +64,7 @@ test('a change is in the history of its host, and makes a release', async () => 
 
 test('a run that changes nothing writes nothing', async () => {
   const was = await onHost(host, `sha256sum ${journal}; find ${releases} -printf '%p %T@\n' | sort`);
-  const run = await runPlaybook('deploy', ...limited(await limitedTo(7)), '--json');
+  const run = await runPlaybook('deploy', ...limited(await limitedTo(7000)), '--json');
   expect(run.exitCode, run.output).toBe(0);
   expect(run.stdout).toContain('"roundTrips":2');
   expect(await onHost(host, `sha256sum ${journal}; find ${releases} -printf '%p %T@\n' | sort`)).toBe(was);
@@ -135,7 +135,7 @@ test('a rollback over a database migration is refused on all hosts, with the rea
 });
 
 test('a run that was killed is in the history as interrupted or killed', async () => {
-  const run = startPlaybook('deploy', ...limited(await limitedTo(8)), '--yes', '--json', '--break-lock');
+  const run = startPlaybook('deploy', ...limited(await limitedTo(8000)), '--yes', '--json', '--break-lock');
   await expect
     .poll(run.output, { timeout: 60_000 })
     .toContain('"resource":"json-rpc is running with its configuration"');
