@@ -194,7 +194,7 @@ test('on a bare host every check ends with a verdict and changes nothing', async
     is: 'unknown',
     until: 'cron.service is installed',
   });
-  expect(verdictOf('packages cron, hello')).toMatchObject({ is: 'drift' });
+  expect(verdictOf('packages cron, hello, git')).toMatchObject({ is: 'drift' });
   expect(foretold).toEqual(expect.arrayContaining(['packages cron, hello, git', `file ${base}/secret`]));
 });
 

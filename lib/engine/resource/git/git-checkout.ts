@@ -32,7 +32,8 @@ export function gitCheckout(path: string, { repository, ref }: Checkout): Resour
         host.$`git -C ${path} config --get remote.origin.url`,
         host.$`git -C ${path} rev-parse HEAD`,
         host.$`git -C ${path} rev-parse --verify --quiet ${`${wanted}^{commit}`}`,
-        host.$`git -C ${path} status --porcelain --untracked-files=no`,
+        // Without the option it would write the index again.
+        host.$`git --no-optional-locks -C ${path} status --porcelain --untracked-files=no`,
       ]);
       if (!git.ok) return unknownUntil('git is installed');
       const difference = (was: string) => [{ what: 'commit', was, wanted: ref }];
