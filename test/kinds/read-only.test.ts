@@ -54,7 +54,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     file(`${base}/binary`).content(Buffer.from([0, 1, 2])),
   ],
   'line.ts': [line(`${base}/plain`, 'two'), line('/etc/hosts', '127.0.0.1 localhost', /^127\.0\.0\.1\s/)],
-  'no-line.ts': [noLine(`${base}/plain`, 'one'), noLine('/etc/hosts', 'absent')],
+  'no-line.ts': [noLine(`${base}/plain`, 'other'), noLine('/etc/hosts', 'absent')],
   'json-file.ts': [jsonFile(`${base}/keys.json`, { a: [1], b: { c: 2 } })],
   'accepted-file.ts': [
     acceptedFile({ path: `${base}/accepted`, content: 'true\n', judge: ['sh', '-n'], source: 'a test' }),
