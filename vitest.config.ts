@@ -27,6 +27,15 @@ class DeploymentsInOrder extends BaseSequencer {
   }
 }
 
+/** Tests beside their code that start whole programs or commands, for seconds each. */
+const programs = [
+  'lib/commands/{each-host,logs,secrets,status}/*.test.ts',
+  'lib/start/program.test.ts',
+  'lib/engine/command-line/closed-pipe.test.ts',
+  'lib/engine/secret/age/age-file.test.ts',
+  'lib/node/monitor/rules.test.ts',
+];
+
 export default defineConfig({
   test: {
     sequence: { sequencer: DeploymentsInOrder },
@@ -38,12 +47,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{docs,lib,roles,lab}/**/*.test.ts'],
+          exclude: programs,
+          experimental: { fsModuleCache: true },
           // No test takes so long, but a loaded machine does.
           testTimeout: 120_000,
           isolate: false,
         },
       },
-      // Whole programs, and checks of texts that are the same on every Node: too slow for the inner loop.
+      { test: { name: 'programs', include: programs, testTimeout: 120_000 } },
+      // The playbooks as users start them, and checks of texts that are the same on every Node: too slow for the inner loop.
       {
         test: {
           name: 'playbooks',

@@ -37,7 +37,7 @@ if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2'
 const other = others.map((version) => () => {
   // Not a dependency: its `node` would then be first on the path of every npx command.
   const node = `npx --yes --package=node-linux-${process.arch}@${version} -- node`;
-  return vitest(`${node} node_modules/vitest/vitest.mjs`, ['unit'], showAtEnd);
+  return vitest(`${node} node_modules/vitest/vitest.mjs`, ['unit', 'programs'], showAtEnd);
 });
 // What only tests use counts as unused, too.
 const checks = ['npx tsc -p .', 'npx biome check', 'npx knip', 'npx knip --production'].map(
@@ -45,7 +45,7 @@ const checks = ['npx tsc -p .', 'npx biome check', 'npx knip', 'npx knip --produ
 );
 // The tests wait a lot, so the checks run beside them, one after another.
 const runs = (await Promise.all([inTurn(other), inTurn(checks)])).flat();
-runs.push(await withLabForAWhile(() => vitest('npx vitest', ['unit', 'playbooks', 'lab'], show)));
+runs.push(await withLabForAWhile(() => vitest('npx vitest', ['unit', 'programs', 'playbooks', 'lab'], show)));
 const sum = (/** @type {'passed' | 'failed'} */ which) => runs.reduce((total, counts) => total + counts[which], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') > 0 ? 1 : 0;

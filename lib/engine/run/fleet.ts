@@ -153,18 +153,22 @@ export class Fleet<V> {
     const unchecked = new Map(
       unreachable.filter((name) => !assumedStopped.includes(name)).map((name) => [name, this.#errors.get(name)]),
     );
-    const verdicts = new Map<string, Verdict>();
-    await Promise.all(
-      [...reached].map(async ([name, { reader }]) => {
+    const checked = await Promise.all(
+      inventory.map(async ({ name }): Promise<(readonly [string, Verdict])[]> => {
+        const session = reached.get(name);
+        if (!session) return [];
         try {
-          verdicts.set(name, await condition.check(reader, assumedStopped));
+          return [[name, await condition.check(session.reader, assumedStopped)]];
         } catch (error) {
           unchecked.set(name, error);
+          return [];
         }
       }),
     );
-    const drifting = [...verdicts].filter(([, { is }]) => is === 'drift');
-    const until = [...verdicts].flatMap(([name, seen]) => (seen.is === 'unknown' ? [`${seen.until} on ${name}`] : []));
+    // In the order of the inventory, whichever host answers first.
+    const verdicts = checked.flat();
+    const drifting = verdicts.filter(([, { is }]) => is === 'drift');
+    const until = verdicts.flatMap(([name, seen]) => (seen.is === 'unknown' ? [`${seen.until} on ${name}`] : []));
     const note =
       assumedStopped.length > 0 ? `${assumedStopped.join(', ')} not checked: assumed to be stopped` : undefined;
     const refused =

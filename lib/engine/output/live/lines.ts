@@ -1,4 +1,4 @@
-import stringWidth from 'string-width';
+import stringWidth from 'fast-string-width';
 import type { Paint } from '../colour.ts';
 import { bar, clock, measures } from '../units.ts';
 import type { HostCounts } from './run-state.ts';
