@@ -1,14 +1,16 @@
 // The program behind the playbooks: its commands and the roles, in TypeScript, compiled once for each state of the sources.
 import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { compiled, isSource } from './cache.mjs';
 import { commandLine } from './command-line.mjs';
 
 /** Exit code of bad input. It is the one of lib/engine/problem/problem.ts, which is not compiled yet. */
 const badInput = 3;
 
+const runsPlaybooks = 'lib/commands/playbook/main.ts';
 const commands = readdirSync(new URL('../commands/', import.meta.url))
-  .map((name) => `lib/commands/${name}/main.ts`)
-  .filter((file) => existsSync(new URL(`../../${file}`, import.meta.url)));
+  .map((name) => `lib/commands/${name}/command.ts`)
+  .filter((file) => existsSync(new URL(`../../${file}`, import.meta.url)) && dirname(file) !== dirname(runsPlaybooks));
 const roleFolder = new URL('../../roles/', import.meta.url);
 const roles = readdirSync(roleFolder)
   .filter(
@@ -17,15 +19,12 @@ const roles = readdirSync(roleFolder)
   )
   .map((name) => `roles/${name}`);
 
-const runsPlaybooks = 'lib/commands/playbook/main.ts';
-const others = commands.filter((file) => file !== runsPlaybooks).map((file) => [file]);
-
-const load = await compiled([[runsPlaybooks, ...roles], ...others]).catch(refuse);
+const load = await compiled([[runsPlaybooks, ...roles], ...commands.map((file) => [file])]).catch(refuse);
 
 /**
  * Imports a module of the program.
  *
- * @param {string} file `lib/commands/NAME/main.ts` or `roles/NAME.ts`
+ * @param {string} file `lib/commands/NAME/command.ts` or `roles/NAME.ts`
  */
 export function program(file) {
   return load(file).catch(refuse);
@@ -37,7 +36,7 @@ export function program(file) {
  * @param {string} name of its folder in lib/commands
  */
 export async function command(name) {
-  const { run } = await program(`lib/commands/${name}/main.ts`);
+  const { run } = await program(`lib/commands/${name}/command.ts`);
   process.exitCode = await run(commandLine);
 }
 

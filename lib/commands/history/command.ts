@@ -1,15 +1,16 @@
-import { helpText, parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { command } from '../../engine/command-line/command.ts';
+import { wholeNumber } from '../../engine/command-line/command-line.ts';
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
-import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
+import { exitCode } from '../../engine/problem/problem.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { versionOf } from '../../node/variables/generation.ts';
 import {
-  type Around,
   eachHostOptions,
-  orComplain,
+  onHosts,
   type ReachedHosts,
+  sessionsOf,
   unreachableLine,
   withHosts,
 } from '../each-host/each-host.ts';
@@ -22,33 +23,26 @@ export const historyOptions = {
   verbose: { ...shared.verbose, help: 'name every change' },
 } as const;
 
-const help = helpText({
+/** Runs the command. @param args the words after the script */
+export const run = command({
   command: 'npx zx playbooks/history.mjs',
   purpose: 'shows who changed the hosts, from whatever machine, and their releases, newest first. It is read-only.',
   options: historyOptions,
   examples: ['--inventory mainnet', '--inventory mainnet --limit rpc-1 --verbose', '--inventory mainnet --json'],
   exits: { 0: 'all hosts answer', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
-});
-
-/** Runs the command. @param args the words after the script */
-export function historyCommand(args: readonly string[], around: Around): Promise<ExitCode> {
-  return orComplain(around, async () => {
-    const { given } = parseCommandLine(args, historyOptions);
-    if (given.help) {
-      around.say(help.trimEnd());
-      return exitCode.converged;
-    }
+  around: onHosts,
+  work({ given }, around) {
     const last = wholeNumber('--last', given.last, 10_000) ?? 20;
     return withHosts(given, around, async (reached) => {
-      const sessions = reached.hosts.flatMap((host) => ('session' in host ? [host] : []));
+      const sessions = sessionsOf(reached.hosts);
       const read = await Promise.all(sessions.map(({ name, session }) => readHistory(name, session.reader)));
       const runs = mergeRuns(read).slice(0, last);
       const lines = given.json ? [jsonOf(reached, read, runs)] : linesOf(reached, read, runs, given.verbose);
       for (const line of lines) around.say(redact(line));
       return exitCode.converged;
     });
-  });
-}
+  },
+});
 
 function jsonOf({ hosts }: ReachedHosts, read: readonly HostHistory[], runs: readonly PastRun[]): string {
   const releases = read.flatMap(({ host, releases: own }) =>

@@ -1,4 +1,4 @@
-import { helpText, type OptionTable, parseCommandLine } from '../../engine/command-line/command-line.ts';
+import type { Given, HelpPage, OptionTable } from '../../engine/command-line/command-line.ts';
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { identityOption } from '../../engine/command-line/unlock.ts';
 import { Problem } from '../../engine/problem/problem.ts';
@@ -18,7 +18,7 @@ export const secretsOptions = {
   help: shared.help,
 } as const satisfies OptionTable;
 
-export const secretsHelp = helpText({
+export const secretsPage = {
   command: 'npx zx playbooks/secrets.mjs',
   usage: 'COMMAND [NAME …] --inventory NAME [options]',
   purpose: `keeps passwords in an encrypted file beside the inventory (docs/secrets.md).
@@ -41,14 +41,12 @@ export const secretsHelp = helpText({
     3: 'bad input, or the secrets file cannot be opened: nothing was changed',
     130: 'interrupted: nothing was changed',
   },
-});
+} satisfies HelpPage;
 
-export type SecretsOptions = NonNullable<ReturnType<typeof parseSecretsOptions>>;
+export type SecretsOptions = ReturnType<typeof secretsOptionsOf>;
 
-/** Reads the command line. No names mean all. @returns undefined for --help @throws Problem */
-export function parseSecretsOptions(args: readonly string[]) {
-  const { given, words } = parseCommandLine(args, secretsOptions, Object.keys(verbs), true);
-  if (given.help) return undefined;
+/** The options of a command line, checked. No names mean all. @throws Problem */
+export function secretsOptionsOf(given: Given<typeof secretsOptions>, words: readonly string[]) {
   const [verb, ...names] = words as readonly [(keyof typeof verbs)?, ...string[]];
   if (verb === undefined) {
     throw new Problem('the command line does not say what to do', {

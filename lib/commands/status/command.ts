@@ -1,31 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WriteStream } from 'node:tty';
 import pLimit from 'p-limit';
+import { endWithOutput } from '../../engine/command-line/closed-pipe.ts';
+import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { interruption } from '../../engine/command-line/interrupt.ts';
-import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
-import { selectHosts } from '../../engine/inventory/pattern.ts';
 import { paintFor } from '../../engine/output/colour.ts';
-import { describeError } from '../../engine/output/describe-error.ts';
 import { askPassword } from '../../engine/output/terminal.ts';
-import { type ExitCode, exitCode, exitCodeOfError } from '../../engine/problem/problem.ts';
+import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { loadDeployment } from '../../node/inventory/inventory.ts';
-import { givenInventory } from '../../node/inventory/project.ts';
-import type { Health, HostStatus, WatchedHost, watchedHost } from '../../node/status/host.ts';
+import { recordFolder } from '../../node/project/project-folder.ts';
+import { type Health, type HostStatus, type WatchedHost, watchedHost } from '../../node/status/host.ts';
 import { isMonitor } from '../../node/variables/monitoring.ts';
+import { givenHosts } from '../each-host/given-hosts.ts';
 import { statusJson, worstOf } from './json.ts';
 import { lastRuns } from './last-run.ts';
 import { statusLines } from './lines.ts';
-import { parseStatusOptions, type StatusOptions, statusHelp } from './options.ts';
+import { type StatusOptions, statusOptionsOf, statusPage } from './options.ts';
 import { openScreen } from './screen.ts';
 
 /** The dependencies of the command. */
-export interface StatusDependencies {
+interface StatusDependencies extends Output {
   readonly watch: typeof watchedHost;
   /** Folder of run records. */
   readonly runs: string;
   readonly output: Pick<WriteStream, 'write' | 'isTTY' | 'columns' | 'rows'>;
-  complain(line: string): void;
 }
 
 const codes: Readonly<Record<Health, ExitCode>> = {
@@ -34,26 +32,20 @@ const codes: Readonly<Record<Health, ExitCode>> = {
   unreachable: exitCode.unreachable,
 };
 
-/** Runs the command. @param args the words after the script's name */
-export async function statusCommand(args: readonly string[], around: StatusDependencies): Promise<ExitCode> {
-  try {
-    const options = parseStatusOptions(args);
-    if (options.help) {
-      around.output.write(statusHelp);
-      return exitCode.converged;
-    }
-    return await show(options, around);
-  } catch (error) {
-    around.complain(describeError(error));
-    return exitCodeOfError(error);
-  }
-}
+/** Runs the command. @param args the words after the script */
+export const run = command({
+  ...statusPage,
+  around(): StatusDependencies {
+    const output = standardOutput();
+    endWithOutput();
+    return { ...output, watch: watchedHost, runs: recordFolder, output: process.stdout };
+  },
+  work: ({ given }, around) => show(statusOptionsOf(given), around),
+});
 
 async function show(options: StatusOptions, around: StatusDependencies): Promise<ExitCode> {
-  const { limit, askBecomePass, limits, timeout } = options;
-  const unlock = unlockOnTerminal(options.identity);
-  const inventory = await loadDeployment(givenInventory(options.inventory), { unlock, connects: true });
-  const chosen = limit === undefined ? inventory.hosts : selectHosts(inventory, limit);
+  const { askBecomePass, limits, timeout } = options;
+  const { inventory, chosen } = await givenHosts(options, true);
   const becomePassword = askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
   const { signal: interrupt, release } = interruption();
   const hosts: WatchedHost[] = [];

@@ -1,4 +1,4 @@
-import { helpText, parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { type Given, type HelpPage, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 
@@ -24,7 +24,7 @@ export const statusOptions = {
   help: shared.help,
 } as const;
 
-export const statusHelp = helpText({
+export const statusPage = {
   command: 'npx zx playbooks/status.mjs',
   purpose: 'shows the status of every host: containers, blocks, disks, clock. It is read-only and takes no lock.',
   options: statusOptions,
@@ -41,13 +41,12 @@ export const statusHelp = helpText({
     4: 'a host is unreachable, and no host is unhealthy',
     130: 'interrupted; the normal end of --watch',
   },
-});
+} satisfies HelpPage;
 
-export type StatusOptions = ReturnType<typeof parseStatusOptions>;
+export type StatusOptions = ReturnType<typeof statusOptionsOf>;
 
-/** Reads the command line. Times are in seconds. @throws Problem */
-export function parseStatusOptions(args: readonly string[]) {
-  const { given } = parseCommandLine(args, statusOptions);
+/** The options of a command line, checked. Times are in seconds. @throws Problem */
+export function statusOptionsOf(given: Given<typeof statusOptions>) {
   if (given.every !== undefined && !given.watch) {
     throw new Problem('--every goes with --watch', { hint: 'add --watch, or leave --every out' });
   }
