@@ -4,14 +4,8 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { bytes } from '../../engine/output/units.ts';
 import { exitCode } from '../../engine/problem/problem.ts';
 import { redact } from '../../engine/secret/secret.ts';
-import {
-  eachHostOptions,
-  hostLine,
-  onHosts,
-  type Reached,
-  unreachableLine,
-  withHosts,
-} from '../each-host/each-host.ts';
+import type { Reached } from '../each-host/each-host.ts';
+import { eachHostOptions, hostLine, onHosts, unreachableLine, withHosts } from '../each-host/each-host.ts';
 
 export const factsOptions = {
   ...eachHostOptions,

@@ -6,14 +6,8 @@ import { exitCode } from '../../engine/problem/problem.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { versionOf } from '../../node/variables/generation.ts';
-import {
-  eachHostOptions,
-  onHosts,
-  type ReachedHosts,
-  sessionsOf,
-  unreachableLine,
-  withHosts,
-} from '../each-host/each-host.ts';
+import type { ReachedHosts } from '../each-host/each-host.ts';
+import { eachHostOptions, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
 import { type HostHistory, mergeRuns, type PastRun, readHistory } from './history.ts';
 
 export const historyOptions = {

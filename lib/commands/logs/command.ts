@@ -3,7 +3,7 @@ import { endWithOutput } from '../../engine/command-line/closed-pipe.ts';
 import { command } from '../../engine/command-line/command.ts';
 import { parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { exitCode, Failure, Problem } from '../../engine/problem/problem.ts';
 import type { Session } from '../../engine/run/session.ts';
 import { serviceNames } from '../../node/variables/services.ts';
 import { eachHostOptions, hostLine, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
@@ -55,7 +55,7 @@ export const run = command({
         }),
       );
       if (shown.includes(true) || connected.length === 0) return exitCode.converged;
-      throw new Problem(`no host has a container ${component}`, { code: exitCode.failed, hint: 'see status.mjs' });
+      throw new Failure(`no host has a container ${component}`, { hint: 'see status.mjs' });
     });
   },
 });

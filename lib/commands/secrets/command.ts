@@ -9,11 +9,8 @@ import { changeSecretValues, parseSecretValues, type SecretValues } from '../../
 import { secretsFileOf } from '../../engine/secret/secrets-file.ts';
 import { shellWord } from '../../engine/text/shell-word.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
-import {
-  type DatabasePassword,
-  type InventorySecrets,
-  inventorySecrets,
-} from '../../node/inventory/database-passwords.ts';
+import type { DatabasePassword, InventorySecrets } from '../../node/inventory/database-passwords.ts';
+import { inventorySecrets } from '../../node/inventory/database-passwords.ts';
 import { passwordCharacters } from '../../node/inventory/inventory.ts';
 import { howToChange } from '../../node/inventory/password-change.ts';
 import { editPrivately } from './editor.ts';

@@ -1,5 +1,5 @@
 import type { InventoryHost } from '../inventory/inventory.ts';
-import { exitCode, Problem } from '../problem/problem.ts';
+import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
 import { describeVerdict, type EveryHost, type Verdict } from '../resource/resource.ts';
 import type { HostRun } from './host-run.ts';
@@ -206,15 +206,14 @@ async function isAlive({ reader }: Session): Promise<boolean> {
 
 function preconditionFailed({ name, hint }: EveryHost, drifting: readonly (readonly [string, Verdict])[]): Problem {
   const seen = drifting.map(([host, verdict]) => `${host}: ${describeVerdict(verdict)}`).join('; ');
-  return new Problem(`${name}: ${seen}`, { hint, code: exitCode.failed });
+  return new Failure(`${name}: ${seen}`, { hint });
 }
 
 function preconditionUnknown({ name }: EveryHost, missing: ReadonlyMap<string, unknown>): Problem {
   const hosts = [...missing.keys()];
   const why = [...missing].map(([host, error]) => reason(host, error)).join('; ');
-  return new Problem(`${name}: unknown, because ${hosts.join(', ')} could not be checked: ${why}`, {
+  return new Failure(`${name}: unknown, because ${hosts.join(', ')} could not be checked: ${why}`, {
     hint: `run again when ${hosts.length === 1 ? 'it answers' : 'they answer'}. If you know that it is stopped there and does not start by itself: --assume-stopped ${hosts.join(',')}`,
-    code: exitCode.failed,
   });
 }
 
@@ -224,5 +223,5 @@ function reason(host: string, error: unknown): string {
 }
 
 function preconditionPending({ name, hint }: EveryHost, until: string): Problem {
-  return new Problem(`${name}: unknown until ${until}`, { hint, code: exitCode.failed });
+  return new Failure(`${name}: unknown until ${until}`, { hint });
 }

@@ -3,8 +3,18 @@ import type { Action } from '../host/action.ts';
 import type { Facts } from '../host/facts/facts.ts';
 import type { Reader, Writer } from '../host/host.ts';
 import { Problem } from '../problem/problem.ts';
-import { changesOfFile, checkedAgainAfter, containerChange, fileChange } from '../resource/change.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
+import {
+  changesOfFile,
+  checkedAgainAfter,
+  containerChange,
+  drift,
+  expectation,
+  fileChange,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+} from '../resource/resource.ts';
 import { HostRun } from './host-run.ts';
 import { changesSomething, planOf } from './plan.ts';
 

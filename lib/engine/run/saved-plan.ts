@@ -7,6 +7,7 @@ import type { Action } from '../host/action.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { Problem, Problems } from '../problem/problem.ts';
 import { redact, Secret } from '../secret/secret.ts';
+import { parseJson } from '../text/parse-json.ts';
 import type { Step } from './events.ts';
 import type { HostPlan, Planned } from './plan.ts';
 import type { RunOptions } from './run-options.ts';
@@ -174,14 +175,6 @@ function textOf(file: string): string {
     const why =
       error instanceof UnfitFile ? error.message : code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
     throw new Problem(`the plan "${file}" ${why}`, { hint: 'make one: --check --out FILE' });
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

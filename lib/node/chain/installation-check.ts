@@ -1,9 +1,9 @@
 import pRetry from 'p-retry';
 import type { Reader, Writer } from '../../engine/host/host.ts';
-import { checkedAgainAfter } from '../../engine/resource/change.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
-import { drift, ok, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
+import { checkedAgainAfter, drift, ok, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
 import { type Answer, blockAt, blockNumber } from './chain.ts';
 
 /** A newest block of this age or less proves that the synchronizer works. Seconds. */
@@ -92,16 +92,6 @@ async function judge<T>(
 /** An answer that may still come. */
 class NotYet extends Error {}
 
-/** An answer that did not come at any attempt. */
-class NoAnswer extends Error {
-  readonly hint: string;
-
-  constructor(message: string, container: string) {
-    super(message);
-    this.hint = `see docker logs ${container}`;
-  }
-}
-
 /** Asks until there is an answer. @throws the last error; where the container does not run, with the end of its log */
 async function persistently<T>(
   host: Writer,
@@ -127,6 +117,7 @@ async function persistently<T>(
     },
   ).catch((error: unknown) => {
     if (!(error instanceof NotYet)) throw error;
-    throw new NoAnswer(`${error.message} (asked ${attempts} times, every ${pause_seconds} s)`, container);
+    const what = `${error.message} (asked ${attempts} times, every ${pause_seconds} s)`;
+    throw new Failure(what, { hint: `see docker logs ${container}` });
   });
 }

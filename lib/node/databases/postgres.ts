@@ -3,16 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { ContainerState, Progress, Reader, SqlTarget } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { runInUnit } from '../../engine/resource/job/job.ts';
-import {
-  drift,
-  driftOf,
-  expectation,
-  ok,
-  type Resource,
-  unknownUntil,
-  type Verdict,
-  type Work,
-} from '../../engine/resource/resource.ts';
+import type { Resource, Verdict, Work } from '../../engine/resource/resource.ts';
+import { drift, driftOf, expectation, ok, unknownUntil } from '../../engine/resource/resource.ts';
 
 const createIndex = readFileSync(new URL('../../../templates/host/create-index.sh', import.meta.url), 'utf8');
 

@@ -1,19 +1,10 @@
 import { command } from '../../engine/host/action.ts';
 import type { Reader, Writer } from '../../engine/host/host.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
-import { fileChange, unitChange } from '../../engine/resource/change.ts';
+import { Failure, Problem } from '../../engine/problem/problem.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
-import {
-  type Change,
-  drift,
-  driftOf,
-  ok,
-  type Resource,
-  unknownUntil,
-  type Verdict,
-  type Work,
-} from '../../engine/resource/resource.ts';
+import type { Change, Resource, Verdict, Work } from '../../engine/resource/resource.ts';
+import { drift, driftOf, fileChange, ok, unitChange, unknownUntil } from '../../engine/resource/resource.ts';
 import { readFleet } from './fleet.ts';
 import { gatewayFolder } from './paths.ts';
 import type { gatewayFiles } from './render.ts';
@@ -110,9 +101,8 @@ export function runsWith(files: Files, hash: string, port: number): Work {
 
 async function notRunning(host: Writer, why: string): Promise<Problem> {
   const journal = await host.$`journalctl --no-pager --quiet -o cat -n 12 -u haproxy.service`;
-  return new Problem(`haproxy.service does not run with its files: ${why}\n${journal.text()}`.trim(), {
+  return new Failure(`haproxy.service does not run with its files: ${why}\n${journal.text()}`.trim(), {
     hint: 'see systemctl status haproxy.service',
-    code: exitCode.failed,
   });
 }
 

@@ -5,13 +5,8 @@ import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation.ts';
 import type { Receiver } from '../variables/monitoring.ts';
-import {
-  type Certificate,
-  type RawVariables,
-  type SnapshotFiles,
-  type Variables,
-  variablesSchema,
-} from '../variables/variables.ts';
+import type { Certificate, RawVariables, SnapshotFiles, Variables } from '../variables/variables.ts';
+import { variablesSchema } from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { gatewayProblems, readCertificate } from './gateway.ts';
 import { snapshotFiles } from './manifest.ts';

@@ -2,7 +2,7 @@ import { basename } from 'node:path/posix';
 import { isDeepStrictEqual } from 'node:util';
 import type { Reader } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { sha256Of } from '../../engine/resource/file/content.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { renderAs, renderHost, servicesIn } from '../render/render.ts';
@@ -143,5 +143,5 @@ async function refuseMigrations({ host, hosts, reader, onDatabase }: PutBack, re
 }
 
 function refuse(what: string, hint?: string): never {
-  throw new Problem(what, { code: exitCode.failed, ...(hint !== undefined && { hint }) });
+  throw new Failure(what, { hint });
 }

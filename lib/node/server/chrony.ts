@@ -1,5 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { readText } from '../../engine/resource/file/edited-text.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
 import { drift, ok, type Resource, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
@@ -46,11 +46,10 @@ export function clockIsSynchronised(): Work {
         if (verdict.is === 'ok') return;
         if (waited >= synchronisationLimit) {
           const sources = await host.$`chronyc -n sources`;
-          throw new Problem(
+          throw new Failure(
             `chrony selected no time server within ${synchronisationLimit} s\n${sources.text()}`.trim(),
             {
               hint: 'check time_servers in the inventory, and that UDP port 123 is open to them',
-              code: exitCode.failed,
             },
           );
         }

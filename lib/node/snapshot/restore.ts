@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { job } from '../../engine/resource/job/job.ts';
 import { drift, expectation, ok, type Resource, type Work } from '../../engine/resource/resource.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
@@ -109,9 +109,8 @@ export function snapshotIsRestored(databases: SnapshotDatabases, tool: RestoreTo
       // The download of the archives since the last check takes hours.
       const { decision, description } = await assess(host);
       if (decision === 'refuse')
-        throw new Problem(`the databases now hold data that a restore would destroy: ${description}`, {
+        throw new Failure(`the databases now hold data that a restore would destroy: ${description}`, {
           hint: howToReplace,
-          code: exitCode.failed,
         });
       await restore.work(host);
     },

@@ -1,6 +1,6 @@
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
-import { checkedAgainAfter } from '../../engine/resource/change.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import type { Resource, Verdict } from '../../engine/resource/resource.ts';
+import { checkedAgainAfter, drift, expectation, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { type BlockPair, newestBlockPair } from '../chain/newest-block.ts';
 import type { Variables } from '../variables/variables.ts';
 import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';

@@ -2,20 +2,11 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
 import { quote } from '../../host/quote.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
-import { unitChange } from '../change.ts';
+import { Failure } from '../../problem/problem.ts';
 import { readText } from '../file/edited-text.ts';
 import { runInUnit } from '../job/job.ts';
-import {
-  applyDrift,
-  drift,
-  expectation,
-  ok,
-  type Resource,
-  unknownUntil,
-  type Verdict,
-  type Work,
-} from '../resource.ts';
+import type { Resource, Verdict, Work } from '../resource.ts';
+import { applyDrift, drift, expectation, ok, unitChange, unknownUntil } from '../resource.ts';
 import { packages } from '../system/packages.ts';
 import { settings, withDataRoot } from './data-root.ts';
 import { untilDockerRuns } from './docker-engine.ts';
@@ -118,15 +109,13 @@ async function prepare(host: Writer, product: string, root: string): Promise<voi
     host.$`stat -L --format %m ${dirname(root)}`,
   ]);
   if (!now.ok)
-    throw new Problem('the docker engine does not answer', {
+    throw new Failure('the docker engine does not answer', {
       hint: 'see systemctl status docker and journalctl -u docker',
-      code: exitCode.failed,
     });
   // An unfinished copy of an earlier move is continued.
   if (inside.text() !== '' && !ours.ok) {
-    throw new Problem(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
+    throw new Failure(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
       hint: `check what this path is used for, then move it: mv ${quote(root)} ${quote(`${root}.old`)}`,
-      code: exitCode.failed,
     });
   }
   // Settings that cannot be read are reported now, and not in the middle of the move.

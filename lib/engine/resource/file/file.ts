@@ -1,7 +1,6 @@
 import { type Action, command } from '../../host/action.ts';
 import type { Compared, FileAttributes, Reader, Stat } from '../../host/host.ts';
-import { changesOfFile } from '../change.ts';
-import { type Difference, drift, driftOf } from '../resource.ts';
+import { changesOfFile, type Difference, drift, driftOf } from '../resource.ts';
 import { attributeDifferences, describeAttributes, inTheWay, octal, type WithAttributes } from './attributes.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
 

@@ -1,7 +1,6 @@
-import { checkedAgainAfter } from '../change.ts';
 import { ensureContainerRuns } from '../docker/compose-service.ts';
 import { eventually } from '../job/eventually.ts';
-import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { checkedAgainAfter, drift, ok, type Resource, unknownUntil } from '../resource.ts';
 
 /** The state LISTEN in /proc/net/tcp. */
 const listenState = '0A';
