@@ -13,9 +13,8 @@ export default role<Variables>('database-reachable', async (context) => {
   if (context.host.name === name) return [];
   const port = vars.ports.state_db;
   return [
-    expectation(
-      `state database on ${name} answers`,
-      async (host) => {
+    expectation(`state database on ${name} answers`, {
+      check: async (host) => {
         const answer = await host.$({
           timeoutSeconds: 8,
         })`pg_isready --host ${connection.address} --port ${port} --timeout 5`;
@@ -28,10 +27,8 @@ export default role<Variables>('database-reachable', async (context) => {
           `state-db is running on ${name} and port ${port} of ${connection.address} can be reached from here`,
         );
       },
-      {
-        hint: `check docker ps on ${name}, and firewalls between the two servers; role firewall of ${name} (--role firewall) allows the inventory's addresses, or firewall.connects_from`,
-      },
-    ),
+      hint: `check docker ps on ${name}, and firewalls between the two servers; role firewall of ${name} (--role firewall) allows the inventory's addresses, or firewall.connects_from`,
+    }),
     acceptsLogins(context, ['state', 'prover'], (await renderHost(context)).services),
   ];
 });

@@ -53,9 +53,8 @@ function engine(facts: Facts): Resource {
 }
 
 function composeAnswers(): Resource {
-  return expectation(
-    'docker compose answers',
-    async (host) => {
+  return expectation('docker compose answers', {
+    check: async (host) => {
       const [docker, plugin, program] = await Promise.all([
         host.$`command -v docker`,
         host.$`docker compose version`,
@@ -68,8 +67,6 @@ function composeAnswers(): Resource {
         ? unknownUntil('docker compose is installed')
         : drift('neither docker compose nor docker-compose can be run');
     },
-    {
-      hint: 'try docker compose version on the host; its package is docker-compose-v2, docker-compose or docker-compose-plugin',
-    },
-  );
+    hint: 'try docker compose version on the host; its package is docker-compose-v2, docker-compose or docker-compose-plugin',
+  });
 }

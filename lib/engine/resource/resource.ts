@@ -158,18 +158,12 @@ export function task<Parts extends Pick<Resource, 'check' | 'work'>>(name: strin
   return { name, ...parts };
 }
 
-/** A requirement that the tool can check and cannot fix. @param options `severity` as in `expects`, default `must` */
+/** A requirement that the tool can check and cannot fix. @param parts `severity` as in `expects`, default `must` */
 export function expectation(
   name: string,
-  check: (host: Reader) => Promise<Verdict>,
-  options: { readonly hint?: string; readonly severity?: 'must' | 'should' } = {},
+  { severity = 'must', ...parts }: Pick<Resource, 'check' | 'hint'> & { readonly severity?: 'must' | 'should' },
 ): Resource {
-  return {
-    name,
-    check,
-    expects: options.severity ?? 'must',
-    ...(options.hint === undefined ? {} : { hint: options.hint }),
-  };
+  return { name, ...parts, expects: severity };
 }
 
 /** A verdict in one line. */

@@ -97,15 +97,14 @@ export function recoveryIsReceived(context: Context<Variables>, time: string, se
     },
   });
   return [
-    expectation(
-      'no other data is in the way',
-      async (host) => {
+    expectation('no other data is in the way', {
+      check: async (host) => {
         const [found, list] = await Promise.all([received.check(host), host.$`ls -A ${data}`]);
         const isFree = found.is === 'ok' || setsAside || list.text() === '';
         return isFree ? ok : drift(`${data} holds other data, which is not replaced`);
       },
-      { hint: `with --set-aside it is renamed to ${data}.before-TIME, and stays` },
-    ),
+      hint: `with --set-aside it is renamed to ${data}.before-TIME, and stays`,
+    }),
     packages('rsync'),
     directory(jobDirectory).mode(0o700),
     file(passwordFile).content(secretContent(`${vars.backup.password?.reveal()}\n`, /./)),

@@ -48,13 +48,10 @@ export function noOtherSynchronizer(deployment: Deployment): EveryHost {
  */
 export function noForeignSynchronizer(deployment: Deployment): Resource {
   const state = stateDatabase(deployment.vars);
-  return expectation(
-    'no other synchronizer uses the state database',
-    (host) => foreignClients(host, deployment, { assumedStopped: [], samples: 1 }),
-    {
-      hint: `stop the node there, an RPC server's too: ${corrupts}. ${leftSessions(state)}`,
-    },
-  );
+  return expectation('no other synchronizer uses the state database', {
+    check: (host) => foreignClients(host, deployment, { assumedStopped: [], samples: 1 }),
+    hint: `stop the node there, an RPC server's too: ${corrupts}. ${leftSessions(state)}`,
+  });
 }
 
 function leftSessions({ container, user, database }: SqlTarget): string {

@@ -68,9 +68,8 @@ export function postgresIndex(index: PostgresIndex): Work {
 
 /** A warning where an index of that name is on other columns: IF NOT EXISTS accepts it, and the queries are slower than they could be. */
 export function indexesHaveTheirColumns(indexes: readonly PostgresIndex[]): Resource {
-  return expectation(
-    'indexes are on the columns of the specification',
-    async (host) => {
+  return expectation('indexes are on the columns of the specification', {
+    check: async (host) => {
       const all = await Promise.all(indexes.map((index) => read(host, index)));
       return driftOf(
         indexes.flatMap((index, at) => {
@@ -83,11 +82,9 @@ export function indexesHaveTheirColumns(indexes: readonly PostgresIndex[]): Reso
         }),
       );
     },
-    {
-      severity: 'should',
-      hint: 'rename or drop such an index; the next deploy creates it as the specification has it',
-    },
-  );
+    severity: 'should',
+    hint: 'rename or drop such an index; the next deploy creates it as the specification has it',
+  });
 }
 
 /** As pg_get_indexdef ends for this index; it quotes names that need it. */

@@ -32,11 +32,10 @@ export function driftCheck({ name, file: path, hosts }: Inventory<Variables>, id
   const every = wanted.every_minutes * 60;
   const more = ['-C', projectFolder, ...(identity === undefined ? [] : ['--identity', identity])];
   return [
-    expectation(
-      `${textfiles} is there`,
-      async (host) => ((await host.stat(textfiles))?.type === 'directory' ? ok : drift('it is not')),
-      { hint: 'its alerts need node_exporter here, scraped by Prometheus: apt-get install prometheus-node-exporter' },
-    ),
+    expectation(`${textfiles} is there`, {
+      check: async (host) => ((await host.stat(textfiles))?.type === 'directory' ? ok : drift('it is not')),
+      hint: 'its alerts need node_exporter here, scraped by Prometheus: apt-get install prometheus-node-exporter',
+    }),
     directory(dirname(program)),
     file(program).content(script).mode(0o755),
     schedule(`${product}-drift-${name}`, {

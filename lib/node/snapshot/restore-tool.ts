@@ -81,12 +81,11 @@ function builtFromSource(
 
 /** @param wanted the lowest version, as `1.21` */
 function goIsNewEnough(wanted: string): Resource {
-  return expectation(
-    `Go is ${wanted} or later`,
-    async (host) => {
+  return expectation(`Go is ${wanted} or later`, {
+    check: async (host) => {
       const installed = await installedGo(host);
       return installed === undefined ? unknownUntil('Go is installed') : judgeGo(installed, wanted);
     },
-    { hint: goHint(wanted) },
-  );
+    hint: goHint(wanted),
+  });
 }

@@ -13,13 +13,10 @@ import { divergedWords } from './words.ts';
  */
 export function isOnTrustedChain(component: 'sync' | 'json-rpc', from: SqlTarget | string, vars: Variables): Resource {
   return checkedAgainAfter(
-    expectation(
-      `blocks of ${component} are those of the trusted sequencer`,
-      (host) => compareWithTrusted(host, component, from, vars.network.trusted_sequencer_url),
-      {
-        hint: 'check network.trusted_sequencer_url in the inventory; if it is right, restore a snapshot of its chain (snapshot.replace_existing)',
-      },
-    ),
+    expectation(`blocks of ${component} are those of the trusted sequencer`, {
+      check: (host) => compareWithTrusted(host, component, from, vars.network.trusted_sequencer_url),
+      hint: 'check network.trusted_sequencer_url in the inventory; if it is right, restore a snapshot of its chain (snapshot.replace_existing)',
+    }),
     component,
   );
 }

@@ -78,9 +78,8 @@ export function unfinishedMove(product: string): Work {
 
 /** A reminder of the data that a move left behind. */
 export function oldCopyIsRemoved(product: string): Resource {
-  return expectation(
-    "the old copy of docker's data is removed",
-    async (host) => {
+  return expectation("the old copy of docker's data is removed", {
+    check: async (host) => {
       const left =
         await host.$`p=$(cat ${`${stateOf(product)}/old-copy`}) && [ -n "$(find "$p" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] && echo "$p"`;
       if (!left.ok) return ok;
@@ -89,8 +88,8 @@ export function oldCopyIsRemoved(product: string): Resource {
         `it is still at ${folder}; when all is well, free its room: find ${quote(folder)} -mindepth 1 -delete`,
       );
     },
-    { severity: 'should' },
-  );
+    severity: 'should',
+  });
 }
 
 const unfinishedVerdict: Verdict = drift("a move of docker's data was interrupted, and has to be finished");
