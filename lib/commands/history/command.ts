@@ -55,12 +55,7 @@ function madeBy(made: HostHistory['releases'][number]['made']) {
 /** A time as 2024-11-21 16:42:35, UTC. */
 const shown = (time: string) => time.replace('T', ' ').replace(/(\.\d+)?Z$/, '');
 
-function linesOf(
-  { hosts }: ReachedHosts,
-  read: readonly HostHistory[],
-  runs: readonly PastRun[],
-  verbose: boolean,
-): string[] {
+function linesOf({ hosts }: ReachedHosts, read: readonly HostHistory[], runs: readonly PastRun[], verbose: boolean) {
   const width = Math.max(...hosts.map(({ name }) => name.length));
   const line = (host: string, text: string) => printable(`    ${host.padEnd(width)}  ${text}`);
   const of = (commit: string | undefined) => (commit === undefined ? '' : `, commit ${commit}`);

@@ -90,18 +90,17 @@ export const run = command({
 });
 
 /** The inventory of `--diff`, and the names of both in the output: the inventory's name, or its file if the names are equal. */
-async function otherSide(
-  other: string,
-  inventory: Deployment,
-  unlock: Unlock,
-): Promise<{ readonly against: Deployment; readonly titles: readonly [string, string] }> {
+async function otherSide(other: string, inventory: Deployment, unlock: Unlock) {
   if (Object.hasOwn(generations, other)) {
     const title = printable(inventory.name);
-    return { against: await loadAs(other, inventory, unlock), titles: [title, `${title}, ${other} generation`] };
+    return {
+      against: await loadAs(other, inventory, unlock),
+      titles: [title, `${title}, ${other} generation`] as const,
+    };
   }
   const against = await loadOther(other, unlock);
   const by = inventory.name === against.name ? 'file' : 'name';
-  return { against, titles: [printable(inventory[by]), printable(against[by])] };
+  return { against, titles: [printable(inventory[by]), printable(against[by])] as const };
 }
 
 async function filesIn({ hosts }: Deployment, name: string) {

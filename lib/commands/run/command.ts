@@ -68,11 +68,7 @@ export const run = command({
   },
 });
 
-async function onAll(
-  { hosts, forks, interrupt }: ReachedHosts,
-  words: readonly string[],
-  timeoutSeconds: number,
-): Promise<Done[]> {
+async function onAll({ hosts, forks, interrupt }: ReachedHosts, words: readonly string[], timeoutSeconds: number) {
   const done = await mapWithForks(sessionsOf(hosts), forks, async ({ name, session }): Promise<Done[]> => {
     if (interrupt.aborted) return [];
     try {

@@ -73,12 +73,7 @@ function fits({ step, resource, seen }: Item, { confirmEach, refuses }: ChangeOp
 }
 
 /** @returns why the host stops here, or undefined */
-async function convergeItem(
-  host: HostRun,
-  item: Item,
-  rest: readonly Item[],
-  options: ChangeOptions,
-): Promise<string | undefined> {
+async function convergeItem(host: HostRun, item: Item, rest: readonly Item[], options: ChangeOptions) {
   const { seen, step, resource } = item;
   const failure = `${step.resource} failed`;
   if (!seen || seen.is === 'error') {

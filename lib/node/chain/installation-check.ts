@@ -78,12 +78,7 @@ async function newestBlock(host: Reader, url: string): Promise<Answer<NewestBloc
 }
 
 /** Unknown until the container runs; from then on whatever is wrong with its answer is drift. */
-async function judge<T>(
-  host: Reader,
-  container: string,
-  asked: Promise<Answer<T>>,
-  verdict: (value: T) => Verdict,
-): Promise<Verdict> {
+async function judge<T>(host: Reader, container: string, asked: Promise<Answer<T>>, verdict: (value: T) => Verdict) {
   const [state, answer] = await Promise.all([host.container(container), asked]);
   if (!state?.running) return unknownUntil(`${container} is running`);
   return answer.ok ? verdict(answer.value) : drift(answer.error);

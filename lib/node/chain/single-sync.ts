@@ -109,11 +109,7 @@ const readPattern = String.raw`^\s*(select|show)\M`;
  * The clients that connect by TCP as the node does, without an application name. A session shows only its newest query, so
  * pg_stat_activity is sampled several times. Within one statement its snapshot has to be cleared before each sample.
  */
-async function readClients(
-  host: Reader,
-  state: SqlTarget,
-  samples: number,
-): Promise<readonly Client[] | { error: string }> {
+async function readClients(host: Reader, state: SqlTarget, samples: number) {
   const result = await host.sql(
     state,
     `select host(a.client_addr),

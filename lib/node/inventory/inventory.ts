@@ -78,10 +78,7 @@ async function readPasswords(
 }
 
 /** The password of the role that copies the server: one for all hosts, that of the backup host. None without such a host. */
-async function backupPassword(
-  inventory: LoadedInventory<RawVariables>,
-  problems: Problem[],
-): Promise<Secret | undefined> {
+async function backupPassword(inventory: LoadedInventory<RawVariables>, problems: Problem[]) {
   const host = inventory.hosts.find(({ groups }) => groups.includes('backup'));
   if (!host) return undefined;
   const path = ['backup', 'password'];

@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { acceptedFile } from '../../engine/resource/file/accepted-file.ts';
-import { directory } from '../../engine/resource/file/directory.ts';
-import { file } from '../../engine/resource/file/file.ts';
+import { acceptedFile, directory, file, packages } from '../../engine/resource/kinds.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { packages } from '../../engine/resource/system/packages.ts';
 import { product } from '../server/product.ts';
 import { monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';

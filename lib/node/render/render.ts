@@ -232,11 +232,7 @@ interface Compose {
 const initScripts = '/docker-entrypoint-initdb.d/';
 
 /** The hash is over the service's definition without its label, and over the rendered files and the genesis file that it mounts. */
-function hashedServices(
-  composed: Compose['services'],
-  files: readonly RenderedFile[],
-  vars: Variables,
-): RenderedHost['services'] {
+function hashedServices(composed: Compose['services'], files: readonly RenderedFile[], vars: Variables) {
   const contents = new Map(files.map(({ path, content }) => [path, content.text]));
   contents.set(genesisPath(vars), vars.network.genesis.sha256);
   const hashed = (service: ComposeService): RenderedService => {

@@ -53,12 +53,7 @@ export function mountOf(path: string, mounts: readonly Mount[]): Mount | undefin
     .at(-1);
 }
 
-function namedDisk(
-  disk: string,
-  mounts: readonly Mount[],
-  devices: readonly BlockDevice[],
-  dataPath: string,
-): DockerDisk {
+function namedDisk(disk: string, mounts: readonly Mount[], devices: readonly BlockDevice[], dataPath: string) {
   const mountedThere = mounts.findLast(({ target }) => target === disk);
   if (mountedThere) return usableMount(mountedThere, mounts);
 

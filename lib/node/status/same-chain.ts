@@ -1,5 +1,5 @@
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
-import type { Resource, Verdict } from '../../engine/resource/resource.ts';
+import type { Resource } from '../../engine/resource/resource.ts';
 import { checkedAgainAfter, drift, expectation, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { type BlockPair, newestBlockPair } from '../chain/newest-block.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -21,12 +21,7 @@ export function isOnTrustedChain(component: 'sync' | 'json-rpc', from: SqlTarget
   );
 }
 
-async function compareWithTrusted(
-  host: Reader,
-  component: string,
-  from: SqlTarget | string,
-  url: string,
-): Promise<Verdict> {
+async function compareWithTrusted(host: Reader, component: string, from: SqlTarget | string, url: string) {
   const source = typeof from === 'string' ? { url: from } : { target: from, table: 'state.l2block' };
   const [pair, container] = await Promise.all([newestBlockPair(host, source, url), host.container(component)]);
   if (!container?.running) return unknownUntil(`${component} is running`);
@@ -40,12 +35,7 @@ async function compareWithTrusted(
 }
 
 /** The host has more blocks than the trusted sequencer: their common height is the sequencer's newest block. */
-async function compareLower(
-  host: Reader,
-  { number, hash }: BlockPair['here'],
-  from: SqlTarget | string,
-  url: string,
-): Promise<Verdict> {
+async function compareLower(host: Reader, { number, hash }: BlockPair['here'], from: SqlTarget | string, url: string) {
   const there = jsonRpcChain(host, url);
   const trusted = await newestBlock(there);
   if (!trusted.ok) return drift(trusted.error);

@@ -139,10 +139,7 @@ async function dropInIsRead(host: Reader, unit: string, dropIn: string): Promise
 type Known = ReadonlyMap<string, readonly IpNetwork[]>;
 
 /** Addresses of all sources. The rules have addresses because no name can be resolved at boot, when they are loaded. */
-async function lookUp(
-  host: Reader,
-  sources: readonly string[],
-): Promise<{ readonly found: Known; readonly missing: readonly string[] }> {
+async function lookUp(host: Reader, sources: readonly string[]) {
   const found = new Map(
     await Promise.all(
       [...new Set(sources)].map(async (source): Promise<[string, readonly IpNetwork[]]> => {

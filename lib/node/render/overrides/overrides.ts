@@ -119,12 +119,7 @@ function variableFault(entry: Leaf | Section | undefined): Refusal | undefined {
   };
 }
 
-function valueFault(
-  name: OverrideName,
-  path: readonly string[],
-  value: unknown,
-  entry: Leaf | Section | undefined,
-): Refusal | undefined {
+function valueFault(name: OverrideName, path: readonly string[], value: unknown, entry: Leaf | Section | undefined) {
   if (isSection(entry)) return isMap(value) ? undefined : { what: 'must be a mapping of keys' };
   if (!isMap(value)) return refusal(path, value, entry);
   if (entry) return { what: `must be ${entry.kind === 'list' ? 'a list' : 'one value'}, not a mapping` };
