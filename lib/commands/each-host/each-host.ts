@@ -94,10 +94,7 @@ export function hostLine(hosts: readonly Reached[], name: string, text: string):
 }
 
 /** The line of a host that was not reached. */
-export function unreachableLine(
-  hosts: readonly Reached[],
-  { name, error }: Extract<Reached, { error: unknown }>,
-): string {
+export function unreachableLine(hosts: readonly Reached[], { name, error }: Extract<Reached, { error: unknown }>) {
   const why = describeError(error);
   const reason = why.startsWith(`${name}: `) ? why.slice(name.length + 2) : why;
   return hostLine(hosts, name, `unreachable: ${reason.replaceAll(/\n\s*/g, '; ')}`);

@@ -15,6 +15,7 @@ import type { Listener } from '../../engine/run/events.ts';
 import { exitCodeOf } from '../../engine/run/exit-code.ts';
 import { listTasks } from '../../engine/run/list-tasks.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
+import type { OpenSessionOptions } from '../../engine/run/open-session.ts';
 import type { OwnValues, Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
 import type { RunOptions, RunResult } from '../../engine/run/run-options.ts';
@@ -40,12 +41,7 @@ import { hostLines, taskLines } from './listing.ts';
 import { type Options, parseOptions } from './options.ts';
 
 /** Connection options of the command line. */
-interface OpenOptions {
-  /** It overrides the inventory's. */
-  readonly becomePassword: Secret | undefined;
-  readonly interrupt: AbortSignal;
-  /** Time limit of the connection. Seconds. */
-  readonly timeout: number | undefined;
+interface OpenOptions extends OpenSessionOptions {
   /** The playbook's own options. */
   readonly own: OwnValues;
 }
@@ -75,11 +71,7 @@ const print = (line: string) => void process.stdout.write(`${line}\n`);
  *
  * @param args the words after the script
  */
-export async function main<V>(
-  playbook: Playbook<V>,
-  args: readonly string[],
-  dependencies: Dependencies<V>,
-): Promise<void> {
+export async function main<V>(playbook: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
   outliveOutput();
   const verbose = args.includes('--verbose') || args.includes('-v');
   try {

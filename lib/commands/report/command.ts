@@ -4,6 +4,7 @@ import { command, type Output, standardOutput } from '../../engine/command-line/
 import { parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { shared } from '../../engine/command-line/shared-options.ts';
 import { shown } from '../../engine/file/shown-path.ts';
+import { columns } from '../../engine/output/columns.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { endingOf } from '../../engine/report/ending.ts';
@@ -75,14 +76,7 @@ function parse(args: readonly string[]) {
 function listed(inventory: string | undefined, folder: string): string[] {
   const rows = ofInventory(inventory, folder).map(({ path }) => rowOf(path));
   if (rows.length === 0) return [`no run is recorded in ${shown(folder)}`];
-  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  const widths = [0, 1, 2, 3].map(width);
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  return columns(rows, 4);
 }
 
 /** Time, playbook and mode, inventory, hosts, ending, file. For a record that cannot be read: the reason. */

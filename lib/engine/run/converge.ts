@@ -92,9 +92,7 @@ async function convergeItem(host: HostRun, item: Item, rest: readonly Item[], op
       }
       if (resource.work && resource.expects) return change(host, item, seen, rest, options);
       host.done(step, 'failed', {
-        error: new Failure(`unknown until ${seen.until}, which did not happen`, {
-          hint: resource.hint,
-        }),
+        error: new Failure(`unknown until ${seen.until}, which did not happen`, { hint: resource.hint }),
       });
       return failure;
     case 'drift':

@@ -70,7 +70,8 @@ export class Fleet<V> {
       try {
         const { refused, until, note } = await this.#check(condition, reached);
         if (refused) throw refused;
-        if (until !== undefined) throw preconditionPending(condition, until);
+        if (until !== undefined)
+          throw new Failure(`${condition.name}: unknown until ${until}`, { hint: condition.hint });
         const taken = [...((await this.#run.locks()?.taken()) ?? []), ...((await locks?.taken()) ?? [])];
         if (taken.length > 0) throw lockLost(taken);
         if (interrupt.aborted) throw new Interrupted();
@@ -105,15 +106,13 @@ export class Fleet<V> {
         reached.set(name, known);
         return;
       }
-      const before = this.#errors.get(name) ?? this.#run.whyUnreachable(name);
-      this.#errors.set(name, before);
-      if (before !== undefined && !again) return;
+      const error = this.#errors.get(name) ?? this.#run.whyUnreachable(name);
+      this.#errors.set(name, error);
+      if (error !== undefined && !again) return;
       try {
         const session = await open(host);
-        this.#sessions
-          .get(name)
-          ?.close()
-          .catch(() => {});
+        const before = this.#sessions.get(name);
+        before?.close().catch(() => {});
         this.#sessions.set(name, session);
         this.#errors.delete(name);
         reached.set(name, session);
@@ -220,8 +219,4 @@ function preconditionUnknown({ name }: EveryHost, missing: ReadonlyMap<string, u
 function reason(host: string, error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.startsWith(`${host}: `) ? text : `${host}: ${text}`;
-}
-
-function preconditionPending({ name, hint }: EveryHost, until: string): Problem {
-  return new Failure(`${name}: unknown until ${until}`, { hint });
 }

@@ -63,12 +63,7 @@ export function changesTogether(
  * @param checked the items that are checked after the changes: those of the changes, and later ones
  * @returns how many items are done, and why the host stops
  */
-export async function changeTogether(
-  host: HostRun,
-  together: Together,
-  checked: readonly Item[],
-  stop: AbortSignal,
-): Promise<{ readonly handled: number; readonly failed: string | undefined }> {
+export async function changeTogether(host: HostRun, together: Together, checked: readonly Item[], stop: AbortSignal) {
   const changing = together.filter(({ change }) => change !== undefined);
   const starts: number[] = [];
   const started = (at: number) => {

@@ -64,13 +64,8 @@ export function blockGrows(url: string, attempts: Attempts): Work {
   return checkedAgainAfter(resource, 'json-rpc');
 }
 
-interface NewestBlock {
-  readonly number: number;
-  /** By the host's own clock. Seconds. */
-  readonly age: number;
-}
-
-async function newestBlock(host: Reader, url: string): Promise<Answer<NewestBlock>> {
+/** `age` is by the host's own clock. Seconds. */
+async function newestBlock(host: Reader, url: string): Promise<Answer<{ number: number; age: number }>> {
   const [block, clock] = await Promise.all([blockAt(host, url, 'latest'), host.$`date +%s`]);
   if (!block.ok) return block;
   if (!block.value) return { ok: false, error: 'eth_getBlockByNumber gives no newest block' };

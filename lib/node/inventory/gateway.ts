@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { readBounded, UnfitFile } from '../../engine/file/bounded-file.ts';
+import { readBounded, UnfitFile, whyUnread } from '../../engine/file/bounded-file.ts';
 import { pathBeside } from '../../engine/file/private-file.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
@@ -114,20 +114,11 @@ function certificateIn(file: string, refuse: (what: string, hint?: string) => vo
     }
     return { text, leaf };
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const isMissing = code === 'ENOENT';
-    const why =
-      error instanceof UnfitFile
-        ? message
-        : isMissing
-          ? 'does not exist'
-          : code?.startsWith('E') && !code.startsWith('ERR_')
-            ? `cannot be read (${code})`
-            : 'is not a certificate in PEM';
-    refuse(
-      `gateway.tls.certificate: ${shown(file)} ${why}`,
-      isMissing ? 'the path is relative to the file that names it' : undefined,
-    );
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const isOfFile = error instanceof UnfitFile || /^E(?!RR_)/.test(code);
+    const why = isOfFile ? whyUnread(error) : 'is not a certificate in PEM';
+    const hint = code === 'ENOENT' ? 'the path is relative to the file that names it' : undefined;
+    refuse(`gateway.tls.certificate: ${shown(file)} ${why}`, hint);
     return undefined;
   }
 }

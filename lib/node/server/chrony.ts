@@ -48,9 +48,7 @@ export function clockIsSynchronised(): Work {
           const sources = await host.$`chronyc -n sources`;
           throw new Failure(
             `chrony selected no time server within ${synchronisationLimit} s\n${sources.text()}`.trim(),
-            {
-              hint: 'check time_servers in the inventory, and that UDP port 123 is open to them',
-            },
+            { hint: 'check time_servers in the inventory, and that UDP port 123 is open to them' },
           );
         }
         host.progress({

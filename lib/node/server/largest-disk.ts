@@ -80,9 +80,7 @@ function namedDisk(disk: string, mounts: readonly Mount[], devices: readonly Blo
 
 function usableMount(mount: Mount, mounts: readonly Mount[]): DockerDisk {
   const refuse = (why: string, hint: string) =>
-    new Failure(`${mount.target}, which the inventory names as the disk for the data of Docker, ${why}`, {
-      hint,
-    });
+    new Failure(`${mount.target}, which the inventory names as the disk for the data of Docker, ${why}`, { hint });
   if (!isWritable(mount)) {
     throw refuse('is mounted read-only', 'mount it read-write, or name another: docker_root: { disk: … }');
   }

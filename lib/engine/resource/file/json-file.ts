@@ -70,9 +70,7 @@ function mergeObjects(there: JsonObject, wanted: JsonObject): JsonObject {
 /** An empty file is an empty object, as for the Docker engine. */
 function parseObject(path: string, text: string): JsonObject {
   const refuse = (why: string) =>
-    new Failure(`${path} ${why}; the file was not changed`, {
-      hint: 'fix the file on the host, then run again',
-    });
+    new Failure(`${path} ${why}; the file was not changed`, { hint: 'fix the file on the host, then run again' });
   if (text.trim() === '') return {};
   let value: Json;
   try {
