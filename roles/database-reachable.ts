@@ -2,8 +2,8 @@ import { drift, expectation, ok, unknownUntil } from '../lib/engine/resource/res
 import { role } from '../lib/engine/resource/role.ts';
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { renderHost } from '../lib/node/render/render.ts';
-import { databaseHost } from '../lib/node/variables/database-host.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
+import { databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** An RPC server reaches the state database. It is checked before components start that would wait for it and end. */

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
-import { parseCommandLine } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { installation } from '../../node/project/project-folder.ts';
 import { serviceNames } from '../../node/variables/services.ts';

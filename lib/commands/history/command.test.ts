@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
-import type { Session } from '../../engine/run/session.ts';
+import type { Session } from '../../engine/run/open-session.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
 import { run as historyCommand } from './command.ts';
 

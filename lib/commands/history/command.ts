@@ -1,6 +1,5 @@
 import { command } from '../../engine/command-line/command.ts';
-import { wholeNumber } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { exitCode } from '../../engine/problem/problem.ts';
 import { redact } from '../../engine/secret/secret.ts';

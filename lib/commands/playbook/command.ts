@@ -15,7 +15,7 @@ import type { Listener } from '../../engine/run/events.ts';
 import { exitCodeOf } from '../../engine/run/exit-code.ts';
 import { listTasks } from '../../engine/run/list-tasks.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
-import type { OpenSessionOptions } from '../../engine/run/open-session.ts';
+import type { OpenSessionOptions, Session } from '../../engine/run/open-session.ts';
 import type { OwnValues, Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
 import type { RunOptions, RunResult } from '../../engine/run/run-options.ts';
@@ -28,7 +28,6 @@ import {
   type SavedPlan,
   savePlan,
 } from '../../engine/run/saved-plan.ts';
-import type { Session } from '../../engine/run/session.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { shellWord } from '../../engine/text/shell-word.ts';

@@ -1,5 +1,4 @@
-import { type Given, parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { type Given, parseCommandLine, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
 import type { DiffShown } from '../../engine/output/lines.ts';
 import { Problem } from '../../engine/problem/problem.ts';

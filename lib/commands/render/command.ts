@@ -1,5 +1,5 @@
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { shared } from '../../engine/command-line/command-line.ts';
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
 import { type Paint, paintFor } from '../../engine/output/colour.ts';
 import { exitCode, Problem, Problems } from '../../engine/problem/problem.ts';

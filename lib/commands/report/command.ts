@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
-import { parseCommandLine } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import { columns } from '../../engine/output/columns.ts';
 import { describeError } from '../../engine/output/describe-error.ts';

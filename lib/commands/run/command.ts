@@ -9,7 +9,7 @@ import { mapWithForks } from '../../engine/run/limit.ts';
 import { appending, beginLine, endLine } from '../../engine/run/lock/journal.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
 import { lockHosts } from '../../engine/run/lock/locks.ts';
-import type { Session } from '../../engine/run/session.ts';
+import type { Session } from '../../engine/run/open-session.ts';
 import type { Around, ReachedHosts } from '../each-host/each-host.ts';
 import { eachHostOptions, hostLine, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
 

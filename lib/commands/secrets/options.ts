@@ -1,6 +1,4 @@
-import type { Given, HelpPage, OptionTable } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
-import { identityOption } from '../../engine/command-line/unlock.ts';
+import { type Given, type HelpPage, type OptionTable, shared } from '../../engine/command-line/command-line.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { givenInventory } from '../../node/inventory/project.ts';
 
@@ -12,7 +10,7 @@ export const secretsOptions = {
     ...shared.inventory,
     help: 'inventory/NAME.yaml, or a file; its secrets are in NAME.secrets.age beside it',
   },
-  identity: identityOption,
+  identity: shared.identity,
   reveal: { help: 'with show: print the values in plain text' },
   done: { help: 'with rotate: delete the previous passwords, when the databases use the new ones' },
   help: shared.help,

@@ -1,5 +1,4 @@
-import { type Given, type HelpPage, wholeNumber } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { type Given, type HelpPage, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 
 export const statusOptions = {

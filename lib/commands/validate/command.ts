@@ -1,5 +1,5 @@
 import { command, standardOutput } from '../../engine/command-line/command.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { shared } from '../../engine/command-line/command-line.ts';
 import { exitCode } from '../../engine/problem/problem.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { filesOf } from '../../node/render/render-files.ts';

@@ -5,8 +5,8 @@ import { describeVerdict, type EveryHost, type Verdict } from '../resource/resou
 import type { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { type LockedHost, type Locks, lockHosts } from './lock/locks.ts';
+import type { Session } from './open-session.ts';
 import type { RunOptions } from './run-options.ts';
-import type { Session } from './session.ts';
 
 /** The result of a condition on all hosts of an inventory. */
 export interface FleetVerdict {

@@ -3,7 +3,7 @@ import type { ChangesMade } from '../host/changes/make-changes.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { Counts, HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
-import type { Session } from './session.ts';
+import type { Session } from './open-session.ts';
 
 /** One resource of one host, its place in the playbook, and the result of its last check. */
 export interface Item {

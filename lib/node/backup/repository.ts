@@ -7,8 +7,8 @@ import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { textfiles } from '../monitor/exporters.ts';
 import { product } from '../server/product.ts';
-import { databaseHost } from '../variables/database-host.ts';
 import { postgresVersion } from '../variables/generation.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { backupRole } from './source.ts';
 

@@ -4,8 +4,8 @@ import { configHashLabel } from '../../engine/resource/docker/compose-service.ts
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { databaseHost } from '../variables/database-host.ts';
 import { postgresVersion } from '../variables/generation.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import type { ServiceName } from '../variables/services.ts';
 import type { Credentials, Variables } from '../variables/variables.ts';
 

@@ -4,8 +4,8 @@ import type { ContainerState, Reader } from '../../engine/host/host.ts';
 import type { EveryHost, Resource, Verdict } from '../../engine/resource/resource.ts';
 import { containerChange, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { databaseHost } from '../variables/database-host.ts';
 import { versionOf } from '../variables/generation.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 
 // json-rpc needs exactly the migrations of its own version, and only the synchronizer migrates the state database. So a change of the

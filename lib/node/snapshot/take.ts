@@ -7,7 +7,7 @@ import { directory, file, job } from '../../engine/resource/kinds.ts';
 import { drift, ok, type Resource, refused, type Verdict } from '../../engine/resource/resource.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
 import { archiveName } from '../variables/archive-name.ts';
-import { databaseHost } from '../variables/database-host.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import { manifestSchema } from '../variables/manifest.ts';
 import type { Variables } from '../variables/variables.ts';
 
