@@ -1,4 +1,5 @@
-import { type ChangesRequest, makeChanges, type ReadyChange } from '../host/changes/make-changes.ts';
+import type { ReadyChange } from '../host/changes/changes-script.ts';
+import { type ChangesRequest, makeChanges } from '../host/changes/make-changes.ts';
 import { connect } from '../host/connection.ts';
 import type { Facts } from '../host/facts/facts.ts';
 import { gatherFacts } from '../host/facts/gather-facts.ts';

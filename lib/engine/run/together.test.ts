@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type Action, command } from '../host/action.ts';
 import { scriptOf } from '../host/action-script.ts';
-import { changesScript, makeChanges } from '../host/changes/make-changes.ts';
+import { changesScript, makeChanges } from '../host/changes/changes-script.ts';
 import type { Connection } from '../host/connection.ts';
 import type { Facts } from '../host/facts/facts.ts';
 import { createReader } from '../host/reader.ts';

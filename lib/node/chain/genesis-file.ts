@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { write } from '../../engine/host/action.ts';
 import type { Reader } from '../../engine/host/host.ts';
 import { Failure, type Problem } from '../../engine/problem/problem.ts';
+import { sha256Of } from '../../engine/resource/file/content.ts';
 import { withoutQuery } from '../../engine/resource/network/http.ts';
 import type { Change, Difference, Resource } from '../../engine/resource/resource.ts';
 import { changesOfFile, drift, ok } from '../../engine/resource/resource.ts';
@@ -38,7 +38,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
   const copy = async (host: Reader): Promise<Change> => {
     const content = await host.read(downloaded);
     if (!content) return new Failure(`${downloaded} does not exist`);
-    const found = hashOf(content);
+    const found = sha256Of(content);
     if (found !== sha256) {
       return new Failure(
         `the genesis file from ${withoutQuery(url)} is not the one of the inventory: SHA-256 ${found}, wanted ${sha256}`,
@@ -55,7 +55,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       if (!stat || !content)
         return drift([{ what: 'genesis file', was: 'absent', wanted: `SHA-256 ${sha256}` }], await copy(host));
       const differences: Difference[] = [];
-      const found = hashOf(content);
+      const found = sha256Of(content);
       if (found !== sha256) differences.push({ what: 'SHA-256', was: found, wanted: sha256 });
       if (stat.mode !== attributes.mode)
         differences.push({ what: 'mode', was: `0${stat.mode.toString(8)}`, wanted: '0644' });
@@ -65,8 +65,4 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       return differences.length === 0 ? ok : drift(differences, await copy(host));
     },
   };
-}
-
-function hashOf(content: Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
 }

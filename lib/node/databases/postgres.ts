@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ContainerState, Progress, Reader, SqlTarget } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { sha256Of } from '../../engine/resource/file/content.ts';
 import { runInUnit } from '../../engine/resource/job/job.ts';
 import type { Resource, Verdict, Work } from '../../engine/resource/resource.ts';
 import { drift, driftOf, expectation, ok, unknownUntil } from '../../engine/resource/resource.ts';
@@ -43,6 +43,7 @@ export function postgresIndex(index: PostgresIndex): Work {
   const { container, user, database } = target;
   const [schema = '', relation = ''] = table.split('.');
   const wanted = definitionOf(index);
+  const hash = sha256Of(`${container}/${database}/${table}`).slice(0, 8);
   return {
     name: title,
     async check(host) {
@@ -57,7 +58,7 @@ export function postgresIndex(index: PostgresIndex): Work {
       const settings = { CONTAINER: container, DATABASE_USER: user, DATABASE: database };
       const names = { SCHEMA: schema, TABLE: relation, INDEX: name, COLUMNS: columns.join(' ') };
       await runInUnit(host, {
-        unit: `rpc-playbooks-index-${name}-${shortHash(`${container}/${database}/${table}`)}`,
+        unit: `rpc-playbooks-index-${name}-${hash}`,
         title,
         script: shellSettings({ ...settings, ...names }) + createIndex,
         progress: (reader) => progressOf(reader, index),
@@ -124,8 +125,4 @@ async function progressOf(host: Reader, { target, name }: PostgresIndex): Promis
   return phase
     ? { what: `${name}: ${phase}`, ...(Number(total) > 0 ? { done: Number(done), total: Number(total) } : {}) }
     : undefined;
-}
-
-function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }

@@ -2,11 +2,11 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
+import type { Fault } from '../variables/fault.ts';
 import { type Generation, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
 import type { RawVariables } from '../variables/variables.ts';
 import { connectionFaults } from './connections.ts';
-import type { Fault } from './fault.ts';
 import { networkFaults } from './network-rules.ts';
 
 type Deployment = LoadedInventory<RawVariables>;

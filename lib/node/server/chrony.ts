@@ -24,15 +24,11 @@ export function withoutDistributionServers(): Resource {
     async check(host) {
       const file = await readText(host, configuration);
       if (file === undefined) return unknownUntil('chrony is installed');
-      const wanted = withoutServers(file.text);
+      const wanted = file.text.replace(/^[ \t]*(?=(pool|server)[ \t])/gm, '#');
       if (file.text === wanted) return ok;
       return drift([{ what: configuration, was: file.text, wanted }], [file.to(wanted)]);
     },
   };
-}
-
-function withoutServers(text: string): string {
-  return text.replace(/^[ \t]*(?=(pool|server)[ \t])/gm, '#');
 }
 
 /** chronyd has selected a server, and the clock follows it. */

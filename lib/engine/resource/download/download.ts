@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Progress, Reader } from '../../host/host.ts';
+import { sha256Of } from '../file/content.ts';
 import { jobDirectory, runInUnit, startedEarly } from '../job/job.ts';
 import { withoutQuery } from '../network/http.ts';
 import { drift, driftOf, type Resource, type Verdict, type Work } from '../resource.ts';
@@ -29,7 +29,7 @@ export function download({
   const source = { ...file, connections };
   const { url, path } = source;
   // Files of one name in different directories have different units.
-  const place = createHash('sha256').update(path).digest('hex').slice(0, 8);
+  const place = sha256Of(path).slice(0, 8);
   const unit = `rpc-playbooks-download-${basename(path).replace(/[^A-Za-z0-9_.-]/g, '_')}-${place}`;
   const status = `${jobDirectory}/${unit}.status`;
   const work = {

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { describeAction } from '../../host/action.ts';
 import { quote } from '../../host/quote.ts';
 import { readScript } from '../../host/script.ts';
+import { sha256Of } from '../../resource/file/content.ts';
 import { redact } from '../../secret/secret.ts';
 import { parseJson } from '../../text/parse-json.ts';
 import { quitByOperator } from '../converge.ts';
@@ -57,7 +57,7 @@ export function beginLine(holder: LockHolder, items: readonly Item[], now: numbe
       ? [[step.role, step.resource, Array.isArray(seen.change) ? seen.change.map(describeAction) : '']]
       : [],
   );
-  const plan = createHash('sha256').update(JSON.stringify(due)).digest('hex').slice(0, 16);
+  const plan = sha256Of(JSON.stringify(due)).slice(0, 16);
   return lineOf({ at: 'begin', run, time: new Date(now).toISOString(), who, playbook, inventory, commit, plan });
 }
 
