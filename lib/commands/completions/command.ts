@@ -14,7 +14,7 @@ import { renderOptions } from '../render/command.ts';
 import { reportOptions } from '../report/command.ts';
 import { runCommandOptions } from '../run/command.ts';
 import { secretsOptions, verbs } from '../secrets/options.ts';
-import { statusOptions } from '../status/options.ts';
+import { statusOptions } from '../status/command.ts';
 import { validateOptions } from '../validate/command.ts';
 import { bashCompletions } from './bash.ts';
 import type { Completions } from './completions.ts';

@@ -12,13 +12,12 @@ import { askPassword } from '../../engine/output/terminal.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
 import { runRecord } from '../../engine/report/run-record.ts';
 import type { Listener } from '../../engine/run/events.ts';
-import { exitCodeOf } from '../../engine/run/exit-code.ts';
 import { listTasks } from '../../engine/run/list-tasks.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
 import type { OpenSessionOptions, Session } from '../../engine/run/open-session.ts';
 import type { OwnValues, Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
-import type { RunOptions, RunResult } from '../../engine/run/run-options.ts';
+import { exitCodeOf, type RunOptions, type RunResult } from '../../engine/run/run-options.ts';
 import {
   changesOf,
   loadPlan,

@@ -7,9 +7,8 @@ import type { HostStatus } from '../../node/status/host.ts';
 import type { Expected } from '../../node/status/judge.ts';
 import type { HostState } from '../../node/status/read.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
-import { run as statusCommand } from './command.ts';
+import { run as statusCommand, statusOptions, statusOptionsOf } from './command.ts';
 import { type Shown, statusLines } from './lines.ts';
-import { statusOptions, statusOptionsOf } from './options.ts';
 
 const now = 1_700_000_000;
 const head = (block: number) =>

@@ -9,11 +9,10 @@ import { pause } from '../resource/job/pause.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
-import { exitCodeOf } from './exit-code.ts';
 import { lockLost } from './fleet.ts';
 import { play, playbook } from './playbook.ts';
 import { run } from './run.ts';
-import type { RunOptions } from './run-options.ts';
+import { exitCodeOf, type RunOptions } from './run-options.ts';
 
 /** These resources check a set in memory, so the connection is never used. */
 const session = {

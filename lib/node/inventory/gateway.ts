@@ -23,11 +23,9 @@ export function gatewayProblems(inventory: Deployment): Problem[] {
   const unused = hosts
     .filter((host) => !isGateway(host) && isOwn(host.name, ['gateway']))
     .map(({ name }) => {
+      const where = placeOfKey(name, ['gateway']);
       const hint = 'name it in the vars of all hosts, or of the hosts in group gateway';
-      return new Problem(`gateway of ${name} has no use: it is no gateway`, {
-        where: placeOfKey(name, ['gateway']),
-        hint,
-      });
+      return new Problem(`gateway of ${name} has no use: it is no gateway`, { where, hint });
     });
   return [
     ...unused,
@@ -126,12 +124,8 @@ function certificateIn(file: string, refuse: (what: string, hint?: string) => vo
 function keyProblems(leaf: X509Certificate, key: Secret, where: Problem['where'], file: string): Problem[] {
   try {
     if (leaf.checkPrivateKey(createPrivateKey(key.reveal()))) return [];
-    return [
-      new Problem(`gateway.tls.key is not the private key of ${file}`, {
-        where,
-        hint: 'name the key with which it was requested',
-      }),
-    ];
+    const hint = 'name the key with which it was requested';
+    return [new Problem(`gateway.tls.key is not the private key of ${file}`, { where, hint })];
   } catch {
     return [new Problem('gateway.tls.key is not a private key in PEM without a passphrase', { where })];
   }
