@@ -1,5 +1,6 @@
 import type { Facts } from '../lib/engine/host/facts/facts.ts';
 import { unfinishedMove } from '../lib/engine/resource/docker/docker-root.ts';
+import { imagesBelowDockerRoot } from '../lib/engine/resource/docker/image-store.ts';
 import { jsonFile } from '../lib/engine/resource/file/json-file.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
@@ -21,6 +22,7 @@ export default role<Variables>('docker', ({ vars, facts }) => {
     engine(facts),
     ...registry,
     service('docker', [settings]),
+    ...imagesBelowDockerRoot(),
     composeAnswers(),
   ];
 });
