@@ -1,8 +1,7 @@
 import { command } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
-import { unitChange } from '../change.ts';
 import { jsonFile } from '../file/json-file.ts';
-import { drift, expectation, ok, type Resource, type Verdict } from '../resource.ts';
+import { drift, expectation, ok, type Resource, unitChange, type Verdict } from '../resource.ts';
 import { settings } from './data-root.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
@@ -28,15 +27,14 @@ export function imagesBelowDockerRoot(): Resource[] {
         return { ...verdict, change: [...verdict.change, command`systemctl restart docker.service`] };
       },
     },
-    expectation(
-      `${title}, also those that were there`,
-      async (host) => {
+    expectation(`${title}, also those that were there`, {
+      check: async (host) => {
         const store = await storeOf(host);
         if (typeof store !== 'string') return store;
         return store === 'used' ? drift('they are in /var/lib/containerd, which stays on its disk') : ok;
       },
-      { severity: 'should' },
-    ),
+      severity: 'should',
+    }),
   ];
 }
 
