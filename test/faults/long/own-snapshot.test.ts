@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { $ } from 'zx';
 import { hostNamed, network } from '../../../lab/layout.mjs';
+import { checksums } from '../../../lab/outside.mjs';
 import { resetHosts } from '../../../lab/reset.mjs';
 import { labUp } from '../../../lab/up.mjs';
 import { labHosts, onHost, rpc, stateSql } from '../../deploy/lab-host.ts';
@@ -58,10 +59,14 @@ test('bare hosts are deployed to from a snapshot of our own, by pg_restore and b
   const manifest = join(served, 'manifest.json');
   const { block, hash } = JSON.parse(await onHost('db-1', `cat ${folder}/manifest.json`));
   const [rows, nodes] = [await rowsUpTo(block), Number(await proverRows())];
+  const { genesis_sha256 } = await checksums();
   const seconds: string[] = [];
   for (const tool of ['pg_restore', 'image']) {
     await resetHosts([...labHosts]);
     const inventory = await labInventoryWith({
+      // It has the checksums of the lab's own snapshot.
+      vars_files: undefined,
+      'vars.network.genesis.sha256': genesis_sha256,
       'vars.snapshot': { restore_with: tool, manifest, from: `http://${network.gateway}:${port}` },
     });
     const start = performance.now();
