@@ -24,8 +24,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The inventory for a test network, with a value in place of each that an operator has to fill in. */
-function filledIn(): string {
-  const text = readFileSync(join(root, 'inventory/testnet.yaml'), 'utf8')
+function filledIn(inventory = readFileSync(join(root, 'inventory/testnet.yaml'), 'utf8')): string {
+  const text = inventory
     .replace("'<FILL: address of the Database+Sync server>'", '127.0.0.1')
     .replace("'<FILL: address of the RPC server>'", '127.0.0.2')
     .replace(/'<FILL: day [^>]*>'/, "'2026-11-01'")
@@ -82,4 +82,27 @@ test('a command or a folder that does not exist is refused', () => {
     stderr: '-C nowhere: there is no such folder\n  name the folder of your inventories after -C\n',
   });
   expect(program(folder, '--version').stdout).toMatch(/^rpc-playbooks \d+\.\d+\.\d+\n$/);
+});
+
+test('init makes a folder that says what is to be filled in, and then works', () => {
+  const made = program(folder, 'init', 'new', '--network', 'test', '--database', '127.0.0.1', '--rpc', 'web=127.0.0.2');
+  expect(made.stdout, made.stderr).toMatch(
+    /^made new: .*\n {2}next: fill in each <FILL: …> of new\/inventory\/testnet.yaml/,
+  );
+  const project = join(folder, 'new');
+  const inventory = join(project, 'inventory/testnet.yaml');
+  const empty = program(project, 'validate', '--inventory', 'testnet');
+  const fills = readFileSync(inventory, 'utf8')
+    .split('\n')
+    .flatMap((line, at) => (/^[^#]*<FILL/.test(line) ? [at + 1] : []));
+  expect(empty.stderr.match(/(?<=^inventory\/testnet.yaml:)\d+/gm)?.map(Number)).toEqual(fills);
+  expect(fills.length).toBeGreaterThan(8);
+  expect(empty.status).toBe(3);
+  writeFileSync(inventory, filledIn(readFileSync(inventory, 'utf8')));
+  writeFileSync(join(project, 'inventory/password'), 'Passw0rd-of-a-test', { mode: 0o600 });
+  const valid = program(project, 'validate', '--inventory', 'testnet');
+  expect(valid.stdout, valid.stderr).toMatch(/^testnet is valid: 2 hosts, /);
+  expect(program(join(project, 'inventory'), 'deploy', '-i', 'testnet', '--list-hosts').stdout).toMatch(/db-1[^]*web/);
+  const again = program(folder, 'init', 'new', '--network', 'test');
+  expect(again).toMatchObject({ status: 3, stderr: expect.stringMatching(/^new is not empty: .github, .*README.md/) });
 });
