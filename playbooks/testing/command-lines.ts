@@ -32,9 +32,8 @@ export function ourCommandLines(text: string): string[][] {
 export function refusal([command = '', ...words]: readonly string[]): Promise<string | undefined> {
   const end = words.includes('--') ? words.indexOf('--') : words.length;
   const args = [...words.slice(0, end), '--help', ...words.slice(end)].filter((word) => word !== '…' && word !== '...');
-  // A folder of the reader.
-  const at = args.indexOf('-C');
-  if (at !== -1) args.splice(at, 2);
+  // A folder and a plan of the reader.
+  for (const option of ['-C', '--plan']) if (args.includes(option)) args.splice(args.indexOf(option), 2);
   return new Promise((resolve) => {
     const script = join(root, 'lib/start/rpc-playbooks.mjs');
     execFile(process.execPath, [script, command, ...args], { cwd: root }, (error, _, stderr) =>
