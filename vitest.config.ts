@@ -63,13 +63,24 @@ export default defineConfig({
           testTimeout: 120_000,
         },
       },
+      // Whole deployments, on the lab's own servers. One lab: its tests change hosts and must not meet.
       {
         test: {
           name: 'lab',
-          include: ['test/**/*.test.ts'],
+          include: ['test/deploy/**/*.test.ts'],
           // A deploy and real faults with a monitor take more than ten minutes (npm run faults).
-          exclude: ['test/deploy/{monitor,backup}.test.ts', 'test/faults/long/**', 'test/words/**', 'test/shell/**'],
-          // One lab, one machine: its tests change hosts and must not meet.
+          exclude: ['test/deploy/{monitor,backup}.test.ts'],
+          fileParallelism: false,
+          testTimeout: 900_000,
+          hookTimeout: 1_200_000,
+        },
+      },
+      // Parts on real systems of their own: Docker, systemd, sshd, HAProxy, a browser. They may run beside the deployments.
+      {
+        test: {
+          name: 'parts',
+          include: ['test/{faults,gateway,kinds,report,ssh,terminal}/**/*.test.ts'],
+          exclude: ['test/faults/long/**'],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

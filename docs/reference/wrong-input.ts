@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { parse, parseDocument } from 'yaml';
-import { validateCommand } from '../../lib/commands/validate/command.ts';
+import { run as validate } from '../../lib/commands/validate/command.ts';
 import { wrongCommands, wrongFiles, wrongValues } from './wrong-inputs.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -61,7 +61,7 @@ async function wrongInputAnswers() {
       put('inventory/one.yaml', text);
       const said: string[] = [];
       const say = (line: string) => void said.push(line);
-      const code = await validateCommand(['-i', join(folder, 'inventory/one.yaml')], { say, complain: say });
+      const code = await validate(['-i', join(folder, 'inventory/one.yaml')], { say, complain: say });
       return { input, code, said: without(folder, said.join('\n')) };
     };
     const inventories: Answer[] = [];

@@ -9,9 +9,10 @@ import { ownFiles } from './own.mjs';
 /** Exit code of bad input. It is the one of lib/engine/problem/problem.ts, which is not compiled yet. */
 const badInput = 3;
 
+const runsPlaybooks = 'lib/commands/playbook/main.ts';
 const commands = readdirSync(new URL('../commands/', import.meta.url))
-  .map((name) => `lib/commands/${name}/main.ts`)
-  .filter((file) => existsSync(new URL(`../../${file}`, import.meta.url)));
+  .map((name) => `lib/commands/${name}/command.ts`)
+  .filter((file) => existsSync(new URL(`../../${file}`, import.meta.url)) && dirname(file) !== dirname(runsPlaybooks));
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const roleFolder = new URL('../../roles/', import.meta.url);
 const roles = readdirSync(roleFolder)
@@ -23,15 +24,12 @@ const roles = readdirSync(roleFolder)
 
 const own = ownRoles();
 
-const runsPlaybooks = 'lib/commands/playbook/main.ts';
-const others = commands.filter((file) => file !== runsPlaybooks).map((file) => [file]);
-
-const load = await compiled([[runsPlaybooks, ...roles, ...own], ...others]).catch(refuse);
+const load = await compiled([[runsPlaybooks, ...roles, ...own], ...commands.map((file) => [file])]).catch(refuse);
 
 /**
  * Imports a module of the program.
  *
- * @param {string} file `lib/commands/NAME/main.ts`, `roles/NAME.ts`, or the absolute path of a team's own role
+ * @param {string} file `lib/commands/NAME/command.ts`, `roles/NAME.ts`, or the absolute path of a team's own role
  */
 export function program(file) {
   return load(file).catch(refuse);
@@ -43,7 +41,7 @@ export function program(file) {
  * @param {string} name of its folder in lib/commands
  */
 export async function command(name) {
-  const { run } = await program(`lib/commands/${name}/main.ts`);
+  const { run } = await program(`lib/commands/${name}/command.ts`);
   process.exitCode = await run(commandLine);
 }
 

@@ -53,7 +53,7 @@ function makeProject(): void {
     `import { Shared } from '../../shared.ts';\nexport const word: string = 'one';\nexport const shared = new Shared();\n`,
   );
   put(
-    'lib/commands/other/main.ts',
+    'lib/commands/other/command.ts',
     `export { Shared } from '../../shared.ts';\nexport { default as beside } from 'beside';\n`,
   );
   mkdirSync(join(project, 'node_modules/beside'));
@@ -78,7 +78,7 @@ const script = `
   const { program } = await import(process.argv.at(-1) + '/lib/start/program.mjs');
   const { word, shared } = await program('lib/commands/playbook/main.ts');
   const { isShared, text } = await program('roles/role.ts');
-  const { Shared, beside } = await program('lib/commands/other/main.ts');
+  const { Shared, beside } = await program('lib/commands/other/command.ts');
   console.log([word, isShared(shared), shared instanceof Shared, text, beside].join(', '));`;
 
 type Outcome = { code: unknown; stdout: string; stderr: string };

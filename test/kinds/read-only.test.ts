@@ -8,6 +8,7 @@ import { composeService } from '../../lib/engine/resource/docker/compose-service
 import { cpuShares } from '../../lib/engine/resource/docker/cpu-shares.ts';
 import { dockerImage } from '../../lib/engine/resource/docker/docker-image.ts';
 import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from '../../lib/engine/resource/docker/docker-root.ts';
+import { imagesBelowDockerRoot } from '../../lib/engine/resource/docker/image-store.ts';
 import { download } from '../../lib/engine/resource/download/download.ts';
 import { secretContent } from '../../lib/engine/resource/file/content.ts';
 import { directory } from '../../lib/engine/resource/file/directory.ts';
@@ -82,6 +83,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     }),
   ],
   'docker-image.ts': [dockerImage('172.30.77.10:5000/postgres:15')],
+  'image-store.ts': imagesBelowDockerRoot(),
   'docker-root.ts': [
     dockerRoot({ product, root: '/data/docker', mountPoint: '/data' }),
     unfinishedMove(product),

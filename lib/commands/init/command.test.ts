@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { initCommand } from './command.ts';
+import { run } from './command.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'init-'));
 afterAll(() => rmSync(parent, { recursive: true }));
@@ -20,7 +20,7 @@ async function init(args: readonly string[], answers?: string[]) {
       said.push(question.trim());
       return answers.shift() ?? Promise.reject(new Error('asked too often'));
     });
-  return { code: await initCommand(args, { ask, say, complain: say }), said: said.join('\n') };
+  return { code: await run(args, { ask, say, complain: say }), said: said.join('\n') };
 }
 
 const inventoryOf = (folder: string, name: string) =>
@@ -68,10 +68,12 @@ test('one server for all components has its settings once', async () => {
 
 test('on a terminal it asks for what is missing, and again after a wrong answer', async () => {
   const folder = newFolder();
-  const run = await init([folder, '--rpc', '10.0.0.2'], ['prod', 'test', '10.0.0.256', '10.0.0.1', '']);
-  expect(run).toMatchObject({ code: 0 });
-  expect(run.said).toContain('--network prod: there is no such network\n  one of main, test\nnetwork, main or test:');
-  expect(run.said).toContain('--database 10.0.0.256: must be an IPv4 address of four numbers');
+  const outcome = await init([folder, '--rpc', '10.0.0.2'], ['prod', 'test', '10.0.0.256', '10.0.0.1', '']);
+  expect(outcome).toMatchObject({ code: 0 });
+  expect(outcome.said).toContain(
+    '--network prod: there is no such network\n  one of main, test\nnetwork, main or test:',
+  );
+  expect(outcome.said).toContain('--database 10.0.0.256: must be an IPv4 address of four numbers');
   expect(inventoryOf(folder, 'testnet')).toMatchObject({
     groups: { database: { 'db-1': { address: '10.0.0.1' } }, rpc: { 'rpc-1': { address: '10.0.0.2' } } },
   });
@@ -106,14 +108,14 @@ test.each([
   [['DIR', 'two', '--network', 'test'], /^unexpected word "two"/],
 ])('bad input is refused and nothing is written: %j', async (args, said) => {
   const folder = newFolder();
-  const run = await init(args.map((word) => (word === 'DIR' ? folder : word)));
-  expect(run).toEqual({ code: 3, said: expect.stringMatching(said) });
+  const outcome = await init(args.map((word) => (word === 'DIR' ? folder : word)));
+  expect(outcome).toEqual({ code: 3, said: expect.stringMatching(said) });
   expect(existsSync(folder)).toBe(false);
 });
 
 test('a place that cannot be written is named', async () => {
   const file = newFolder();
   writeFileSync(file, '');
-  const run = await init([join(file, 'my-fleet'), '--network', 'test']);
-  expect(run).toEqual({ code: 3, said: `${file}/my-fleet cannot be made (ENOTDIR)` });
+  const outcome = await init([join(file, 'my-fleet'), '--network', 'test']);
+  expect(outcome).toEqual({ code: 3, said: `${file}/my-fleet cannot be made (ENOTDIR)` });
 });

@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { type Given, type HelpPage, helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { type Given, parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
-import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
+import { terminal } from '../../engine/output/terminal.ts';
+import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import type { Ask } from '../../engine/secret/ask.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { installation } from '../../node/project/project-folder.ts';
@@ -21,7 +22,13 @@ export const initOptions = {
   help: shared.help,
 } as const;
 
-const page: HelpPage = {
+interface InitDependencies extends Output {
+  /** Asks on the terminal; undefined where there is none. */
+  readonly ask: Ask | undefined;
+}
+
+/** Runs the command. @param args the words after the script */
+export const run = command({
   command: 'npx zx playbooks/init.mjs',
   usage: 'DIR [options]',
   purpose: 'makes a project folder: an inventory to fill in, a schema for editors, a job for CI.',
@@ -31,40 +38,20 @@ const page: HelpPage = {
   more: [
     'On a terminal it asks for what the options leave out. It writes only into a new folder, or one without files.',
   ],
-};
-
-export interface InitDependencies {
-  /** Asks on the terminal; undefined where there is none. */
-  readonly ask: Ask | undefined;
-  say(line: string): void;
-  complain(line: string): void;
-}
-
-/** Runs the command. @param args the words after the script */
-export async function initCommand(args: readonly string[], around: InitDependencies): Promise<ExitCode> {
-  const say = (line: string) => around.say(printable(line));
-  try {
-    const { given, words } = parseCommandLine(args, initOptions, args);
-    const [folder] = words;
-    if (given.help) {
-      around.say(helpText(page).trimEnd());
-      return exitCode.converged;
-    }
+  parse: (args) => parseCommandLine(args, initOptions, args),
+  around: (): InitDependencies => ({ ...standardOutput(), ask: terminal()?.shown }),
+  async work({ given, words: [folder] }, around) {
     if (!folder) throw new Problem('the name of the folder is missing', { hint: 'init DIR, such as: init my-fleet' });
     refuseUsed(folder);
     const answers = await answered(given, around);
     const name = inventories[answers.network];
     const made = write(folder, name, answers);
-    say(`made ${shown(folder)}: ${made.join(', ')}`);
-    say(
-      `  next: fill in each <FILL: …> of ${join(shown(folder), `inventory/${name}.yaml`)}; README.md has the commands`,
-    );
+    const there = printable(shown(folder));
+    around.say(`made ${there}: ${made.join(', ')}`);
+    around.say(`  next: fill in each <FILL: …> of ${there}/inventory/${name}.yaml; README.md has the commands`);
     return exitCode.converged;
-  } catch (error) {
-    around.complain(describeError(error));
-    return exitCodeOfError(error);
-  }
-}
+  },
+});
 
 /** A folder of git alone is a clone of a new repository. */
 function refuseUsed(folder: string): void {

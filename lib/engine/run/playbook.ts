@@ -13,13 +13,7 @@ export interface Play<V> {
   readonly optional: boolean;
 }
 
-interface PlayOptions<V> {
-  readonly hosts: string;
-  readonly roles: readonly Role<V>[];
-  readonly needs?: readonly string[];
-  readonly anyErrorsFatal?: boolean;
-  readonly optional?: boolean;
-}
+type PlayOptions<V> = Pick<Play<V>, 'hosts' | 'roles'> & Partial<Play<V>>;
 
 /** An option that one playbook has beside those of all. Without `value` it is a switch. */
 export interface OwnOption {

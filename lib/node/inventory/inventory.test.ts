@@ -6,7 +6,7 @@ import { describeProblem, exitCode, Problem, Problems } from '../../engine/probl
 import { Secret } from '../../engine/secret/secret.ts';
 import { defaultSizes } from '../render/testdata/specification/defaults.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
-import { databaseHost } from '../variables/database-host.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import { loadDeployment } from './inventory.ts';
 
 async function complaints(changes: Changes): Promise<string[]> {

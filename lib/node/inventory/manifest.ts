@@ -4,6 +4,7 @@ import { shown } from '../../engine/file/shown-path.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { Problem } from '../../engine/problem/problem.ts';
+import { parseJson } from '../../engine/text/parse-json.ts';
 import { type Manifest, manifestSchema } from '../variables/manifest.ts';
 import type { RawVariables, SnapshotFiles } from '../variables/variables.ts';
 
@@ -78,9 +79,7 @@ async function read(source: string): Promise<string> {
 
 /** @throws Error as `read` */
 function parse(text: string): Manifest {
-  try {
-    return manifestSchema.parse(JSON.parse(text));
-  } catch {
-    throw new Error('is not a manifest of a snapshot');
-  }
+  const { data } = manifestSchema.safeParse(parseJson(text));
+  if (data) return data;
+  throw new Error('is not a manifest of a snapshot');
 }

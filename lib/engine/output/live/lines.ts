@@ -58,12 +58,7 @@ function byWeight(a: RunningTask, b: RunningTask): number {
 }
 
 /** @param detailed tasks that have a second line with their progress */
-function hostLines(
-  busy: readonly RunningTask[],
-  detailed: readonly RunningTask[],
-  width: number,
-  paint: Paint,
-): string[] {
+function hostLines(busy: readonly RunningTask[], detailed: readonly RunningTask[], width: number, paint: Paint) {
   const roomy = width >= 59;
   const cells = busy.map((each) => ({
     host: each.host,

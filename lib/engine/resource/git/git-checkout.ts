@@ -1,5 +1,5 @@
 import { type Action, command } from '../../host/action.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
+import { Failure, type Problem } from '../../problem/problem.ts';
 import { inTheWay } from '../file/attributes.ts';
 import { drift, ok, type Resource, refused, unknownUntil } from '../resource.ts';
 
@@ -64,8 +64,7 @@ function cloned(path: string, repository: string, commit: string): Action {
 }
 
 function localChanges(path: string, files: readonly string[]): Problem {
-  return new Problem(`${path} has local changes: ${files.join(', ')}`, {
+  return new Failure(`${path} has local changes: ${files.join(', ')}`, {
     hint: `see git -C ${path} diff; commit them elsewhere, or undo them`,
-    code: exitCode.failed,
   });
 }
