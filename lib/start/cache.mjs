@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -22,7 +22,7 @@ const folderMode = 0o755;
 /**
  * Modules that share what they import, as if each were imported from its own file.
  *
- * @param {readonly (readonly string[])[]} bundles TypeScript files from the project's root. The modules of a bundle are loaded
+ * @param {readonly (readonly string[])[]} bundles TypeScript files from the program's root, or absolute. The modules of a bundle are loaded
  *   together with the first of them: many small files take twice as long
  * @returns {Promise<(file: string) => Promise<any>>} imports one of them
  */
@@ -66,14 +66,17 @@ export function isSource(path) {
 function stateOf(bundles) {
   const state = createHash('sha256').update(JSON.stringify([root, bundles]));
   const files = ['node_modules/.package-lock.json'];
-  for (const folder of new Set(['lib', ...bundles.flat().map((file) => file.replace(/\/.*/, ''))])) {
-    for (const name of fs.readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
+  // A team's own roles have absolute paths.
+  const folders = bundles.flat().map((file) => (isAbsolute(file) ? dirname(file) : file.replace(/\/.*/, '')));
+  for (const folder of new Set(['lib', ...folders])) {
+    if (isAbsolute(folder)) files.push(join(folder, '../node_modules/.package-lock.json'));
+    for (const name of fs.readdirSync(resolve(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
       if (isSource(name) || name.endsWith('.mjs')) files.push(join(folder, name));
     }
   }
   for (const file of files) {
     // The time of the last status change shows every change of content, also by a copy that keeps the other times.
-    const { size, ctimeMs } = fs.statSync(join(root, file), { throwIfNoEntry: false }) ?? {};
+    const { size, ctimeMs } = fs.statSync(resolve(root, file), { throwIfNoEntry: false }) ?? {};
     state.update(`${file} ${size} ${ctimeMs}\n`);
   }
   return state.digest('hex').slice(0, 32);

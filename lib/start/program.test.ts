@@ -42,8 +42,11 @@ function makeProject(): void {
   for (const name of ['esbuild', 'ssh2', 'node-ssh', 'zx']) {
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
   }
-  for (const name of ['cache.mjs', 'command-line.mjs', 'compile.mjs', 'program.mjs'])
-    cpSync(join(root, 'lib/start', name), join(project, 'lib/start', name));
+  const starts = ['cache.mjs', 'command-line.mjs', 'compile.mjs', 'own.mjs', 'program.mjs'].map(
+    (name) => `start/${name}`,
+  );
+  for (const name of [...starts, 'node/project/marked-folder.mjs'])
+    cpSync(join(root, 'lib', name), join(project, 'lib', name));
   put('lib/shared.ts', `export class Shared {}\n`);
   put(
     'lib/commands/playbook/main.ts',

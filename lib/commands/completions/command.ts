@@ -6,6 +6,7 @@ import { installation } from '../../node/project/project-folder.ts';
 import { serviceNames } from '../../node/variables/services.ts';
 import { factsOptions } from '../facts/command.ts';
 import { historyOptions } from '../history/command.ts';
+import { initOptions } from '../init/command.ts';
 import { logsOptions } from '../logs/command.ts';
 import { pingOptions } from '../ping/command.ts';
 import { runOptions } from '../playbook/options.ts';
@@ -65,6 +66,7 @@ function completionsOf(root: string): Completions {
       ping: { options: pingOptions },
       facts: { options: factsOptions },
       history: { options: historyOptions },
+      init: { options: initOptions, words: 'file' },
       logs: { options: logsOptions, words: serviceNames },
       run: { options: runCommandOptions },
       secrets: { options: secretsOptions, words: Object.keys(verbs) },
