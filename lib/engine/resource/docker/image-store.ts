@@ -40,9 +40,12 @@ export function imagesBelowDockerRoot(): Resource[] {
 
 /** Whether containerd keeps the images, and whether there are any; or why that is not known yet. */
 async function storeOf(host: Reader): Promise<'below the root' | 'empty' | 'used' | Verdict> {
-  const until = await untilDockerRuns(host);
+  const [until, info] = await Promise.all([
+    untilDockerRuns(host),
+    // A stopped engine is not queried: its socket would start it.
+    host.$`systemctl is-active --quiet docker.service && docker info --format ${'{{.Images}} {{.Containers}} {{.DriverStatus}}'}`,
+  ]);
   if (until) return until;
-  const info = await host.$`docker info --format ${'{{.Images}} {{.Containers}} {{.DriverStatus}}'}`;
   if (!info.stdout.includes('io.containerd.snapshotter')) return 'below the root';
   return info.stdout.startsWith('0 0 ') ? 'empty' : 'used';
 }
