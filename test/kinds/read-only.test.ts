@@ -174,7 +174,15 @@ test('no resource is missing here', async () => {
   );
   const ofNode = ['postgres.ts', 'json-rpc.ts'];
   // The contract itself, and modules that only resources use.
-  const parts = ['resource.ts', 'docker-engine.ts', 'skip-when.ts', 'attributes.ts', 'edited-text.ts', 'http.ts'];
+  const parts = [
+    'resource.ts',
+    'docker-engine.ts',
+    'skip-when.ts',
+    'parts.ts',
+    'attributes.ts',
+    'edited-text.ts',
+    'http.ts',
+  ];
   expect(
     looks
       .flat()
