@@ -23,7 +23,7 @@ export const initOptions = {
 } as const;
 
 interface InitDependencies extends Output {
-  /** Asks on the terminal; undefined where there is none. */
+  /** Asks on the terminal; undefined without one. */
   readonly ask: Ask | undefined;
 }
 

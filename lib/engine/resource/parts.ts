@@ -2,7 +2,7 @@ import type { Reader } from '../host/host.ts';
 import { Problem } from '../problem/problem.ts';
 import type { Resource } from './resource.ts';
 
-/** A resource that another one consists of, and what stands before its differences. */
+/** A resource that another one consists of, and the text in front of each of its differences. */
 export type Part = readonly [title: string, resource: Resource];
 
 /**
