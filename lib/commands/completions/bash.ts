@@ -1,6 +1,6 @@
 import type { OptionSpec } from '../../engine/command-line/command-line.ts';
 import { quote } from '../../engine/host/quote.ts';
-import type { Completed, Completions } from './completions.ts';
+import type { Completed, Completions } from './command.ts';
 
 /** A script for bash 4 and later, with or without bash-completion. @param script the part that does not depend on the options */
 export function bashCompletions({ root, commands, run, variables }: Completions, script: string): string {

@@ -1,6 +1,6 @@
 import type { OptionSpec } from '../../engine/command-line/command-line.ts';
 import { quote } from '../../engine/host/quote.ts';
-import type { Completed, Completions } from './completions.ts';
+import type { Completed, Completions } from './command.ts';
 
 /** A script for zsh, to be sourced or to be put into a folder of $fpath. @param script the part that does not depend on the options */
 export function zshCompletions({ root, commands, run, variables }: Completions, script: string): string {

@@ -41,7 +41,6 @@ export const renderOptions = {
   help: shared.help,
 } as const;
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/render.mjs',
   purpose: 'renders every file that containers mount, of every host, without a connection to any.',
