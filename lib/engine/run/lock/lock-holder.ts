@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { account } from '../../file/account.ts';
 import { parseJson } from '../../text/parse-json.ts';
 
 const schema = z.object({
@@ -39,7 +40,7 @@ export function thisHolder(playbook: string, inventory: string, now: number): Lo
       commit ??= currentCommit();
       return commit;
     },
-    who: `${userInfo().username}@${hostname()}`,
+    who: `${account().username}@${hostname()}`,
     playbook,
     inventory,
     since: new Date(now).toISOString(),
