@@ -29,10 +29,16 @@ export async function inventorySecrets(nameOrFile: string) {
   return {
     name: outline.name,
     file: outline.file,
-    passwords: stores.flatMap((store) => passwordsOf(store, outline)),
+    passwords: [...stores.flatMap((store) => passwordsOf(store, outline)), ...backupPassword(outline)],
     /** Names of other secrets, such as for sudo or a receiver of alerts: they cannot be generated. */
     others: [...new Set([...sudo, ...ofReceivers.flatMap((text) => secretName(text) ?? [])])],
   };
+}
+
+/** The password with which the backup host copies the database server: a deploy gives it to both. */
+function backupPassword(outline: InventoryOutline): DatabasePassword[] {
+  const name = secretName(textAt(valueAt(outline.vars, ['backup', 'password']), []));
+  return name === undefined ? [] : [{ name, path: 'backup.password', elsewhere: [], roles: [] }];
 }
 
 function passwordsOf(store: Store, outline: InventoryOutline) {
@@ -56,7 +62,7 @@ function passwordsOf(store: Store, outline: InventoryOutline) {
     path: path.join('.'),
     /** References to other sources than the file of secrets. Which of several names is meant is unknown: the first gets them. */
     elsewhere: i === 0 ? [...elsewhere.values()] : [],
-    /** The database roles with this password; none if the inventory does not refer to it. */
+    /** The database roles that an operator changes: none if the inventory does not refer to it, or a deploy does it. */
     roles: references.flatMap(({ host, name: own }) => {
       const isHere = host?.groups.some((group) => (store === 'pool' ? group !== 'monitor' : group === 'database'));
       return host && isHere && own === name ? [roleOf(store, host, outline)] : [];
