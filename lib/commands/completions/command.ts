@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { type OptionTable, parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
+import { quote } from '../../engine/host/quote.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { installation } from '../../node/project/project-folder.ts';
 import { serviceNames } from '../../node/variables/services.ts';
@@ -49,7 +50,8 @@ export const run = command({
       throw new Problem('the name of the shell is missing', { hint });
     }
     const script = readFileSync(`${root}/templates/completions/completions.${shell}`, 'utf8');
-    say(shells[shell as keyof typeof shells](completionsOf(root), script).trimEnd());
+    const parts = { project: quote(root), ...shells[shell as keyof typeof shells](completionsOf(root)) };
+    say(script.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: keyof typeof parts) => parts[name]).trimEnd());
     return exitCode.converged;
   },
 });
@@ -81,8 +83,6 @@ function completionsOf(root: string) {
     completions: { options: completionsOptions, words: Object.keys(shells) },
   };
   return {
-    /** The project's folder. */
-    root,
     /** By name: those that are not playbooks. */
     commands,
     /** All other playbooks. */

@@ -49,14 +49,7 @@ export interface RenderedHost {
   /** TCP ports on which the programs listen inside their containers, from their configuration. */
   readonly listens: Readonly<Record<'prover' | 'json-rpc' | 'sync', readonly number[]>>;
   /** What the node serves besides JSON-RPC over HTTP, from its configuration and its command. */
-  readonly serves: NodeServes;
-}
-
-interface NodeServes {
-  /** Namespaces of JSON-RPC (`--http.api`); empty on a host without json-rpc. */
-  readonly namespaces: readonly string[];
-  readonly webSockets: boolean;
-  readonly metrics: boolean;
+  readonly serves: ReturnType<typeof nodeServes>;
 }
 
 /** Path of the checked genesis file, which the node's containers mount. */
@@ -179,7 +172,7 @@ export async function renderAs(
 /** The namespaces that the node serves without `--http.api`. */
 const defaultNamespaces = 'eth,net,web3,zkevm,txpool';
 
-function nodeServes(config: unknown, command: ComposeService['command']): NodeServes {
+function nodeServes(config: unknown, command: ComposeService['command']) {
   const { RPC, Metrics } = config as {
     readonly RPC?: { readonly WebSockets?: { readonly Enabled?: unknown } };
     readonly Metrics?: { readonly Enabled?: unknown };
@@ -187,6 +180,7 @@ function nodeServes(config: unknown, command: ComposeService['command']): NodeSe
   const text = typeof command === 'string' ? command : (command ?? []).join(' ');
   const [, named = defaultNamespaces] = /\s--http\.api[\s=]+(\S+)/.exec(text) ?? [];
   return {
+    /** Namespaces of JSON-RPC (`--http.api`); empty on a host without json-rpc. */
     namespaces: command === undefined ? [] : named.split(','),
     webSockets: RPC?.WebSockets?.Enabled === true,
     metrics: Metrics?.Enabled === true,
