@@ -26,10 +26,8 @@ export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Genera
     if (isOwn(name, ['gateway'])) yield { path: ['gateway'], at: 'key', what, hint };
     return;
   }
-  yield* equalPorts(
-    'gateway',
-    ports.map((port) => [port, vars.gateway[port]]),
-  );
+  const named = ports.map((port) => [port, vars.gateway[port]] as const);
+  yield* equalPorts('gateway', named);
   const path = ['gateway', 'shared'];
   const own = vars.gateway.shared?.address;
   const [first, ...others] = hosts.filter(isGateway);

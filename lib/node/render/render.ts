@@ -114,7 +114,7 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
 /** What follows from the texts of the files. */
 function renderedHost(
   files: readonly RenderedFile[],
-  composed: Compose['services'],
+  composed: ComposeServices,
   services: RenderedHost['services'],
   nodeConfig: unknown,
   inside: Values,
@@ -134,8 +134,8 @@ function renderedHost(
 }
 
 /** The services of a Compose file. */
-export function servicesIn(composeFile: string): Compose['services'] {
-  return (parseYaml(composeFile, { version: '1.1' }) as Compose).services;
+export function servicesIn(composeFile: string): ComposeServices {
+  return (parseYaml(composeFile, { version: '1.1' }) as { services: ComposeServices }).services;
 }
 
 /**
@@ -217,15 +217,13 @@ interface ComposeService {
   readonly command?: string | readonly string[];
 }
 
-interface Compose {
-  readonly services: Readonly<Record<string, ComposeService>>;
-}
+type ComposeServices = Readonly<Record<string, ComposeService>>;
 
 /** The database image runs these on its first start only. */
 const initScripts = '/docker-entrypoint-initdb.d/';
 
 /** The hash is over the service's definition without its label, and over the rendered files and the genesis file that it mounts. */
-function hashedServices(composed: Compose['services'], files: readonly RenderedFile[], vars: Variables) {
+function hashedServices(composed: ComposeServices, files: readonly RenderedFile[], vars: Variables) {
   const contents = new Map(files.map(({ path, content }) => [path, content.text]));
   contents.set(genesisPath(vars), vars.network.genesis.sha256);
   const hashed = (service: ComposeService): RenderedService => {
