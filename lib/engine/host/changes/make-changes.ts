@@ -6,7 +6,7 @@ import type { Reader } from '../host.ts';
 import { CommandFailed, Output } from '../output.ts';
 import { quote } from '../quote.ts';
 import { createReader } from '../reader.ts';
-import { batchSentBy, readTimeout, recorded, send } from '../reads/batch.ts';
+import { batchSentBy, type RecordedRead, readTimeout, recorded, send } from '../reads/batch.ts';
 import { parseBatchReply } from '../reads/batch-reply.ts';
 import { type BatchCommand, batchScript } from '../reads/batch-script.ts';
 import { changesScript, parseChangesEnd, type ReadyChange } from './changes-script.ts';
@@ -23,7 +23,7 @@ export interface ChangesMade {
 /** Changes that travel as one request, with the reads that prove them. */
 export interface ChangesRequest {
   /** Reads of the tick in which the request is made are sent with it, after the changes. */
-  readerFor(reads: Set<() => string>): Reader;
+  readerFor(reads: Set<RecordedRead>): Reader;
   readonly ended: Promise<ChangesMade>;
 }
 
