@@ -95,8 +95,8 @@ class Conversion {
     if (isSeq(node)) return { kind: 'list', at, items: node.items.map((item) => this.#convert(item, at, depth + 1)) };
     const { value } = node;
     if (typeof value === 'object' && value !== null) {
-      const hint = `leave out the tag ${node.tag}`;
-      throw new Problem('a value is text, a number, true or false', { where: at, hint });
+      const tag = node.tag?.replace('tag:yaml.org,2002:', '!!');
+      throw new Problem(`the YAML tag ${tag} is not supported`, { where: at, hint: 'leave it out' });
     }
     return { kind: 'scalar', at, value: (value ?? null) as LocatedScalar['value'] };
   }

@@ -65,7 +65,7 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
       )
       .map(({ name, groups: own }) => {
         const second = own.findLast((group) => group === 'database' || group === 'rpc') ?? '';
-        const what = `${name} is in both groups: on the main network JSON-RPC has servers of its own`;
+        const what = `${name} is in the groups database and rpc: on the main network JSON-RPC has servers of its own`;
         const hint = 'one server for all components is for a test network';
         return new Problem(what, { where: placeOfGroup(second, name), hint });
       }),

@@ -127,7 +127,8 @@ function keyProblems(leaf: X509Certificate, key: Secret, where: Problem['where']
     const hint = 'name the key with which it was requested';
     return [new Problem(`gateway.tls.key is not the private key of ${file}`, { where, hint })];
   } catch {
-    return [new Problem('gateway.tls.key is not a private key in PEM without a passphrase', { where })];
+    const hint = 'remove a passphrase: openssl pkey -in KEY -out NEW';
+    return [new Problem('gateway.tls.key is not a private key in PEM without a passphrase', { where, hint })];
   }
 }
 
