@@ -47,7 +47,10 @@ test('only regular files are replaced, and a link is followed', () => {
 
 test('a path that cannot be written is reported beforehand', () => {
   expect(() => privateTarget('')).toThrow(
-    expect.objectContaining({ message: 'the name of the file to write is empty', hint: 'name a file after the option' }),
+    expect.objectContaining({
+      message: 'the name of the file to write is empty',
+      hint: 'name a file after the option',
+    }),
   );
   expect(() => privateTarget('/no/such/folder/f')).toThrow(
     'cannot write /no/such/folder/f (its folder does not exist)',
