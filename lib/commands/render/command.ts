@@ -41,7 +41,6 @@ export const renderOptions = {
   help: shared.help,
 } as const;
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/render.mjs',
   purpose: 'renders the deployment files of every host (Compose file and configuration), without a connection.',

@@ -3,14 +3,9 @@ import type { Pace } from '../units.ts';
 /** The rate is measured over this many seconds: long enough to be steady, short enough to follow changes. */
 const window = 30;
 
-interface Sample {
-  readonly at: number;
-  readonly done: number;
-}
-
 /** Measures the rate of work and the time left from samples of its progress. Time is in seconds from any fixed origin. */
 export class Pacer {
-  #samples: readonly Sample[] = [];
+  #samples: readonly { readonly at: number; readonly done: number }[] = [];
 
   add(at: number, done: number): void {
     // Less than before: the work started again.
