@@ -9,6 +9,7 @@ await runPlaybook(
     play('prepare servers', {
       hosts: 'database,rpc',
       roles: await roles(
+        'packages',
         'client-tools',
         'time-sync',
         'docker',
@@ -33,7 +34,7 @@ await runPlaybook(
     play('releases', { hosts: 'database,rpc', roles: await roles('release') }),
     play('backups', {
       hosts: 'backup',
-      roles: await roles('client-tools', 'time-sync', 'docker', 'firewall', 'backup'),
+      roles: await roles('packages', 'client-tools', 'time-sync', 'docker', 'firewall', 'backup'),
       needs: ['Database+Sync server'],
       optional: true,
     }),

@@ -43,7 +43,10 @@ export const shared = {
   'ask-become-pass': { help: 'ask for the sudo password' },
   json: { help: 'print only events, one JSON object per line (docs/events.md)' },
   'no-color': { help: 'no colours; so do NO_COLOR and CI in the environment' },
-  verbose: { short: 'v', help: 'show tasks that are ok too, and stack traces of unexpected errors' },
+  verbose: {
+    short: 'v',
+    help: 'show tasks that are ok too, the time of slow checks, and stack traces of unexpected errors',
+  },
   help: { short: 'h', help: 'show this help' },
 } as const satisfies OptionTable;
 

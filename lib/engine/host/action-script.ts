@@ -1,5 +1,6 @@
 import { redact, Secret } from '../secret/secret.ts';
 import type { Action } from './action.ts';
+import { quote } from './quote.ts';
 import { checkPath } from './reads/path.ts';
 import { readScript, withArguments } from './script.ts';
 
@@ -44,6 +45,11 @@ export function scriptOf(step: Action): ActionScript {
       return { text, ...input, seconds, allow };
     }
   }
+}
+
+/** A command that prints bytes without secrets, which are in its text. */
+export function inText(bytes: Buffer): string {
+  return `printf %s ${quote(bytes.toString('base64'))} | base64 -d`;
 }
 
 function stdinOf(content: string | Buffer | Secret, secret: boolean): { stdin: Buffer; isSecret: boolean } {

@@ -7,12 +7,15 @@ export class Output {
   readonly stderr: string;
   /** Whether the time limit ended it. */
   readonly timedOut: boolean;
+  /** How long a read took on the host. */
+  readonly seconds: number;
 
-  constructor(exitCode: number, stdout: Buffer, stderr: string, timedOut = false) {
+  constructor(exitCode: number, stdout: Buffer, stderr: string, timedOut = false, seconds = 0) {
     this.exitCode = exitCode;
     this.bytes = stdout;
     this.stderr = stderr;
     this.timedOut = timedOut;
+    this.seconds = seconds;
   }
 
   get ok(): boolean {

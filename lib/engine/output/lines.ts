@@ -76,7 +76,8 @@ export function resourceLines(
   const notes = event.note ? readable(event.note).split('\n') : [];
   const differences = differencesOf(event.differences, style);
   const beside = notes.length === 1 && differences.length === 0 ? paint('dim', `  (${notes[0]})`) : '';
-  const took = event.seconds >= 0.1 ? paint('dim', `  ${seconds(event.seconds)}`) : '';
+  const isTimed = event.seconds >= 0.1 && (style.verbose || outcome === 'changed' || outcome === 'failed');
+  const took = isTimed ? paint('dim', `  ${seconds(event.seconds)}`) : '';
   const details = [
     ...(beside ? [] : notes),
     ...differences.map((line) => paintDiff(line, paint)),

@@ -5,7 +5,7 @@ import type { Connection } from '../connection.ts';
 import { CommandFailed, Output } from '../output.ts';
 import { quote } from '../quote.ts';
 import { createReader } from '../reader.ts';
-import { batchSentBy, readTimeout, recorded, send } from '../reads/batch.ts';
+import { batchSentBy, type RecordedRead, readTimeout, recorded, send } from '../reads/batch.ts';
 import { parseBatchReply } from '../reads/batch-reply.ts';
 import { type BatchCommand, batchScript } from '../reads/batch-script.ts';
 import { changesScript, parseChangesEnd, type ReadyChange } from './changes-script.ts';
@@ -75,7 +75,7 @@ export function makeChanges(
   const batch = batchSentBy(connection, sendFirst);
   return {
     /** Reads of the tick in which the request is made are sent with it, after the changes. */
-    readerFor: (reads: Set<() => string>) => createReader(connection, name, recorded(batch, reads)),
+    readerFor: (reads: Set<RecordedRead>) => createReader(connection, name, recorded(batch, reads)),
     ended,
   };
 }
