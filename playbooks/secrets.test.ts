@@ -97,29 +97,33 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('the edited plain text is re
 });
 
 describe.skipIf(!has('script'))('on a terminal', () => {
-  /** Types lines into a program that reads only from its terminal, one every 1.5 seconds. */
-  const typed = (command: string, lines: readonly string[], pause = 1.5) => {
-    const typing = lines.map((line) => `sleep ${pause}; printf '${line}'`).join('; ');
-    const { status, stdout } = spawnSync(
-      'sh',
-      ['-c', `(${typing}; sleep 3) | script -qec "$1" /dev/null`, 'sh', command],
-      {
-        cwd: project,
-        encoding: 'utf8',
-        env: surroundings({ RPC_PLAYBOOKS_PASSPHRASE: undefined }),
-      },
-    );
+  /** Answers the prompts for a passphrase of a program that reads only from its terminal, one after the other. */
+  const typed = async (command: string, answers: readonly string[]) => {
+    const env = surroundings({ RPC_PLAYBOOKS_PASSPHRASE: undefined });
+    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: project, env });
+    let stdout = '';
+    let given = 0;
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk;
+      const prompts = stdout.match(/passphrase[^\n]*: /gi) ?? [];
+      const answer = answers[given];
+      if (answer === undefined || prompts.length <= given) return;
+      given += 1;
+      // Between the prompt and the end of the echo.
+      setTimeout(() => child.stdin.write(answer), 500);
+    });
+    const [status] = await once(child, 'close');
     return { status, stdout };
   };
 
-  test('a passphrase is asked for, and not shown; Ctrl-C ends with 130; the age program accepts it', () => {
+  test('a passphrase is asked for, and not shown; Ctrl-C ends with 130; the age program accepts it', async () => {
     const [plain, out] = [join(folder, 'plain'), join(folder, 'out')];
     const [theirs, secrets] = [join(folder, 'theirs.yaml'), join(folder, 'theirs.secrets.age')];
     writeFileSync(theirs, 'groups: {}\n');
     const show = `${zx} playbooks/secrets.mjs --inventory ${theirs} show --reveal`;
     if (age) {
       writeFileSync(plain, 'sudo: canary-hunter2\n');
-      typed(`age -p -o ${secrets} ${plain}`, [`${passphrase}\\n`, `${passphrase}\\n`]);
+      await typed(`age -p -o ${secrets} ${plain}`, [`${passphrase}\n`, `${passphrase}\n`]);
     } else {
       const env = surroundings({
         RPC_PLAYBOOKS_PASSPHRASE: passphrase,
@@ -127,11 +131,14 @@ describe.skipIf(!has('script'))('on a terminal', () => {
       });
       spawnSync(zx, ['playbooks/secrets.mjs', '--inventory', theirs, 'edit'], { cwd: project, env });
     }
-    const shown = typed(show, [`${passphrase}\\r`]);
+    const shown = await typed(show, [`${passphrase}\r`]);
     expect(shown).toMatchObject({ status: 0, stdout: expect.stringContaining(`passphrase of ${secrets}: `) });
     expect(shown.stdout).toContain('sudo: canary-hunter2');
     expect(shown.stdout).not.toContain('random');
-    expect(typed(show, ['half\\003'])).toMatchObject({ status: 130, stdout: expect.not.stringContaining('half') });
+    expect(await typed(show, ['half\x03'])).toMatchObject({
+      status: 130,
+      stdout: expect.not.stringContaining('half'),
+    });
 
     if (!age) return;
     const env = surroundings({
@@ -141,7 +148,7 @@ describe.skipIf(!has('script'))('on a terminal', () => {
     expect(spawnSync(zx, ['playbooks/secrets.mjs', '--inventory', theirs, 'edit'], { cwd: project, env }).status).toBe(
       0,
     );
-    typed(`age -d -o ${out} ${secrets}`, [`${passphrase}\\n`]);
+    await typed(`age -d -o ${out} ${secrets}`, [`${passphrase}\n`]);
     expect(readFileSync(out, 'utf8')).toBe('sudo: canary-hunter2\nmore: mine\n');
   }, 120_000);
 });

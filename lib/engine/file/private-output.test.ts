@@ -55,6 +55,15 @@ test('a path that cannot be written is reported beforehand', () => {
   expect(() => privateTarget('/no/such/folder/f')).toThrow(
     'cannot write /no/such/folder/f (its folder does not exist)',
   );
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'f'), '');
+  expect(() => privateTarget(join(folder, 'f/g'))).toThrow('(a part of its path is a file)');
+  process.seteuid?.(65_534);
+  try {
+    expect(() => writePrivateFile('/f', 'text')).toThrow('cannot write /f (no permission to write in its folder)');
+  } finally {
+    process.seteuid?.(0);
+  }
   expect(() => writePrivateFile('/proc/x', 'text')).toThrow('cannot write /proc/x');
   expect(existsSync('/proc/x')).toBe(false);
 });

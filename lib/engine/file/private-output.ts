@@ -68,7 +68,6 @@ const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'its folder does not exist',
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a part of its path is a file',
-  EROFS: 'the file system is read-only',
 };
 
 function cannotWrite(path: string, error: unknown): Problem {
