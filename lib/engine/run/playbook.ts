@@ -1,8 +1,14 @@
 import type { Role } from '../resource/role.ts';
+import { type HostCount, refuseMiscount, type Serial } from './rolling.ts';
+import type { Turns } from './turns.ts';
 
 /**
  * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed. `anyErrorsFatal` ends the run on all
  * hosts when one fails. An `optional` play is left out where the inventory does not have the group of its hosts.
+ *
+ * `serial`: how many of the hosts with something to change do so at a time; a failure in the first batch ends the run. `maxFail`: more
+ * failed and unreachable hosts of the play end the run; default: any number may fail. With `turns`, both hold only for hosts whose
+ * clients notice the changes, while some host has clients. `inTurn` names earlier plays whose tasks wait for the turn of such a host.
  */
 export interface Play<V> {
   readonly name: string;
@@ -11,15 +17,13 @@ export interface Play<V> {
   readonly needs: readonly string[];
   readonly anyErrorsFatal: boolean;
   readonly optional: boolean;
+  readonly serial?: Serial;
+  readonly maxFail?: HostCount;
+  readonly turns?: Turns<V>;
+  readonly inTurn: readonly string[];
 }
 
-interface PlayOptions<V> {
-  readonly hosts: string;
-  readonly roles: readonly Role<V>[];
-  readonly needs?: readonly string[];
-  readonly anyErrorsFatal?: boolean;
-  readonly optional?: boolean;
-}
+type PlayOptions<V> = Partial<Omit<Play<V>, 'name'>> & Pick<Play<V>, 'hosts' | 'roles'>;
 
 /** An ordered list of plays. */
 export interface Playbook<V> {
@@ -29,16 +33,22 @@ export interface Playbook<V> {
   readonly plays: readonly Play<V>[];
 }
 
-/** @param options `needs`: names of earlier plays that must succeed on all their hosts */
+/**
+ * @param options `needs`: names of earlier plays that must succeed on all their hosts
+ * @throws TypeError for a `serial` or `maxFail` that is no number of hosts
+ */
 export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
-  return { name, needs: [], anyErrorsFatal: false, optional: false, ...options };
+  const { serial = [], maxFail } = options;
+  for (const count of typeof serial === 'object' ? serial : [serial]) refuseMiscount(`serial of "${name}"`, count, 1);
+  if (maxFail !== undefined) refuseMiscount(`maxFail of "${name}"`, maxFail, 0);
+  return { name, needs: [], anyErrorsFatal: false, optional: false, inTurn: [], ...options };
 }
 
-/** @throws TypeError when a play needs one that is not earlier */
+/** @throws TypeError when a play names one that is not earlier */
 export function playbook<V>(name: string, purpose: string, plays: readonly Play<V>[]): Playbook<V> {
-  for (const [at, { name: playName, needs }] of plays.entries()) {
+  for (const [at, { name: playName, needs, inTurn }] of plays.entries()) {
     const earlier = plays.slice(0, at).map((p) => p.name);
-    for (const need of needs) {
+    for (const need of [...needs, ...inTurn]) {
       if (!earlier.includes(need))
         throw new TypeError(`play "${playName}" needs "${need}", which does not come before it`);
     }

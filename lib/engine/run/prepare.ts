@@ -28,8 +28,8 @@ export async function itemsFor<V>(
   // A host of two groups may have a role in two plays, with the same resources.
   const done = new Set<Role<V>>();
   for (const play of playbook.plays) {
-    if (!playHosts(play, inventory).has(target.name)) continue;
-    for (const role of play.roles.filter((each) => selects(each.name) && !done.has(each))) {
+    if (!playHosts(play, inventory).has(target.name) || waitsForTurn(play, playbook, inventory, target)) continue;
+    for (const role of rolesOf(play, playbook).filter((each) => selects(each.name) && !done.has(each))) {
       done.add(role);
       for (const resource of await resourcesOf(role, context)) {
         const step = { host: target.name, play: play.name, role: role.name, resource: resource.name };
@@ -38,6 +38,28 @@ export async function itemsFor<V>(
     }
   }
   return items;
+}
+
+/** The roles of a play, after those that wait for the turns in it. */
+function rolesOf<V>(play: Play<V>, { plays }: Playbook<V>): Role<V>[] {
+  return [...plays.filter(({ name }) => play.inTurn.includes(name)), play].flatMap(({ roles }) => roles);
+}
+
+/**
+ * Whether the tasks of a play are part of a host's turn in a later one. They are not where a play in between has this host, which may
+ * need them.
+ */
+function waitsForTurn<V>(
+  play: Play<V>,
+  { plays }: Playbook<V>,
+  inventory: Inventory<V>,
+  target: InventoryHost<V>,
+): boolean {
+  const has = (each: Play<V>) => playHosts(each, inventory).has(target.name);
+  const next = plays.slice(plays.indexOf(play) + 1).find(has);
+  const { turns } = next ?? {};
+  if (!next?.inTurn.includes(play.name) || !turns) return false;
+  return turns.covers(target) && inventory.hosts.some(({ groups }) => groups.includes(turns.at));
 }
 
 /** A role that does not fit a host fails on that host, when it is reached. Other hosts continue. */
@@ -76,7 +98,7 @@ export function startingAt<V>(
       hint: suggestion(title, titles) ?? '--list-tasks shows all titles',
     });
   }
-  const order = playbook.plays.flatMap((play) => play.roles.map((role) => `${play.name}\0${role.name}`));
+  const order = playbook.plays.flatMap((play) => rolesOf(play, playbook).map((role) => `${play.name}\0${role.name}`));
   const place = ({ step }: Item): number => order.indexOf(`${step.play}\0${step.role}`);
   return (items) => {
     const at = items.findIndex(({ step }) => step.resource === title);

@@ -3,6 +3,7 @@ import type { ConfirmEach } from './converge.ts';
 import type { HostSummary, Step } from './events.ts';
 import type { LockHolder } from './lock/lock-holder.ts';
 import type { HostPlan } from './plan.ts';
+import type { PutBack } from './turns.ts';
 
 export interface RunOptions {
   /** Check mode: change nothing. */
@@ -27,6 +28,8 @@ export interface RunOptions {
   readonly lock?: { readonly holder: LockHolder; readonly breaks: boolean } | undefined;
   /** Hosts that may be unreachable when every host has to be checked: the operator declares them stopped. Default: none. */
   readonly assumedStopped?: ReadonlySet<string> | undefined;
+  /** Called where a change failed in the turn of a host. Default: it stays out of service. */
+  readonly putBack?: PutBack | undefined;
   /** Why a change is not made, undefined where it may be made. Default: all may be made. */
   readonly refuses?: ((step: Step, change: Change | undefined) => string | undefined) | undefined;
 }

@@ -11,9 +11,10 @@ import { mapWithForks } from './limit.ts';
 import { type Locks, lockHosts } from './lock/locks.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
-import { itemsFor, startingAt } from './prepare.ts';
+import { itemsFor, playHosts, startingAt } from './prepare.ts';
 import type { RunOptions, RunResult } from './run-options.ts';
 import type { Session } from './session.ts';
+import { TurnTaking } from './turn-taking.ts';
 
 /** Connects to a host and gathers its facts. Its error makes the host unreachable. */
 type Open<V> = (host: InventoryHost<V>) => Promise<Session>;
@@ -80,6 +81,7 @@ class Run<V> {
   readonly #hosts = new Map<string, HostRun>();
   readonly #unreachable = new Map<string, { readonly seconds: number; readonly error: unknown }>();
   readonly #fleet: Fleet<V>;
+  readonly #turns: TurnTaking<V>;
   #locks: Locks | undefined;
   /** Hosts with a lock that another run has taken from this one. */
   readonly #lost = new Set<string>();
@@ -104,6 +106,7 @@ class Run<V> {
       locks: () => this.#locks,
       lost: (host) => this.#lose(host),
     });
+    this.#turns = new TurnTaking({ inventory, options, fleet: this.#fleet, emit });
     options.interrupt.addEventListener('abort', () => this.#stop.abort(), { once: true });
   }
 
@@ -113,6 +116,7 @@ class Run<V> {
     await mapWithForks(this.targets, this.#options.forks, (target) => this.#connect(target));
     await this.#leaveOutEarlierTasks();
     const reachable = this.targets.flatMap((target) => this.#hosts.get(target.name) ?? []);
+    if (!interrupt.aborted) await this.#takeTurns(reachable);
     const mayChange = !check && !interrupt.aborted;
     if (mayChange) await this.#lock(reachable);
     const plans = check || confirm || refuseStale ? await this.#plan(reachable) : [];
@@ -183,12 +187,26 @@ class Run<V> {
     await Promise.all(hosts.map((host) => host.timed(() => host.checkAll())));
   }
 
+  async #takeTurns(reachable: readonly HostRun[]): Promise<void> {
+    for (const play of this.#playbook.plays.filter(({ turns }) => turns)) {
+      const members = playHosts(play, this.#inventory);
+      const hosts = reachable.filter(
+        ({ name, items }) => members.has(name) && items.some(({ step }) => step.play === play.name),
+      );
+      await this.#turns.order(play, hosts);
+    }
+  }
+
   /** Takes the locks if there is something to change, and checks again if another run has just ended. */
   async #lock(reachable: readonly HostRun[]): Promise<void> {
     const { lock } = this.#options;
     if (!lock || !reachable.some((host) => host.isDue)) return;
+    const sessions = new Map(reachable.map((host) => [host.name, host.session]));
+    // Two runs that take turns must not meet at a gateway.
+    if (reachable.some(({ items }) => items.some(({ turn }) => turn)))
+      for (const [name, session] of this.#turns.sessions) if (!sessions.has(name)) sessions.set(name, session);
     this.#locks = await lockHosts(
-      reachable.map((host) => lockedHost(host.name, host.session)),
+      [...sessions].map(([name, session]) => lockedHost(name, session)),
       lock.holder,
       {
         breaks: lock.breaks,
@@ -221,7 +239,7 @@ class Run<V> {
         throw error;
       }
     };
-    const options = { ...this.#options, stop: this.#stop.signal, whileEveryHost };
+    const options = { ...this.#options, stop: this.#stop.signal, whileEveryHost, turns: this.#turns };
     return changeAll(this.#playbook, this.#inventory, reachable, [...this.#unreachable.keys()], options, this.#emit);
   }
 }

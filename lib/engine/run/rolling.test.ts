@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { play, playbook } from './playbook.ts';
+import { batchesOf, countOf, type Serial } from './rolling.ts';
+
+const hosts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+const sizes = (serial: Serial, count = 8, total = 8) =>
+  batchesOf(hosts.slice(0, count), serial, total).map((batch) => batch.length);
+
+test.each<[Serial, number[]]>([
+  [1, [1, 1, 1, 1, 1, 1, 1, 1]],
+  [3, [3, 3, 2]],
+  [20, [8]],
+  ['25%', [2, 2, 2, 2]],
+  ['1%', [1, 1, 1, 1, 1, 1, 1, 1]],
+  ['100%', [8]],
+  [
+    [1, '25%'],
+    [1, 2, 2, 2, 1],
+  ],
+  [
+    [1, 2, '50%'],
+    [1, 2, 4, 1],
+  ],
+])('serial %j makes batches of %j', (serial, expected) => {
+  expect(sizes(serial)).toEqual(expected);
+});
+
+test('a share is of all hosts, not of those with something to change', () => {
+  expect(sizes('25%', 3, 8)).toEqual([2, 1]);
+  expect(sizes(1, 0)).toEqual([]);
+});
+
+test('each host is in one batch, in order', () => {
+  expect(batchesOf(hosts, [1, '25%'], 8).flat()).toEqual(hosts);
+});
+
+test('a share is rounded down', () => {
+  expect([countOf('25%', 4), countOf('25%', 7), countOf('25%', 3), countOf(2, 3)]).toEqual([1, 1, 0, 2]);
+});
+
+test.each([
+  [{ serial: 0 }, 'serial of "p" is 0: it has to be a number of hosts from 1, or a share such as 25%'],
+  [{ serial: [1, 1.5] }, 'serial of "p" is 1.5: it has to be a number of hosts from 1, or a share such as 25%'],
+  [{ serial: '120%' }, 'serial of "p" is 120%: it has to be a number of hosts from 1, or a share such as 25%'],
+  [{ maxFail: -1 }, 'maxFail of "p" is -1: it has to be a number of hosts from 0, or a share such as 25%'],
+] as const)('refused: %j', (options, words) => {
+  expect(() => play('p', { hosts: 'all', roles: [], ...options })).toThrow(new TypeError(words));
+});
+
+test('a play takes over the tasks of an earlier play only', () => {
+  const first = play('first', { hosts: 'all', roles: [], inTurn: ['second'] });
+  expect(() => playbook('x', 'tests.', [first, play('second', { hosts: 'all', roles: [] })])).toThrow(
+    'play "first" needs "second", which does not come before it',
+  );
+});
