@@ -1,6 +1,9 @@
 #!/usr/bin/env zx
 // Turns bare servers into a serving RPC node, in the order of the specification (part 1, "Deployment order").
-import { play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
+import { gatewayTurns, play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
+
+// Behind gateways, an RPC server leaves them before a change that clients notice, one at a time. Elsewhere all change together.
+const rolling = { serial: 1, maxFail: 0, turns: gatewayTurns };
 
 await runPlaybook(
   playbook('deploy', 'turns bare servers into a serving RPC node and keeps them so.', [
@@ -17,6 +20,7 @@ await runPlaybook(
         'disk-alert',
         'next-version',
       ),
+      ...rolling,
     }),
     // A change of the node's version: no container reads a configuration or a database of the other one.
     play('former version', { hosts: 'database,rpc', roles: await roles('former-version'), anyErrorsFatal: true }),
@@ -29,6 +33,8 @@ await runPlaybook(
       hosts: 'rpc',
       roles: await roles('database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
       needs: ['Database+Sync server'],
+      inTurn: ['configuration'],
+      ...rolling,
     }),
     play('gateways', {
       hosts: 'gateway',

@@ -1,11 +1,13 @@
-// The parts that a playbook imports: plays, roles by name, and its command line.
+// The parts that a playbook imports: plays, roles by name, turns of RPC hosts behind gateways, and its command line.
 import { commandLine } from './command-line.mjs';
 import { program, role } from './program.mjs';
 
 /** @type {typeof import('../commands/playbook/main.ts')} */
-const { loadDeployment, main, openSession, play, playbook, Problem } = await program('lib/commands/playbook/main.ts');
+const { gatewayTurns, loadDeployment, main, openSession, play, playbook, Problem } = await program(
+  'lib/commands/playbook/main.ts',
+);
 
-export { play, playbook };
+export { gatewayTurns, play, playbook };
 
 /**
  * The roles of these names, from roles/NAME.ts.

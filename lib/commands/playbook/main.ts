@@ -3,5 +3,6 @@
 export { Problem } from '../../engine/problem/problem.ts';
 export { openSession } from '../../engine/run/open-session.ts';
 export { play, playbook } from '../../engine/run/playbook.ts';
+export { gatewayTurns } from '../../node/gateway/turns.ts';
 export { loadDeployment } from '../../node/inventory/inventory.ts';
 export { main } from './command.ts';

@@ -106,7 +106,7 @@ class Run<V> {
       locks: () => this.#locks,
       lost: (host) => this.#lose(host),
     });
-    this.#turns = new TurnTaking({ inventory, options, fleet: this.#fleet, emit });
+    this.#turns = new TurnTaking({ playbook, inventory, options, fleet: this.#fleet, emit });
     options.interrupt.addEventListener('abort', () => this.#stop.abort(), { once: true });
   }
 

@@ -6,7 +6,7 @@ import type { Listener, Step } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import type { HostRun, Item } from './host-run.ts';
 import { plannedTasks } from './plan.ts';
-import type { Play } from './playbook.ts';
+import type { Play, Playbook } from './playbook.ts';
 import { playHosts } from './prepare.ts';
 import { batchesOf } from './rolling.ts';
 import type { RunOptions } from './run-options.ts';
@@ -30,6 +30,7 @@ interface Order {
 
 /** The parts of a run that turns need. */
 interface TurnsRun<V> {
+  readonly playbook: Playbook<V>;
   readonly inventory: Inventory<V>;
   readonly options: Pick<RunOptions, 'hosts' | 'interrupt' | 'assumedStopped' | 'putBack'>;
   readonly fleet: Fleet<V>;
@@ -79,7 +80,7 @@ export class TurnTaking<V> {
     const { serving, left } = await look(turns, this.#desks);
     const rank = ({ name }: HostRun) => (left.has(name) ? 0 : serving.has(name) ? 2 : 1);
     const due = covered
-      .filter((host) => serving.size > 0 && firstDisturbing(host, play, turns) !== undefined)
+      .filter((host) => serving.size > 0 && this.#firstDisturbing(host, play, turns) !== undefined)
       .toSorted((one, other) => rank(one) - rank(other));
     const order = split(due);
     for (const host of covered) {
@@ -132,6 +133,20 @@ export class TurnTaking<V> {
     return found;
   }
 
+  /**
+   * The place of the first task of a play whose change clients notice. None where an earlier play without turns takes the host's clients
+   * away, as a change of the version does on all hosts together.
+   */
+  #firstDisturbing(host: HostRun, play: Play<V>, turns: Turns<V>): number | undefined {
+    const { plays } = this.#run.playbook;
+    const isSurrounded = (name: string) => name !== play.name && plays.some((each) => each.name === name && each.turns);
+    const at = plannedTasks(host.items).findIndex(({ step, outcome, differences }, place) => {
+      const effects = outcome === 'pending' ? (host.items[place]?.resource.changes?.(differences) ?? []) : [];
+      return !isSurrounded(step.play) && effects.some((effect) => turns.disturbs(effect));
+    });
+    return host.items[at]?.step.play === play.name ? at : undefined;
+  }
+
   /** Adds the tasks of a turn. @param note undefined for a host that only comes back */
   async #surround(host: HostRun, play: Play<V>, turns: Turns<V>, note: string | undefined): Promise<void> {
     const item = (turn: 'leave' | 'back'): Item => {
@@ -142,7 +157,7 @@ export class TurnTaking<V> {
     };
     const [leave, back] = [item('leave'), item('back')];
     await host.check(note === undefined ? [back] : [leave, back]);
-    const first = note === undefined ? -1 : (firstDisturbing(host, play, turns) ?? -1);
+    const first = note === undefined ? -1 : (this.#firstDisturbing(host, play, turns) ?? -1);
     const items = host.items.toSpliced(host.items.findLastIndex(({ step }) => step.play === play.name) + 1, 0, back);
     host.items = first < 0 ? items : items.toSpliced(first, 0, leave);
   }
@@ -192,15 +207,6 @@ function isDue(host: HostRun, play: Play<never>): boolean {
   return plannedTasks(host.items).some(
     ({ step, outcome }) => step.play === play.name && (outcome === 'pending' || outcome === 'unknown'),
   );
-}
-
-/** The place of the first task of a play whose change clients notice. */
-function firstDisturbing<V>(host: HostRun, play: Play<V>, turns: Turns<V>): number | undefined {
-  const at = plannedTasks(host.items).findIndex(({ step, outcome, differences }, place) => {
-    const effects = outcome === 'pending' ? (host.items[place]?.resource.changes?.(differences) ?? []) : [];
-    return step.play === play.name && effects.some((effect) => turns.disturbs(effect));
-  });
-  return at < 0 ? undefined : at;
 }
 
 /** Of all desks: one that cannot be reached may have clients for every host. */

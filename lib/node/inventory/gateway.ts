@@ -33,6 +33,7 @@ export function gatewayProblems(inventory: Deployment): Problem[] {
     ...unused,
     ...gateways.flatMap((host) => [
       ...equalPorts(inventory, host),
+      ...leastServingProblems(inventory, host),
       ...sharedAddressProblems(inventory, host, gateways),
     ]),
   ];
@@ -45,6 +46,19 @@ function equalPorts({ placeOf }: Deployment, { name, vars: { gateway } }: Host):
     const what = `gateway.${port} is ${gateway[port]}, as gateway.${first} is`;
     return [new Problem(what, { where: placeOf(name, ['gateway', port]) })];
   });
+}
+
+function leastServingProblems({ hosts, placeOf }: Deployment, { name, vars }: Host): Problem[] {
+  const least = vars.gateway.least_serving ?? 0;
+  const count = hosts.filter(({ groups }) => groups.includes('rpc')).length;
+  if (least < count) return [];
+  const what = `gateway.least_serving is ${least}, and of ${count} RPC servers ${count - 1} serve while one is changed`;
+  return [
+    new Problem(what, {
+      where: placeOf(name, ['gateway', 'least_serving']),
+      hint: `at most ${count - 1}, or add RPC servers`,
+    }),
+  ];
 }
 
 function sharedAddressProblems({ placeOf }: Deployment, { name, vars }: Host, gateways: readonly Host[]): Problem[] {

@@ -46,6 +46,20 @@ export const gatewaySchema = {
   client_requests: types.count.default(1000).describe('Most requests of one client address in a second'),
   client_connections: types.count.default(1000).describe('Most connections of one client address at a time'),
   batch_requests: types.count.default(100).describe('Most requests in one batch; a batch has at most 200000 bytes'),
+  least_serving: types
+    .whole(0, 100_000)
+    .optional()
+    .describe(
+      'Fewest RPC servers that have to serve while one is out for a change or by `drain`; default: 1, of one server 0',
+    ),
+  drain_seconds: types
+    .whole(0, 3600)
+    .default(30)
+    .describe('Seconds that connections to an RPC server have to end by themselves before it is changed'),
+  healthy_seconds: types
+    .whole(0, 3600)
+    .default(5)
+    .describe('Seconds that an RPC server has to be well after a change before it serves again'),
   shared: shared.optional().describe('An address that moves from a dead gateway to another one, by keepalived (VRRP)'),
   tls: tls.optional().describe('TLS for clients; default: none'),
 };
