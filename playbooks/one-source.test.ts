@@ -175,7 +175,7 @@ async function everything(changes: Changes): Promise<Map<string, string>> {
   for (const host of hosts) {
     const [group = ''] = host.groups;
     const kind = group === 'database' ? 'db' : group === 'gateway' ? 'gw' : 'rpc';
-    const context = { host, vars: host.vars, hosts, facts, includes: () => true };
+    const context = { host, vars: host.vars, hosts, facts, includes: () => true, given: {} };
     const { files } = await renderHost(context);
     for (const { name, content } of files) {
       const tree = parsers[name.split('.').at(-1) ?? '']?.(content.text);

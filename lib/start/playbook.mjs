@@ -3,11 +3,11 @@ import { commandLine } from './command-line.mjs';
 import { program, role } from './program.mjs';
 
 /** @type {typeof import('../commands/playbook/main.ts')} */
-const { gatewayTurns, loadDeployment, main, openSession, play, playbook, Problem } = await program(
+const { gatewayTurns, loadDeployment, main, openSession, play, playbook, Problem, serviceNames } = await program(
   'lib/commands/playbook/main.ts',
 );
 
-export { gatewayTurns, play, playbook };
+export { gatewayTurns, play, playbook, serviceNames };
 
 /**
  * The roles of these names, from roles/NAME.ts.

@@ -31,6 +31,7 @@ import type { Session } from '../../engine/run/session.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { shellWord } from '../../engine/text/shell-word.ts';
+import { didYouMean } from '../../engine/text/suggest.ts';
 import { chooseHosts, type InventorySource } from './choose-hosts.ts';
 import { asking, askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
 import { asPlanned, lastingName, narrowing } from './follow-plan.ts';
@@ -87,15 +88,16 @@ export async function main<V>(
   }
 }
 
-async function perform<V>(playbook: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
-  const roleNames = [...new Set(playbook.plays.flatMap((play) => play.roles.map((role) => role.name)))];
-  const given = parseOptions(args, roleNames);
+async function perform<V>(template: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
+  const roleNames = [...new Set(template.plays.flatMap((play) => play.roles.map((role) => role.name)))];
+  const given = parseOptions(args, roleNames, template.options);
   const plan = given.plan === undefined ? undefined : await loadPlan(given.plan);
-  const options = plan ? asPlanned(given, plan, playbook.name, roleNames) : given;
+  const options = plan ? asPlanned(given, plan, template.name, roleNames) : given;
   if (options.help) {
-    process.stdout.write(playbookHelp(playbook, roleNames));
+    process.stdout.write(playbookHelp(template, roleNames));
     return exitCode.converged;
   }
+  const playbook = withHosts(template, options.own);
   const terminal = process.stdin.isTTY && process.stderr.isTTY;
   if (options.step && !terminal)
     throw new Problem('--step asks before each change, and there is no terminal to ask on');
@@ -104,6 +106,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], depend
   const planned = plan?.hosts.map(({ host }) => host);
   const { inventory, hosts } = await chooseHosts(options, planned, dependencies, say);
   if (plan) refuseOtherInventory(plan, inventory);
+  refuseOtherHosts(playbook, options.own, inventory);
   if (options.listHosts) {
     for (const line of hostLines(hosts)) print(line);
     return exitCode.converged;
@@ -117,6 +120,24 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], depend
     return await (options.listTasks ? printTasks(job, open) : performRun(job, open, signal, interrupt));
   } finally {
     release();
+  }
+}
+
+/** The playbook with the hosts that its own options name. */
+function withHosts<V>(template: Playbook<V>, given: Options['own']): Playbook<V> {
+  const filled = (hosts: string) => hosts.replace(/\{(\w+)\}/g, (_, name: string) => String(given[name]));
+  return { ...template, plays: template.plays.map((play) => ({ ...play, hosts: filled(play.hosts) })) };
+}
+
+/** @throws Problem where an own option names a host that is not in its group */
+function refuseOtherHosts<V>({ options }: Playbook<V>, given: Options['own'], { name, hosts }: Inventory<V>): void {
+  for (const [option, { group }] of Object.entries(options)) {
+    const said = given[option];
+    const known = hosts.filter(({ groups }) => group === undefined || groups.includes(group)).map((host) => host.name);
+    if (group === undefined || typeof said !== 'string' || known.includes(said)) continue;
+    throw new Problem(`--${option}: ${name} has no host "${said}" in group ${group}`, {
+      hint: didYouMean(said, known),
+    });
   }
 }
 
@@ -165,11 +186,12 @@ async function performRun<V>(
 }
 
 /** The options that narrow a run. */
-function narrowed<V>({ options, hosts }: Job<V>): Pick<RunOptions, 'forks' | 'hosts' | 'selects'> {
+function narrowed<V>({ options, hosts }: Job<V>): Pick<RunOptions, 'forks' | 'hosts' | 'selects' | 'given'> {
   const { roles, skippedRoles } = options;
   return {
     forks: options.step ? 1 : options.forks,
     hosts: new Set(hosts.map((host) => host.name)),
+    given: options.own,
     selects: (role) => (roles.length === 0 || roles.includes(role)) && !skippedRoles.includes(role),
   };
 }

@@ -5,4 +5,5 @@ export { openSession } from '../../engine/run/open-session.ts';
 export { play, playbook } from '../../engine/run/playbook.ts';
 export { gatewayTurns } from '../../node/gateway/turns.ts';
 export { loadDeployment } from '../../node/inventory/inventory.ts';
+export { serviceNames } from '../../node/variables/services.ts';
 export { main } from './command.ts';

@@ -3,6 +3,8 @@ import { shared } from '../../engine/command-line/shared-options.ts';
 import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
 import type { DiffShown } from '../../engine/output/lines.ts';
 import { Problem } from '../../engine/problem/problem.ts';
+import type { GivenOptions } from '../../engine/resource/role.ts';
+import type { OwnOptions } from '../../engine/run/playbook.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 
 /** The command line of a playbook. */
@@ -43,6 +45,8 @@ export interface Options {
   readonly askBecomePass: boolean;
   readonly verbose: boolean;
   readonly help: boolean;
+  /** Of the playbook's own options. */
+  readonly own: GivenOptions;
 }
 
 /** One `--set KEY=VALUE`. */
@@ -129,10 +133,16 @@ const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOpt
  *
  * @param args the words after the script
  * @param roleNames the roles of the playbook, for `--role`
+ * @param ownOptions of this playbook alone
  * @throws Problem for an unknown option, a missing or unexpected word, an unknown role, and contradicting options
  */
-export function parseOptions(args: readonly string[], roleNames: readonly string[]): Options {
-  const { given } = parseCommandLine(args, runOptions);
+export function parseOptions(
+  args: readonly string[],
+  roleNames: readonly string[],
+  ownOptions: OwnOptions = {},
+): Options {
+  const { given } = parseCommandLine(args, { ...ownOptions, ...runOptions });
+  const own = ownOf(given, ownOptions);
   for (const [one, other] of contrary) {
     if (given[one] && given[other]) {
       throw new Problem(`--${one} and --${other} do not go together`, { hint: 'leave one of them out' });
@@ -141,8 +151,9 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
   if (given.out !== undefined && !given.check) {
     throw new Problem('--out saves the plan of check mode', { hint: 'add --check' });
   }
-  for (const fixed of ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step', 'assume-stopped'] as const) {
-    const said = given[fixed];
+  const narrowing = ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step', 'assume-stopped'];
+  for (const fixed of [...narrowing, ...Object.keys(ownOptions)]) {
+    const said = (given as Readonly<Record<string, unknown>>)[fixed];
     if (
       given.plan !== undefined &&
       said !== undefined &&
@@ -182,7 +193,21 @@ export function parseOptions(args: readonly string[], roleNames: readonly string
     askBecomePass: given['ask-become-pass'],
     verbose: given.verbose,
     help: given.help,
+    own,
   };
+}
+
+/** @throws Problem for a required option that is not given, and for an unknown value */
+function ownOf(given: Readonly<Record<string, unknown>>, ownOptions: OwnOptions): GivenOptions {
+  const found = Object.entries(ownOptions).map(([name, { value, help, required, completes }]) => {
+    const said = given[name] as string | boolean | undefined;
+    if (required && said === undefined && given.plan === undefined && !given.help)
+      throw new Problem(`--${name} is missing`, { hint: `--${name} ${value}: ${help}` });
+    if (typeof said === 'string' && typeof completes === 'object' && !completes.includes(said))
+      throw new Problem(`--${name} ${said}: unknown`, { hint: didYouMean(said, completes) });
+    return [name, said === false ? undefined : said] as const;
+  });
+  return Object.fromEntries(found.filter(([, said]) => said !== undefined)) as GivenOptions;
 }
 
 /** The names of options that may be given several times, or once with commas. */

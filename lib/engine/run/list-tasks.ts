@@ -20,7 +20,7 @@ export async function listTasks<V>(
   playbook: Playbook<V>,
   inventory: Inventory<V>,
   open: (host: InventoryHost<V>) => Promise<Session>,
-  options: Pick<RunOptions, 'hosts' | 'forks' | 'selects'>,
+  options: Pick<RunOptions, 'hosts' | 'forks' | 'selects' | 'given'>,
 ): Promise<HostTasks[]> {
   const { hosts, forks } = options;
   const targets = inventory.hosts.filter(({ name }) => hosts.has(name));

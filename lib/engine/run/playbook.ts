@@ -25,12 +25,26 @@ export interface Play<V> {
 
 type PlayOptions<V> = Partial<Omit<Play<V>, 'name'>> & Pick<Play<V>, 'hosts' | 'roles'>;
 
+/** An option of one playbook: with `value` its value, as help shows it, else a switch. */
+interface OwnOption {
+  readonly value?: string;
+  readonly help: string;
+  readonly required?: true;
+  /** The values that it takes: these, or the names of hosts in `group`. */
+  readonly completes?: readonly string[] | 'host';
+  readonly group?: string;
+}
+
+export type OwnOptions = Readonly<Record<string, OwnOption>>;
+
 /** An ordered list of plays. */
 export interface Playbook<V> {
   readonly name: string;
   /** One sentence for `--help`. */
   readonly purpose: string;
+  /** `{name}` in the hosts of a play is the value of its own option of this name. */
   readonly plays: readonly Play<V>[];
+  readonly options: OwnOptions;
 }
 
 /**
@@ -45,7 +59,12 @@ export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
 }
 
 /** @throws TypeError when a play names one that is not earlier */
-export function playbook<V>(name: string, purpose: string, plays: readonly Play<V>[]): Playbook<V> {
+export function playbook<V>(
+  name: string,
+  purpose: string,
+  plays: readonly Play<V>[],
+  options: OwnOptions = {},
+): Playbook<V> {
   for (const [at, { name: playName, needs, inTurn }] of plays.entries()) {
     const earlier = plays.slice(0, at).map((p) => p.name);
     for (const need of [...needs, ...inTurn]) {
@@ -53,5 +72,5 @@ export function playbook<V>(name: string, purpose: string, plays: readonly Play<
         throw new TypeError(`play "${playName}" needs "${need}", which does not come before it`);
     }
   }
-  return { name, purpose, plays };
+  return { name, purpose, plays, options };
 }

@@ -20,10 +20,18 @@ export async function itemsFor<V>(
   inventory: Inventory<V>,
   target: InventoryHost<V>,
   facts: Facts,
-  { hosts, selects }: Pick<RunOptions, 'hosts' | 'selects'>,
+  { hosts, selects, given = {} }: Pick<RunOptions, 'hosts' | 'selects' | 'given'>,
 ): Promise<Item[]> {
   const includes = (host: string, role: string) => hosts.has(host) && selects(role);
-  const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts, includes };
+  const context = {
+    host: target,
+    vars: target.vars,
+    facts,
+    hosts: inventory.hosts,
+    includes,
+    given,
+    whereIs: inventory.whereIs,
+  };
   const items: Item[] = [];
   // A host of two groups may have a role in two plays, with the same resources.
   const done = new Set<Role<V>>();

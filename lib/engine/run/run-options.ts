@@ -1,4 +1,5 @@
 import type { Change } from '../resource/resource.ts';
+import type { GivenOptions } from '../resource/role.ts';
 import type { ConfirmEach } from './converge.ts';
 import type { HostSummary, Step } from './events.ts';
 import type { LockHolder } from './lock/lock-holder.ts';
@@ -14,6 +15,8 @@ export interface RunOptions {
   readonly hosts: ReadonlySet<string>;
   /** Whether a role is part of the run. */
   selects(role: string): boolean;
+  /** Of the playbook's own options. Default: none. */
+  readonly given?: GivenOptions | undefined;
   /** The title of the first resource. Earlier ones are left out. */
   readonly startAt?: string | undefined;
   /** Aborted on the first Ctrl-C: running changes finish, no new ones start. */

@@ -96,7 +96,8 @@ class Run<V> {
     this.#open = open;
     this.#options = options;
     this.#emit = emit;
-    this.targets = inventory.hosts.filter((host) => options.hosts.has(host.name));
+    const members = new Set(playbook.plays.flatMap((play) => [...playHosts(play, inventory)]));
+    this.targets = inventory.hosts.filter(({ name }) => options.hosts.has(name) && members.has(name));
     this.#fleet = new Fleet<V>({
       inventory: inventory.hosts,
       open,

@@ -1,7 +1,7 @@
 import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
 import { type LoadedInventory, type LoadOptions, loadInventory } from '../../engine/inventory/load.ts';
 import { problemsIn, throwProblems } from '../../engine/inventory/problem-list.ts';
-import type { Problem } from '../../engine/problem/problem.ts';
+import { describePlace, type Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation.ts';
 import type { Receiver } from '../variables/monitoring.ts';
@@ -45,7 +45,11 @@ export async function loadDeployment(nameOrFile: string, options: LoadOptions = 
   const hosts = inventory.hosts.map((host, i) =>
     withSecrets(host, passwords.get(host) as Passwords, receivers[i] ?? [], certificates.get(host)),
   );
-  return { name: inventory.name, file: inventory.file, hosts };
+  const whereIs = (name: string) => {
+    const [group = ''] = hosts.find((host) => host.name === name)?.groups ?? [];
+    return describePlace(inventory.placeOfGroup(group, name));
+  };
+  return { name: inventory.name, file: inventory.file, hosts, whereIs };
 }
 
 type Passwords = Readonly<Record<(typeof stores)[number], Secret>>;
