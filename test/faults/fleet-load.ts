@@ -28,7 +28,9 @@ export interface Seen {
 export async function clientAddresses(count: number): Promise<{ addresses: string[]; remove(): Promise<void> }> {
   const bridge = (await quiet`ip -o addr show to 172.30.77.1`).stdout.split(/\s+/)[1];
   const addresses = Array.from({ length: count }, (_, at) => `10.77.${Math.floor(at / 250)}.${(at % 250) + 1}`);
-  await quiet({ input: addresses.map((each) => `addr add ${each}/32 dev ${bridge}\n`).join('') } as object)`ip -batch -`;
+  await quiet({
+    input: addresses.map((each) => `addr add ${each}/32 dev ${bridge}\n`).join(''),
+  } as object)`ip -batch -`;
   return {
     addresses,
     remove: async () => {
@@ -134,9 +136,11 @@ async function webSocket(localAddress: string, state: State): Promise<void> {
   const socket = connect({ host: target, port: ports.websocket, localAddress });
   let text = '';
   let closed = false;
-  socket.on('error', () => {}).on('close', () => {
-    closed = true;
-  });
+  socket
+    .on('error', () => {})
+    .on('close', () => {
+      closed = true;
+    });
   socket.on('data', (part) => {
     text += part.toString('latin1');
   });

@@ -255,7 +255,9 @@ async function resourcesOf(inventory: Inventory<Variables>, name: string, of: Fa
       const { default: role } = (await import(`../../roles/${roleName}.ts`)) as { default: Role<Variables> };
       // A component that does not belong on this host.
       return Promise.resolve()
-        .then(() => role.resources({ host, vars: host.vars, facts: of, hosts: inventory.hosts, includes: () => true, given: {} }))
+        .then(() =>
+          role.resources({ host, vars: host.vars, facts: of, hosts: inventory.hosts, includes: () => true, given: {} }),
+        )
         .catch(() => []);
     }),
   );

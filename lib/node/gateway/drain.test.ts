@@ -34,7 +34,11 @@ class Gateway {
       host,
       serves: this.serves(host),
       fit: !this.unfit.has(host),
-      reason: this.marks.has(host) ? `drained: ${this.marks.get(host)}` : this.unfit.has(host) ? 'does not answer' : null,
+      reason: this.marks.has(host)
+        ? `drained: ${this.marks.get(host)}`
+        : this.unfit.has(host)
+          ? 'does not answer'
+          : null,
       drained: this.marks.get(host) ?? null,
       height: 5,
       hash: '0x5',

@@ -49,9 +49,9 @@ function equalPorts({ placeOf }: Deployment, { name, vars: { gateway } }: Host):
 }
 
 function leastServingProblems({ hosts, placeOf }: Deployment, { name, vars }: Host): Problem[] {
-  const least = vars.gateway.least_serving ?? 0;
+  const least = vars.gateway.least_serving;
   const count = hosts.filter(({ groups }) => groups.includes('rpc')).length;
-  if (least < count) return [];
+  if (least === undefined || least < count || count === 0) return [];
   const what = `gateway.least_serving is ${least}, and of ${count} RPC servers ${count - 1} serve while one is changed`;
   return [
     new Problem(what, {

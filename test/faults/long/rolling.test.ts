@@ -34,7 +34,8 @@ async function drained(): Promise<string[]> {
 async function allServe(): Promise<void> {
   for (let left = 120; left > 0; left -= 1) {
     const fleets = await Promise.all(['172.30.77.21', '172.30.77.22'].map(fleetOf)).catch(() => []);
-    if (fleets.length > 0 && fleets.every(({ hosts }) => hosts.length === 4 && hosts.every(({ serves }) => serves))) return;
+    if (fleets.length > 0 && fleets.every(({ hosts }) => hosts.length === 4 && hosts.every(({ serves }) => serves)))
+      return;
     await sleep(1000);
   }
   throw new Error('not all RPC hosts serve');
@@ -189,7 +190,9 @@ describe('rolling changes of a fleet under load', () => {
     const back = await runPlaybook('drain', ...common, '--host', 'rpc-3', '--undo');
     const seen = await load.end();
     measured(task, figures(seen));
-    expect([restarted.exitCode, out.exitCode, back.exitCode], restarted.output + out.output + back.output).toEqual([0, 0, 0]);
+    expect([restarted.exitCode, out.exitCode, back.exitCode], restarted.output + out.output + back.output).toEqual([
+      0, 0, 0,
+    ]);
     expect(reasons).toEqual(['rpc-3: new disk', 'rpc-3: new disk']);
     expectNoFault(seen);
     expect(seen.fewest).toBe(3);
