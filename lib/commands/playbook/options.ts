@@ -199,10 +199,10 @@ export function parseOptions(
 
 /** @throws Problem for a required option that is not given, and for an unknown value */
 function ownOf(given: Readonly<Record<string, unknown>>, ownOptions: OwnOptions): GivenOptions {
-  const found = Object.entries(ownOptions).map(([name, { value, help, required, completes }]) => {
+  const found = Object.entries(ownOptions).map(([name, { value, required, completes }]) => {
     const said = given[name] as string | boolean | undefined;
     if (required && said === undefined && given.plan === undefined && !given.help)
-      throw new Problem(`--${name} is missing`, { hint: `--${name} ${value}: ${help}` });
+      throw new Problem(`--${name} is missing`, { hint: `--${name} ${value}; see --help` });
     if (typeof said === 'string' && typeof completes === 'object' && !completes.includes(said))
       throw new Problem(`--${name} ${said}: unknown`, { hint: didYouMean(said, completes) });
     return [name, said === false ? undefined : said] as const;

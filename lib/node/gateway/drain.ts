@@ -121,13 +121,12 @@ export function servesAgain(title: string, name: string, gateway: Gateway): Work
         const state = await stateOf(at, name, gateway);
         if (isBack(state)) return;
         const now = performance.now();
-        const reason = state.found?.reason ?? 'it is drained';
         // Without HAProxy nobody can say whether it is well, and nobody is sent there.
         wellSince = !state.found || state.found.fit ? (wellSince ?? now) : undefined;
         if (wellSince !== undefined && now - wellSince >= gateway.healthy_seconds * 1000) {
           await at.run`${gatewayProgram} undrain ${name}`;
         } else if (now - started > wellWithin * 1000) {
-          throw new Problem(`${name} is not well after ${wellWithin} s: ${reason}`, {
+          throw new Problem(`${name} is not well after ${wellWithin} s: ${state.found?.reason}`, {
             hint: `see on the gateway: ${gatewayProgram} fleet ${gateway.metrics}`,
             code: exitCode.failed,
           });
