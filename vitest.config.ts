@@ -28,18 +28,27 @@ class DeploymentsInOrder extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: DeploymentsInOrder },
+    // Many tests wait for other programs. The default is one less than there are cores, which is one on a machine of two.
+    maxWorkers: 4,
     projects: [
       // Modules are loaded once for all files: half of the time would go into loading them again.
       {
         test: {
           name: 'unit',
-          include: ['{docs,lib,roles,lab,test/words,test/shell}/**/*.test.ts'],
-          testTimeout: 30_000,
+          include: ['{docs,lib,roles,lab}/**/*.test.ts'],
+          // No test takes so long, but a loaded machine does.
+          testTimeout: 120_000,
           isolate: false,
         },
       },
-      // A process of its own for each test: too slow for the inner loop.
-      { test: { name: 'playbooks', include: ['playbooks/**/*.test.ts'], testTimeout: 30_000 } },
+      // Whole programs, and checks of texts that are the same on every Node: too slow for the inner loop.
+      {
+        test: {
+          name: 'playbooks',
+          include: ['{playbooks,test/shell,test/words}/**/*.test.ts'],
+          testTimeout: 120_000,
+        },
+      },
       {
         test: {
           name: 'lab',

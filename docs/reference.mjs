@@ -8,3 +8,6 @@ const { schemaText, withTables } = await import('./reference/reference.ts');
 const page = new URL('configuration.md', import.meta.url);
 await writeFile(page, withTables(await readFile(page, 'utf8')));
 await writeFile(new URL('../inventory/schema.json', import.meta.url), schemaText());
+
+const { kindsPage } = await import('./reference/kinds-page.ts');
+await writeFile(new URL('kinds.md', import.meta.url), kindsPage());

@@ -11,6 +11,13 @@ import { withLabForAWhile } from '../lab/for-a-while.mjs';
 import { getPromtool } from './promtool.mjs';
 
 const show = $({ stdio: 'inherit', nothrow: true });
+/** Runs a command beside others: its output is shown whole when it ends. */
+const showAtEnd = async (/** @type {TemplateStringsArray} */ pieces, /** @type {unknown[]} */ ...values) => {
+  const running = $({ nothrow: true, quiet: true })(pieces, ...values);
+  const output = await running;
+  console.log(`$ ${running.cmd}\n${output.stdout}${output.stderr}`);
+  return output;
+};
 /** The oldest and the newest supported Node. */
 const versions = ['20.20.2', '24.21.0'];
 const major = (/** @type {string} */ version) => version.split('.')[0];
@@ -27,34 +34,47 @@ if (canInstall() && !(await isInstalled('haproxy'))) await installPackages('hapr
 // Tests of the firewall send packets between network namespaces.
 if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
 
-const lint = await show`npx biome check`;
-const types = await show`npx tsc -p .`;
-const unused = await show`npx knip`;
-// What only tests use counts as unused, too.
-const testedOnly = await show`npx knip --production`;
-/** @type {{ passed: number, failed: number }[]} */
-const runs = [];
-for (const version of others) {
+const other = others.map((version) => () => {
   // Not a dependency: its `node` would then be first on the path of every npx command.
   const node = `npx --yes --package=node-linux-${process.arch}@${version} -- node`;
-  runs.push(await vitest(`${node} node_modules/vitest/vitest.mjs`, ['unit']));
-}
-runs.push(await withLabForAWhile(() => vitest('npx vitest', ['unit', 'playbooks', 'lab'])));
-const checks = [lint, types, unused, testedOnly].map(({ ok }) => ({ passed: ok ? 1 : 0, failed: ok ? 0 : 1 }));
-const sum = (/** @type {'passed' | 'failed'} */ which) =>
-  [...checks, ...runs].reduce((total, counts) => total + counts[which], 0);
+  return vitest(`${node} node_modules/vitest/vitest.mjs`, ['unit'], showAtEnd);
+});
+// What only tests use counts as unused, too.
+const checks = ['npx tsc -p .', 'npx biome check', 'npx knip', 'npx knip --production'].map(
+  (command) => async () => countOf(await showAtEnd`${command.split(' ')}`),
+);
+// The tests wait a lot, so the checks run beside them, one after another.
+const runs = (await Promise.all([inTurn(other), inTurn(checks)])).flat();
+runs.push(await withLabForAWhile(() => vitest('npx vitest', ['unit', 'playbooks', 'lab'], show)));
+const sum = (/** @type {'passed' | 'failed'} */ which) => runs.reduce((total, counts) => total + counts[which], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') > 0 ? 1 : 0;
+
+/** @param {{ ok: boolean }} output of a command that is one check */
+function countOf({ ok }) {
+  return { passed: ok ? 1 : 0, failed: ok ? 0 : 1 };
+}
+
+/**
+ * @template T
+ * @param {readonly (() => Promise<T>)[]} steps each begins where the one before it ends
+ */
+async function inTurn(steps) {
+  const results = [];
+  for (const step of steps) results.push(await step());
+  return results;
+}
 
 /**
  * @param {string} command words that start vitest
  * @param {readonly string[]} projects
+ * @param {typeof showAtEnd} run
  */
-async function vitest(command, projects) {
+async function vitest(command, projects, run) {
   const report = join(tmpdir(), `rpc-playbooks-tests-${process.pid}.json`);
   const chosen = projects.map((project) => `--project=${project}`);
   const { ok } =
-    await show`${command.split(' ')} run ${chosen} --reporter=default --reporter=json --outputFile=${report}`;
+    await run`${command.split(' ')} run ${chosen} --reporter=default --reporter=json --outputFile=${report}`;
   // Without network this Node cannot be fetched, and there is no report.
   const counts = JSON.parse(await readFile(report, 'utf8').catch(() => '{ "numPassedTests": 0, "numFailedTests": 0 }'));
   await rm(report, { force: true });

@@ -3,6 +3,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { JsonSchema } from './json-schema.ts';
+import { kindsPage } from './kinds-page.ts';
 import { schemaText, withTables } from './reference.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -17,6 +18,10 @@ test('inventory/schema.json is current', () => {
 test('docs/configuration.md is current', () => {
   const page = read('docs/configuration.md');
   expect(page, stale('docs/configuration.md')).toBe(withTables(page));
+});
+
+test('docs/kinds.md is current', () => {
+  expect(read('docs/kinds.md'), stale('docs/kinds.md')).toBe(kindsPage());
 });
 
 test('a key in no table, or a table with an unknown key, is an error', () => {

@@ -26,10 +26,9 @@ const registry = '172.30.77.10:5000';
 const served = 'http://172.30.77.10:8080';
 
 /** The same servers and data as a deployment of the current generation. */
-const currentInventory = () =>
-  labInventoryWith({ 'vars.snapshot.restore_with': 'image', 'vars.snapshot.source': undefined });
+const currentInventory = () => labInventoryWith({});
 
-/** The lab as a deployment of the older generation; the restore tool is in the node's image. */
+/** The lab as a deployment of the older generation; the restore tool is built from the source's tag of this generation. */
 async function olderInventory(): Promise<string> {
   const { older } = await checksums();
   return labInventoryWith({
@@ -38,8 +37,6 @@ async function olderInventory(): Promise<string> {
     'vars.images.prover': `${registry}/prover:v1.0.0`,
     'vars.network.genesis': { url: `${served}/genesis_older.json`, sha256: older.genesis_sha256 },
     'vars.snapshot.state': { url: `${served}/older/testnet_state_db.sql.tar.gz`, sha256: older.state_sha256 },
-    'vars.snapshot.restore_with': 'image',
-    'vars.snapshot.source': undefined,
   });
 }
 
@@ -111,12 +108,13 @@ test('the programs and images are of the older generation', async () => {
   for (const host of hosts) expect(await running(host, 'prover')).toBe(prover);
 });
 
-test('the snapshot was restored by the tool of the image, which resolved state-db by the hosts file', async () => {
+test('the snapshot was restored by the tool of the source, which resolved state-db by the hosts file', async () => {
   expect(await onHost('db-1', `sed -n '/\\sstate-db$/p' /etc/hosts`)).toBe('127.0.0.1 state-db');
   expect(await onHost('rpc-1', `sed -n '/\\sstate-db$/p' /etc/hosts`)).toBe('');
   const restore = await onHost('db-1', 'cat /data/snapshot/restore.log');
   expect(restore).toContain('"version":"v1.2.3"');
-  expect(await onHost('db-1', 'ls /data/snapshot; command -v go || true')).not.toMatch(/^(source|tool)$|\/go$/m);
+  const source = 'ls /data/snapshot/source/dist; git -C /data/snapshot/source describe --tags';
+  expect(await onHost('db-1', source)).toBe('cdk-validium-node\nv1.2.3');
 });
 
 test('the node uses the database of [StateDB]', async () => {

@@ -38,6 +38,11 @@ test('one server is deployed with all components, on the ports of the specificat
   expect(published).toBe('5432 5433 8123 8133 9091 9092 50061 50071');
 });
 
+test('the snapshot was restored by the tool in the image of the node', async () => {
+  expect(await onHost('db-1', 'cat /data/snapshot/restore.log')).toContain('"version":"v3.1.0"');
+  expect(await onHost('db-1', 'ls /data/snapshot; command -v go || true')).not.toMatch(/^(source|tool)$|\/go$/m);
+});
+
 test('json-rpc serves the blocks that the synchronizer of the same server writes', async () => {
   const first = await blockNumber('db-1');
   const block = (await rpc('db-1', 'eth_getBlockByNumber', [`0x${first.toString(16)}`, false])) as { hash: string };

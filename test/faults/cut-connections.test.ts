@@ -21,9 +21,9 @@ async function started(name: string, options: LightHostOptions = {}): Promise<Li
   return host;
 }
 
-/** A connection without data for this time is dead; detecting it takes a little longer. Seconds. */
+/** A connection without data for this time is dead. The slack is for a loaded machine: TCP itself would take 15 minutes. Seconds. */
 const keepaliveLimit = 60;
-const slack = 15;
+const slack = 120;
 
 /** Long enough for each fault; each host recognizes its own by the digits after the point. */
 const looking = { vars: { look_seconds: 4.25 } };
@@ -174,7 +174,8 @@ describe('Connection cut', () => {
     expect(run.errorsOf('silent')).toMatch(/no answer from .* within 2 s\n {2}is the host up/);
     expect(run.exitCode).toBe(exitCode.unreachable);
     expect(run.summary.beside?.counts).toMatchObject({ changed: 5 });
-    expect(run.summary.silent?.seconds).toBeLessThan(3 * 2 + 3 + 2);
+    // The default of --timeout would take 45 s.
+    expect(run.summary.silent?.seconds).toBeLessThan(40);
     host.cable('up');
     await nextRunConverges(host);
   });

@@ -70,9 +70,10 @@ describe('hostile archives and genesis files', () => {
   test('an archive header of 64 KiB that promises tables without end is read to its end and no further', () => {
     const header = dump('state').subarray(0, 200);
     for (const fill of [0, 1, 0x7f, 0xff]) {
-      const started = performance.now();
+      const before = process.cpuUsage();
       readDumpHeader(Buffer.concat([header, Buffer.alloc(64 * 1024, fill)]));
-      expect(performance.now() - started).toBeLessThan(2000);
+      // Of the processor, in microseconds: other programs lengthen the time itself.
+      expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
     }
   });
 

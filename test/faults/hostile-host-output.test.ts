@@ -151,7 +151,7 @@ describe('hostile output of hosts', () => {
     ['"a: "', 'a: '],
   ])('a line of four million %s holds nobody up', { timeout: 120_000 }, async (_, one) => {
     const text = one.repeat(4_000_000 / one.length);
-    const started = performance.now();
+    const before = process.cpuUsage();
     for (const parse of [parseCpu, parseMounts, parseBlockDevices, parseOsRelease] as ((text: string) => unknown)[])
       parse(text);
     const host = createReader(answering(Buffer.from(text), 'framed'), 'h');
@@ -162,7 +162,8 @@ describe('hostile output of hosts', () => {
       answered(host.package('curl')),
       answered(blockNumber(host, 'http://x')),
     ]);
-    expect(performance.now() - started).toBeLessThan(20_000);
+    // Of the processor, in microseconds: other programs lengthen the time itself.
+    expect(process.cpuUsage(before).user).toBeLessThan(20_000_000);
   });
 
   test('JSON of every form where a document of Docker, lsblk or a node is due', { timeout: 120_000 }, async () => {

@@ -17,6 +17,16 @@ import { line } from '../../lib/engine/resource/file/line.ts';
 import { noLine } from '../../lib/engine/resource/file/no-line.ts';
 import { eventually } from '../../lib/engine/resource/job/eventually.ts';
 import { job } from '../../lib/engine/resource/job/job.ts';
+import {
+  acceptedFile,
+  authorizedKey,
+  gitCheckout,
+  group,
+  link,
+  stoppedService,
+  sysctl,
+  user,
+} from '../../lib/engine/resource/kinds.ts';
 import { containerListens } from '../../lib/engine/resource/network/listening.ts';
 import { packetFilter } from '../../lib/engine/resource/network/packet-filter.ts';
 import { applyDrift, drift, ok, type Resource, type Verdict } from '../../lib/engine/resource/resource.ts';
@@ -46,6 +56,18 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   'line.ts': [line(`${base}/plain`, 'two'), line('/etc/hosts', '127.0.0.1 localhost', /^127\.0\.0\.1\s/)],
   'no-line.ts': [noLine(`${base}/plain`, 'one'), noLine('/etc/hosts', 'absent')],
   'json-file.ts': [jsonFile(`${base}/keys.json`, { a: [1], b: { c: 2 } })],
+  'accepted-file.ts': [
+    acceptedFile({ path: `${base}/accepted`, content: 'true\n', judge: ['sh', '-n'], source: 'a test' }),
+  ],
+  'link.ts': [link(`${base}/link`, 'plain'), link('/etc/mtab', 'elsewhere')],
+  'git-checkout.ts': [
+    gitCheckout(`${base}/checkout`, { repository: 'http://172.30.77.10:8080/git/node.git', ref: 'v3.1.0' }),
+  ],
+  'user.ts': [user('read-only-test', { groups: ['audio'] })],
+  'group.ts': [group('read-only-test')],
+  'authorized-key.ts': [authorizedKey('root', `ssh-ed25519 AAAA${'B'.repeat(40)}`)],
+  'sysctl.ts': [sysctl('net.core.somaxconn', 4097)],
+  'stopped-service.ts': [stoppedService('cron'), stoppedService('not-here')],
   'service.ts': [service('cron', [`${base}/plain`]), service('not-here')],
   'schedule.ts': [schedule('read-only-test', { every: 3600, command: 'true', description: 'a test' })],
   'timezone.ts': [timezone('Asia/Singapore'), timezone('No/Where')],

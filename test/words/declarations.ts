@@ -54,21 +54,21 @@ export function declarations(
     scopes.set(scope, (scopes.get(scope) ?? new Map()).set(name.text, declared));
     if (ts.isSourceFile(scope)) top.set(`${scope.fileName} ${name.text}`, declared);
   };
-  const assign = (name: string, value: ts.Expression): void => {
-    properties.set(name, [...(properties.get(name) ?? []), value]);
-  };
   const see = (node: ts.Node, scope: ts.Node): void => {
     if (ts.isVariableDeclaration(node) || (ts.isFunctionDeclaration(node) && node.name)) {
       declare(node.name as ts.BindingName, node, scope);
     } else if (ts.isClassDeclaration(node) && node.name) {
       declare(node.name, node, scope);
       classes.set(node.name.text, node);
-    } else if (ts.isPropertyAssignment(node) && !isLeftOut(node.parent)) assign(node.name.getText(), node.initializer);
-    else if (ts.isShorthandPropertyAssignment(node) && !isLeftOut(node.parent)) assign(node.name.text, node.name);
+    } else if (ts.isPropertyAssignment(node) && !isLeftOut(node.parent))
+      add(properties, node.name.getText(), node.initializer);
+    else if (ts.isShorthandPropertyAssignment(node) && !isLeftOut(node.parent))
+      add(properties, node.name.text, node.name);
     else if (ts.isImportDeclaration(node)) for (const [here, there] of importsOf(node)) imports.set(here, there);
     else if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
-      const name = node.expression.getText();
-      if (/^\w+$/.test(name)) calls.set(name, [...(calls.get(name) ?? []), node]);
+      const { expression } = node;
+      if (ts.isIdentifier(expression) || expression.kind === ts.SyntaxKind.SuperKeyword)
+        add(calls, expression.getText(), node);
     }
     if (ts.isFunctionLike(node)) {
       for (const parameter of node.parameters) if (ts.isParameter(parameter)) declare(parameter.name, parameter, node);
@@ -124,6 +124,12 @@ export function declarations(
       return [...thrown, ...members];
     },
   };
+}
+
+function add<T>(lists: Map<string, T[]>, name: string, value: T): void {
+  const list = lists.get(name);
+  if (list) list.push(value);
+  else lists.set(name, [value]);
 }
 
 /** `FILE NAME` of both sides, for each import between these files. */

@@ -67,7 +67,7 @@ export function isSaid({ file, pieces }: Words, tests: readonly TestWords[]): bo
     );
   }
   const inOrder = new RegExp(own.map((piece) => piece.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('[\\s\\S]{0,80}?'));
-  return tests.some((test) => isNear(test.file, file) && inOrder.test(test.whole));
+  return tests.some((test) => inOrder.test(test.whole) && isNear(test.file, file));
 }
 
 /** In the same folder, or named after the file or one of its folders. */

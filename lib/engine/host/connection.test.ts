@@ -41,8 +41,8 @@ test('a script does not inherit our environment, and finds the system directorie
 
 test('a time limit ends a script and all its processes, also those that ignore SIGTERM', async () => {
   const here = await connectLocally();
-  const mark = `31.${Date.now() % 1_000_000}`;
-  const start = performance.now();
+  // Longer than this test may take.
+  const mark = `3600.${Date.now() % 1_000_000}`;
   const result = await here.exec(
     `sleep ${mark} & (trap '' TERM; sleep ${mark}; sleep ${mark}) & echo started; sleep ${mark}`,
     {
@@ -51,7 +51,6 @@ test('a time limit ends a script and all its processes, also those that ignore S
   );
   expect(result).toMatchObject({ code: 124, timedOut: true });
   expect(result.stdout.toString()).toBe('started\n');
-  expect(performance.now() - start).toBeLessThan(8000);
   expect(processesWith(`sleep ${mark}`)).toEqual([]);
 });
 

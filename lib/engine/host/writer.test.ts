@@ -164,8 +164,7 @@ test('progress is reported, and an interrupted sleep ends early without failing'
   const { writer, reported } = await open(controller.signal);
   writer.progress({ what: 'download', done: 1, total: 2 });
   expect(reported).toEqual([{ what: 'download', done: 1, total: 2 }]);
-  const start = performance.now();
   setTimeout(() => controller.abort(), 20);
-  await writer.sleep(30);
-  expect(performance.now() - start).toBeLessThan(2000);
+  // Longer than this test may take.
+  await writer.sleep(3600);
 });

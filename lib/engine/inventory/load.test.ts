@@ -5,6 +5,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { describeProblem, Problem, Problems } from '../problem/problem.ts';
+import { anyCharacter } from '../testing/any-character.ts';
+import { cpuSeconds } from '../testing/cpu-seconds.ts';
 import { loadInventory } from './load.ts';
 import { parseYaml } from './parse-yaml.ts';
 
@@ -477,11 +479,10 @@ test('an anchor that is defined again applies from there on', () => {
   expect(() => parseYaml('a: *x\nb: &x 1\n', 'a.yaml')).toThrow('no anchor &x is before this');
 });
 
-test('a file of many lines is parsed quickly', () => {
+test('a file of many lines is parsed quickly', async () => {
   const lines = Array.from({ length: 10_000 }, (_, i) => `k${i}: *x`);
-  const start = performance.now();
-  expect(parseYaml(`k: &x 1\n${lines.join('\n')}\n`, 'a.yaml').entries.size).toBe(10_001);
-  expect(performance.now() - start).toBeLessThan(2000);
+  const text = `k: &x 1\n${lines.join('\n')}\n`;
+  expect(await cpuSeconds(() => expect(parseYaml(text, 'a.yaml').entries.size).toBe(10_001))).toBeLessThan(2);
 });
 
 test('names of JavaScript properties are unknown keys', async () => {
@@ -546,7 +547,7 @@ test('a damaged file is read or refused, and never causes a crash', () => {
       '\uFEFF',
       '...',
     ),
-    fc.string({ unit: 'binary', maxLength: 3 }),
+    fc.string({ unit: anyCharacter, maxLength: 3 }),
   );
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(good.length), fc.nat(6), piece), { minLength: 1, maxLength: 4 }), (edits) => {
@@ -557,7 +558,7 @@ test('a damaged file is read or refused, and never causes a crash', () => {
         expect(error instanceof Problem || error instanceof Problems).toBe(true);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -576,9 +577,8 @@ test.each(['a;b', '$(touch x)', '`x`', 'a b', '-oProxyCommand=x', 'a|b', "a'b"])
 
 test('many placeholders are reported quickly', async () => {
   const open = Array.from({ length: 5000 }, (_, i) => `  k${i}: <FILL>`).join('\n');
-  const started = performance.now();
-  expect((await complaints({ 'a.yaml': v(open) })).length).toBeGreaterThan(1);
-  expect(performance.now() - started).toBeLessThan(5000);
+  const reads = async () => expect((await complaints({ 'a.yaml': v(open) })).length).toBeGreaterThan(1);
+  expect(await cpuSeconds(reads)).toBeLessThan(5);
 });
 
 describe('missing key files', () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cpuSeconds } from '../testing/cpu-seconds.ts';
 import type { InventoryHost } from './inventory.ts';
 import { selectHosts } from './pattern.ts';
 import { thisMachine } from './testing/this-machine.ts';
@@ -73,8 +74,8 @@ test.each([
   );
 });
 
-test('many asterisks match like one', () => {
-  const start = performance.now();
-  expect(() => selectHosts({ hosts }, `${'*'.repeat(60)}x`)).toThrow('no host or group is called');
-  expect(performance.now() - start).toBeLessThan(1000);
+test('many asterisks match like one', async () => {
+  const selects = () =>
+    expect(() => selectHosts({ hosts }, `${'*'.repeat(60)}x`)).toThrow('no host or group is called');
+  expect(await cpuSeconds(selects)).toBeLessThan(1);
 });

@@ -5,6 +5,8 @@ type Goal = Pick<Resource, 'check'>;
 /**
  * A resource that is needed only to reach a goal, such as an archive to restore a database. Once the goal is reached, it is ok
  * in any state, and is not checked: an expensive check is avoided.
+ *
+ * @example skipWhen(databaseIsRestored, packages('aria2'))
  */
 export function skipWhen(goal: Goal, resource: Resource): Resource {
   return {
@@ -16,7 +18,11 @@ export function skipWhen(goal: Goal, resource: Resource): Resource {
   };
 }
 
-/** A resource with a substitute, such as another program for the same purpose. Both are checked in one request. */
+/**
+ * A resource with a substitute, such as another program for the same purpose. Both are checked in one request.
+ *
+ * @example okWhen(timesyncdIsEnough, service('chrony'))
+ */
 export function okWhen(other: Goal, resource: Resource): Resource {
   return {
     ...resource,

@@ -41,6 +41,9 @@ const refusal = (plan: ReturnType<typeof saved>, now: HostPlan[], inventory = in
   }
 };
 
+/** Made once: hashing the passwords is slow by design. */
+const pendingPlan = saved(task('a'));
+
 test('a plan keeps which hosts are assumed to be stopped, and an older plan assumes none', async () => {
   const file = join(temporaryDirectory(), 'plan.json');
   const chosen = { ...origin.chosen, assumedStopped: ['h2'] };
@@ -99,17 +102,17 @@ test.each<[string, Planned[], string]>([
   ],
   ['known meanwhile', [task('a', { outcome: 'unknown' })], 'h: r: a: its differences changed since the plan was made'],
 ])('%s: refused, by name', (_, now, expected) => {
-  expect(refusal(saved(task('a')), plansOf(...now))).toBe(
+  expect(refusal(pendingPlan, plansOf(...now))).toBe(
     `${expected}\nnothing was changed\n  make a new plan: --check --out FILE`,
   );
 });
 
 test('a plan is refused if one of its hosts cannot be reached', () => {
-  expect(refusal(saved(task('a')), [])).toContain('h: it is in the plan, and is unreachable now');
+  expect(refusal(pendingPlan, [])).toContain('h: it is in the plan, and is unreachable now');
 });
 
 test('a changed inventory is refused, a changed password too', () => {
-  const plan = saved(task('a'));
+  const plan = pendingPlan;
   expect(refusal(plan, plansOf(task('a')), inventoryOf('correct-horse-battery', 81))).toContain('has changed since');
   expect(refusal(plan, plansOf(task('a')), inventoryOf('another-password'))).toContain('has changed since');
   expect(refusal(plan, [], { ...inventoryOf('another-password'), name: 'other' })).toBe(

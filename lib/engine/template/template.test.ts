@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { describeProblem, Problem, Problems } from '../problem/problem.ts';
 import { Secret } from '../secret/secret.ts';
+import { anyCharacter } from '../testing/any-character.ts';
+import { cpuSeconds } from '../testing/cpu-seconds.ts';
 import type { FormatName } from './format.ts';
 import { placeOf } from './source.ts';
 import { tokenizeSql } from './sql.ts';
@@ -46,7 +48,7 @@ const templates: readonly [FormatName, string, (text: string) => unknown][] = [
 
 /** Text that breaks files: quotes, escapes, comments, line breaks, other planes, half of a surrogate pair. */
 const nasty = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.string({
     unit: fc.constantFrom(
       '"',
@@ -259,12 +261,11 @@ test('a duplicate JSON key is found, which the parser accepts', () => {
   expect(found && describeProblem(found)).toBe('t:3:3: this is not a valid json file\n  the file has this key twice');
 });
 
-test('2,000 values are inserted without delay', () => {
+test('2,000 values are inserted without delay', async () => {
   const names = Array.from({ length: 2000 }, (_, i) => `v${i}`);
   const template = names.map((name) => `${name} = "{{ ${name} }}"\n`).join('');
-  const started = performance.now();
-  renderTemplate(template, Object.fromEntries(names.map((name) => [name, name])), { file: 't', format: 'toml' });
-  expect(performance.now() - started).toBeLessThan(2000);
+  const values = Object.fromEntries(names.map((name) => [name, name]));
+  expect(await cpuSeconds(() => renderTemplate(template, values, { file: 't', format: 'toml' }))).toBeLessThan(2);
 });
 
 test('content with a secret is masked in every version, and errors do not show it', () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cpuSeconds } from '../testing/cpu-seconds.ts';
 import { fitsInOrder } from './glob.ts';
 
 test.each([
@@ -12,8 +13,7 @@ test.each([
   ['abc', ['a', 'b', 'b', ''], false],
 ])('%s by %j: %s', (text, pieces, fits) => expect(fitsInOrder(text, pieces)).toBe(fits));
 
-test('many asterisks between letters are matched quickly', () => {
-  const started = performance.now();
-  expect(fitsInOrder('a'.repeat(200), [...Array.from({ length: 40 }, () => 'a'), 'b'])).toBe(false);
-  expect(performance.now() - started).toBeLessThan(500);
+test('many asterisks between letters are matched quickly', async () => {
+  const pieces = [...Array.from({ length: 40 }, () => 'a'), 'b'];
+  expect(await cpuSeconds(() => expect(fitsInOrder('a'.repeat(200), pieces)).toBe(false))).toBeLessThan(0.5);
 });

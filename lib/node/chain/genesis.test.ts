@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cpuSeconds } from '../../engine/testing/cpu-seconds.ts';
 import { generations } from '../variables/generation.ts';
 import { genesisFaults } from './genesis.ts';
 
@@ -145,15 +146,13 @@ test('what is no such file at all is refused', () => {
   ]);
 });
 
-test('tens of thousands of accounts are judged quickly', () => {
+test('tens of thousands of accounts are judged quickly', async () => {
   const [account] = sound().genesis;
   const accounts = Array.from({ length: 40_000 }, (_, i) => ({
     ...account,
     address: `0x${i.toString(16).padStart(40, '0')}`,
   }));
-  const started = performance.now();
-  expect(
-    genesisFaults(JSON.stringify({ ...sound(), genesis: accounts }), { ...generations.current, chainId: 55555 }),
-  ).toEqual([]);
-  expect(performance.now() - started).toBeLessThan(6000);
+  const text = JSON.stringify({ ...sound(), genesis: accounts });
+  const judges = () => expect(genesisFaults(text, { ...generations.current, chainId: 55555 })).toEqual([]);
+  expect(await cpuSeconds(judges)).toBeLessThan(6);
 });

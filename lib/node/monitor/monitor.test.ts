@@ -6,7 +6,6 @@ import { loadDeployment } from '../inventory/inventory.ts';
 import { accesses } from '../server/firewall.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { contextOf, refusal } from '../testing/role-context.ts';
-import { acceptedFile } from './accepted-file.ts';
 import { alertmanagerFile, receiversAnswer } from './alertmanager.ts';
 import { statisticsRoleIsThere } from './statistics-role.ts';
 import { absentRules, targetsFile } from './targets.ts';
@@ -111,24 +110,6 @@ test('there is one monitor', async () => {
   await expect(loadDeployment(await labDeployment([[['groups', 'monitor'], two]]))).rejects.toMatchObject({
     message: expect.stringContaining('group monitor has 2 hosts (mon-1, mon-2): there may be only one'),
   });
-});
-
-test('a file that its program refuses is not put in place', async () => {
-  const written: string[] = [];
-  const host = fakeHost(
-    [[/promtool/, { exitCode: 1, stderr: 'templates/monitor/rules.yml: unknown function "rat"' }]],
-    {
-      write: async (path) => void written.push(path),
-    },
-  );
-  const judge = ['promtool', 'check', 'rules'];
-  const source = 'templates/monitor/rules.yml';
-  const resource = acceptedFile({ path: '/etc/x/rules.yml', content: 'rat()', judge, source });
-  expect(await refusal([resource], 'file /etc/x/rules.yml', host)).toEqual([
-    `promtool refuses ${source}, so /etc/x/rules.yml is left as it is: ${source}: unknown function "rat"`,
-    `correct ${source}`,
-  ]);
-  expect(written).toEqual(['/etc/x/.trial']);
 });
 
 test('a receiver that takes no test alert is named, and is tested again by the next run', async () => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { acceptedFile } from '../../engine/resource/file/accepted-file.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
@@ -7,13 +8,15 @@ import { packages } from '../../engine/resource/system/packages.ts';
 import { product } from '../server/product.ts';
 import { monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
-import { acceptedFile } from './accepted-file.ts';
 import { alertmanagerFile, receiversAnswer } from './alertmanager.ts';
 import { packageUnit } from './package-unit.ts';
 import { absentRules, jobs, targetsFile } from './targets.ts';
 
 const folder = `/etc/${product}/monitor`;
 const template = (name: string) => readFileSync(new URL(`../../../templates/monitor/${name}`, import.meta.url), 'utf8');
+
+/** The user `prometheus` reads the files: they may hold secrets. */
+const forPrometheus = { mode: 0o640, group: 'prometheus' };
 
 /** A folder of data, which the programs' own user writes to. */
 const dataFolder = (path: string) => directory(path).mode(0o750).owner('prometheus').group('prometheus');
@@ -25,7 +28,13 @@ const dataFolder = (path: string) => directory(path).mode(0o750).owner('promethe
 export function prometheus({ vars, hosts }: Context<Variables>): Resource[] {
   const data = `${vars.paths.data}/monitor/prometheus`;
   const rules = (name: string, content: string, source: string) =>
-    acceptedFile({ path: `${folder}/${name}`, content, judge: ['promtool', 'check', 'rules'], source });
+    acceptedFile({
+      path: `${folder}/${name}`,
+      content,
+      judge: ['promtool', 'check', 'rules'],
+      source,
+      ...forPrometheus,
+    });
   const { retention_days, retention_gb } = vars.monitoring;
   return packageUnit({
     name: 'prometheus',
@@ -48,6 +57,7 @@ export function prometheus({ vars, hosts }: Context<Variables>): Resource[] {
         content: template('prometheus.yml'),
         judge: ['promtool', 'check', 'config'],
         source: 'templates/monitor/prometheus.yml',
+        ...forPrometheus,
       }),
     ],
   });
@@ -79,6 +89,7 @@ export function alertmanager({ vars }: Context<Variables>): Resource[] {
           content: alertmanagerFile(receivers),
           judge: ['amtool', 'check-config'],
           source: 'monitoring.receivers of the inventory',
+          ...forPrometheus,
         }),
       ],
     }),

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +6,9 @@ import { onTestFinished } from 'vitest';
 import { parseDocument } from 'yaml';
 
 const passwords = { state: 'state.Pw~1', pool: 'pool.Pw~2', prover: 'prover.Pw~3' } as const;
+
+/** Read once: hundreds of tests start from it. */
+const lab = parseDocument(readFileSync(fileURLToPath(new URL('../../../inventory/lab.yaml', import.meta.url)), 'utf8'));
 
 /** A value at a path of the inventory; undefined removes the path. */
 export type Changes = readonly (readonly [path: readonly string[], value: unknown])[];
@@ -16,20 +19,18 @@ export type Changes = readonly (readonly [path: readonly string[], value: unknow
  * @returns the path of the inventory there
  */
 export async function labDeployment(changes: Changes = []): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'deployment-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await mkdir(join(folder, 'inventory'));
-  await mkdir(join(folder, '.lab/secrets'), { recursive: true });
-  const document = parseDocument(
-    await readFile(fileURLToPath(new URL('../../../inventory/lab.yaml', import.meta.url)), 'utf8'),
-  );
+  const folder = mkdtempSync(join(tmpdir(), 'deployment-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, 'inventory'));
+  mkdirSync(join(folder, '.lab/secrets'), { recursive: true });
+  const document = lab.clone();
   for (const [path, value] of changes) {
     if (value === undefined) document.deleteIn(path);
     else document.setIn(path, document.createNode(value));
   }
   const file = join(folder, 'inventory/lab.yaml');
-  await writeFile(file, document.toString({ lineWidth: 0 }));
-  await writeFile(
+  writeFileSync(file, document.toString({ lineWidth: 0 }));
+  writeFileSync(
     join(folder, '.lab/vars.yaml'),
     `network: { genesis: { sha256: ${'a'.repeat(64)} } }
 snapshot:
@@ -38,9 +39,9 @@ snapshot:
   date: 2024-05-01
 `,
   );
-  for (const name of ['id_ed25519', 'known_hosts']) await writeFile(join(folder, '.lab', name), '', { mode: 0o600 });
+  for (const name of ['id_ed25519', 'known_hosts']) writeFileSync(join(folder, '.lab', name), '', { mode: 0o600 });
   for (const [store, password] of Object.entries(passwords)) {
-    await writeFile(join(folder, `.lab/secrets/${store}_db_password`), `${password}\n`, { mode: 0o600 });
+    writeFileSync(join(folder, `.lab/secrets/${store}_db_password`), `${password}\n`, { mode: 0o600 });
   }
   return file;
 }

@@ -97,8 +97,8 @@ function runText(host: Reader, text: string) {
 
 test('a read that hangs ends at its own limit, and the others get their results', async () => {
   const { host } = await open();
-  const mark = `33.${Date.now() % 1_000_000}`;
-  const start = performance.now();
+  // Longer than this test may take.
+  const mark = `3600.${Date.now() % 1_000_000}`;
   const [slow, ...rest] = await Promise.all([
     host.$({ timeoutSeconds: 1 })`echo first; sleep ${mark} & sleep ${mark}`,
     ...Array.from({ length: 12 }, (_, index) => host.$`echo ${index}`),
@@ -107,7 +107,6 @@ test('a read that hangs ends at its own limit, and the others get their results'
   expect(slow.exitCode).toBe(124);
   expect(slow.stdout).toBe('first\n');
   expect(rest.map((output) => output.text())).toEqual(Array.from({ length: 12 }, (_, index) => String(index)));
-  expect(performance.now() - start).toBeLessThan(4000);
   expect(processesWith(`sleep ${mark}`)).toEqual([]);
 });
 

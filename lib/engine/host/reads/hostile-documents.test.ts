@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cpuSeconds } from '../../testing/cpu-seconds.ts';
 import { parseBlockDevices } from '../facts/block-devices.ts';
 import { parseCpu } from '../facts/cpu.ts';
 import { Output } from '../output.ts';
@@ -33,8 +34,6 @@ test('fields of the wrong type in an engine document count as missing', () => {
   });
 });
 
-test('a processor description of a very long line of spaces is read quickly', () => {
-  const started = performance.now();
-  expect(parseCpu(' '.repeat(200_000)).count).toBe(0);
-  expect(performance.now() - started).toBeLessThan(2000);
+test('a processor description of a very long line of spaces is read quickly', async () => {
+  expect(await cpuSeconds(() => expect(parseCpu(' '.repeat(200_000)).count).toBe(0))).toBeLessThan(2);
 });

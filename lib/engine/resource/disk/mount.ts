@@ -16,6 +16,7 @@ const decide = 'nothing was changed; check both, and decide';
  *
  * @param target the directory, made where it is missing
  * @param device block device. /etc/fstab gets the UUID of its file system, as device names change
+ * @example mount('/data', '/dev/nvme1n1p1')
  */
 export function mount(target: string, device: string): Resource {
   const read = async (host: Reader) => {

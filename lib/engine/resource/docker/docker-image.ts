@@ -9,6 +9,7 @@ const pullLimit = 4 * 3600;
  * An image on the host, pulled if no image of that name is there. A tag that moves in the registry is not pulled again.
  *
  * @param reference as for `docker pull`: `registry/name:tag` or `registry/name@sha256:…`
+ * @example dockerImage('registry.example.org/tools:1.4')
  */
 export function dockerImage(reference: string): Resource {
   return {

@@ -17,6 +17,7 @@ export interface DownloadResource extends Work {
  * so that hundreds of gigabytes are hashed once.
  *
  * @param connections 1 to 16. For more than one, aria2 has to be installed
+ * @example download({ url: 'https://example.org/tool', path: '/usr/local/bin/tool', sha256: '9f86d0…' })
  */
 export function download({
   connections = 1,

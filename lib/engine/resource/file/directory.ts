@@ -8,6 +8,8 @@ type DirectoryResource = WithAttributes<DirectoryResource>;
 /**
  * A directory, root's and 0755 by default. Missing parents are created, 0755. Its content is left alone. A link to a directory is
  * accepted.
+ *
+ * @example directory('/srv/reports').mode(0o750).group('operators')
  */
 export function directory(path: string): DirectoryResource {
   return make(path, { mode: 0o755, owner: 'root', group: 'root' });

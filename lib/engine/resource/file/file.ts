@@ -21,6 +21,8 @@ interface Wanted {
 /**
  * A file, by default root's, 0644 and empty. It is replaced by rename, so that a reader sees the old one or the new one. A directory
  * or a device in its place is refused; a link itself is replaced, not its target.
+ *
+ * @example file('/etc/motd').content('Managed by playbooks.\n')
  */
 export function file(path: string): FileResource {
   return make(path, { bytes: Buffer.alloc(0), content: undefined, mode: undefined, owner: 'root', group: 'root' });

@@ -14,6 +14,8 @@ export interface JsonObject {
 /**
  * Keys of a JSON object in a file, which is created if missing (0644, root's). Other keys stay, in their order. A file without a
  * JSON object is an error and stays as it is.
+ *
+ * @example jsonFile('/etc/docker/daemon.json', { 'log-driver': 'journald' })
  */
 export function jsonFile(path: string, keys: JsonObject): Resource {
   const merged = (was: string) => editJson(path, was, (there) => mergeObjects(there, keys));

@@ -7,6 +7,7 @@ import { readText } from './edited-text.ts';
  * A line in a file of another program: appended if no line matches, otherwise it replaces the matching one. Other lines stay.
  *
  * @param matching the line that it replaces. The pattern has to match the new line as well, or every run would replace it again
+ * @example line('/etc/hosts', '10.0.0.5 registry', /\sregistry$/)
  */
 export function line(path: string, text: string, matching?: RegExp): Resource {
   if (text.includes('\n')) throw new TypeError(`line for ${path}: more than one line given`);

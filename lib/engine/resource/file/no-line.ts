@@ -2,7 +2,11 @@ import { changesOfFile } from '../change.ts';
 import { drift, ok, type Resource } from '../resource.ts';
 import { readText } from './edited-text.ts';
 
-/** A line that another configuration put into a file of another program is removed, wherever it is. Other lines stay. */
+/**
+ * A line that another configuration put into a file of another program is removed, wherever it is. Other lines stay.
+ *
+ * @example noLine('/etc/hosts', '10.0.0.4 registry')
+ */
 export function noLine(path: string, text: string): Resource {
   return {
     name: `no line "${text}" in ${path}`,

@@ -27,6 +27,8 @@ class DidNotComeAbout extends Error {
 /**
  * A state that is reached by itself after earlier changes, such as a server that becomes ready. It is waited for and never fixed,
  * so it counts as no change.
+ *
+ * @example eventually('port 8080 answers', async (host) => ((await host.$`curl -fs localhost:8080`).ok ? ok : drift('no answer')), { seconds: 60 })
  */
 export function eventually(name: string, check: (host: Reader) => Promise<Verdict>, patience: Patience): Work {
   return {

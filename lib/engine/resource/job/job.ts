@@ -35,7 +35,11 @@ class JobFailed extends Error {
   }
 }
 
-/** Long work that outlives the connection: if it already runs, as after a lost connection, it is watched and not started again. */
+/**
+ * Long work that outlives the connection: if it already runs, as after a lost connection, it is watched and not started again.
+ *
+ * @example job('archive is unpacked', { unit: 'unpack', script: 'tar -xf /srv/a.tar -C /srv', done: async (host) => ((await host.stat('/srv/a')) ? ok : drift('not unpacked')) })
+ */
 export function job(name: string, { done, ...work }: Job): Work {
   return {
     name,

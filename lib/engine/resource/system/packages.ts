@@ -13,7 +13,11 @@ const fetchTimeout = 90;
 const installTimeout = 2 * 3600;
 const noApt = 'there is no dpkg and apt on this host, so nothing can be installed';
 
-/** Distribution packages that have to be installed, in the version of the distribution. None is removed. */
+/**
+ * Distribution packages that have to be installed, in the version of the distribution. None is removed.
+ *
+ * @example packages('tmux', 'ncdu')
+ */
 export function packages(...names: readonly string[]): Resource {
   for (const name of names) {
     // An option is not a name either.

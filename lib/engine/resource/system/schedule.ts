@@ -18,6 +18,7 @@ interface Schedule {
  * A command that the host runs periodically, by a systemd timer.
  *
  * @param name of both units: NAME.service does the work, NAME.timer starts it
+ * @example schedule('clean-reports', { every: 86400, command: 'find /srv/reports -mtime +30 -delete', description: 'Removes old reports' })
  */
 export function schedule(name: string, { every, command, description }: Schedule): Resource {
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name)) throw new TypeError(`schedule "${name}": not a name for a unit`);

@@ -13,6 +13,7 @@ const counted = ['enabled', 'static', 'alias', 'generated'];
  *
  * @param name without a suffix it is a service
  * @param reads files: the unit is restarted when one of them is newer than its start
+ * @example service('chrony', ['/etc/chrony/chrony.conf'])
  */
 export function service(name: string, reads: readonly string[] = []): Resource {
   const unit = /\.(service|timer|socket|mount|path|target|slice|scope)$/.test(name) ? name : `${name}.service`;

@@ -6,7 +6,12 @@ const link = '/etc/localtime';
 /** Debian and Ubuntu keep the name here as well, for some programs. Newer releases do not have this file. */
 const nameFile = '/etc/timezone';
 
-/** The host's time zone. @param zone a name of the time zone database: `Etc/UTC` */
+/**
+ * The host's time zone.
+ *
+ * @param zone a name of the time zone database: `Etc/UTC`
+ * @example timezone('Etc/UTC')
+ */
 export function timezone(zone: string): Resource {
   if (!/^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/.test(zone)) throw new TypeError(`"${zone}" is no name of a time zone`);
   const noZone = `the time zone database of this host knows no ${zone}`;

@@ -1,0 +1,26 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { applyDrift, ok } from '../resource.ts';
+import { thisMachine } from '../testing/this-machine.ts';
+import { acceptedFile } from './accepted-file.ts';
+
+const host = await thisMachine();
+const directory = mkdtempSync(join(tmpdir(), 'accepted-file-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+const path = join(directory, 'script');
+const script = (content: string) =>
+  acceptedFile({ path, content, judge: ['sh', '-n'], source: 'roles/a.ts', mode: 0o750 });
+
+test('a file that its program refuses never replaces a right one, and the place of its content is named', async () => {
+  await applyDrift(host, script('true\n'));
+  expect(await script('true\n').check(host)).toEqual(ok);
+  await expect(applyDrift(host, script('if\n'))).rejects.toMatchObject({
+    message: expect.stringMatching(
+      new RegExp(`^sh refuses roles/a.ts, so ${path} is left as it is: .*roles/a.ts: [0-9]+: Syntax error`),
+    ),
+    hint: 'correct roles/a.ts',
+  });
+  expect([readFileSync(path, 'utf8'), readdirSync(directory)]).toEqual(['true\n', ['script']]);
+});

@@ -1,0 +1,36 @@
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { applyDrift, ok } from '../resource.ts';
+import { thisMachine } from '../testing/this-machine.ts';
+import { link } from './link.ts';
+
+const host = await thisMachine();
+const directory = mkdtempSync(join(tmpdir(), 'link-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+test('it is made, and takes the place of another link, also of one to a directory', async () => {
+  const path = join(directory, 'current');
+  for (const target of ['releases/1', 'releases/2']) {
+    mkdirSync(join(directory, target), { recursive: true });
+    await applyDrift(host, link(path, target));
+    expect([readlinkSync(path), await link(path, target).check(host)]).toEqual([target, ok]);
+  }
+  expect(readdirSync(join(directory, 'releases/1'))).toEqual([]);
+});
+
+test('a file or a directory in its place is refused and stays', async () => {
+  writeFileSync(join(directory, 'file'), '');
+  mkdirSync(join(directory, 'folder'));
+  symlinkSync('nowhere', join(directory, 'dangling'));
+  expect(await link(join(directory, 'dangling'), 'nowhere').check(host)).toEqual(ok);
+  for (const [name, was] of [
+    ['file', 'a file'],
+    ['folder', 'a directory'],
+  ] as const) {
+    const path = join(directory, name);
+    const error = { message: `${path} is ${was}, and a symbolic link has to be there` };
+    await expect(applyDrift(host, link(path, 'x'))).rejects.toMatchObject(error);
+  }
+});

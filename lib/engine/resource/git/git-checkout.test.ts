@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { applyDrift, ok } from '../resource.ts';
+import { fakeHost } from '../testing/fake-host.ts';
+import { thisMachine } from '../testing/this-machine.ts';
+import { gitCheckout } from './git-checkout.ts';
+
+const host = await thisMachine();
+const directory = mkdtempSync(join(tmpdir(), 'git-checkout-'));
+const repository = join(directory, 'repository');
+const path = join(directory, 'tools');
+const git = (...words: string[]) =>
+  execFileSync('git', ['-C', repository, '-c', 'user.name=a', '-c', 'user.email=a@localhost', ...words]);
+
+beforeAll(() => {
+  mkdirSync(repository);
+  git('init', '--quiet', '--initial-branch=main');
+  for (const version of ['v1', 'v2']) {
+    writeFileSync(join(repository, 'tool'), `${version}\n`);
+    git('add', '.');
+    git('commit', '--quiet', '--message', version);
+    git('tag', version);
+  }
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const tool = () => readFileSync(join(path, 'tool'), 'utf8');
+
+test('it is cloned, and then moved to another tag; files that Git does not track stay', async () => {
+  const first = gitCheckout(path, { repository, ref: 'v1' });
+  expect(await first.check(host)).toMatchObject({ differences: [{ what: 'commit', was: 'absent', wanted: 'v1' }] });
+  await applyDrift(host, first);
+  expect([tool(), await first.check(host)]).toEqual(['v1\n', ok]);
+  writeFileSync(join(path, 'own'), 'x');
+  const second = gitCheckout(path, { repository, ref: git('rev-parse', 'v2').toString().trim() });
+  await applyDrift(host, second);
+  expect([tool(), await second.check(host), existsSync(join(path, 'own'))]).toEqual(['v2\n', ok, true]);
+});
+
+test('a tag that does not exist leaves nothing behind', async () => {
+  await expect(applyDrift(host, gitCheckout(`${path}-no`, { repository, ref: 'v9' }))).rejects.toThrow('v9');
+  expect(readdirSync(directory).filter((name) => name.startsWith('tools-no'))).toEqual([]);
+});
+
+test('local changes are refused and stay', async () => {
+  writeFileSync(join(path, 'tool'), 'mine\n');
+  expect(await gitCheckout(path, { repository, ref: 'v1' }).check(host)).toMatchObject({
+    change: {
+      message: `${path} has local changes: tool`,
+      hint: `see git -C ${path} diff; commit them elsewhere, or undo them`,
+    },
+  });
+  expect(tool()).toBe('mine\n');
+});
+
+test('a folder that is no checkout, or of another repository, is refused', async () => {
+  const elsewhere = gitCheckout(path, { repository: 'https://example.org/other.git', ref: 'v1' });
+  expect(await elsewhere.check(host)).toMatchObject({
+    note: `${path} is a checkout of ${repository}`,
+    change: { hint: 'move it, or correct the role' },
+  });
+  const folder = join(directory, 'plain');
+  mkdirSync(folder);
+  expect(await gitCheckout(folder, { repository, ref: 'v1' }).check(host)).toMatchObject({
+    change: { message: `${folder} is a directory, and a Git checkout has to be there` },
+  });
+});
+
+test('it waits for git', async () => {
+  expect(await gitCheckout('/opt/tools', { repository, ref: 'v1' }).check(fakeHost([]))).toEqual({
+    is: 'unknown',
+    until: 'git is installed',
+  });
+});
