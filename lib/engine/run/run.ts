@@ -117,7 +117,10 @@ class Run<V> {
     await mapWithForks(this.targets, this.#options.forks, (target) => this.#connect(target));
     await this.#leaveOutEarlierTasks();
     const reachable = this.targets.flatMap((target) => this.#hosts.get(target.name) ?? []);
-    if (!interrupt.aborted) await this.#takeTurns(reachable);
+    for (const play of interrupt.aborted ? [] : this.#playbook.plays.filter(({ turns }) => turns)) {
+      const hosts = reachable.filter(({ items }) => items.some(({ step }) => step.play === play.name));
+      await this.#turns.order(play, hosts);
+    }
     const mayChange = !check && !interrupt.aborted;
     if (mayChange) await this.#lock(reachable);
     const plans = check || confirm || refuseStale ? await this.#plan(reachable) : [];
@@ -188,24 +191,16 @@ class Run<V> {
     await Promise.all(hosts.map((host) => host.timed(() => host.checkAll())));
   }
 
-  async #takeTurns(reachable: readonly HostRun[]): Promise<void> {
-    for (const play of this.#playbook.plays.filter(({ turns }) => turns)) {
-      const members = playHosts(play, this.#inventory);
-      const hosts = reachable.filter(
-        ({ name, items }) => members.has(name) && items.some(({ step }) => step.play === play.name),
-      );
-      await this.#turns.order(play, hosts);
-    }
-  }
-
   /** Takes the locks if there is something to change, and checks again if another run has just ended. */
   async #lock(reachable: readonly HostRun[]): Promise<void> {
     const { lock } = this.#options;
     if (!lock || !reachable.some((host) => host.isDue)) return;
-    const sessions = new Map(reachable.map((host) => [host.name, host.session]));
     // Two runs that take turns must not meet at a gateway.
-    if (reachable.some(({ items }) => items.some(({ turn }) => turn)))
-      for (const [name, session] of this.#turns.sessions) if (!sessions.has(name)) sessions.set(name, session);
+    const takesTurns = reachable.some(({ items }) => items.some(({ turn }) => turn));
+    const sessions = new Map([
+      ...(takesTurns ? this.#turns.sessions : []),
+      ...reachable.map(({ name, session }) => [name, session] as const),
+    ]);
     this.#locks = await lockHosts(
       [...sessions].map(([name, session]) => lockedHost(name, session)),
       lock.holder,

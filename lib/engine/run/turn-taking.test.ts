@@ -317,6 +317,33 @@ test('the next run lets back in a host that a killed one left out, with and with
   expect([...world.out.values()].map((out) => out.size)).toEqual([0, 0]);
 });
 
+test('a host that a killed run left out between two plays comes back in the last of them', async () => {
+  const world = new World(['rpc-2']);
+  for (const out of world.out.values()) out.set('rpc-2', 'turn');
+  // As after a kill between the stop and the start of its container.
+  world.ill.add('rpc-2');
+  const nothing = role<object>('nothing', () => [task('nothing', { check: async () => ok })]);
+  const heals = role<object>('heals', ({ host }) => [
+    {
+      name: 'starts',
+      changes: () => [containerChange('json-rpc')],
+      check: async () => (world.old.has(host.name) ? drift('stopped') : ok),
+      work: async () => {
+        world.old.delete(host.name);
+        world.ill.delete(host.name);
+      },
+    },
+  ]);
+  const plays = [
+    play<object>('prepare', { hosts: 'rpc', roles: [nothing], serial: 1, turns: world.turns() }),
+    world.play({ roles: [heals] }),
+  ];
+  const { code, outcomes } = await world.run({ plays });
+  expect(code).toBe(0);
+  expect(outcomes.filter((line) => line.includes('comes back'))).toEqual(['rpc-2 rpc-2 comes back changed']);
+  expect(world.log).toEqual(['gw-1: rpc-2 comes back', 'gw-2: rpc-2 comes back']);
+});
+
 test('a host that is not well after its changes stays out, and the run ends', async () => {
   const world = new World(all);
   world.illAfter.add('rpc-1');

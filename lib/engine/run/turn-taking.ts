@@ -4,7 +4,7 @@ import { applyDrift, driftOf, type Resource, type Verdict, type Work } from '../
 import { type ChangeOptions, quitByOperator } from './converge.ts';
 import type { Listener, Step } from './events.ts';
 import type { Fleet } from './fleet.ts';
-import type { HostRun, Item } from './host-run.ts';
+import type { HostRun } from './host-run.ts';
 import { plannedTasks } from './plan.ts';
 import type { Play, Playbook } from './playbook.ts';
 import { playHosts } from './prepare.ts';
@@ -48,9 +48,9 @@ export class TurnTaking<V> {
     this.#run = run;
   }
 
-  /** The connected hosts at which turns are taken. */
-  get sessions(): ReadonlyMap<string, Session> {
-    return new Map(this.#desks.flatMap(({ host, session }) => (session ? [[host.name, session]] : [])));
+  /** The connected hosts at which turns are taken, by name. */
+  get sessions(): readonly (readonly [string, Session])[] {
+    return this.#desks.flatMap(({ host, session }) => (session ? [[host.name, session] as const] : []));
   }
 
   /**
@@ -86,7 +86,10 @@ export class TurnTaking<V> {
     for (const host of covered) {
       const turn = order.batches.findIndex((batch) => batch.includes(host));
       const note = turn < 0 ? undefined : `turn ${turn + 1} of ${order.batches.length}`;
-      if (note !== undefined || left.has(host.name)) await this.#surround(host, play, turns, note);
+      // One that a killed run left out may not be well before the last play of its turn.
+      const goesOn = left.has(host.name) && this.#takesTurnsAfter(host, play);
+      if (note !== undefined || (left.has(host.name) && !goesOn))
+        await this.#surround(host, play, turns, note, !goesOn);
     }
     return order;
   }
@@ -147,23 +150,47 @@ export class TurnTaking<V> {
     return host.items[at]?.step.play === play.name ? at : undefined;
   }
 
+  #takesTurnsAfter(host: HostRun, play: Play<V>): boolean {
+    const { plays } = this.#run.playbook;
+    const later = plays.slice(plays.findIndex(({ name }) => name === play.name) + 1).filter(({ turns }) => turns);
+    return later.some(({ name }) => host.items.some(({ step, turn }) => step.play === name && !turn));
+  }
+
   /** Adds the tasks of a turn. @param note undefined for a host that only comes back */
-  async #surround(host: HostRun, play: Play<V>, turns: Turns<V>, note: string | undefined): Promise<void> {
-    const item = (turn: 'leave' | 'back'): Item => {
-      const step = { host: host.name, play: play.name, role: 'turn', resource: '' };
-      const resource = this.#resource(turn, host, turns, () => named, note);
-      const named: Step = { ...step, resource: resource.name };
-      return { step: named, resource, turn, seen: undefined, seenIn: -1, reads: new Set() };
+  async #surround(
+    host: HostRun,
+    play: Play<V>,
+    turns: Turns<V>,
+    note: string | undefined,
+    isBack: boolean,
+  ): Promise<void> {
+    const add = async (turn: 'leave' | 'back', at: number) => {
+      const step = { host: host.name, play: play.name, role: 'turn' };
+      const resource = this.#resource(turn, host, turns, step, note);
+      const item = {
+        step: { ...step, resource: resource.name },
+        resource,
+        turn,
+        seen: undefined,
+        seenIn: -1,
+        reads: new Set<() => string>(),
+      };
+      await host.check([item]);
+      host.items = host.items.toSpliced(at, 0, item);
     };
-    const [leave, back] = [item('leave'), item('back')];
-    await host.check(note === undefined ? [back] : [leave, back]);
-    const first = note === undefined ? -1 : (this.#firstDisturbing(host, play, turns) ?? -1);
-    const items = host.items.toSpliced(host.items.findLastIndex(({ step }) => step.play === play.name) + 1, 0, back);
-    host.items = first < 0 ? items : items.toSpliced(first, 0, leave);
+    if (isBack) await add('back', host.items.findLastIndex(({ step }) => step.play === play.name) + 1);
+    const first = this.#firstDisturbing(host, play, turns);
+    if (note !== undefined && first !== undefined) await add('leave', first);
   }
 
   /** The resources of all desks as one of the host. */
-  #resource(kind: 'leave' | 'back' | 'undo', host: HostRun, turns: Turns<V>, step: () => Step, note?: string): Work {
+  #resource(
+    kind: 'leave' | 'back' | 'undo',
+    host: HostRun,
+    turns: Turns<V>,
+    step: Omit<Step, 'resource'>,
+    note?: string,
+  ): Work {
     const target = this.#target(host);
     const parts = this.#desks.map((desk) => ({ ...desk, resource: turns[kind](target, desk.host) }));
     const name = parts[0]?.resource.name ?? kind;
@@ -179,7 +206,7 @@ export class TurnTaking<V> {
         return together(verdicts, note);
       },
       work: async () => {
-        const make = () => this.#make(parts, step());
+        const make = () => this.#make(parts, { ...step, resource: name });
         const turn = kind === 'leave' ? this.#queue.then(make) : make();
         if (kind === 'leave') this.#queue = turn.catch(() => {});
         await turn;
@@ -198,7 +225,7 @@ export class TurnTaking<V> {
   }
 
   async #apply(kind: 'back' | 'undo', host: HostRun, turns: Turns<V>, step: Step): Promise<void> {
-    await this.#resource(kind, host, turns, () => step).work(host.writerFor(step));
+    await this.#resource(kind, host, turns, step).work(host.writerFor(step));
   }
 }
 

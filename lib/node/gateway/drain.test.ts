@@ -21,7 +21,10 @@ class Gateway {
   /** Called at each pause. */
   meanwhile = (_: number) => {};
 
-  constructor(readonly names = ['rpc-1', 'rpc-2', 'rpc-3']) {
+  readonly names: readonly string[];
+
+  constructor(names: readonly string[] = ['rpc-1', 'rpc-2', 'rpc-3']) {
+    this.names = names;
     vi.spyOn(performance, 'now').mockImplementation(() => this.now);
   }
 
