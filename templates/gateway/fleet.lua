@@ -242,25 +242,38 @@ local function next_host(height, since)
   end
 end
 
-local function takes_turns()
+-- Connections and requests that a host has now.
+local function sessions_of(host)
+  local sessions = 0
+  for _, name in ipairs(backends) do
+    sessions = sessions + core.backends[name].servers[host.name]:get_stats().scur
+  end
+  return sessions
+end
+
+-- Whether a host is in its turn, and, with `empty`, the clients that it had have left.
+local function takes_turns(empty)
   for _, host in ipairs(hosts) do
-    if host.in_turn then return true end
+    if host.in_turn and not (empty and sessions_of(host) > 0) then return true end
   end
 end
 
--- A WebSocket lasts, and is cut in the turn of its host. So while a run changes hosts, new ones go to a host that had its turn. During the
--- first turn they wait for its end.
+-- A WebSocket lasts, and is cut in the turn of its host. So while a run changes hosts, one that was cut goes to a host that had its turn.
+-- In the first turn it waits for its end.
 local function place_websocket(host, floor)
+  if not takes_turns() then return host end
+  -- Those that are cut together come back before the last of them is gone.
+  core.msleep(300)
   local limit = now() + turn_patience
   local since = now() - renewed_for
-  if not takes_turns() or (host and host.serving and (host.renewed or 0) > since) then return host end
+  if not takes_turns(true) or (host and host.serving and (host.renewed or 0) > since) then return host end
   local renewed
   repeat
     renewed = next_host(floor, since)
     if renewed then return renewed end
     core.msleep(100)
   until now() >= limit or not takes_turns()
-  return next_host(floor, since) or host
+  return next_host(floor, since) or (host and host.serving and host or nil)
 end
 
 -- Chooses the host of a client: the one that it had, while that one serves; otherwise one that has every block that the client may
@@ -337,15 +350,11 @@ end
 core.register_service("fleet", "http", function(applet)
   local list = {}
   for _, host in ipairs(hosts) do
-    local sessions = 0
-    for _, name in ipairs(backends) do
-      sessions = sessions + core.backends[name].servers[host.name]:get_stats().scur
-    end
     list[#list + 1] = string.format(
       '{"host":%s,"serves":%s,"fit":%s,"reason":%s,"drained":%s,"height":%s,"hash":%s,"sessions":%d}',
       quoted(host.name), host.serving and "true" or "false", host.good and host.good >= good_rounds and "true" or "false",
       host.reason and quoted(host.reason) or "null", host.drained and quoted(host.drained) or "null",
-      host.height or "null", host.hash and quoted(host.hash) or "null", sessions)
+      host.height or "null", host.hash and quoted(host.hash) or "null", sessions_of(host))
   end
   local body = string.format('{"judged":%s,"configuration":%s,"hosts":[%s]}\n', judged and "true" or "false",
     quoted(configuration), table.concat(list, ","))
