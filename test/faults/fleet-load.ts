@@ -20,7 +20,7 @@ export interface Seen {
   readonly reconnects: number[];
   /** The fewest RPC hosts that served at any time, by the gateways. */
   fewest: number;
-  /** RPC hosts that were out at some time, and when they were first seen so, seconds since the start. */
+  /** Why RPC hosts were out at some time, with the seconds since the start. */
   readonly out: Map<string, number>;
 }
 
@@ -105,7 +105,8 @@ async function httpClient(from: string, start: number, every: number, seen: Seen
 
 function ask(localAddress: string, agent: Agent, id: number): Promise<{ id: number; result: string }> {
   return new Promise((resolve, reject) => {
-    const options = { host: target, port: ports.http, localAddress, agent, method: 'POST', timeout: 30_000 };
+    const headers = { 'content-type': 'application/json' };
+    const options = { host: target, port: ports.http, localAddress, agent, method: 'POST', timeout: 30_000, headers };
     const sent = request(options, (response) => {
       let text = '';
       response.on('data', (part) => {
@@ -179,8 +180,10 @@ async function watch(gateway: string, seen: Seen, state: State): Promise<void> {
     const fleet = await fleetOf(gateway).catch(() => undefined);
     if (fleet) {
       seen.fewest = Math.min(seen.fewest, fleet.hosts.filter(({ serves }) => serves).length);
-      for (const { host, serves } of fleet.hosts)
-        if (!serves && !seen.out.has(host)) seen.out.set(host, state.seconds());
+      for (const { host, serves, reason } of fleet.hosts) {
+        const why = `${gateway}: ${host}: ${reason}`;
+        if (!serves && !seen.out.has(why)) seen.out.set(why, Math.round(state.seconds()));
+      }
     }
     await sleep(200);
   }

@@ -42,7 +42,7 @@ async function allServe(): Promise<void> {
 }
 
 function expectNoFault(seen: Seen): void {
-  expect(seen.failed).toEqual([]);
+  expect(seen.failed.slice(0, 20)).toEqual([]);
   expect(seen.lower).toEqual([]);
 }
 
@@ -69,7 +69,7 @@ describe('rolling changes of a fleet under load', () => {
     expect(exitCode, output).toBe(0);
     expect((await starts()).filter((start, at) => start === before[at])).toEqual([]);
     expectNoFault(seen);
-    expect(seen.fewest).toBe(3);
+    expect(seen.fewest, JSON.stringify([...seen.out])).toBe(3);
     expect(Math.max(...seen.reconnects)).toBeLessThanOrEqual(1);
     expect(await drained()).toEqual([]);
   });
