@@ -29,7 +29,10 @@ test('a host is drained by the operator until it is let in', async () => {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
   onTestFinished(() => void vi.restoreAllMocks());
-  const waiting = { ...gateway([out]), sleep: async (seconds: number) => void (now += seconds * 1000) };
+  const sleep = async (seconds: number) => {
+    now += seconds * 1000;
+  };
+  const waiting = { ...gateway([out]), sleep };
   await expect(applyDrift(waiting, serves as Resource)).rejects.toMatchObject({
     message: 'rpc-1 serves: not within 30 s: drained: new disk',
     hint: 'see status: rpc-1 is not well, or a deploy has to bring it into the gateways',

@@ -231,7 +231,10 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       await until(async () => !(await isIn('rpc-2')), 'rpc-2 is out');
       const clients = Array.from({ length: 8 }, (_, at) => `127.0.8.${at + 1}`);
       let answered = 0;
-      const waiting = clients.map((from) => open(from).finally(() => (answered += 1)));
+      const count = () => {
+        answered += 1;
+      };
+      const waiting = clients.map((from) => open(from).finally(count));
       // By HTTP they are served all the time.
       expect(await hostOf('127.0.8.1')).not.toBe('rpc-2');
       await sleep(2000);
