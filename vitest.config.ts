@@ -10,6 +10,8 @@ const deployments = [
   'chain',
   'status',
   'faults',
+  'history',
+  'snapshot',
   'docker-root',
   'older',
   'single',
@@ -54,7 +56,7 @@ export default defineConfig({
           name: 'lab',
           include: ['test/**/*.test.ts'],
           // A deploy and real faults with a monitor take more than ten minutes (npm run faults).
-          exclude: ['test/deploy/monitor.test.ts', 'test/faults/long/**', 'test/words/**', 'test/shell/**'],
+          exclude: ['test/deploy/{monitor,backup}.test.ts', 'test/faults/long/**', 'test/words/**', 'test/shell/**'],
           // One lab, one machine: its tests change hosts and must not meet.
           fileParallelism: false,
           testTimeout: 900_000,
@@ -65,7 +67,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/faults/long/**/*.test.ts', 'test/deploy/monitor.test.ts'],
+          include: ['test/faults/long/**/*.test.ts', 'test/deploy/{monitor,backup}.test.ts'],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

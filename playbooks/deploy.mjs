@@ -27,7 +27,7 @@ await runPlaybook(
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
     play('Database+Sync server', {
       hosts: 'database',
-      roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync'),
+      roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync', 'backup-source'),
     }),
     play('RPC servers', {
       hosts: 'rpc',
@@ -35,6 +35,13 @@ await runPlaybook(
       needs: ['Database+Sync server'],
       inTurn: ['configuration'],
       ...rolling,
+    }),
+    play('releases', { hosts: 'database,rpc', roles: await roles('release') }),
+    play('backups', {
+      hosts: 'backup',
+      roles: await roles('client-tools', 'time-sync', 'docker', 'firewall', 'backup'),
+      needs: ['Database+Sync server'],
+      optional: true,
     }),
     play('gateways', {
       hosts: 'gateway',

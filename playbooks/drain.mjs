@@ -8,9 +8,11 @@ await runPlaybook(
     'takes an RPC server out of all gateways, and waits until its clients have left; --undo lets it back in.',
     [play('gateways', { hosts: 'gateway', roles: await roles('drained') })],
     {
-      host: { value: 'NAME', help: 'the RPC server', required: true, completes: 'host', group: 'rpc' },
-      reason: { value: 'TEXT', help: 'why; status shows it (default: by the operator)' },
-      undo: { help: 'let it back in' },
+      options: {
+        host: { value: 'NAME', help: 'the RPC server', required: true, completes: 'host', group: 'rpc' },
+        reason: { value: 'TEXT', help: 'why; status shows it (default: by the operator)' },
+        undo: { help: 'let it back in' },
+      },
     },
   ),
 );

@@ -218,6 +218,7 @@ const table: readonly Row[] = [
       'db role sync',
       'rpc docker-compose.yml json-rpc.image',
       'rpc role json-rpc',
+      'role images',
       'role next-version',
       'role preflight',
     ],
@@ -225,7 +226,14 @@ const table: readonly Row[] = [
   [
     'images.prover',
     'other/prover',
-    ['db role snapshot', 'docker-compose.yml prover.image', 'role next-version', 'role preflight', 'role prover'],
+    [
+      'db role snapshot',
+      'docker-compose.yml prover.image',
+      'role images',
+      'role next-version',
+      'role preflight',
+      'role prover',
+    ],
   ],
   [
     'images.database',
@@ -235,6 +243,7 @@ const table: readonly Row[] = [
       'db role state-db',
       'docker-compose.yml pool-db.image',
       'db role snapshot',
+      'role images',
       'role pool-db',
       'role preflight',
     ],
@@ -347,6 +356,7 @@ const table: readonly Row[] = [
       'role pool-db',
       'role preflight',
       'role prover',
+      'role release',
     ],
   ],
   [
@@ -547,12 +557,21 @@ const elsewhere: Readonly<Record<string, string>> = {
   'gateway.tls.certificate': 'lib/node/inventory/gateway.test.ts',
   'gateway.tls.key': 'lib/node/inventory/gateway.test.ts',
   'gateway.tls.names': 'lib/node/inventory/gateway.test.ts',
+  'snapshot.manifest': 'lib/node/inventory/manifest.test.ts',
+  'snapshot.from': 'lib/node/inventory/manifest.test.ts',
+  'backup.password': 'lib/node/backup/backup.test.ts',
+  'backup.keep_days': 'lib/node/backup/backup.test.ts',
+  'backup.every_hours': 'lib/node/backup/backup.test.ts',
+  'backup.most_kept': 'lib/node/backup/backup.test.ts',
+  'backup.drill_hours': 'lib/node/backup/backup.test.ts',
   'monitoring.scrape_from': 'lib/node/monitor/monitor.test.ts',
   'monitoring.clients': 'lib/node/monitor/monitor.test.ts',
   'monitoring.receivers': 'lib/node/monitor/monitor.test.ts',
   'monitoring.retention_days': 'lib/node/monitor/programs.ts',
   'monitoring.retention_gb': 'lib/node/monitor/programs.ts',
   'monitoring.certificates': 'lib/node/monitor/exporters.ts',
+  'monitoring.drift_check.every_minutes': 'lib/node/monitor/drift-check.test.ts',
+  'monitoring.drift_check.user': 'lib/node/monitor/drift-check.test.ts',
 };
 
 let unchanged: Promise<Map<string, string>> | undefined;

@@ -16,6 +16,8 @@ await runPlaybook(
       }),
       play('server', { hosts: '{host}', roles: await roles('removed'), needs: ['gateways'] }),
     ],
-    { host: { value: 'NAME', help: 'the RPC server', required: true, completes: 'host', group: 'rpc' } },
+    {
+      options: { host: { value: 'NAME', help: 'the RPC server', required: true, completes: 'host', group: 'rpc' } },
+    },
   ),
 );

@@ -18,7 +18,7 @@ await runPlaybook(
       }),
     ],
     {
-      component: { value: 'NAME', help: serviceNames.join(', '), required: true, completes: serviceNames },
+      options: { component: { value: 'NAME', help: serviceNames.join(', '), required: true, completes: serviceNames } },
     },
   ),
 );

@@ -4,7 +4,7 @@ import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
 import { contextOf } from '../lib/node/testing/role-context.ts';
 import drained from './drained.ts';
 
-const resources = async (given: Record<string, string | true>) =>
+const resources = async (given: Record<string, string>) =>
   drained.resources({
     ...(await contextOf({ group: 'gateway', changes: [[['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' } }]] })),
     given,
@@ -20,7 +20,7 @@ test('a host is drained by the operator until it is let in', async () => {
   expect([drain?.name, others]).toEqual(['rpc-1 is drained', []]);
   const out = { host: 'rpc-1', serves: false, fit: true, reason: 'drained: new disk', sessions: 0 };
   expect(await drain?.check(gateway([out], 'new disk'))).toEqual(ok);
-  const [letIn, serves] = await resources({ host: 'rpc-1', undo: true });
+  const [letIn, serves] = await resources({ host: 'rpc-1', undo: '' });
   expect([letIn?.name, serves?.name]).toEqual(['rpc-1 is not drained', 'rpc-1 serves']);
   expect(await letIn?.check(gateway([out], 'new disk'))).toMatchObject({ is: 'drift' });
   expect(await serves?.check(gateway([out]))).toMatchObject({ note: 'drained: new disk' });

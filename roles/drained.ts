@@ -11,7 +11,8 @@ const servesWithin = 30;
 /** The RPC server of the option `host` gets no clients by this gateway, or, with `undo`, gets them again. */
 export default role<Variables>('drained', ({ vars: { gateway }, given }) => {
   const name = String(given.host);
-  if (!given.undo) return [drained(`${name} is drained`, name, String(given.reason ?? 'by the operator'), gateway)];
+  if (given.undo === undefined)
+    return [drained(`${name} is drained`, name, String(given.reason ?? 'by the operator'), gateway)];
   return [
     notDrained(`${name} is not drained`, name),
     eventually(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { drift, ok } from '../lib/engine/resource/resource.ts';
+import { describeVerdict, drift, ok } from '../lib/engine/resource/resource.ts';
 import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
 import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { contextOf, type Given, refusal, sound } from '../lib/node/testing/role-context.ts';
@@ -187,4 +187,22 @@ test('a state database that is starting, or cannot be reached, is reported with 
     ),
     hint,
   ]);
+});
+
+test.each<[what: string, changes: Changes, found: string | undefined]>([
+  ['a test network', [], undefined],
+  [
+    'the main network',
+    [[['vars', 'images', 'node'], `registry/node:v3.1.0@sha256:${'0'.repeat(64)}`]],
+    'not pinned: images.prover, images.database',
+  ],
+])('images without a digest are a warning on the main network alone: %s', async (_, changes, found) => {
+  const context = await contextOf({ changes });
+  const kind = found === undefined ? ('test' as const) : ('main' as const);
+  const vars = { ...context.vars, network: { ...context.vars.network, kind } };
+  const all = await preflight.resources({ ...context, vars });
+  const resource = all.find(({ name }) => name === 'images are pinned by digest');
+  expect(resource?.expects).toBe(found === undefined ? undefined : 'should');
+  const verdict = await resource?.check(fakeHost([]));
+  expect(verdict && describeVerdict(verdict)).toBe(found);
 });

@@ -24,6 +24,7 @@ export default role<Variables>('preflight', async (context) => [
   ...region(context),
   ...addresses(context),
   ...restoreToolCanBeBuilt(context),
+  ...imagesArePinned(context),
   databasesAcceptLogins(context, (await renderHost(context)).services),
 ]);
 
@@ -194,6 +195,18 @@ function gitAddress(repository: string): string {
   if (/^https?:/.test(repository)) return `${repository.replace(/\/$/, '')}/info/refs?service=git-upload-pack`;
   const [, short] = /^(?:[^@/]+@)?([^:/]+):(?!\/\/)/.exec(repository) ?? [];
   return short === undefined ? repository : `ssh://${short}`;
+}
+
+/** A tag can get another image in its registry, and hosts that are deployed at different times would differ. */
+function imagesArePinned({ vars: { network, images } }: Deployment): Resource[] {
+  if (network.kind !== 'main') return [];
+  const open = Object.entries(images).flatMap(([name, image]) => (image.includes('@') ? [] : [`images.${name}`]));
+  return [
+    known('images are pinned by digest', open.length === 0 ? ok : drift(`not pinned: ${open.join(', ')}`), {
+      severity: 'should',
+      hint: 'write name:tag@sha256:…; on a host that has it, docker image inspect shows it in RepoDigests',
+    }),
+  ];
 }
 
 /** The registries that image names contain; the engine's default registry is not checked. */

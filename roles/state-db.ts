@@ -1,5 +1,6 @@
 import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { recoveryHasEnded } from '../lib/node/backup/recover.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
@@ -19,6 +20,8 @@ export default role<Variables>('state-db', async (context) => {
     service,
     cpuShares('state-db', databaseCpuShares),
     acceptsConnections('state-db'),
+    // A recovered server accepts connections before it has replayed its log.
+    ...(context.given?.['to-time'] === undefined ? [] : [recoveryHasEnded(vars)]),
     proverDatabaseIsThere(stateDatabase(vars), vars.credentials.prover),
     acceptsLogins(context, ['state', 'prover'], services),
   ];

@@ -1,12 +1,32 @@
 import { readFileSync } from 'node:fs';
 
-/** The words after the script on the command line, whether zx runs the script or node. */
-export const commandLine = process.argv.slice(process.argv.findIndex((word) => word.endsWith('.mjs')) + 1);
+const words = process.argv.slice(process.argv.findIndex((word) => word.endsWith('.mjs')) + 1);
 
-const [first] = commandLine;
-if (first === '--version') {
+/** The words after the script on the command line, whether zx runs the script or node, without `-C DIR`. */
+export const commandLine = inFolder(words);
+
+if (commandLine[0] === '--version') {
   // Before anything is compiled or loaded.
   const { name, version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   console.log(`${name} ${version}`);
   process.exit(0);
+}
+
+/**
+ * Works in the folder of `-C DIR`, as git and make do.
+ *
+ * @param {string[]} all
+ */
+function inFolder(all) {
+  const at = all.indexOf('-C');
+  const end = all.indexOf('--');
+  if (at === -1 || (end !== -1 && end < at)) return all;
+  const [, folder] = all.splice(at, 2);
+  try {
+    process.chdir(folder ?? '');
+  } catch {
+    console.error(`-C ${folder ?? ''}: there is no such folder\n  name the folder of your inventories after -C`);
+    process.exit(3);
+  }
+  return all;
 }

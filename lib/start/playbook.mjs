@@ -3,9 +3,18 @@ import { commandLine } from './command-line.mjs';
 import { program, role } from './program.mjs';
 
 /** @type {typeof import('../commands/playbook/main.ts')} */
-const { gatewayTurns, loadDeployment, main, openSession, play, playbook, Problem, serviceNames } = await program(
-  'lib/commands/playbook/main.ts',
-);
+const {
+  gatewayTurns,
+  loadDeployment,
+  main,
+  openSession,
+  play,
+  playbook,
+  Problem,
+  rollback,
+  scheduleCheck,
+  serviceNames,
+} = await program('lib/commands/playbook/main.ts');
 
 export { gatewayTurns, play, playbook, serviceNames };
 
@@ -25,14 +34,30 @@ export async function roles(...names) {
  * @param {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>} playbook
  */
 export async function runPlaybook(playbook) {
-  await main(playbook, commandLine, {
-    load: loadDeployment,
-    open: openSession,
-    embedded: 'lab',
-    larger: 'lab-fleet',
-    prepareEmbedded: bringLabUp,
-  });
+  await main(playbook, commandLine, dependencies);
 }
+
+/**
+ * Runs a playbook on the hosts as one of their releases has them.
+ *
+ * @param {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>} playbook
+ */
+export async function runRollback(playbook) {
+  await rollback(playbook, commandLine, dependencies);
+}
+
+/** Puts a timer for check mode on this machine. */
+export async function runSchedule() {
+  await scheduleCheck(commandLine, dependencies);
+}
+
+const dependencies = {
+  load: loadDeployment,
+  open: openSession,
+  embedded: 'lab',
+  larger: 'lab-fleet',
+  prepareEmbedded: bringLabUp,
+};
 
 /**
  * @param {(line: string) => void} say

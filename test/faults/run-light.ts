@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { recordFolder } from '../../lib/engine/report/run-record.ts';
 import type { HostSummary } from '../../lib/engine/run/events.ts';
+import { recordFolder } from '../../lib/node/project/project-folder.ts';
 import type { LightHost } from './light-host.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

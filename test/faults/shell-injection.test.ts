@@ -67,6 +67,7 @@ const full = {
     rpc: { 'rpc-1': { address: 'rpc.example' } },
     gateway: { 'gw-1': { address: 'gw-1.example' }, 'gw-2': { address: 'gw-2.example' } },
     monitor: { 'mon-1': { address: 'mon.example' } },
+    backup: { 'bak-1': { address: 'bak.example' } },
   },
   vars: {
     network: {
@@ -125,6 +126,7 @@ const full = {
       ],
       certificates: ['/etc/ssl/certs/x.pem'],
     },
+    backup: { password: 'file:secret', most_kept: '1GB', drill_hours: 24 },
     hardware: 'advisory',
     region: 'x',
     generation: 'current',
@@ -256,13 +258,16 @@ async function resourcesOf(inventory: Inventory<Variables>, name: string, of: Fa
       // A component that does not belong on this host.
       return Promise.resolve()
         .then(() =>
-          role.resources({ host, vars: host.vars, facts: of, hosts: inventory.hosts, includes: () => true, given: {} }),
+          role.resources({ host, vars: host.vars, facts: of, hosts: inventory.hosts, includes: () => true, given }),
         )
         .catch(() => []);
     }),
   );
   return all.flat();
 }
+
+/** Options of playbooks that have their own. */
+const given = { to: '/data/s', 'to-time': 'latest', 'set-aside': '' };
 
 const unproblematic = (work: Promise<unknown>) => work.catch(() => undefined);
 
@@ -271,8 +276,8 @@ describe('shell injection', () => {
     const { definitions } = JSON.parse(schemaText());
     const found = new Set(texts(full).map(({ path: at }) => at.filter((step) => typeof step === 'string').join('.')));
     const fields = (schema: JsonSchema, at: string): string[] => {
-      // Files of a certificate are read on the controller, without a shell.
-      if (/\.(node_config|prover_config|gateway\.tls)$/.test(at)) return [];
+      // Files of a certificate and manifests are read on the controller, without a shell; a manifest is in place of the archives.
+      if (/\.(node_config|prover_config|gateway\.tls|snapshot\.(manifest|from))$/.test(at)) return [];
       const { properties, items, anyOf } = schema as {
         properties?: Record<string, JsonSchema>;
         items?: JsonSchema;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { recordFolder } from '../../lib/engine/report/run-record.ts';
+import { recordFolder } from '../../lib/node/project/project-folder.ts';
 import { install, Terminal } from './tmux.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -5,9 +5,11 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
 import { serviceNames } from '../../node/variables/services.ts';
 import { factsOptions } from '../facts/command.ts';
+import { historyOptions } from '../history/command.ts';
 import { logsOptions } from '../logs/command.ts';
 import { pingOptions } from '../ping/command.ts';
 import { runOptions } from '../playbook/options.ts';
+import { rollbackOptions } from '../playbook/rollback.ts';
 import { renderOptions } from '../render/options.ts';
 import { reportOptions } from '../report/command.ts';
 import { runCommandOptions } from '../run/command.ts';
@@ -76,10 +78,12 @@ function completionsOf(root: string): Completions {
       validate: { options: validateOptions },
       ping: { options: pingOptions },
       facts: { options: factsOptions },
+      history: { options: historyOptions },
       logs: { options: logsOptions, words: serviceNames },
       run: { options: runCommandOptions },
       secrets: { options: secretsOptions, words: Object.keys(verbs) },
       report: { options: reportOptions, words: 'file' },
+      rollback: { options: { ...rollbackOptions, ...runOptions } },
       completions: { options: completionsOptions, words: Object.keys(shells) },
     },
     run: { options: runOptions },

@@ -10,12 +10,12 @@ import { liveOutput } from '../../engine/output/live/live.ts';
 import { plainOutput } from '../../engine/output/plain.ts';
 import { askPassword } from '../../engine/output/terminal.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
-import { recordFolder, runRecord } from '../../engine/report/run-record.ts';
+import { runRecord } from '../../engine/report/run-record.ts';
 import type { Listener } from '../../engine/run/events.ts';
 import { exitCodeOf } from '../../engine/run/exit-code.ts';
 import { listTasks } from '../../engine/run/list-tasks.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
-import type { Playbook } from '../../engine/run/playbook.ts';
+import type { OwnValues, Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
 import type { RunOptions, RunResult } from '../../engine/run/run-options.ts';
 import {
@@ -32,6 +32,7 @@ import { Secret } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { shellWord } from '../../engine/text/shell-word.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
+import { recordFolder } from '../../node/project/project-folder.ts';
 import { chooseHosts, type InventorySource } from './choose-hosts.ts';
 import { asking, askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
 import { asPlanned, lastingName, narrowing } from './follow-plan.ts';
@@ -46,6 +47,8 @@ interface OpenOptions {
   readonly interrupt: AbortSignal;
   /** Time limit of the connection. Seconds. */
   readonly timeout: number | undefined;
+  /** The playbook's own options. */
+  readonly own: OwnValues;
 }
 
 /** The dependencies of a playbook's command line. */
@@ -90,7 +93,9 @@ export async function main<V>(
 
 async function perform<V>(template: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
   const roleNames = [...new Set(template.plays.flatMap((play) => play.roles.map((role) => role.name)))];
-  const given = parseOptions(args, roleNames, template.options);
+  const parsed = parseOptions(args, roleNames, template.options);
+  const limit = parsed.limit ?? (parsed.help ? undefined : template.limit?.(parsed.own));
+  const given = { ...parsed, limit };
   const plan = given.plan === undefined ? undefined : await loadPlan(given.plan);
   const options = plan ? asPlanned(given, plan, template.name, roleNames) : given;
   if (options.help) {
@@ -114,7 +119,7 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
   const becomePassword = options.askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
   const { signal, release, interrupt } = interruption();
   const open = (host: InventoryHost<V>) =>
-    dependencies.open(host, { becomePassword, interrupt: signal, timeout: options.timeout });
+    dependencies.open(host, { becomePassword, interrupt: signal, timeout: options.timeout, own: options.own });
   try {
     const job = { playbook, options, plan, inventory, hosts, terminal };
     return await (options.listTasks ? printTasks(job, open) : performRun(job, open, signal, interrupt));
@@ -187,11 +192,11 @@ async function performRun<V>(
 
 /** The options that narrow a run. */
 function narrowed<V>({ options, hosts }: Job<V>): Pick<RunOptions, 'forks' | 'hosts' | 'selects' | 'given'> {
-  const { roles, skippedRoles } = options;
+  const { roles, skippedRoles, own } = options;
   return {
+    given: own,
     forks: options.step ? 1 : options.forks,
     hosts: new Set(hosts.map((host) => host.name)),
-    given: options.own,
     selects: (role) => (roles.length === 0 || roles.includes(role)) && !skippedRoles.includes(role),
   };
 }
@@ -208,10 +213,11 @@ function styleOf<V>({ options, hosts }: Job<V>): Style {
 }
 
 /** The questions that a run asks, and its output around them. */
-function questionsOf<V>({ options, plan, terminal }: Job<V>, style: Style, interrupt: () => void) {
+function questionsOf<V>({ playbook, hosts, options, plan, terminal }: Job<V>, style: Style, interrupt: () => void) {
   const ask = askOnTerminal(interrupt);
   const shown = output(options, style);
-  const { confirm, show } = asking((plans) => confirmPlan(plans, style, print, ask), shown);
+  const typed = hosts.filter(({ groups }) => groups.includes(playbook.typed ?? '')).map(({ name }) => name);
+  const { confirm, show } = asking((plans) => confirmPlan(plans, style, print, ask, typed), shown);
   const asks = !options.check && !options.yes && !options.json && !plan && terminal;
   const questions: Pick<RunOptions, 'confirm' | 'confirmEach'> = options.step
     ? { confirmEach: confirmEachOn(style, print, ask) }

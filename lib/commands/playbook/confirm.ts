@@ -24,12 +24,17 @@ export function askOnTerminal(interrupt: () => void): Ask {
   };
 }
 
-/** Shows the plan and asks for confirmation. Anything but a yes is a no. */
+/**
+ * Shows the plan and asks for confirmation. Anything but a yes is a no.
+ *
+ * @param typed hosts whose name has to be typed in place of a yes, where they change
+ */
 export async function confirmPlan(
   plans: readonly HostPlan[],
   style: Style,
   say: (line: string) => void,
   ask: Ask,
+  typed: readonly string[] = [],
 ): Promise<boolean> {
   const warnings = new GroupedWarnings({ ...style, check: true });
   for (const { tasks } of plans) {
@@ -42,6 +47,8 @@ export async function confirmPlan(
     const count = (outcome: Planned['outcome']) => tasks.filter((task) => task.outcome === outcome).length;
     say(`${host.padEnd(style.hostWidth)}  ${count('pending')} to change, ${count('unknown')} unknown or dependent`);
   }
+  const word = busy.find(({ host }) => typed.includes(host))?.host;
+  if (word !== undefined) return (await ask(`type ${word} to make these changes: `)) === word.toLowerCase();
   const answer = await ask(`make these changes on ${busy.map(({ host }) => host).join(', ')}? [y/N] `);
   return /^y(es)?$/.test(answer ?? '');
 }

@@ -7,3 +7,5 @@ export { gatewayTurns } from '../../node/gateway/turns.ts';
 export { loadDeployment } from '../../node/inventory/inventory.ts';
 export { serviceNames } from '../../node/variables/services.ts';
 export { main } from './command.ts';
+export { rollback } from './rollback.ts';
+export { scheduleCheck } from './schedule.ts';

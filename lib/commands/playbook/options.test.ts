@@ -225,6 +225,7 @@ Options
   -o, --out FILE  where to
                   and more of it
       --also X    again and again
+  -C DIR          work in this folder, which has your inventory/
 
 Examples
   npx zx playbooks/x.mjs --list
@@ -234,4 +235,16 @@ Exit codes
     0  done
   130  interrupted
 `);
+});
+
+test("a playbook's own options are strict, too", () => {
+  const own = {
+    to: { value: 'FOLDER', required: true, help: 'a folder', form: { pattern: /^\//, words: 'must be a folder' } },
+    drill: { help: 'try it' },
+  } as const;
+  expect(parseOptions(['--to', '/x', '--drill'], roles, own).own).toEqual({ to: '/x', drill: '' });
+  expect(parseOptions(['--help'], roles, own).own).toEqual({});
+  expect(() => parseOptions([], roles, own)).toThrow('--to is missing');
+  expect(() => parseOptions(['--to', 'x'], roles, own)).toThrow('--to x: must be a folder');
+  expect(() => parseOptions(['--to', '/x'], roles)).toThrow('unknown option "--to"');
 });

@@ -3,8 +3,7 @@ import { shared } from '../../engine/command-line/shared-options.ts';
 import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
 import type { DiffShown } from '../../engine/output/lines.ts';
 import { Problem } from '../../engine/problem/problem.ts';
-import type { GivenOptions } from '../../engine/resource/role.ts';
-import type { OwnOptions } from '../../engine/run/playbook.ts';
+import type { OwnOption, OwnValues } from '../../engine/run/playbook.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 
 /** The command line of a playbook. */
@@ -45,8 +44,8 @@ export interface Options {
   readonly askBecomePass: boolean;
   readonly verbose: boolean;
   readonly help: boolean;
-  /** Of the playbook's own options. */
-  readonly own: GivenOptions;
+  /** The playbook's own options. */
+  readonly own: OwnValues;
 }
 
 /** One `--set KEY=VALUE`. */
@@ -133,16 +132,15 @@ const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOpt
  *
  * @param args the words after the script
  * @param roleNames the roles of the playbook, for `--role`
- * @param ownOptions of this playbook alone
+ * @param own the playbook's own options
  * @throws Problem for an unknown option, a missing or unexpected word, an unknown role, and contradicting options
  */
 export function parseOptions(
   args: readonly string[],
   roleNames: readonly string[],
-  ownOptions: OwnOptions = {},
+  own: Readonly<Record<string, OwnOption>> = {},
 ): Options {
-  const { given } = parseCommandLine(args, { ...ownOptions, ...runOptions });
-  const own = ownOf(given, ownOptions);
+  const { given } = parseCommandLine(args, { ...runOptions, ...own } as typeof runOptions);
   for (const [one, other] of contrary) {
     if (given[one] && given[other]) {
       throw new Problem(`--${one} and --${other} do not go together`, { hint: 'leave one of them out' });
@@ -152,7 +150,7 @@ export function parseOptions(
     throw new Problem('--out saves the plan of check mode', { hint: 'add --check' });
   }
   const narrowing = ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step', 'assume-stopped'];
-  for (const fixed of [...narrowing, ...Object.keys(ownOptions)]) {
+  for (const fixed of [...narrowing, ...Object.keys(own)]) {
     const said = (given as Readonly<Record<string, unknown>>)[fixed];
     if (
       given.plan !== undefined &&
@@ -193,21 +191,24 @@ export function parseOptions(
     askBecomePass: given['ask-become-pass'],
     verbose: given.verbose,
     help: given.help,
-    own,
+    own: given.help ? {} : ownValues(own, given),
   };
 }
 
-/** @throws Problem for a required option that is not given, and for an unknown value */
-function ownOf(given: Readonly<Record<string, unknown>>, ownOptions: OwnOptions): GivenOptions {
-  const found = Object.entries(ownOptions).map(([name, { value, required, completes }]) => {
-    const said = given[name] as string | boolean | undefined;
-    if (required && said === undefined && given.plan === undefined && !given.help)
-      throw new Problem(`--${name} is missing`, { hint: `--${name} ${value}; see --help` });
-    if (typeof said === 'string' && typeof completes === 'object' && !completes.includes(said))
-      throw new Problem(`--${name} ${said}: unknown`, { hint: didYouMean(said, completes) });
-    return [name, said === false ? undefined : said] as const;
+/** @throws Problem for one that is missing, or has another form */
+function ownValues(own: Readonly<Record<string, OwnOption>>, given: Readonly<Record<string, unknown>>): OwnValues {
+  const said = Object.entries(own).flatMap(([name, { value, required, form, help, completes }]) => {
+    const text = given[name];
+    if (text === undefined && required && given.plan === undefined)
+      throw new Problem(`--${name} is missing`, { hint: `--${name} ${value}: ${help}` });
+    if (typeof text === 'string' && form && !form.pattern.test(text)) {
+      throw new Problem(`--${name} ${text}: ${form.words}`);
+    }
+    if (typeof text === 'string' && typeof completes === 'object' && !completes.includes(text))
+      throw new Problem(`--${name} ${text}: unknown`, { hint: didYouMean(text, completes) });
+    return text === undefined || text === false ? [] : [[name, typeof text === 'string' ? text : ''] as const];
   });
-  return Object.fromEntries(found.filter(([, said]) => said !== undefined)) as GivenOptions;
+  return Object.fromEntries(said);
 }
 
 /** The names of options that may be given several times, or once with commas. */

@@ -1,5 +1,5 @@
 import { outliveOutput } from '../../engine/command-line/closed-pipe.ts';
-import { recordFolder } from '../../engine/report/run-record.ts';
+import { recordFolder } from '../../node/project/project-folder.ts';
 import { reportCommand } from './command.ts';
 
 /** The command line of report, on the records of this project's runs. */

@@ -5,6 +5,7 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
 import { lockedHost } from '../../engine/run/fleet.ts';
 import { mapWithForks } from '../../engine/run/limit.ts';
+import { appending, beginLine, endLine } from '../../engine/run/lock/journal.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
 import { lockHosts } from '../../engine/run/lock/locks.ts';
 import type { Session } from '../../engine/run/session.ts';
@@ -71,7 +72,7 @@ export function runCommand(args: readonly string[], around: Around): Promise<Exi
     const timeoutSeconds = wholeNumber('--command-timeout', given['command-timeout'], 86_400) ?? 600;
     return withHosts(given, around, async (reached) => {
       const perform = () => onAll(reached, words, timeoutSeconds);
-      const done = await (given.change ? whileLocked(reached, around, perform) : perform());
+      const done = await (given.change ? whileLocked(reached, around, words, perform) : perform());
       for (const host of reached.hosts) if ('error' in host) around.say(unreachableLine(reached.hosts, host));
       for (const each of done) for (const line of linesOf(each, reached)) around.say(line);
       if (done.some((each) => 'output' in each && !each.output.ok)) return exitCode.failed;
@@ -106,10 +107,18 @@ function start(session: Session, words: readonly string[], timeoutSeconds: numbe
     : session.reader.$(settings)`${words}`;
 }
 
-async function whileLocked<T>(reached: ReachedHosts, around: Around, work: () => Promise<T>): Promise<T> {
+/** The journals of the hosts get the program, without its words: one may be a secret. */
+async function whileLocked(
+  reached: ReachedHosts,
+  around: Around,
+  words: readonly string[],
+  work: () => Promise<Done[]>,
+): Promise<Done[]> {
   const connected = reached.hosts.flatMap((host) => ('session' in host ? [lockedHost(host.name, host.session)] : []));
   const refused: string[] = [];
-  const locks = await lockHosts(connected, thisHolder('run', reached.inventory, Date.now()), {
+  const holder = thisHolder('run', reached.inventory, Date.now());
+  let done: Done[] = [];
+  const locks = await lockHosts(connected, holder, {
     breaks: false,
     lost: (host) => around.complain(`another run has taken the lock of ${host}`),
     without: (host, why) => void refused.push(`${host}: ${why}`),
@@ -118,9 +127,18 @@ async function whileLocked<T>(reached: ReachedHosts, around: Around, work: () =>
     if (refused.length > 0) {
       throw new Problem(refused.join('; '), { code: exitCode.locked, hint: 'the command was run on no host' });
     }
-    return await work();
+    const begin = appending(beginLine(holder, [], Date.now()));
+    await Promise.all(connected.map(({ writer }) => writer.run`sh -c ${begin}`));
+    done = await work();
+    return done;
   } finally {
-    await locks.release();
+    await locks.release((name) => {
+      const own = done.find((each) => each.name === name);
+      const title = `command ${words[0]?.trim().split(/\s/)[0]}`;
+      const isOk = own && 'output' in own && own.output.ok;
+      const end = isOk ? { changed: [title], failed: [] } : { changed: [], failed: [title] };
+      return own && endLine(holder, { ended: isOk ? 'converged' : 'failed', ...end });
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 import { endWithOutput, outliveOutput } from '../../engine/command-line/closed-pipe.ts';
-import { recordFolder } from '../../engine/report/run-record.ts';
+import { recordFolder } from '../../node/project/project-folder.ts';
 import { watchedHost } from '../../node/status/host.ts';
 import { statusCommand } from './command.ts';
 

@@ -160,7 +160,7 @@ export function helpText(page: HelpPage): string {
   const parts = [
     [`${command} ${purpose}`],
     [`Usage: ${command} ${usage}`],
-    ['Options', ...lines],
+    ['Options', ...lines, `  ${'-C DIR'.padEnd(width)}  work in this folder, which has your inventory/`],
     ['Examples', ...examples.map((example) => `  ${command} ${example}`.trimEnd())],
     ['Exit codes', ...codes],
     ...more.map((paragraph) => [paragraph]),

@@ -56,7 +56,9 @@ export interface UnitState {
 /** A container as `docker inspect` shows it. The whole document is in `raw`. */
 export interface ContainerState {
   readonly id: string;
+  /** The name of its image when it was made, and the id of that image. */
   readonly image: string;
+  readonly imageId: string;
   readonly running: boolean;
   readonly status: string;
   readonly health: string | undefined;

@@ -13,13 +13,19 @@ export interface WriterOptions {
   readonly onProgress: (progress: Progress) => void;
   /** Ends a wait early. */
   readonly signal?: AbortSignal | undefined;
+  /** Taken before each change: a script that the host runs before it, in the same request. */
+  readonly first?: (() => string) | undefined;
 }
 
 /** A Writer over a connection. Its reads share a batch with those of its Readers. */
-export function createWriter(connection: Connection, name: string, { onProgress, signal }: WriterOptions): Writer {
+export function createWriter(
+  connection: Connection,
+  name: string,
+  { onProgress, signal, first = () => '' }: WriterOptions,
+): Writer {
   const send = (step: Action) => {
     const { text, stdin, seconds } = scriptOf(step);
-    return execCommand(connection, text, stdin ? { stdin } : {}, seconds);
+    return execCommand(connection, first() + text, stdin ? { stdin } : {}, seconds);
   };
   return {
     ...createReader(connection, name),

@@ -1,14 +1,10 @@
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describeError } from '../output/describe-error.ts';
 import { eventLine } from '../output/event-json.ts';
 import type { RunEvent } from '../run/events.ts';
 import { type FoundRecord, recordsIn } from './record.ts';
 import { byAge, recordName, reportBeside, safeName } from './record-name.ts';
-
-/** The folder of run records: `.runs` beside the folder of the playbooks. */
-export const recordFolder = fileURLToPath(new URL('../../../.runs', import.meta.url));
 
 /** Records kept of each inventory and mode; with one deploy a day, those of three months. */
 const kept = 100;

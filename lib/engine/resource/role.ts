@@ -2,9 +2,6 @@ import type { Facts } from '../host/facts/facts.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import type { Resource } from './resource.ts';
 
-/** The values of a playbook's own options: true for a switch, undefined for one that is not given. */
-export type GivenOptions = Readonly<Record<string, string | true | undefined>>;
-
 /** The input of a role: the host, its variables and facts, every host of the inventory, and what else the run includes. */
 export interface Context<V> {
   readonly host: InventoryHost<V>;
@@ -13,8 +10,8 @@ export interface Context<V> {
   readonly hosts: readonly InventoryHost<V>[];
   /** Whether a host and a role are part of the run: --limit, --role and --skip-role may leave them out. */
   includes(host: string, role: string): boolean;
-  /** Of the playbook's own options. */
-  readonly given: GivenOptions;
+  /** The playbook's own options; a switch is an empty text. */
+  readonly given: Readonly<Record<string, string>>;
   /** Where the inventory names a host. */
   readonly whereIs?: Inventory<V>['whereIs'];
 }

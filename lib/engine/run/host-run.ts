@@ -1,6 +1,6 @@
 import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
-import type { Reader, Writer } from '../host/host.ts';
+import type { Progress, Reader, Writer } from '../host/host.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { Counts, HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
 import type { Session } from './session.ts';
@@ -39,6 +39,10 @@ export class HostRun {
   state = 0;
   readonly #done = new Set<Step>();
   #seconds = 0;
+  #first = () => '';
+  #isOpen = false;
+  /** What was changed, and what failed. */
+  readonly titles = { changed: [] as string[], failed: [] as string[] };
 
   constructor(name: string, session: Session, emit: Listener) {
     this.name = name;
@@ -48,7 +52,25 @@ export class HostRun {
 
   /** A Writer that reports its progress for this step. */
   writerFor(step: Step): Writer {
-    return this.#session.writerFor((progress) => this.#emit({ type: 'progress', step, progress }));
+    const report = (progress: Progress) => this.#emit({ type: 'progress', step, progress });
+    return this.#session.writerFor(report, () => this.#takeFirst());
+  }
+
+  /** Sets what the host runs once, before the first change and in the same request: the first line of its journal. */
+  before(first: () => string): void {
+    this.#first = first;
+  }
+
+  /** Whether that was sent. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  #takeFirst(): string {
+    const first = this.#first();
+    if (first !== '') this.#isOpen = true;
+    this.#first = () => '';
+    return first;
   }
 
   /** Whether something has to be changed, or may have to. */
@@ -103,7 +125,7 @@ export class HostRun {
       started(change);
     };
     this.state += 1;
-    const request = this.#session.makeChanges?.(changes, follow, stop);
+    const request = this.#session.makeChanges?.(changes, follow, stop, this.#takeFirst());
     if (!request) throw new TypeError('this session makes changes one by one');
     const [made] = await Promise.allSettled([request.ended, this.check(items, request.readerFor)]);
     return made.status === 'fulfilled' ? made.value : { made: last, error: made.reason, lost: true };
@@ -121,6 +143,7 @@ export class HostRun {
   ): void {
     this.#counts[outcome] = (this.#counts[outcome] ?? 0) + 1;
     this.#done.add(step);
+    if (outcome === 'changed' || outcome === 'failed') this.titles[outcome].push(step.resource);
     const { differences = [], note, error, seconds = 0, commands = [] } = details;
     this.#emit({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands });
   }

@@ -35,8 +35,8 @@ export async function openSession<V>(
       reader,
       facts,
       recording: (reads) => createReader(connection, host.name, recorded(batchOf(connection), reads)),
-      makeChanges: (changes, started, stop) => makeChanges(connection, host.name, changes, started, stop),
-      writerFor: (onProgress) => createWriter(connection, host.name, { onProgress, signal: interrupt }),
+      makeChanges: (changes, started, stop, first) => makeChanges(connection, host.name, changes, started, stop, first),
+      writerFor: (onProgress, first) => createWriter(connection, host.name, { onProgress, signal: interrupt, first }),
       roundTrips: () => connection.execs,
       close: () => connection.close(),
     };

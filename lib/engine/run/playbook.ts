@@ -25,17 +25,20 @@ export interface Play<V> {
 
 type PlayOptions<V> = Partial<Omit<Play<V>, 'name'>> & Pick<Play<V>, 'hosts' | 'roles'>;
 
-/** An option of one playbook: with `value` its value, as help shows it, else a switch. */
-interface OwnOption {
+/** An option that one playbook has beside those of all. Without `value` it is a switch. */
+export interface OwnOption {
   readonly value?: string;
   readonly help: string;
   readonly required?: true;
   /** The values that it takes: these, or the names of hosts in `group`. */
   readonly completes?: readonly string[] | 'host';
   readonly group?: string;
+  /** What its value looks like, and the same in words: `must be a folder`. */
+  readonly form?: { readonly pattern: RegExp; readonly words: string };
 }
 
-export type OwnOptions = Readonly<Record<string, OwnOption>>;
+/** The playbook's own options as given; a switch is an empty text. */
+export type OwnValues = Readonly<Record<string, string>>;
 
 /** An ordered list of plays. */
 export interface Playbook<V> {
@@ -44,7 +47,11 @@ export interface Playbook<V> {
   readonly purpose: string;
   /** `{name}` in the hosts of a play is the value of its own option of this name. */
   readonly plays: readonly Play<V>[];
-  readonly options: OwnOptions;
+  readonly options: Readonly<Record<string, OwnOption>>;
+  /** The hosts of a run without --limit, as a host pattern. Default: all. */
+  readonly limit?: (given: OwnValues) => string;
+  /** A group: a confirmation is the name of its host, typed, where that host changes. Default: y. */
+  readonly typed?: string;
 }
 
 /**
@@ -63,7 +70,7 @@ export function playbook<V>(
   name: string,
   purpose: string,
   plays: readonly Play<V>[],
-  options: OwnOptions = {},
+  more: Partial<Pick<Playbook<V>, 'options' | 'limit' | 'typed'>> = {},
 ): Playbook<V> {
   for (const [at, { name: playName, needs, inTurn }] of plays.entries()) {
     const earlier = plays.slice(0, at).map((p) => p.name);
@@ -72,5 +79,5 @@ export function playbook<V>(
         throw new TypeError(`play "${playName}" needs "${need}", which does not come before it`);
     }
   }
-  return { name, purpose, plays, options };
+  return { name, purpose, plays, options: {}, ...more };
 }

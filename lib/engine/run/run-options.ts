@@ -1,9 +1,9 @@
 import type { Change } from '../resource/resource.ts';
-import type { GivenOptions } from '../resource/role.ts';
 import type { ConfirmEach } from './converge.ts';
 import type { HostSummary, Step } from './events.ts';
 import type { LockHolder } from './lock/lock-holder.ts';
 import type { HostPlan } from './plan.ts';
+import type { OwnValues } from './playbook.ts';
 import type { PutBack } from './turns.ts';
 
 export interface RunOptions {
@@ -15,8 +15,8 @@ export interface RunOptions {
   readonly hosts: ReadonlySet<string>;
   /** Whether a role is part of the run. */
   selects(role: string): boolean;
-  /** Of the playbook's own options. Default: none. */
-  readonly given?: GivenOptions | undefined;
+  /** The playbook's own options, for its roles. */
+  readonly given?: OwnValues | undefined;
   /** The title of the first resource. Earlier ones are left out. */
   readonly startAt?: string | undefined;
   /** Aborted on the first Ctrl-C: running changes finish, no new ones start. */

@@ -8,6 +8,7 @@ import type { HostSummary, Listener } from './events.ts';
 import { Fleet, lockedHost, lockLost } from './fleet.ts';
 import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
+import { appending, beginLine, endLine, endOf } from './lock/journal.ts';
 import { type Locks, lockHosts } from './lock/locks.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
@@ -45,16 +46,18 @@ export async function run<V>(
   });
   const stopping = () => emit({ type: 'stopping' });
   interrupt.addEventListener('abort', stopping, { once: true });
+  let failure: unknown;
   let plans: readonly HostPlan[];
   let declined: boolean;
   try {
     ({ plans, declined } = await current.perform());
   } catch (error) {
+    failure = error;
     emit({ type: 'run-failed', error });
     throw error;
   } finally {
     interrupt.removeEventListener('abort', stopping);
-    await current.close();
+    await current.close(failure);
   }
   const error = current.lockProblem();
   if (error) {
@@ -134,8 +137,13 @@ class Run<V> {
     return { plans, declined };
   }
 
-  async close(): Promise<void> {
-    await this.#locks?.release();
+  /** @param failure of the whole run */
+  async close(failure?: unknown): Promise<void> {
+    const { lock, interrupt } = this.#options;
+    await this.#locks?.release((name) => {
+      const host = this.#hosts.get(name);
+      return lock && host?.isOpen ? endLine(lock.holder, endOf(host, interrupt.aborted, failure)) : undefined;
+    });
     await this.#fleet.close();
     await Promise.allSettled([...this.#hosts.values()].map(({ session }) => session.close()));
   }
@@ -235,6 +243,9 @@ class Run<V> {
         throw error;
       }
     };
+    const { lock } = this.#options;
+    if (lock)
+      for (const host of reachable) host.before(() => appending(beginLine(lock.holder, host.items, Date.now())));
     const options = { ...this.#options, stop: this.#stop.signal, whileEveryHost, turns: this.#turns };
     return changeAll(this.#playbook, this.#inventory, reachable, [...this.#unreachable.keys()], options, this.#emit);
   }

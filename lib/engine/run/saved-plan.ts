@@ -64,7 +64,7 @@ const schema = z.strictObject({
     startAt: z.string().optional(),
     set: z.array(z.string()),
     assumedStopped: z.array(z.string()).default([]),
-    own: z.record(z.string(), z.union([z.string(), z.literal(true)])).optional(),
+    own: z.record(z.string(), z.string()).optional(),
   }),
   hosts: z.array(z.strictObject({ host: z.string(), tasks: z.array(task) })),
 });

@@ -10,8 +10,14 @@ export interface Session {
   /** A Reader that keeps each read as a command that repeats it. Only a session with `makeChanges` has it. */
   recording?(reads: Set<() => string>): Reader;
   /** Makes several changes in one request. Without it, each change is made by itself. */
-  makeChanges?(changes: readonly ReadyChange[], started: (change: number) => void, stop: AbortSignal): ChangesRequest;
-  writerFor(onProgress: (progress: Progress) => void): Writer;
+  makeChanges?(
+    changes: readonly ReadyChange[],
+    started: (change: number) => void,
+    stop: AbortSignal,
+    first: string,
+  ): ChangesRequest;
+  /** @param first taken before each change: a script that the host runs before it, in the same request */
+  writerFor(onProgress: (progress: Progress) => void, first?: () => string): Writer;
   /** Exec requests sent so far. */
   roundTrips(): number;
   close(): Promise<void>;

@@ -50,6 +50,15 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
       'a second Prometheus of your own is let in by monitoring: { scrape_from: [ADDRESS] }',
     ]);
   }
+  const backups = hosts.filter((host) => host.groups.includes('backup'));
+  if (backups.length > 1) {
+    const what = `group backup has ${backups.length} hosts (${hostsIn('backup').join(', ')}): there may be only one`;
+    faults.push(['backup', what, 'the server keeps its write-ahead log for one of them']);
+  }
+  for (const { name, groups: own } of backups.filter((host) => host.groups.length > 1)) {
+    const what = `${name} is in group backup and in ${own.filter((group) => group !== 'backup').join(', ')}`;
+    faults.push(['backup', what, 'a backup has to outlive the servers of the deployment: give it one of its own']);
+  }
   return [
     ...faults.map(([group, what, hint]) => new Problem(what, { where: placeOfGroup(group), hint })),
     ...hosts

@@ -91,7 +91,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'a misspelt group',
     [[['groups', 'rcp'], { 'rpc-9': { address: '10.9.9.9' } }]],
-    /^lab\.yaml:\d+:3: unknown group rcp\n {2}the groups are database, rpc, monitor, gateway$/,
+    /^lab\.yaml:\d+:3: unknown group rcp\n {2}the groups are database, rpc, monitor, backup, gateway$/,
   ],
   [
     'an older chain on one host',
@@ -286,6 +286,11 @@ test.each<[string, Changes, string | RegExp]>([
     'an image that is an option',
     [[['vars', 'images', 'node'], '--privileged']],
     /images\.node must be the name of an image/,
+  ],
+  [
+    'an image with half a digest',
+    [[['vars', 'images', 'node'], `a/b:v1@sha256:${'0'.repeat(32)}`]],
+    /images\.node must be the name of an image.*a digest is @sha256: and 64 digits/,
   ],
   ['an image of two words', [[['vars', 'images', 'prover'], 'a b']], /images\.prover must be the name of an image/],
   [

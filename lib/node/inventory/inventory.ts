@@ -1,13 +1,20 @@
 import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
 import { type LoadedInventory, type LoadOptions, loadInventory } from '../../engine/inventory/load.ts';
 import { problemsIn, throwProblems } from '../../engine/inventory/problem-list.ts';
-import { describePlace, type Problem } from '../../engine/problem/problem.ts';
+import { describePlace, Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation.ts';
 import type { Receiver } from '../variables/monitoring.ts';
-import { type Certificate, type RawVariables, type Variables, variablesSchema } from '../variables/variables.ts';
+import {
+  type Certificate,
+  type RawVariables,
+  type SnapshotFiles,
+  type Variables,
+  variablesSchema,
+} from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { gatewayProblems, readCertificate } from './gateway.ts';
+import { snapshotFiles } from './manifest.ts';
 import { projectInventories } from './project.ts';
 import { readReceivers } from './receivers.ts';
 
@@ -41,9 +48,18 @@ export async function loadDeployment(nameOrFile: string, options: LoadOptions = 
   }
   const certificates = new Map<unknown, Certificate | undefined>();
   for (const host of inventory.hosts) certificates.set(host, await readCertificate(inventory, host, problems));
+  const backup = await backupPassword(inventory, problems);
+  const snapshots = await snapshotFiles(inventory, problems);
   throwProblems(problems);
   const hosts = inventory.hosts.map((host, i) =>
-    withSecrets(host, passwords.get(host) as Passwords, receivers[i] ?? [], certificates.get(host)),
+    withSecrets(
+      host,
+      passwords.get(host) as Passwords,
+      receivers[i] ?? [],
+      certificates.get(host),
+      snapshots[i],
+      backup,
+    ),
   );
   const whereIs = (name: string) => {
     const [group = ''] = hosts.find((host) => host.name === name)?.groups ?? [];
@@ -70,11 +86,35 @@ async function readPasswords(
   return Object.fromEntries(await Promise.all(read));
 }
 
+/** The password of the role that copies the server: one for all hosts, that of the backup host. None without such a host. */
+async function backupPassword(
+  inventory: LoadedInventory<RawVariables>,
+  problems: Problem[],
+): Promise<Secret | undefined> {
+  const host = inventory.hosts.find(({ groups }) => groups.includes('backup'));
+  if (!host) return undefined;
+  const path = ['backup', 'password'];
+  const where = inventory.placeOf(host.name, path);
+  const { password } = host.vars.backup;
+  if (password === undefined) {
+    const hint = 'name where it is, such as secret:backup_password; it belongs to that role alone';
+    problems.push(
+      new Problem('backup.password is missing, and the inventory has a host in group backup', { where, hint }),
+    );
+    return undefined;
+  }
+  const allowed = { ...passwordCharacters, least: leastCharacters };
+  const reading = inventory.readSecret(password, { name: path.join('.'), where, allowed });
+  return reading.catch((error) => void problems.push(...problemsIn(error)));
+}
+
 function withSecrets(
   host: InventoryHost<RawVariables>,
   passwords: Passwords,
   receivers: readonly Receiver[],
   certificate: Certificate | undefined,
+  files: SnapshotFiles | undefined,
+  backupSecret: Secret | undefined,
 ): InventoryHost<Variables> {
   const { state, pool, prover } = host.vars.credentials;
   const credentials = {
@@ -85,5 +125,9 @@ function withSecrets(
   const monitoring = { ...host.vars.monitoring, receivers: [...receivers] };
   const { tls, ...plain } = host.vars.gateway;
   const gateway = { ...plain, ...(certificate && { tls: certificate }) };
-  return { ...host, vars: { ...host.vars, ...generationDefaults(host.vars), credentials, monitoring, gateway } };
+  const { snapshot, ...defaults } = generationDefaults(host.vars);
+  const { password: _, ...rest } = host.vars.backup;
+  const backup = { ...rest, ...(backupSecret && { password: backupSecret }) };
+  const vars = { ...host.vars, ...defaults, credentials, monitoring, gateway, backup };
+  return { ...host, vars: { ...vars, snapshot: { ...snapshot, ...(files as SnapshotFiles) } } };
 }

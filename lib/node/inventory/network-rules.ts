@@ -21,7 +21,9 @@ function* archiveFaults({ groups, vars: { network, snapshot } }: Host): Generato
   const { kind } = network;
   const others = { main: 'test', test: 'main' } as const;
   for (const store of ['state', 'prover'] as const) {
-    const name = basename(new URL(snapshot[store].url).pathname);
+    const { url } = snapshot[store] ?? {};
+    if (url === undefined) continue;
+    const name = basename(new URL(url).pathname);
     const path = ['snapshot', store, 'url'];
     const hint = `the ${store} archive of the ${kind} network is called ${archiveName(kind, store)}`;
     const isOther = [archiveName(others[kind], 'state'), archiveName(others[kind], 'prover')].includes(name);

@@ -1,15 +1,13 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Problem } from '../../engine/problem/problem.ts';
-
-const root = fileURLToPath(new URL('../../..', import.meta.url));
+import { installation, projectFolder } from '../project/project-folder.ts';
 
 /** Inventories of this project are found by their names in `inventory/`. A missing file in `.lab` is one that the lab creates. */
 export const projectInventories = {
-  folder: join(root, 'inventory'),
+  folder: join(projectFolder, 'inventory'),
   missingFileHint: (path: string): string | undefined =>
-    resolve(path).startsWith(join(root, '.lab') + sep) ? 'the lab makes this file: npm run lab:up' : undefined,
+    resolve(path).startsWith(join(installation, '.lab') + sep) ? 'the lab makes this file: npm run lab:up' : undefined,
 };
 
 /**
@@ -20,7 +18,8 @@ export const projectInventories = {
  */
 export function givenInventory(given: string | undefined): string {
   if (given) return given;
-  const files = readdirSync(projectInventories.folder);
+  const { folder } = projectInventories;
+  const files = existsSync(folder) ? readdirSync(folder) : [];
   const names = files.flatMap((name) => /^(.+)\.yaml$/.exec(name)?.[1] ?? []).sort();
   throw new Problem('no --inventory given', { hint: `name one, --inventory NAME: ${names.join(', ')}; or a file` });
 }

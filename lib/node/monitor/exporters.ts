@@ -7,7 +7,7 @@ import type { Context } from '../../engine/resource/role.ts';
 import { schedule } from '../../engine/resource/system/schedule.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 import { product } from '../server/product.ts';
-import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
+import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { packageUnit } from './package-unit.ts';
 import { statisticsPassword, statisticsRole, statisticsRoleIsThere } from './statistics-role.ts';
@@ -17,7 +17,7 @@ const library = `/usr/local/lib/${product}`;
 const settings = `/etc/${product}/metrics.conf`;
 
 /** Of the packages; systemd creates none of them. */
-const textfiles = '/var/lib/prometheus/node-exporter';
+export const textfiles = '/var/lib/prometheus/node-exporter';
 
 /** Seconds between two runs of our own script, as between two scrapes. */
 const every = 15;
@@ -69,7 +69,7 @@ async function metricsSettings(context: RenderContext) {
     CONTAINERS: Object.entries(services)
       .flatMap(([name, service]) => (service ? [name] : []))
       .join(' '),
-    SEQUENCER: isMonitor(host) ? '' : network.trusted_sequencer_url,
+    SEQUENCER: isWithoutNode(host) ? '' : network.trusted_sequencer_url,
     OWN: isDatabase ? '' : `http://127.0.0.1:${ports.rpc_http}`,
     LAYER1: isDatabase ? network.l1_rpc_url : '',
     STATE_USER: credentials.state.user,

@@ -19,6 +19,7 @@ const rules = groups.flatMap((group) => group.rules);
 
 const on = 'instance="db-1",group="database"';
 const onRpc = 'instance="rpc-1",group="rpc"';
+const onBackup = 'instance="backup-1",group="backup"';
 const gib = 2 ** 30;
 
 /** Values of promtool, at intervals of 15 s: ten good minutes, `bad` for twenty, good again for forty. */
@@ -123,6 +124,15 @@ const cases: readonly (readonly [alert: string, series: Readonly<Record<string, 
   ['ClockOff', { [`rpc_node_clock_synchronised{${on}}`]: fault(1, 0) }],
   ['ClockOff', { [`rpc_node_clock_offset_seconds{${on}}`]: fault('0.1', '-0.7') }],
   ['CertificateEnding', { [`rpc_node_certificate_end_seconds{${on},path="/etc/tls/a.pem"}`]: fault(9e6, 9e5) }],
+  ['DriftFound', { 'rpc_node_drift_resources{inventory="mainnet",host="rpc-1"}': fault(0, 3) }],
+  ['DriftCheckFailed', { 'rpc_node_drift_check_ok{inventory="mainnet"}': fault(1, 0) }],
+  [
+    'DriftCheckMissing',
+    {
+      'rpc_node_drift_check_seconds{inventory="mainnet"}': '0+15x40 600+0x80 1800+15x160',
+      'rpc_node_drift_every_seconds{inventory="mainnet"}': '300x280',
+    },
+  ],
   ['DatabaseExporterGone', { [`up{job="postgres",${on}}`]: fault(1, 0) }],
   [
     'MetricsOld',
@@ -138,6 +148,23 @@ const cases: readonly (readonly [alert: string, series: Readonly<Record<string, 
       [`node_textfile_mtime_seconds{${on},file="/t/rpc_node.prom"}`]: '0+15x40 stale _x79 1800+15x160',
     },
   ],
+  ['BackupFailing', { [`rpc_node_backup_ok{${onBackup}}`]: fault(1, 0) }],
+  [
+    'BackupFailing',
+    { [`node_textfile_mtime_seconds{${onBackup},file="/t/rpc_node_backup.prom"}`]: '0+15x40 600+0x160 3015+15x160' },
+    // Ten minutes without news, and ten more.
+    [9, 35, 65],
+  ],
+  [
+    'BackupOld',
+    {
+      [`rpc_node_backup_newest_seconds{${onBackup}}`]: '0+15x40 600+0x80 1800+15x160',
+      [`rpc_node_backup_oldest_allowed_seconds{${onBackup}}`]: '300x280',
+    },
+  ],
+  ['ArchiveBehind', { [`rpc_node_backup_receiving{${onBackup}}`]: fault(1, 0) }],
+  ['ArchiveBehind', { [`rpc_node_backup_behind_bytes{${onBackup}}`]: fault(2 ** 28, 2 ** 28 + 1) }],
+  ['ArchiveGap', { [`rpc_node_backup_gap{${onBackup}}`]: fault(0, 1) }],
   ['MetricsUnreadable', { [`node_textfile_scrape_error{${on}}`]: fault(0, 1) }],
   [
     'AlertsNotDelivered',

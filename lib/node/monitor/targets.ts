@@ -1,5 +1,5 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
+import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /** What Prometheus scrapes, by job. */
@@ -23,7 +23,7 @@ function targetsOf(hosts: readonly InventoryHost<Variables>[]): Target[] {
       return { job, address: `${address}:${port}`, instance, group: groups[0] ?? '' };
     };
     const own = target('host', monitoringPorts.host);
-    if (isMonitor(host)) return [own];
+    if (isWithoutNode(host)) return [own];
     if (!groups.includes('database')) return [own, target('node', vars.ports.rpc_metrics)];
     return [own, target('node', vars.ports.sync_metrics), target('postgres', monitoringPorts.postgres)];
   });
@@ -53,5 +53,17 @@ export function absentRules(hosts: readonly InventoryHost<Variables>[]): string 
       runbook: 'docs/operating.md#an-exporter-is-gone',
     },
   }));
-  return `${JSON.stringify({ groups: [{ name: 'targets', rules }] }, undefined, 2)}\n`;
+  const drift = {
+    alert: 'DriftCheckMissing',
+    expr: 'absent(rpc_node_drift_check_seconds)',
+    for: '5m',
+    labels: { severity: 'warning' },
+    annotations: {
+      summary: 'Prometheus knows of no check mode by the clock',
+      description: 'The inventory has monitoring.drift_check, and no host with node_exporter has its result.',
+      runbook: 'docs/operating.md#drift-is-not-checked',
+    },
+  };
+  const all = hosts.some(({ vars }) => vars.monitoring.drift_check) ? [...rules, drift] : rules;
+  return `${JSON.stringify({ groups: [{ name: 'targets', rules: all }] }, undefined, 2)}\n`;
 }

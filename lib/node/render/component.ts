@@ -15,10 +15,10 @@ export async function component(context: RenderContext, name: ServiceName): Prom
   const { host, vars } = context;
   const rendered = (await renderHost(context)).services[name];
   if (!rendered) throw new TypeError(`${host.name} (${host.groups.join(', ')}) runs no ${name}`);
-  const { image, configHash, readsAtStart } = rendered;
+  const { image, configHash, readsAtStart, pin } = rendered;
   const directory = vars.paths.deployment;
   return {
-    image: dockerImage(image),
-    service: composeService({ directory, service: name, container: name, configHash, readsAtStart }),
+    image: dockerImage(image, pin),
+    service: composeService({ directory, service: name, container: name, configHash, readsAtStart, imageId: pin?.id }),
   };
 }

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import toml from '@iarna/toml';
 import { parse as parseYaml } from 'yaml';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
+import type { ImagePin } from '../../engine/resource/docker/docker-image.ts';
 import type { Content } from '../../engine/resource/file/content.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
 import type { FileName } from '../variables/generation.ts';
-import { isMonitor } from '../variables/monitoring.ts';
+import { isWithoutNode } from '../variables/monitoring.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type ComposePort, type PublishedPort, publishedPort } from './compose-ports.ts';
@@ -36,6 +37,8 @@ interface RenderedService {
   readonly image: string;
   /** The rendered files that the container mounts and reads at each start. */
   readonly readsAtStart: readonly string[];
+  /** Of a release: the image that the name has to mean. */
+  readonly pin?: ImagePin;
 }
 
 export interface RenderedHost {
@@ -90,7 +93,7 @@ const nothing: RenderedHost = {
 
 async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const { host, vars } = context;
-  if (isMonitor(host) || host.groups.includes('gateway')) return nothing;
+  if (isWithoutNode(host) || host.groups.includes('gateway')) return nothing;
   const isDatabase = host.groups.includes('database');
   const values = valuesFor(context);
   const file = (name: FileName, ports: Values) => renderedFile(name, render(vars, name, { ...values, ...ports }), vars);
@@ -110,11 +113,23 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
     const hashes = serviceNames.map((name) => [`config_hash.${name}`, services?.[name]?.configHash ?? '']);
     return render(vars, templates, { ...values, ...inside, ...Object.fromEntries(hashes) });
   };
-  const composed = (parseYaml(composeWith().text, { version: '1.1' }) as Compose).services;
+  const composed = servicesIn(composeWith().text);
   const services = hashedServices(composed, mounted, vars);
+  const files = [renderedFile('docker-compose.yml', composeWith(services), vars), ...mounted];
+  return renderedHost(files, composed, services, nodeConfig, inside);
+}
+
+/** What follows from the texts of the files. */
+function renderedHost(
+  files: readonly RenderedFile[],
+  composed: Compose['services'],
+  services: RenderedHost['services'],
+  nodeConfig: unknown,
+  inside: Values,
+): RenderedHost {
   const port = (name: string) => Number(inside[name]);
   return {
-    files: [renderedFile('docker-compose.yml', composeWith(services), vars), ...mounted],
+    files,
     services,
     ports: Object.entries(composed).flatMap(([name, { ports = [] }]) => ports.map((port) => publishedPort(name, port))),
     listens: {
@@ -124,6 +139,42 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
     },
     serves: nodeServes(nodeConfig, composed['json-rpc']?.command),
   };
+}
+
+/** The services of a Compose file. */
+export function servicesIn(composeFile: string): Compose['services'] {
+  return (parseYaml(composeFile, { version: '1.1' }) as Compose).services;
+}
+
+/**
+ * From now on `renderHost` gives a host these files in place of the ones that follow from its variables.
+ *
+ * @param context with variables that no other host has
+ * @param texts by name of the file, from an earlier rendering @param pins by name of the container
+ */
+export async function renderAs(
+  context: RenderContext,
+  texts: ReadonlyMap<string, string>,
+  pins: ReadonlyMap<string, ImagePin | undefined>,
+): Promise<void> {
+  const files = (await renderAll(context)).files.map((file) => {
+    const text = texts.get(file.name) ?? file.content.text;
+    return { ...file, content: { ...file.content, text } };
+  });
+  const textOf = (name: FileName) => files.find((file) => file.name === name)?.content.text ?? '';
+  const composed = servicesIn(textOf('docker-compose.yml'));
+  const hashed = Object.entries(hashedServices(composed, files, context.vars)).map(([name, service]) => {
+    const pin = pins.get(name);
+    const configHash = composed[name]?.labels?.[configHashLabel];
+    return [name, service && { ...service, ...(configHash && { configHash }), ...(pin && { pin }) }];
+  });
+  const nodeConfig = toml.parse(textOf('node.config.toml'));
+  const inside = {
+    ...listenersIn(JSON.parse(textOf('prover.config.json')), 'prover_config'),
+    ...listenersIn(nodeConfig, 'node_config'),
+  };
+  const result = renderedHost(files, composed, Object.fromEntries(hashed), nodeConfig, inside);
+  rendered.set(context.vars, { host: context.host, hosts: context.hosts, result: Promise.resolve(result) });
 }
 
 /** The namespaces that the node serves without `--http.api`. */

@@ -1,14 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Problem } from '../../engine/problem/problem.ts';
 import { formatOf } from '../../engine/template/format.ts';
 import type { Source } from '../../engine/template/source.ts';
 import { syntaxProblem } from '../../engine/template/syntax.ts';
+import { installation, projectFolder } from '../project/project-folder.ts';
 import { generations } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 
-const folder = fileURLToPath(new URL('../../../templates', import.meta.url));
+/** A template of the team's own folder has priority over ours. */
+const templateFolders = [...new Set([projectFolder, installation])].map((folder) => join(folder, 'templates'));
 const read = new Map<string, ReturnType<typeof readTemplate>>();
 
 /**
@@ -44,15 +45,21 @@ export function composeTemplateOf(generation: Variables['generation'], names: re
 const service = /^ {2}([\w-]+):\n(?:(?: {3}.*)?\n)*/gm;
 
 function readTemplate(folders: readonly string[], name: string) {
-  const candidates = folders.map((each) => join(folder, each, name));
+  const candidates = templateFolders.flatMap((folder) => folders.map((each) => join(folder, each, name)));
   const file = candidates.find((candidate) => existsSync(candidate));
   if (file === undefined) {
     const missing = join('templates', folders[0] ?? '', name);
     throw new Problem(`the template ${missing} does not exist`, { hint: 'put it back: git checkout templates/' });
   }
-  const source: Source = { file: join('templates', relative(folder, file)), format: formatOf(file) };
+  const source: Source = { file: shownTemplate(file), format: formatOf(file) };
   const text = readFileSync(file, 'utf8');
   const broken = syntaxProblem(text, source);
   if (broken) throw broken;
   return { text, source };
+}
+
+/** `templates/…` of ours; the path of a team's own. */
+function shownTemplate(file: string): string {
+  const inside = relative(installation, file);
+  return inside.startsWith('..') ? file : inside;
 }

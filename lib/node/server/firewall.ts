@@ -2,7 +2,7 @@ import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { PublishedPort } from '../render/compose-ports.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 import { addressesOf } from '../variables/addresses.ts';
-import { isMonitor, monitoringPorts, readersOfMetrics } from '../variables/monitoring.ts';
+import { isMonitor, isWithoutNode, monitoringPorts, readersOfMetrics } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 
 const everybody = ['0.0.0.0/0', '::/0'];
@@ -17,7 +17,7 @@ const everybody = ['0.0.0.0/0', '::/0'];
 export async function accesses(context: RenderContext): Promise<Access[]> {
   const { host, vars, hosts } = context;
   const readers = readersOfMetrics(context);
-  if (isMonitor(host)) return [exporters(readers), programs(vars)];
+  if (isWithoutNode(host)) return [exporters(readers), ...(isMonitor(host) ? [programs(vars)] : [])];
   const { ports } = await renderHost(context);
   const own = hosts.filter((each) => each.name !== host.name && !isMonitor(each)).flatMap(addressesOf);
   const { metrics, internal } = vars.firewall;

@@ -6,6 +6,7 @@ import type { Secret } from '../../engine/secret/secret.ts';
 import type { Fleet } from '../gateway/fleet.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 import type { Variables } from '../variables/variables.ts';
+import { readBackups } from './backup.ts';
 import { readGateway } from './gateway.ts';
 import { type Expected, type Finding, judge, type Limits, type SyncStatus, syncStatus } from './judge.ts';
 import { type HostState, readHost } from './read.ts';
@@ -103,6 +104,11 @@ export async function watchedHost(
           const seen = await within((signal) => read(signal, (reader) => readGateway(reader, vars)), options);
           const health = seen.findings.some(({ fault }) => fault) ? 'unhealthy' : 'healthy';
           return { ...common, ...taken(), ...nothing, health, error: undefined, ...seen };
+        }
+        if (host.groups.includes('backup')) {
+          const findings = await within((signal) => read(signal, readBackups), options);
+          const health = findings.length > 0 ? 'unhealthy' : 'healthy';
+          return { ...common, ...taken(), ...nothing, health, error: undefined, findings };
         }
         const state = await within((signal) => read(signal, (reader) => readHost(reader, host)), options);
         const findings = judge(state, expected, options.limits);

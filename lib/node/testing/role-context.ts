@@ -27,7 +27,7 @@ export const sound: Facts = {
 export interface Given {
   readonly changes?: Changes;
   readonly facts?: Partial<Facts>;
-  readonly group?: 'database' | 'rpc' | 'monitor' | 'gateway';
+  readonly group?: 'database' | 'rpc' | 'monitor' | 'gateway' | 'backup';
   readonly hosts?: (hosts: Context<Variables>['hosts']) => Context<Variables>['hosts'];
   readonly includes?: Context<Variables>['includes'];
 }

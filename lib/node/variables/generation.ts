@@ -1,4 +1,4 @@
-import type { RawVariables, Variables } from './variables.ts';
+import type { RawVariables, SnapshotFiles, Variables } from './variables.ts';
 
 /** The rendered files of a deployment. */
 const fileNames = [
@@ -66,9 +66,9 @@ export function generationOf(vars: Pick<Variables, 'generation'>): Generation {
 }
 
 /** The variables with a default of the generation: sizes of the prover, versions, the path of the binary. */
-export function generationDefaults(
-  vars: RawVariables,
-): Pick<Variables, 'prover' | 'images' | 'node_binary' | 'snapshot'> {
+export function generationDefaults(vars: RawVariables): Pick<Variables, 'prover' | 'images' | 'node_binary'> & {
+  readonly snapshot: Omit<Variables['snapshot'], keyof SnapshotFiles>;
+} {
   const { prover, versions, nodeBinary } = generations[vars.generation];
   const { source, ...snapshot } = vars.snapshot;
   return {

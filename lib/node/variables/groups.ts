@@ -11,7 +11,7 @@ export interface Group {
  * The groups of an inventory: spec part 1, server roles, and those that an operator may add. On a test network a host may be in the
  * first two.
  */
-export const groups: Readonly<Record<'database' | 'rpc' | 'monitor' | 'gateway', Group>> = {
+export const groups: Readonly<Record<'database' | 'rpc' | 'monitor' | 'gateway' | 'backup', Group>> = {
   database: {
     description:
       'The Database+Sync server: state database, pool database, prover, synchronizer. There is only one: two synchronizers on one database corrupt it',
@@ -20,6 +20,12 @@ export const groups: Readonly<Record<'database' | 'rpc' | 'monitor' | 'gateway',
   rpc: { description: 'The RPC servers, one or more: prover, pool database, json-rpc' },
   monitor: {
     description: 'A server for Prometheus and Alertmanager alone, which watch all others; none: nothing is watched',
+    most: 1,
+    optional: true,
+  },
+  backup: {
+    description:
+      'A server for backups of the databases alone, with Barman; none: a lost Database+Sync server starts from the snapshot again',
     most: 1,
     optional: true,
   },

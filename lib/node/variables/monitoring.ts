@@ -36,6 +36,17 @@ export const monitoringShape = {
   retention_days: types.whole(1, 3650).default(90).describe('How long Prometheus keeps its data, in days'),
   retention_gb: types.whole(1, 100_000).default(50).describe('Most space of its data, in GB'),
   receivers: z.array(receiver).default([]).describe('Who gets alerts; none: they are only shown by Alertmanager'),
+  drift_check: z
+    .strictObject({
+      every_minutes: types.whole(5, 10_080).default(60).describe('Minutes between two checks'),
+      user: z
+        .string()
+        .regex(/^[a-z_][a-z0-9_-]*$/, 'must be the name of a user')
+        .default('root')
+        .describe('Who runs it on the controller, with a clone of this project and a key of its own'),
+    })
+    .optional()
+    .describe('Check mode by the clock on a controller, by playbooks/schedule.mjs. It is an alert if it never ran'),
   certificates: z
     .array(types.absolutePath)
     .default([])
@@ -50,6 +61,11 @@ type Host = InventoryHost<Variables>;
 /** Whether a host is there for monitoring alone: it has no container of the deployment. */
 export function isMonitor({ groups }: Pick<Host, 'groups'>): boolean {
   return groups.includes('monitor');
+}
+
+/** Whether a host has no container of the deployment: it watches the others, or keeps backups. */
+export function isWithoutNode(host: Pick<Host, 'groups'>): boolean {
+  return isMonitor(host) || host.groups.includes('backup');
 }
 
 /** Who reads metrics, beside the hosts themselves. None: nobody does, and no exporter is installed. */

@@ -29,8 +29,8 @@ export const downloadAddress = url.regex(/^[^/]*\/\/[^@/?#]*(?:[/?#]|$)/, { erro
 
 /** Docker's format: a registry, a path in lower case, a tag, a digest. */
 export const image = matching(
-  /^(?:[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?$/,
-  'must be the name of an image, such as registry.example/owner/name:tag, its path in small letters',
+  /^(?:[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/,
+  'must be the name of an image, such as registry.example/owner/name:tag, its path in small letters; a digest is @sha256: and 64 digits',
   'image',
 );
 

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { addressSchema, portSchema as port } from '../../engine/inventory/schema.ts';
 import { mostDownloadConnections } from '../../engine/resource/download/download-script.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
+import { backupSchema } from './backup.ts';
 import { gatewaySchema } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
 import { monitoringShape } from './monitoring.ts';
@@ -49,9 +50,20 @@ const network = z.strictObject({
 
 const snapshot = z
   .strictObject({
-    state: types.download.describe('Archive of the state database (.sql.tar.gz)'),
-    prover: types.download.describe("Archive of the prover's database (.sql.tar.gz)"),
-    date: types.pastDay.describe('Day on which both archives were made, YYYY-MM-DD'),
+    manifest: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ title: 'web address or path' })
+      .describe(
+        'Manifest of a snapshot that playbooks/snapshot.mjs took, in place of state, prover and date: its web address, or its path beside the file that names it',
+      ),
+    from: types.downloadAddress
+      .optional()
+      .describe("Web address of the folder with the manifest's archives; default: that of the manifest"),
+    state: types.download.optional().describe('Archive of the state database (.sql.tar.gz)'),
+    prover: types.download.optional().describe("Archive of the prover's database (.sql.tar.gz)"),
+    date: types.pastDay.optional().describe('Day on which both archives were made, YYYY-MM-DD'),
     connections: types
       .whole(1, mostDownloadConnections)
       .default(1)
@@ -75,6 +87,27 @@ const snapshot = z
       })
       .optional()
       .describe('Source of the restore tool; needed where restore_with is source'),
+  })
+  .check(({ value, issues }) => {
+    const own = ['state', 'prover', 'date'] as const;
+    const { manifest, from } = value;
+    const wrong = (path: string, message: string) =>
+      issues.push({ code: 'custom', path: [path], input: value, message });
+    for (const key of own) {
+      const isThere = value[key] !== undefined;
+      if (!isThere && manifest === undefined) wrong(key, `is missing\n${own.join(', ')} are needed, or a manifest`);
+      if (isThere && manifest !== undefined) wrong(key, 'has no use: the manifest has it\nleave one of the two out');
+    }
+    const isWeb = /^https?:/i.test(manifest ?? '');
+    if (isWeb && !types.downloadAddress.safeParse(manifest).success) {
+      wrong('manifest', 'must be a web address without user name and password, or a path');
+    }
+    if (manifest === undefined ? from !== undefined : !isWeb && from === undefined) {
+      wrong(
+        'from',
+        manifest === undefined ? 'has no use without a manifest' : 'is missing: the manifest is a file here',
+      );
+    }
   })
   .refine(({ restore_with, source }) => restore_with !== 'source' || source !== undefined, {
     path: ['source'],
@@ -241,6 +274,7 @@ export const variablesSchema = z.strictObject({
     ),
   region: z.string().optional().describe("Region of this host; a host's own `region` is short for it"),
   gateway: section('The gateways in front of the RPC servers', gatewaySchema),
+  backup: section('Backups of the databases; off without a host in group backup', backupSchema),
   verify: section('Attempts of the installation check', {
     attempts: types.whole(1, 10_000).default(30).describe('Attempts at one RPC server before the check fails'),
     pause_seconds: z.number().positive().max(3600).default(2).describe('Seconds between two attempts'),
@@ -257,6 +291,13 @@ export interface Credentials extends Omit<RawVariables['credentials']['state'], 
   readonly password: Secret;
 }
 
+/** The two archives of a snapshot, from the inventory or its manifest. */
+export interface SnapshotFiles {
+  readonly state: z.output<typeof types.download>;
+  readonly prover: z.output<typeof types.download>;
+  readonly date: string;
+}
+
 /** A certificate with those of its issuers, and its private key, in PEM. */
 export interface Certificate {
   readonly certificate: string;
@@ -265,12 +306,14 @@ export interface Certificate {
 
 /** The variables of roles and templates: with passwords, and with the defaults of the generation. */
 export interface Variables
-  extends Omit<RawVariables, 'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway'> {
+  extends Omit<RawVariables, 'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway' | 'backup'> {
+  readonly backup: Omit<RawVariables['backup'], 'password'> & { readonly password?: Secret };
   readonly gateway: Omit<RawVariables['gateway'], 'tls'> & { readonly tls?: Certificate };
   readonly prover: Readonly<Record<keyof RawVariables['prover'], number>>;
   readonly node_binary: string;
-  readonly snapshot: Omit<RawSnapshot, 'source'> & {
-    readonly source?: NonNullable<RawSnapshot['source']> & { readonly ref: string };
-  };
+  readonly snapshot: Omit<RawSnapshot, 'source' | 'manifest' | 'from' | keyof SnapshotFiles> &
+    SnapshotFiles & {
+      readonly source?: NonNullable<RawSnapshot['source']> & { readonly ref: string };
+    };
   readonly credentials: { readonly state: Credentials; readonly pool: Credentials; readonly prover: Credentials };
 }

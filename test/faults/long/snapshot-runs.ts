@@ -5,7 +5,7 @@ import { outside } from '../../../lab/layout.mjs';
 import { resetHosts } from '../../../lab/reset.mjs';
 import { labUp } from '../../../lab/up.mjs';
 import { recordsIn } from '../../../lib/engine/report/record.ts';
-import { recordFolder } from '../../../lib/engine/report/run-record.ts';
+import { recordFolder } from '../../../lib/node/project/project-folder.ts';
 import { labHosts, onHost, stateIndexes, stateSql } from '../../deploy/lab-host.ts';
 import { labInventoryWith } from '../../deploy/lab-inventory.ts';
 import { type Ended, runPlaybook, startPlaybook } from '../../deploy/playbook.ts';

@@ -32,6 +32,7 @@ export interface ChangesRequest {
  *
  * @param started called with the number of a change, from 0, before it is made
  * @param stop aborted to stop before the next change
+ * @param first a script that the host runs before them, in the same request
  */
 export function makeChanges(
   connection: Connection,
@@ -39,6 +40,7 @@ export function makeChanges(
   changes: readonly ReadyChange[],
   started: (change: number) => void,
   stop: AbortSignal,
+  first = '',
 ): ChangesRequest {
   const nonce = randomBytes(12).toString('hex');
   const { text, stdin } = changesScript(changes, nonce);
@@ -47,14 +49,17 @@ export function makeChanges(
   const ended = new Promise<ChangesMade>((resolve) => {
     settle = resolve;
   });
-  const first = async (commands: readonly BatchCommand[]) => {
+  const sendFirst = async (commands: readonly BatchCommand[]) => {
     const watch = watchLines(connection, nonce, started, stop);
     try {
-      const { stdout, stderr, code } = await connection.exec(`(\n${text})||exit\n${batchScript(commands, 'quick')}`, {
-        ...(stdin === '' ? {} : { stdin }),
-        answerSeconds: limit + commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, readTimeout),
-        onOutput: watch.see,
-      });
+      const { stdout, stderr, code } = await connection.exec(
+        `(\n${first}${text})||exit\n${batchScript(commands, 'quick')}`,
+        {
+          ...(stdin === '' ? {} : { stdin }),
+          answerSeconds: limit + commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, readTimeout),
+          onOutput: watch.see,
+        },
+      );
       const parsed = parseChangesEnd(stdout, nonce);
       if (!parsed)
         throw new Error(`${name}: the host could not run a script of changes (${code}): ${stderr.toString().trim()}`);
@@ -72,7 +77,7 @@ export function makeChanges(
       watch.end();
     }
   };
-  const batch = batchSentBy(connection, first);
+  const batch = batchSentBy(connection, sendFirst);
   return { readerFor: (reads) => createReader(connection, name, recorded(batch, reads)), ended };
 }
 

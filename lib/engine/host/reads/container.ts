@@ -34,6 +34,7 @@ const number = z.number().catch(0);
 const document = z.looseObject({
   Id: text,
   Name: text,
+  Image: text,
   RestartCount: number,
   State: z
     .object({
@@ -52,10 +53,11 @@ const document = z.looseObject({
   HostConfig: z.object({ CpuShares: number }).optional().catch(undefined),
 });
 
-function stateOf({ Id, RestartCount, State, Config, HostConfig }: z.output<typeof document>, raw: unknown) {
+function stateOf({ Id, Image, RestartCount, State, Config, HostConfig }: z.output<typeof document>, raw: unknown) {
   return {
     id: Id,
     image: Config?.Image ?? '',
+    imageId: Image,
     running: State?.Running ?? false,
     status: State?.Status ?? '',
     health: State?.Health?.Status,

@@ -289,6 +289,7 @@ test('unit: start time with and without fractions', async () => {
 test('container: running, ended, missing, and no engine', async () => {
   const document = {
     Id: 'f00d',
+    Image: 'sha256:beef',
     Name: '/state-db',
     RestartCount: 2,
     State: {
@@ -315,6 +316,7 @@ test('container: running, ended, missing, and no engine', async () => {
   expect(state).toEqual({
     id: 'f00d',
     image: 'postgres:15',
+    imageId: 'sha256:beef',
     running: true,
     status: 'running',
     health: 'healthy',

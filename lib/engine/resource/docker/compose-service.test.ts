@@ -29,6 +29,16 @@ test.each([
   expect(await sync.check(host)).toMatchObject(driftOf(differences));
 });
 
+test('a container that runs another image than the pinned one differs in it', async () => {
+  const pinned = composeService({ ...definition, readsAtStart: [], imageId: 'sha256:1' });
+  const check = (imageId: string) =>
+    pinned.check(fakeHost([], { ...engine, container: async () => ({ ...running, imageId }) }));
+  expect(await check('sha256:1')).toEqual({ is: 'ok' });
+  expect(await check('sha256:2')).toMatchObject({
+    differences: [{ what: 'image', was: 'sha256:2', wanted: 'sha256:1' }],
+  });
+});
+
 test('a container that was started before a file changed may have read what was there before', async () => {
   const modified = new Map([
     ['/opt/old', Date.parse('2026-01-01T00:00:10.4Z') / 1000],

@@ -21,6 +21,8 @@ export interface ComposeService {
   readonly configHash: string;
   /** Files on the host that the service reads only at its start. */
   readonly readsAtStart: readonly string[];
+  /** The image that it has to run, where its name in the compose file is not enough. */
+  readonly imageId?: string | undefined;
 }
 
 /** A container that does not stay up; `log` is its last words. */
@@ -56,7 +58,8 @@ function meaningOf(exitCode: number): string {
  * the file has changed. One that started before a fix of a file that it reads may have read the old content, and is
  * restarted. One that ends repeatedly is started at once, although Docker would wait up to a minute. A matching one is left alone.
  */
-export function composeService({ directory, service, container, configHash, readsAtStart }: ComposeService): Work {
+export function composeService(given: ComposeService): Work {
+  const { directory, service, container, readsAtStart } = given;
   const staleness = async (host: Reader): Promise<readonly Difference[]> => {
     const [state, ...files] = await Promise.all([
       host.container(container),
@@ -84,7 +87,7 @@ export function composeService({ directory, service, container, configHash, read
         staleness(host),
       ]);
       if (until) return until;
-      const differences = containerDifferences(state, configHash);
+      const differences = containerDifferences(state, given);
       const isLeft = isLeftByCompose(state);
       // `up` restarts a container only to change or to start it.
       const isOld = differences.length === 0 && !isLeft && stale.length > 0;
@@ -137,7 +140,10 @@ export async function ensureContainerRuns(
 }
 
 /** What is not as it should be with a container; nothing when all is well. */
-function containerDifferences(state: ContainerState | undefined, configHash: string): readonly Difference[] {
+function containerDifferences(
+  state: ContainerState | undefined,
+  { configHash, imageId }: Pick<ComposeService, 'configHash' | 'imageId'>,
+): readonly Difference[] {
   if (!state) return [{ what: 'container', was: 'absent', wanted: 'running' }];
   const differences: Difference[] = [];
   if (state.status !== 'running') {
@@ -152,6 +158,8 @@ function containerDifferences(state: ContainerState | undefined, configHash: str
       wanted: configHash.slice(0, 12),
     });
   }
+  if (imageId !== undefined && state.imageId !== imageId)
+    differences.push({ what: 'image', was: state.imageId, wanted: imageId });
   return differences;
 }
 

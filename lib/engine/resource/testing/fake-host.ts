@@ -72,6 +72,7 @@ export const runningContainer = {
   health: undefined,
   exitCode: 0,
   restartCount: 0,
+  imageId: '',
   startedAt: '2024-01-01T00:00:00Z',
   labels: {},
   cpuShares: 0,

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 
 const schema = z.object({
@@ -8,6 +10,8 @@ const schema = z.object({
   token: z.string(),
   /** `user@machine`. */
   who: z.string(),
+  /** Of this program, with `-dirty` where a file differs from it. */
+  commit: z.string().optional(),
   playbook: z.string(),
   inventory: z.string(),
   /** ISO 8601. */
@@ -26,14 +30,31 @@ export type LockHolder = z.output<typeof schema>;
 
 /** This process, as the holder of a lock. @param now milliseconds since 1970 */
 export function thisHolder(playbook: string, inventory: string, now: number): LockHolder {
+  let commit: string | undefined;
   return {
     token: randomUUID(),
+    // Asked for by a run that locks a host: not in check mode.
+    get commit() {
+      commit ??= currentCommit();
+      return commit;
+    },
     who: `${userInfo().username}@${hostname()}`,
     playbook,
     inventory,
     since: new Date(now).toISOString(),
     process: { pid: process.pid, start: startOf(process.pid) ?? '', machine: thisMachine() },
   };
+}
+
+/** undefined where this is not a clone of a repository. */
+function currentCommit(): string | undefined {
+  try {
+    const words = ['describe', '--always', '--exclude=*', '--abbrev=12', '--dirty'];
+    const cwd = fileURLToPath(new URL('../../../..', import.meta.url));
+    return execFileSync('git', words, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Parses a holder; undefined for any other text. */

@@ -34,9 +34,9 @@ test('a lock is taken once, and shows its holder until it is released', async ()
   const [one, two] = [elsewhere(), holder()];
   expect(await takeLock(host, one, folder)).toEqual({ taken: true, lastEnd: 0 });
   expect(await takeLock(host, two, folder)).toEqual({ taken: false, holder: one, silent: expect.any(Number) });
-  await releaseLock(host, two, folder);
+  await releaseLock(host, two, { folder });
   expect(await takeLock(host, two, folder)).toMatchObject({ taken: false });
-  await releaseLock(host, one, folder);
+  await releaseLock(host, one, { folder });
   const again = await takeLock(host, two, folder);
   expect(again).toMatchObject({ taken: true });
   expect(again.taken && Date.now() / 1000 - again.lastEnd).toBeLessThan(30);
@@ -75,7 +75,7 @@ test('a silent holder on another machine is reported with the time of silence, a
   await breakLock(host, silent, folder);
   expect(await takeLock(host, own, folder)).toMatchObject({ taken: true });
   expect(await beatLock(host, silent, folder)).toBe(false);
-  await releaseLock(host, silent, folder);
+  await releaseLock(host, silent, { folder });
   expect(existsSync(join(folder, 'lock/holder'))).toBe(true);
 });
 

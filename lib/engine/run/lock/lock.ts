@@ -1,4 +1,5 @@
 import type { Writer } from '../../host/host.ts';
+import { appending } from './journal.ts';
 import { isDead, type LockHolder, parseHolder } from './lock-holder.ts';
 
 /** In memory: a reboot releases the lock. */
@@ -68,9 +69,15 @@ export async function beatLock(host: Writer, own: LockHolder, folder = usualFold
   return output.ok;
 }
 
-/** Releases the lock, and records that a run ended here. */
-export async function releaseLock(host: Writer, own: LockHolder, folder = usualFolder): Promise<void> {
+/** Releases the lock, and records that a run ended here. @param options `closing`: the last line of the host's journal */
+export async function releaseLock(
+  host: Writer,
+  own: LockHolder,
+  { folder = usualFolder, closing }: { readonly folder?: string; readonly closing?: string | undefined } = {},
+): Promise<void> {
+  // The lock is released in any case.
   await host.run`
+    sh -c ${closing === undefined ? ':' : appending(closing)} || :
     cd ${folder} || exit 0
     grep -qF ${own.token} lock/holder 2>/dev/null || exit 0
     touch last

@@ -21,7 +21,8 @@ export interface Locks {
   has(host: string): boolean;
   /** Asks the hosts again. @returns the hosts of which this run has lost the lock, or may have lost it */
   taken(): Promise<readonly string[]>;
-  release(): Promise<void>;
+  /** @param closing the last line of a host's journal, if it has one */
+  release(closing?: (host: string) => string | undefined): Promise<void>;
 }
 
 /**
@@ -62,9 +63,9 @@ export async function lockHosts(
     held.push(host);
     ends.push(answer.lastEnd - host.clockOffset);
   };
-  const release = async () => {
+  const release: Locks['release'] = async (closing) => {
     clearInterval(timer);
-    await Promise.allSettled(held.map(({ writer }) => releaseLock(writer, own)));
+    await Promise.allSettled(held.map(({ name, writer }) => releaseLock(writer, own, { closing: closing?.(name) })));
   };
   const timer = setInterval(() => {
     for (const { name, writer } of held) {

@@ -1,0 +1,111 @@
+import { helpText, parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { shared } from '../../engine/command-line/shared-options.ts';
+import { describeError } from '../../engine/output/describe-error.ts';
+import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
+import { redact } from '../../engine/secret/secret.ts';
+import { printable } from '../../engine/text/printable.ts';
+import { versionOf } from '../../node/variables/generation.ts';
+import {
+  type Around,
+  eachHostOptions,
+  orComplain,
+  type ReachedHosts,
+  unreachableLine,
+  withHosts,
+} from '../each-host/each-host.ts';
+import { type HostHistory, mergeRuns, type PastRun, readHistory } from './history.ts';
+
+export const historyOptions = {
+  ...eachHostOptions,
+  last: { value: 'NUMBER', help: 'show so many runs (default: 20)' },
+  json: { help: 'print one JSON document: runs, releases, hosts that could not be read' },
+  verbose: { ...shared.verbose, help: 'name every change' },
+} as const;
+
+const help = helpText({
+  command: 'npx zx playbooks/history.mjs',
+  purpose: 'shows who changed the hosts, from whatever machine, and their releases, newest first. It is read-only.',
+  options: historyOptions,
+  examples: ['--inventory mainnet', '--inventory mainnet --limit rpc-1 --verbose', '--inventory mainnet --json'],
+  exits: { 0: 'all hosts answer', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
+});
+
+/** Runs the command. @param args the words after the script */
+export function historyCommand(args: readonly string[], around: Around): Promise<ExitCode> {
+  return orComplain(around, async () => {
+    const { given } = parseCommandLine(args, historyOptions);
+    if (given.help) {
+      around.say(help.trimEnd());
+      return exitCode.converged;
+    }
+    const last = wholeNumber('--last', given.last, 10_000) ?? 20;
+    return withHosts(given, around, async (reached) => {
+      const sessions = reached.hosts.flatMap((host) => ('session' in host ? [host] : []));
+      const read = await Promise.all(sessions.map(({ name, session }) => readHistory(name, session.reader)));
+      const runs = mergeRuns(read).slice(0, last);
+      const lines = given.json ? [jsonOf(reached, read, runs)] : linesOf(reached, read, runs, given.verbose);
+      for (const line of lines) around.say(redact(line));
+      return exitCode.converged;
+    });
+  });
+}
+
+function jsonOf({ hosts }: ReachedHosts, read: readonly HostHistory[], runs: readonly PastRun[]): string {
+  const releases = read.flatMap(({ host, releases: own }) =>
+    own.map(({ files, made, ...release }) => ({ host, ...release, files: [...files.keys()], ...madeBy(made) })),
+  );
+  const missing = hosts.flatMap((host) => ('error' in host ? [[host.name, describeError(host.error)]] : []));
+  return JSON.stringify({ runs, releases, unreachable: Object.fromEntries(missing) });
+}
+
+function madeBy(made: HostHistory['releases'][number]['made']) {
+  if (!made) return {};
+  const { token: run, who, since: time, playbook, inventory, commit } = made;
+  return { run, who, time, playbook, inventory, commit };
+}
+
+/** A time as 2024-11-21 16:42:35, UTC. */
+const shown = (time: string) => time.replace('T', ' ').replace(/(\.\d+)?Z$/, '');
+
+function linesOf(
+  { hosts }: ReachedHosts,
+  read: readonly HostHistory[],
+  runs: readonly PastRun[],
+  verbose: boolean,
+): string[] {
+  const width = Math.max(...hosts.map(({ name }) => name.length));
+  const line = (host: string, text: string) => printable(`    ${host.padEnd(width)}  ${text}`);
+  const of = (commit: string | undefined) => (commit === undefined ? '' : `, commit ${commit}`);
+  const ofRun = ({ time, playbook, inventory, who, commit, hosts: parts }: PastRun) => [
+    printable(`${shown(time)}  ${playbook} of ${inventory} by ${who}${of(commit)}`),
+    ...parts.flatMap(({ host, end }) => [
+      line(host, endOf(end)),
+      ...(verbose ? (end?.changed ?? []).map((title) => line('', `  changed ${title}`)) : []),
+    ]),
+  ];
+  const ofHost = ({ host, releases, bad }: HostHistory) => [
+    ...releases.map(({ number, isCurrent, images, made }) => {
+      const versions = [...new Set(images.map(({ name }) => `${nameOf(name)} ${versionOf(name)}`))].join(', ');
+      const by = made ? `  ${shown(made.since)}  ${made.who}${of(made.commit)}` : '';
+      return line(host, `${isCurrent ? '*' : ' '}${number}${by}  ${versions}`);
+    }),
+    ...(bad > 0 ? [line(host, `${bad} lines of its journal cannot be read`)] : []),
+  ];
+  return [
+    ...hosts.flatMap((host) => ('error' in host ? [unreachableLine(hosts, host)] : [])),
+    ...(runs.length > 0 ? runs.flatMap(ofRun) : ['no run has changed these hosts since they keep a journal']),
+    'releases (* is deployed)',
+    ...read.flatMap(ofHost),
+  ];
+}
+
+function endOf(end: PastRun['hosts'][number]['end']): string {
+  if (!end) return 'interrupted or killed, or it still runs';
+  const failed = end.failed.length > 0 ? `: ${end.failed.join(', ')}` : end.why ? `: ${end.why}` : '';
+  return `${end.ended}${failed}, ${end.changed.length} changed`;
+}
+
+/** Of an image: `registry:5000/owner/node:v1` is a node. */
+function nameOf(image: string): string {
+  return /([^/:@]+)(:[^/@]*)?(@.*)?$/.exec(image)?.[1] ?? image;
+}

@@ -1,0 +1,44 @@
+import { resolve } from 'node:path';
+import type { Inventory } from '../../engine/inventory/inventory.ts';
+import { role } from '../../engine/resource/role.ts';
+import { play, playbook } from '../../engine/run/playbook.ts';
+import { driftCheck } from '../../node/monitor/drift-check.ts';
+import type { Variables } from '../../node/variables/variables.ts';
+import { main } from './command.ts';
+
+/**
+ * Puts a timer for check mode on this machine, in place of the hosts of the inventory.
+ *
+ * @param args as for a playbook @param dependencies as for `main`
+ */
+export function scheduleCheck(
+  args: readonly string[],
+  dependencies: Parameters<typeof main<Variables>>[2],
+): Promise<void> {
+  let inventory: Inventory<Variables> | undefined;
+  const identity = args.find((_, at) => args[at - 1] === '--identity');
+  const check = role<Variables>('drift-check', () =>
+    inventory ? driftCheck(inventory, identity && resolve(identity)) : [],
+  );
+  const purpose = 'puts a timer on this machine that runs check mode, as monitoring.drift_check of the inventory says.';
+  return main(playbook('schedule', purpose, [play('controller', { hosts: 'all', roles: [check] })]), args, {
+    ...dependencies,
+    async load(...given) {
+      inventory = await dependencies.load(...given);
+      const [first] = inventory.hosts;
+      const here = { address: 'localhost', port: undefined, user: undefined, identityFile: undefined };
+      const connection = {
+        ...here,
+        type: 'local' as const,
+        hostKeys: [],
+        knownHostsFile: undefined,
+        jump: [],
+        becomePassword: undefined,
+      };
+      return {
+        ...inventory,
+        hosts: first ? [{ name: 'controller', groups: ['controller'], vars: first.vars, connection }] : [],
+      };
+    },
+  });
+}

@@ -1,0 +1,122 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+
+const script = join(import.meta.dirname, '../../../templates/host/backup-check.sh');
+
+interface Repository {
+  /** When the newest whole backup ended; undefined without one. */
+  readonly newest?: Date;
+  readonly segments?: readonly string[];
+  /** What the server says: bytes behind, and state of the slot. */
+  readonly server?: string;
+  /** Per cent of the disk that are free. */
+  readonly free?: number;
+  readonly barman?: string;
+  readonly drill?: { readonly failed?: string };
+}
+
+/** Runs the check over a repository, with stand-ins for the programs that it asks. */
+function check({ newest, segments = [], server = '100|reserved', free = 50, barman = '', drill }: Repository) {
+  const folder = mkdtempSync(join(tmpdir(), 'backups-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [repository, results, metrics, programs] = ['repository', 'results', 'metrics', 'bin'].map((name) => {
+    mkdirSync(join(folder, name));
+    return join(folder, name);
+  }) as [string, string, string, string];
+  for (const name of ['base/one', 'base/two', 'wals/0000000100000000', 'streaming'])
+    mkdirSync(join(repository, name), { recursive: true });
+  if (newest) {
+    const end = newest.toISOString().replace('T', ' ').replace('Z', '+00:00');
+    writeFileSync(join(repository, 'base/one/backup.info'), `end_time=${end}\nstatus=DONE\n`);
+  }
+  writeFileSync(join(repository, 'base/two/backup.info'), 'end_time=2030-01-01 00:00:00+00:00\nstatus=FAILED\n');
+  for (const name of segments) writeFileSync(join(repository, 'wals/0000000100000000', name), '');
+  const program = (name: string, text: string) => {
+    writeFileSync(join(programs, name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(programs, name), 0o755);
+  };
+  program('df', `case $* in *avail*) echo x; echo ${free} ;; *) echo x; echo 100 ;; esac`);
+  program(
+    'runuser',
+    `case $* in *psql*) printf '%s\\n' '${server}' ;; *) ${barman === '' ? ':' : `echo '${barman}'; exit 2`} ;; esac`,
+  );
+  if (drill?.failed) writeFileSync(join(results, 'drill-failed'), drill.failed);
+  const { status, stderr } = spawnSync(
+    'sh',
+    [script, repository, 'host=x', metrics, results, '49', drill ? '48' : '0'],
+    {
+      env: { ...process.env, PATH: `${programs}:${process.env.PATH}` },
+      encoding: 'utf8',
+    },
+  );
+  expect([status, stderr]).toEqual([0, '']);
+  const prom = join(metrics, 'rpc_node_backup.prom');
+  const values = existsSync(prom) ? readFileSync(prom, 'utf8').matchAll(/^rpc_node_backup_(\w+) (.*)$/gm) : [];
+  return {
+    problems: readFileSync(join(results, 'problems'), 'utf8').split('\n').filter(Boolean),
+    metrics: Object.fromEntries([...values].map(([, name, value]) => [name, Number(value)])),
+  };
+}
+
+const segment = (log: number, part: number) =>
+  `00000001${log.toString(16).padStart(8, '0')}${part.toString(16).padStart(8, '0')}`.toUpperCase();
+const now = new Date();
+
+test('a sound repository', () => {
+  const segments = [segment(0, 254), segment(0, 255), segment(1, 0), segment(1, 1)];
+  const { problems, metrics } = check({ newest: now, segments });
+  expect(problems).toEqual([]);
+  expect(metrics).toMatchObject({ ok: 1, receiving: 1, behind_bytes: 100, gap: 0 });
+  expect(metrics.newest_seconds).toBe(Math.floor(now.getTime() / 1000));
+});
+
+test.each<[string, Repository, string, Record<string, number>]>([
+  ['no whole backup', {}, 'no backup: there is no whole base backup', { ok: 0, newest_seconds: 0 }],
+  ['an old one', { newest: new Date(Date.now() - 50 * 3_600_000) }, 'backup too old', { ok: 0 }],
+  [
+    'a gap in the log',
+    { newest: now, segments: [segment(0, 255), segment(1, 1)] },
+    `gap in the write-ahead log: ${segment(0, 255)} is followed by ${segment(1, 1)}`,
+    { ok: 0, gap: 1 },
+  ],
+  ['a slot that lost log', { newest: now, server: '5|lost' }, 'the server dropped what was not received', { gap: 1 }],
+  [
+    'no receiver',
+    { newest: now, server: '-1|reserved' },
+    'archive behind: no write-ahead log is received',
+    { receiving: 0 },
+  ],
+  [
+    'a receiver that is behind',
+    { newest: now, server: '300000000|extended' },
+    'archive behind: 286 MB',
+    { receiving: 1 },
+  ],
+  [
+    'a server that is down',
+    { newest: now, server: 'psql: refused' },
+    'the state database does not answer: psql: refused',
+    { receiving: 0 },
+  ],
+  ['a full disk', { newest: now, free: 1 }, 'repository full: ', { ok: 0 }],
+  [
+    'what Barman finds',
+    { newest: now, barman: 'BARMAN CRITICAL - x | y' },
+    'barman check: BARMAN CRITICAL - x',
+    { ok: 0 },
+  ],
+  [
+    'a failed drill',
+    { newest: now, drill: { failed: 'other hashes' } },
+    'the recovery drill failed: other hashes',
+    { ok: 0 },
+  ],
+])('%s', (_, repository, words, values) => {
+  const { problems, metrics } = check(repository);
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toContain(words);
+  expect(metrics).toMatchObject(values);
+});

@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import type { Reader } from '../../engine/host/host.ts';
+import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
+import { secretContent } from '../../engine/resource/file/content.ts';
+import { directory } from '../../engine/resource/file/directory.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import { job } from '../../engine/resource/job/job.ts';
+import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { packages } from '../../engine/resource/system/packages.ts';
+import { schedule } from '../../engine/resource/system/schedule.ts';
+import { service } from '../../engine/resource/system/service.ts';
+import { textfiles } from '../monitor/exporters.ts';
+import { product } from '../server/product.ts';
+import { databaseHost } from '../variables/database-host.ts';
+import { postgresVersion } from '../variables/generation.ts';
+import type { Variables } from '../variables/variables.ts';
+import { backupRole } from './source.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../../templates/${path}`, import.meta.url), 'utf8');
+
+/** The repository below `paths.data`, and the results of its checks. */
+export const backupFolder = ({ paths }: Pick<Variables, 'paths'>) => `${paths.data}/backup`;
+export const resultsFolder = `/var/lib/${product}/backup`;
+
+/** What recovers from the repository, on the backup host. */
+export const recoveryProgram = `/usr/local/lib/${product}/recovery`;
+const library = `/usr/local/lib/${product}`;
+const programs = `/usr/lib/postgresql/${postgresVersion}/bin`;
+/** Seconds between two checks of the repository. */
+const checkEvery = 60;
+
+/** One base backup may fail. */
+const oldestHours = ({ backup }: Variables) => 2 * backup.every_hours + 1;
+
+/** Barman's settings, with the addresses of the database server. */
+function barmanFile({ hosts, vars }: Pick<Context<Variables>, 'hosts' | 'vars'>): string {
+  const { connection, vars: ofServer } = databaseHost(hosts);
+  const { keep_days } = vars.backup;
+  const values: Readonly<Record<string, string | number>> = {
+    address: connection.address,
+    port: ofServer.ports.state_db,
+    user: backupRole,
+    database: ofServer.credentials.state.database,
+    folder: backupFolder(vars),
+    programs,
+    slot: 'barman',
+    keep_days,
+    oldest_hours: oldestHours(vars),
+  };
+  return read('backup/barman.conf').replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => String(values[name]));
+}
+
+/** Barman with its repository, a first base backup, further ones by a timer, and a check each minute. */
+export function backupRepository(context: Context<Variables>): Resource[] {
+  const { hosts, vars } = context;
+  const server = databaseHost(hosts);
+  const { port, database } = { port: server.vars.ports.state_db, database: server.vars.credentials.state.database };
+  const { address } = server.connection;
+  const folder = backupFolder(vars);
+  const { password } = vars.backup;
+  const ofBarman = (path: string) => directory(path).mode(0o700).owner('barman').group('barman');
+  const script = (name: string) =>
+    file(`${library}/${name}`)
+      .content(read(`host/${name}.sh`))
+      .mode(0o755);
+  const connection = `host=${address} port=${port} user=${backupRole} dbname=${database} connect_timeout=10`;
+  return [
+    // cron runs the package's own `barman cron` each minute, which keeps the receiver running.
+    packages('barman', 'cron', `postgresql-client-${postgresVersion}`),
+    service('cron'),
+    directory(library),
+    ofBarman(folder),
+    file('/var/lib/barman/.pgpass')
+      .content(secretContent(`*:*:*:${backupRole}:${password?.reveal()}\n`, /:/))
+      .owner('barman')
+      .group('barman'),
+    file('/etc/barman.d/state-db.conf').content(barmanFile(context)),
+    script('backup-check'),
+    script('recovery'),
+    file(`/etc/${product}/recovery.conf`).content(
+      shellSettings({
+        REPOSITORY: `${folder}/state-db`,
+        CONNECTION: connection,
+        RESULTS: resultsFolder,
+        IMAGE: vars.images.database,
+        STATE_USER: server.vars.credentials.state.user,
+        STATE_DATABASE: database,
+        PROVER_DATABASE: server.vars.credentials.prover.database,
+      }),
+    ),
+    dockerImage(vars.images.database),
+    job('a base backup is there', {
+      unit: `${product}-first-backup`,
+      script: shellSettings({ PROGRAMS: programs, CONNECTION: connection }) + read('host/first-backup.sh'),
+      done: (host) => hasBackup(host, folder),
+      progress: (host) => written(host, folder),
+    }),
+    ...schedules(vars, connection),
+  ];
+}
+
+/** Further base backups, the check of the repository, and the drill if the inventory has one. @param connection to the server */
+function schedules(vars: Variables, connection: string): Resource[] {
+  const folder = backupFolder(vars);
+  const { every_hours, drill_hours } = vars.backup;
+  // The drill has twice its own interval.
+  const words = [`'${connection}'`, textfiles, resultsFolder, oldestHours(vars), 2 * drill_hours];
+  return [
+    schedule(`${product}-base-backup`, {
+      every: every_hours * 3600,
+      command:
+        'runuser -u barman -- barman -q backup --wait state-db && runuser -u barman -- barman -q verify-backup state-db latest',
+      description: 'Base backup of the databases',
+    }),
+    schedule(`${product}-backup-check`, {
+      every: checkEvery,
+      command: `${library}/backup-check ${folder}/state-db ${words.join(' ')}`,
+      description: 'Check of the backups of the databases',
+    }),
+    ...(drill_hours > 0
+      ? [
+          schedule(`${product}-recovery-drill`, {
+            every: drill_hours * 3600,
+            command: `${recoveryProgram} drill ${folder}/drill latest`,
+            description: 'Recovery drill',
+          }),
+        ]
+      : []),
+  ];
+}
+
+async function hasBackup(host: Reader, folder: string) {
+  const found = await host.$`grep -lx status=DONE ${folder}/state-db/base/*/backup.info`;
+  return found.ok ? ok : drift('there is no whole base backup');
+}
+
+async function written(host: Reader, folder: string) {
+  const size = await host.$`du -sb ${folder}/state-db/base`;
+  return { what: 'copying the database server', done: Number.parseInt(size.text(), 10) || 0, unit: 'bytes' as const };
+}

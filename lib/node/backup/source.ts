@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { command } from '../../engine/host/action.ts';
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { checkedAgainAfter } from '../../engine/resource/change.ts';
+import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { Secret } from '../../engine/secret/secret.ts';
+import { addressesOf } from '../variables/addresses.ts';
+import type { Variables } from '../variables/variables.ts';
+
+const script = readFileSync(new URL('../../../templates/host/backup-source.sh', import.meta.url), 'utf8');
+
+/** The role that copies the database server, and nothing else. */
+export const backupRole = 'rpc_node_backup';
+
+/** The host that keeps the backups; undefined without one. */
+export function backupHost(hosts: Context<Variables>['hosts']): InventoryHost<Variables> | undefined {
+  return hosts.find(({ groups }) => groups.includes('backup'));
+}
+
+/**
+ * The database server lets the backup host copy it: a role with a password of its own, a line in pg_hba.conf for the host's addresses,
+ * and a limit for what is kept for it, so that a repository that is full never stops the server. None of it needs a restart.
+ *
+ * @param backup the host that keeps the backups
+ */
+export function serverLetsItselfBeCopied({ vars }: Context<Variables>, backup: InventoryHost<Variables>): Resource {
+  const { user, database } = vars.credentials.state;
+  const addresses = addressesOf(backup).map((each) => {
+    if (each.includes('/') || !/^[\d.]+$|:/.test(each)) return each;
+    return each.includes(':') ? `${each}/128` : `${each}/32`;
+  });
+  const { password, most_kept } = vars.backup;
+  const stdin = new Secret(`${password?.reveal()}\n`);
+  const words = [backupRole, user, database, vars.ports.state_db, most_kept, ...addresses];
+  const resource: Resource = {
+    name: `${backup.name} may copy the database server`,
+    async check(host) {
+      const [container, answer] = await Promise.all([
+        host.container('state-db'),
+        host.$({ timeoutSeconds: 20, stdin })`sh -c ${script} backup-source check ${words}`,
+      ]);
+      if (!container?.running) return unknownUntil('state-db is running');
+      const make = command({ stdin })`sh -c ${script} backup-source apply ${words}`;
+      return answer.ok ? ok : drift(answer.stderr.trim().split('\n').at(-1) || 'it cannot log in', [make]);
+    },
+  };
+  return checkedAgainAfter(resource, 'state-db');
+}

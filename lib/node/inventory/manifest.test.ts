@@ -1,0 +1,129 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { Problems } from '../../engine/problem/problem.ts';
+import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
+import { loadDeployment } from './inventory.ts';
+
+const sha256 = (digit: string) => digit.repeat(64);
+const manifest = {
+  network: 'test',
+  date: '2024-06-01',
+  taken_at: '2024-06-01T10:00:00Z',
+  block: 12,
+  hash: `0x${sha256('e')}`,
+  state: { file: 'testnet_state_db.sql.tar.gz', sha256: sha256('1'), bytes: 10 },
+  prover: { file: 'testnet_prover_db.sql.tar.gz', sha256: sha256('2'), bytes: 20 },
+};
+
+/** The lab's inventory with only these settings of the snapshot, and a manifest beside it. */
+async function inventory(snapshot: Record<string, unknown>, text = JSON.stringify(manifest)): Promise<string> {
+  const changes: Changes = [
+    [['vars_files'], undefined],
+    [['vars', 'network', 'genesis', 'sha256'], sha256('a')],
+    [['vars', 'snapshot'], snapshot],
+  ];
+  const file = await labDeployment(changes);
+  writeFileSync(join(dirname(file), 'manifest.json'), text);
+  return file;
+}
+
+async function problems(file: string): Promise<string[]> {
+  const error: unknown = await loadDeployment(file).catch((reason: unknown) => reason);
+  if (!(error instanceof Problems)) throw new Error('it was loaded');
+  return error.problems.map(({ message, hint, where }) => {
+    expect(where?.line).toBeGreaterThan(0);
+    return [message.replaceAll(dirname(file), ''), hint].join(' | ');
+  });
+}
+
+/** A web server with one answer. @returns the address of the manifest there */
+async function served(status: number, text: string): Promise<string> {
+  const server = createServer((_, answer) => answer.writeHead(status).end(text));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/day/manifest.json?x=1`;
+}
+
+test('a manifest beside the inventory names the archives, which are in a folder elsewhere', async () => {
+  const { hosts } = await loadDeployment(
+    await inventory({ manifest: 'manifest.json', from: 'http://files/2024-06-01' }),
+  );
+  expect(hosts[0]?.vars.snapshot).toMatchObject({
+    state: { url: 'http://files/2024-06-01/testnet_state_db.sql.tar.gz', sha256: sha256('1') },
+    prover: { url: 'http://files/2024-06-01/testnet_prover_db.sql.tar.gz', sha256: sha256('2') },
+    date: '2024-06-01',
+    restore_with: 'image',
+  });
+});
+
+test('the archives are beside a manifest on a web server', async () => {
+  const address = await served(200, JSON.stringify(manifest));
+  const { hosts } = await loadDeployment(await inventory({ manifest: address }));
+  expect(hosts[0]?.vars.snapshot.state.url).toBe(new URL('/day/testnet_state_db.sql.tar.gz', address).href);
+});
+
+const hint = 'it is the manifest.json that playbooks/snapshot.mjs writes; a copy beside the inventory lasts';
+const from = 'http://files/';
+
+test.each<[Record<string, unknown>, string | undefined, string[]]>([
+  [
+    { restore_with: 'image' },
+    undefined,
+    ['state', 'prover', 'date'].map(
+      (key) => `snapshot.${key} is missing | state, prover, date are needed, or a manifest`,
+    ),
+  ],
+  [
+    { manifest: 'manifest.json', from, date: '2024-06-01' },
+    undefined,
+    ['snapshot.date has no use: the manifest has it | leave one of the two out'],
+  ],
+  [{ manifest: 'manifest.json' }, undefined, ['snapshot.from is missing: the manifest is a file here | ']],
+  [
+    { manifest: 'http://me:pw@files/manifest.json' },
+    undefined,
+    ['snapshot.manifest must be a web address without user name and password, or a path | '],
+  ],
+  [
+    { from, date: '2024-06-01', state: { url: from, sha256: sha256('1') }, prover: { url: from, sha256: sha256('2') } },
+    undefined,
+    ['snapshot.from has no use without a manifest | '],
+  ],
+  [{ manifest: 'other.json', from }, undefined, [`snapshot.manifest: /other.json does not exist | ${hint}`]],
+  [{ manifest: '.', from }, undefined, [`snapshot.manifest:  is a folder | ${hint}`]],
+  [
+    { manifest: 'manifest.json', from },
+    '{',
+    [`snapshot.manifest: /manifest.json is not a manifest of a snapshot | ${hint}`],
+  ],
+  [
+    { manifest: 'manifest.json', from },
+    JSON.stringify({ ...manifest, state: { ...manifest.state, file: '../x' } }),
+    [`snapshot.manifest: /manifest.json is not a manifest of a snapshot | ${hint}`],
+  ],
+  [
+    { manifest: 'manifest.json', from },
+    JSON.stringify({ ...manifest, network: 'main' }),
+    [`snapshot.manifest: /manifest.json is of the main network | ${hint}`],
+  ],
+])('%j', async (snapshot, text, expected) => {
+  expect(await problems(await inventory(snapshot, text))).toEqual(expected);
+});
+
+test.each([
+  [404, '', 'answers HTTP 404'],
+  [200, 'x'.repeat(70_000), 'is longer than 65536 bytes'],
+])('a web server that answers %i', async (status, text, why) => {
+  const address = await served(status, text);
+  expect(await problems(await inventory({ manifest: address }))).toEqual([
+    `snapshot.manifest: ${address} ${why} | ${hint}`,
+  ]);
+});
+
+test('a web server that does not answer', async () => {
+  const found = await problems(await inventory({ manifest: 'http://127.0.0.1:1/manifest.json' }));
+  expect(found[0]).toMatch(/manifest.json cannot be read \(\w+\)/);
+});

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { quote } from '../../engine/host/quote.ts';
+import type { Inventory } from '../../engine/inventory/inventory.ts';
+import { Problem } from '../../engine/problem/problem.ts';
+import { directory } from '../../engine/resource/file/directory.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
+import { schedule } from '../../engine/resource/system/schedule.ts';
+import { installation, projectFolder } from '../project/project-folder.ts';
+import { product } from '../server/product.ts';
+import type { Variables } from '../variables/variables.ts';
+import { textfiles } from './exporters.ts';
+
+const script = readFileSync(new URL('../../../templates/host/drift-check.sh', import.meta.url));
+const program = `/usr/local/lib/${product}/drift-check`;
+
+/**
+ * Check mode by the clock, on the machine of the playbooks.
+ *
+ * @param identity the file that opens the inventory's secrets, if they need one
+ * @throws Problem where the inventory does not ask for it
+ */
+export function driftCheck({ name, file: path, hosts }: Inventory<Variables>, identity?: string): Resource[] {
+  const wanted = hosts.find(({ vars }) => vars.monitoring.drift_check)?.vars.monitoring.drift_check;
+  if (!wanted) {
+    throw new Problem('monitoring.drift_check is missing: nothing says how often to check', {
+      where: { file: path },
+      hint: 'such as monitoring: { drift_check: { every_minutes: 60 } }',
+    });
+  }
+  const every = wanted.every_minutes * 60;
+  const more = ['-C', projectFolder, ...(identity === undefined ? [] : ['--identity', identity])];
+  return [
+    expectation(
+      `${textfiles} is there`,
+      async (host) => ((await host.stat(textfiles))?.type === 'directory' ? ok : drift('it is not')),
+      { hint: 'its alerts need node_exporter here, scraped by Prometheus: apt-get install prometheus-node-exporter' },
+    ),
+    directory(dirname(program)),
+    file(program).content(script).mode(0o755),
+    schedule(`${product}-drift-${name}`, {
+      every,
+      command: quote([program, process.execPath, installation, path, wanted.user, every, textfiles, ...more]),
+      description: `Check mode of the inventory ${name}`,
+    }),
+  ];
+}

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import type { Progress, Reader } from '../../engine/host/host.ts';
+import { shellSettings } from '../../engine/host/shell-settings.ts';
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { secretContent } from '../../engine/resource/file/content.ts';
+import { directory } from '../../engine/resource/file/directory.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import { job } from '../../engine/resource/job/job.ts';
+import { drift, ok, type Resource, refused, type Verdict } from '../../engine/resource/resource.ts';
+import { archiveName } from '../variables/archive-name.ts';
+import { databaseHost } from '../variables/database-host.ts';
+import { type Manifest, manifestSchema } from '../variables/manifest.ts';
+import type { Variables } from '../variables/variables.ts';
+
+const script = readFileSync(new URL('../../../templates/host/take-snapshot.sh', import.meta.url), 'utf8');
+
+/**
+ * A snapshot of the deployment's two databases is in a folder: both archives, of one moment, and their manifest.
+ *
+ * @param host the one with the folder, any of the deployment
+ */
+export function snapshotIsTaken(
+  host: InventoryHost<Variables>,
+  hosts: readonly InventoryHost<Variables>[],
+  folder: string,
+): Resource[] {
+  const server = databaseHost(hosts);
+  const { credentials, network, ports } = server.vars;
+  const names = { state: archiveName(network.kind, 'state'), prover: archiveName(network.kind, 'prover') };
+  const passwords = `${host.vars.paths.deployment}/snapshot.pgpass`;
+  const settings = shellSettings({
+    FOLDER: folder,
+    ADDRESS: server.name === host.name ? '127.0.0.1' : server.connection.address,
+    PORT: ports.state_db,
+    PGPASSFILE: passwords,
+    DATABASE_USER: credentials.state.user,
+    STATE_DATABASE: credentials.state.database,
+    STATE_NAME: names.state,
+    STATE_TABLE: 'state.l2block',
+    PROVER_DATABASE: credentials.prover.database,
+    PROVER_NAME: names.prover,
+    PROVER_TABLE: 'state.nodes',
+    NETWORK: network.kind,
+  });
+  const { user, password } = credentials.state;
+  return [
+    directory(host.vars.paths.deployment).mode(0o700),
+    file(passwords).content(secretContent(`*:*:*:${user}:${password.reveal()}\n`, /:/)),
+    job(`snapshot of both databases is in ${folder}`, {
+      unit: 'rpc-node-snapshot',
+      script: settings + script,
+      done: (reader) => judge(reader, folder, Object.values(names)),
+      progress: (reader) => dumped(reader, folder),
+    }),
+  ];
+}
+
+async function judge(host: Reader, folder: string, names: readonly string[]): Promise<Verdict> {
+  const [there, list, manifest, ...archives] = await Promise.all([
+    host.stat(folder),
+    host.$`ls -A ${folder}`,
+    host.read(`${folder}/manifest.json`),
+    ...names.map((name) => host.stat(`${folder}/${name}`)),
+  ]);
+  const hint = 'name another folder: nothing in this one is changed';
+  if (there && there.type !== 'directory') return refused(`${folder} is no folder`, hint);
+  if (!manifest) {
+    const found = list.lines();
+    const own = ['.part', 'lost+found', ...(found.includes('.part') ? names : [])];
+    const foreign = found.find((name) => !own.includes(name));
+    if (foreign !== undefined) return refused(`${folder} holds ${foreign}, which is not of a snapshot`, hint);
+    return drift([{ what: 'snapshot', was: 'absent', wanted: `${folder}/manifest.json` }]);
+  }
+  const read = readManifest(manifest.toString());
+  if (!read) return refused(`${folder}/manifest.json is not a manifest`, hint);
+  const whole = [read.state, read.prover].every(({ bytes }, at) => archives[at]?.size === bytes);
+  return whole ? ok : refused(`the archives in ${folder} are not those of their manifest`, hint);
+}
+
+function readManifest(text: string): Manifest | undefined {
+  try {
+    return manifestSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a dump will need is not known before its end. */
+async function dumped(host: Reader, folder: string): Promise<Progress> {
+  const sizes = await host.$`du -cb ${`${folder}/.part`} | tail -n 1`;
+  return { what: 'dumping both databases', done: Number.parseInt(sizes.text(), 10) || 0, unit: 'bytes' };
+}

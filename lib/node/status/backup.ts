@@ -1,0 +1,24 @@
+import type { Reader } from '../../engine/host/host.ts';
+import { seconds } from '../../engine/output/units.ts';
+import { resultsFolder } from '../backup/repository.ts';
+import type { Finding } from './judge.ts';
+
+/** The check of the repository runs each minute: results of an earlier time say nothing. Seconds. */
+const oldest = 600;
+
+/** What is wrong with the backups, by the last check of the repository on its host. */
+export async function readBackups(host: Reader): Promise<readonly Finding[]> {
+  const path = `${resultsFolder}/problems`;
+  const [content, stat, clock] = await Promise.all([host.read(path), host.stat(path), host.$`date +%s`]);
+  if (!content || !stat) return [finding('backup-unchecked', 'was not checked yet: a deploy sets it up')];
+  const age = Number(clock.text()) - stat.modified;
+  const lines = content.toString().split('\n').filter(Boolean);
+  return [
+    ...(age > oldest ? [finding('backup-unchecked', `was last checked ${seconds(age)} ago`)] : []),
+    ...lines.map((line) => finding('backup-fault', line)),
+  ];
+}
+
+function finding(is: string, words: string): Finding {
+  return { is, about: 'backup', fault: true, says: `backup: ${words}` };
+}

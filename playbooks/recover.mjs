@@ -1,0 +1,57 @@
+#!/usr/bin/env zx
+// Rebuilds the Database+Sync server from the backup, as it was at a time, or drills that on the backup host (docs/data.md).
+import { play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
+
+await runPlaybook(
+  playbook(
+    'recover',
+    'rebuilds the Database+Sync server from the backup, as it was at a time.',
+    [
+      play('one synchronizer', { hosts: 'all', roles: await roles('one-synchronizer'), anyErrorsFatal: true }),
+      play('recover from the backup', { hosts: 'backup', roles: await roles('recovery'), optional: true }),
+      play('prepare the server', {
+        hosts: 'database',
+        roles: await roles('client-tools', 'time-sync', 'docker', 'docker-root', 'firewall', 'configuration'),
+        needs: ['recover from the backup'],
+      }),
+      play('Database+Sync server', {
+        hosts: 'database',
+        roles: await roles(
+          'recovery',
+          'state-db',
+          'snapshot',
+          'prover',
+          'pool-db',
+          'sync',
+          'backup-source',
+          'recovery-end',
+        ),
+        needs: ['prepare the server'],
+      }),
+      play('end of the recovery', {
+        hosts: 'backup',
+        roles: await roles('recovery-end'),
+        needs: ['Database+Sync server'],
+        optional: true,
+      }),
+    ],
+    {
+      options: {
+        'to-time': {
+          value: 'TIME|latest',
+          required: true,
+          help: 'the time to recover to, such as 2026-11-22T18:00:00Z, or all that the backup has',
+          form: {
+            pattern: /^(latest|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/,
+            words: 'must be latest, or a time in UTC such as 2026-11-22T18:00:00Z',
+          },
+        },
+        'to-server': { value: 'HOST', help: 'the server to rebuild: the Database+Sync server of the inventory' },
+        'set-aside': { help: 'rename a data directory that is there; without it one is never touched' },
+        drill: { help: 'change nothing: recover into a container on the backup host and compare its blocks' },
+      },
+      limit: ({ drill }) => (drill === undefined ? 'database,backup' : 'backup'),
+      typed: 'database',
+    },
+  ),
+);

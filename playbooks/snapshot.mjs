@@ -1,0 +1,25 @@
+#!/usr/bin/env zx
+// Takes a snapshot of both databases: two archives of one moment and a manifest, from which a deployment can start (docs/data.md).
+import { play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
+
+await runPlaybook(
+  playbook(
+    'snapshot',
+    'takes a snapshot of both databases: the two archives that a deployment starts from.',
+    [play('snapshot', { hosts: 'all', roles: await roles('client-tools', 'take-snapshot') })],
+    {
+      options: {
+        to: {
+          value: '[HOST:]/FOLDER',
+          required: true,
+          help: 'an empty or new folder for it, on the Database+Sync server or on another\nhost of the inventory',
+          form: {
+            pattern: /^([^:/]+:)?(\/(?!\.\.?(\/|$))[\w.-]+)+$/,
+            words: 'must be a folder, /data/snapshots/today, or one of a host, rpc-1:/data/snapshots/today',
+          },
+        },
+      },
+      limit: ({ to = '' }) => (to.includes(':') ? to.replace(/:.*/, '') : 'database'),
+    },
+  ),
+);

@@ -1,0 +1,98 @@
+#!/bin/sh
+# Judges the repository of backups: what is wrong with it, a line each, for playbooks/status.mjs, and metrics for node_exporter. Run by a
+# systemd timer on the backup host; it changes nothing in the repository.
+#
+# Arguments: folder of the repository, connection to the server, folder of the textfile collector, folder of the results, hours after which
+# a backup is too old, hours after which the drill must have passed again (0: no drill).
+set -u
+umask 022
+export LC_ALL=C TZ=UTC
+folder=$1 connection=$2 textfiles=$3 state=$4 oldest=$5 drill=$6
+# Write-ahead log that may be missing here. Megabytes; the alert says the same.
+behind_limit=256
+now=$(date +%s)
+mkdir -p "$state" || exit 1
+out=$(mktemp -d "$state/.new.XXXXXX") || exit 1
+trap 'rm -rf "$out"' EXIT
+: >"$out/problems"
+problem() { printf '%s\n' "$*" >>"$out/problems"; }
+
+# The full disk first: it explains what follows.
+free=$(df -B1 --output=avail "$folder" | tail -n 1)
+size=$(df -B1 --output=size "$folder" | tail -n 1)
+[ "$free" -ge $((size / 50)) ] || problem "repository full: $((free / 1048576)) MB of $folder are left, and no write-ahead log arrives without space"
+
+# No date but the name of the newest backup that is whole.
+newest=0
+for info in "$folder"/base/*/backup.info; do
+  grep -qx 'status=DONE' "$info" 2>/dev/null || continue
+  end=$(date -d "$(sed -n 's/^end_time=//p' "$info")" +%s) || continue
+  [ "$end" -gt "$newest" ] && newest=$end
+done
+if [ "$newest" = 0 ]; then problem 'no backup: there is no whole base backup'
+elif [ $((now - newest)) -gt $((oldest * 3600)) ]; then
+  problem "backup too old: the newest is of $(date -d "@$newest" '+%Y-%m-%d %H:%M'), more than $oldest hours ago"
+fi
+
+# A segment that lacks its predecessor: nothing after the gap can be recovered from a backup before it.
+gap=$(find "$folder/wals" "$folder/streaming" -type f -name '????????????????????????' -printf '%f\n' 2>/dev/null | sort -u | awk '
+  function hex(text, i, n) { for (i = 1; i <= length(text); i++) n = n * 16 + index("123456789ABCDEF", substr(text, i, 1)); return n }
+  { line = substr($0, 1, 8); at = hex(substr($0, 9, 8)) * 256 + hex(substr($0, 17, 8)) }
+  line == before && at != last + 1 { print name " is followed by " $0; exit }
+  { before = line; last = at; name = $0 }')
+[ -z "$gap" ] || problem "gap in the write-ahead log: $gap; make a base backup: barman backup state-db"
+
+# What the server says of the receiver: bytes that it lacks, and whether its slot still holds all that it needs.
+answer=$(runuser -u barman -- psql -XAtq "$connection" -c "
+  select coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), r.write_lsn))::bigint, -1),
+    coalesce((select wal_status from pg_replication_slots where slot_name = 'barman'), 'absent')
+  from pg_stat_replication r where r.usename = current_user and r.application_name = 'barman_receive_wal'" 2>&1)
+case $answer in
+  *'|'*) behind=${answer%|*} slot=${answer#*|} ;;
+  *) behind=-1 slot=unknown; problem "the state database does not answer: $(printf '%s' "$answer" | tail -n 1)" ;;
+esac
+receiving=1
+if [ "$behind" -lt 0 ]; then
+  receiving=0
+  [ "$slot" = unknown ] || problem 'archive behind: no write-ahead log is received'
+elif [ "$behind" -gt $((behind_limit * 1048576)) ]; then
+  problem "archive behind: $((behind / 1048576)) MB of write-ahead log are not here yet"
+fi
+[ "$slot" != lost ] || problem 'gap in the write-ahead log: the server dropped what was not received; drop its slot, and make a base backup'
+
+answer=$(runuser -u barman -- timeout 50 barman check --nagios state-db 2>&1) ||
+  problem "barman check: $(printf '%s' "$answer" | sed 's/ | .*//' | tail -n 1)"
+
+passed=0
+[ ! -s "$state/drill-passed" ] || passed=$(stat -c %Y "$state/drill-passed")
+if [ "$drill" -gt 0 ]; then
+  if [ -s "$state/drill-failed" ]; then problem "the recovery drill failed: $(head -n 1 "$state/drill-failed")"
+  elif [ "$passed" -gt 0 ] && [ $((now - passed)) -gt $((drill * 3600)) ]; then problem "the recovery drill has not passed for $drill hours"; fi
+fi
+
+cat >"$out/metrics" <<END
+# HELP rpc_node_backup_ok Whether nothing is wrong with the repository of backups.
+# TYPE rpc_node_backup_ok gauge
+rpc_node_backup_ok $([ -s "$out/problems" ] && echo 0 || echo 1)
+# HELP rpc_node_backup_newest_seconds End of the newest whole base backup, seconds since 1970; 0 without one.
+# TYPE rpc_node_backup_newest_seconds gauge
+rpc_node_backup_newest_seconds $newest
+# HELP rpc_node_backup_oldest_allowed_seconds Age at which a base backup is too old.
+# TYPE rpc_node_backup_oldest_allowed_seconds gauge
+rpc_node_backup_oldest_allowed_seconds $((oldest * 3600))
+# HELP rpc_node_backup_receiving Whether write-ahead log is received from the state database.
+# TYPE rpc_node_backup_receiving gauge
+rpc_node_backup_receiving $receiving
+# HELP rpc_node_backup_behind_bytes Write-ahead log of the state database that is not here yet; -1 if that is not known.
+# TYPE rpc_node_backup_behind_bytes gauge
+rpc_node_backup_behind_bytes $behind
+# HELP rpc_node_backup_gap Whether write-ahead log is missing between two segments, or was dropped by the server.
+# TYPE rpc_node_backup_gap gauge
+rpc_node_backup_gap $([ -n "$gap" ] || [ "$slot" = lost ] && echo 1 || echo 0)
+# HELP rpc_node_backup_drill_passed_seconds When the recovery drill passed, seconds since 1970; 0 for never.
+# TYPE rpc_node_backup_drill_passed_seconds gauge
+rpc_node_backup_drill_passed_seconds $passed
+END
+chmod 0644 "$out/problems" "$out/metrics"
+mv "$out/problems" "$state/problems"
+if [ -d "$textfiles" ]; then mv "$out/metrics" "$textfiles/rpc_node_backup.prom"; fi

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Makes the first base backup, as user barman. The receiver of write-ahead log runs first, and has one segment: without it a backup could
+# not be recovered, and Barman refuses. Settings: PROGRAMS, PostgreSQL's client programs; CONNECTION.
+set -u
+fail() { printf '%s\n' "$*" >&2; exit 1; }
+barman() { runuser -u barman -- barman "$@"; }
+
+"$PROGRAMS/pg_receivewal" --version >/dev/null || fail "pg_receivewal is not in $PROGRAMS"
+# Its children would end with this unit, so cron starts the receiver, within a minute.
+tries=0
+# A restore point is a record: without one since the last switch there would be nothing to switch. With --force Barman asks for a superuser.
+until runuser -u barman -- psql -XAtq "$CONNECTION" -c "select pg_create_restore_point('first backup')" >/dev/null 2>&1 &&
+  barman switch-wal --archive --archive-timeout 20 state-db >/dev/null 2>&1; do
+  tries=$((tries + 1))
+  [ "$tries" -lt 15 ] || fail "no write-ahead log arrives: $(barman check --nagios state-db)"
+  sleep 5
+done
+barman backup --immediate-checkpoint --wait state-db || fail "the backup failed: $(barman check --nagios state-db)"
+barman verify-backup state-db latest || fail 'the backup is not what the server sent: pg_verifybackup found an error'

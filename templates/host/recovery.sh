@@ -1,0 +1,126 @@
+#!/bin/sh
+# Recovers both databases from the repository of backups, on the backup host.
+#
+#   recovery stage FOLDER TIME   makes a data directory that a server brings to TIME (2026-11-22T18:00:00Z), or to the end of all that
+#                                arrived (latest)
+#   recovery drill FOLDER TIME   the same, starts it in a container that is thrown away, and compares its blocks with the running database.
+#                                The last line is PASS or says why not
+#
+# Settings, from the file RECOVERY_CONF or /etc/rpc-node/recovery.conf:
+#   REPOSITORY   Barman's folder of the server
+#   CONNECTION   to the running server, as the role for backups
+#   RESULTS      folder for the result of the drill
+#   IMAGE        PostgreSQL's image
+#   STATE_USER, STATE_DATABASE, PROVER_DATABASE
+set -u
+export LC_ALL=C TZ=UTC
+# shellcheck source=/dev/null
+. "${RECOVERY_CONF:-/etc/rpc-node/recovery.conf}"
+verb=$1 folder=$2 time=$3
+
+fail() {
+  if [ "$verb" = drill ]; then
+    mkdir -p "$RESULTS" && printf '%s\n' "$*" >"$RESULTS/drill-failed"
+  fi
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+as_barman() { runuser -u barman -- "$@"; }
+
+# Sets $backup to the newest whole base backup that ended before the time.
+choose_backup() {
+  backup='' best=0
+  until=$(date +%s)
+  if [ "$time" != latest ]; then until=$(date -d "$time" +%s) || fail "$time is not a time"; fi
+  for info in "$REPOSITORY"/base/*/backup.info; do
+    grep -qx 'status=DONE' "$info" 2>/dev/null || continue
+    end=$(date -d "$(sed -n 's/^end_time=//p' "$info")" +%s) || continue
+    if [ "$end" -le "$until" ] && [ "$end" -ge "$best" ]; then
+      best=$end
+      backup=$(basename "$(dirname "$info")")
+    fi
+  done
+  [ -n "$backup" ] || fail "no whole base backup ended before $time: see barman list-backups state-db"
+}
+
+stage() {
+  choose_backup
+  said=$(as_barman barman verify-backup state-db "$backup" 2>&1) ||
+    fail "the base backup $backup is corrupt: $(printf '%s\n' "$said" | grep -m 1 -i error)"
+  # What came since the last run of cron. It may be running just now.
+  as_barman barman -q archive-wal state-db >/dev/null 2>&1
+  rm -rf "$folder"
+  install -d -m 0700 -o barman -g barman "$folder"
+  log=pg_wal
+  set --
+  if [ "$time" != latest ]; then
+    log=barman_wal
+    set -- --target-time "$(date -d "$time" '+%Y-%m-%d %H:%M:%S+00:00')" --target-action promote
+  fi
+  said=$(as_barman barman recover "$@" state-db "$backup" "$folder" 2>&1) ||
+    fail "barman recover of $backup: $(printf '%s\n' "$said" | grep -m 1 -i error)"
+  # Barman leaves out what it is still receiving: the newest changes.
+  as_barman mkdir -p "$folder/$log"
+  for each in "$REPOSITORY"/streaming/*; do
+    name=$(basename "$each" .partial)
+    if [ ${#name} != 24 ] || [ -e "$folder/$log/$name" ]; then continue; fi
+    as_barman cp "$each" "$folder/$log/$name" || fail "$each cannot be copied"
+  done
+  if [ "$time" = latest ]; then
+    # To the end of the log in pg_wal, and then on a timeline of its own.
+    as_barman touch "$folder/recovery.signal"
+    printf '%s\n' "restore_command = 'false'" >>"$folder/postgresql.auto.conf"
+  fi
+}
+
+# Prints the number of blocks up to a height and a hash of their hashes. Arguments: height, then the psql.
+hash_of_blocks() {
+  height=$1
+  shift
+  "$@" -XAtq -v ON_ERROR_STOP=1 -c "select sum(n) || ' ' || md5(string_agg(h, '' order by part)) from (
+    select block_num / 100000 as part, count(*) as n, md5(string_agg(block_hash, '' order by block_num)) as h
+    from state.l2block where block_num <= $height group by 1) parts"
+}
+
+drill() {
+  docker rm --force rpc-node-drill >/dev/null 2>&1
+  trap 'docker rm --force rpc-node-drill >/dev/null 2>&1; rm -rf "$folder"' EXIT
+  trap 'exit 1' TERM INT
+  rm -f "$RESULTS/drill-passed"
+  stage
+  # Without connections until it has recovered: a standby would need as many as the real server.
+  said=$(docker run --detach --name rpc-node-drill --network none --volume "$folder:/var/lib/postgresql/data" "$IMAGE" \
+    -c hot_standby=off 2>&1) || fail "the container does not start: $said"
+  until docker exec rpc-node-drill psql -XAtq -U "$STATE_USER" -d "$STATE_DATABASE" -c 'select 1' >/dev/null 2>&1; do
+    [ "$(docker inspect --format '{{.State.Running}}' rpc-node-drill 2>/dev/null)" = true ] ||
+      fail "the recovery ended: $(docker logs rpc-node-drill 2>&1 | sed -n 's/^.*\(FATAL\|PANIC\): *//p' | tail -n 1)"
+    sleep 1
+  done
+  in_drill() { docker exec -i rpc-node-drill psql -U "$STATE_USER" -d "$@"; }
+  newest=$(in_drill "$STATE_DATABASE" -XAtqc 'select max(block_num) from state.l2block')
+  case $newest in '' | *[!0-9]*) fail 'the recovered state database holds no block' ;; esac
+  nodes=$(in_drill "$PROVER_DATABASE" -XAtqc 'select exists (select from state.nodes)')
+  [ "$nodes" = t ] || fail 'the recovered prover database is empty'
+  recovered=$(hash_of_blocks "$newest" in_drill "$STATE_DATABASE") || fail 'the recovered blocks cannot be read'
+  running=$(hash_of_blocks "$newest" as_barman psql "$CONNECTION" 2>&1) ||
+    fail "nothing to compare with, the state database does not answer: $(printf '%s' "$running" | tail -n 1)"
+  [ "$recovered" = "$running" ] ||
+    fail "the recovered blocks up to $newest are not those of the running database: ${recovered% *} of ${running% *} are there, or hashes differ"
+  mkdir -p "$RESULTS"
+  passed="PASS: ${recovered% *} blocks up to $newest match the running database, from base backup $backup"
+  printf '%s\n' "$passed" >"$RESULTS/drill-passed"
+  rm -f "$RESULTS/drill-failed"
+  echo "$passed"
+}
+
+case $verb in
+  stage)
+    # A folder that is whole is renamed last.
+    final=$folder
+    folder=$final.part
+    stage
+    printf '%s\n' "$time" | as_barman tee "$folder/rpc-node-recovered" >/dev/null
+    rm -rf "$final"
+    mv "$folder" "$final" ;;
+  drill) drill ;;
+esac

@@ -1,0 +1,69 @@
+#!/bin/sh
+# Keeps what is deployed here as a release, for a rollback: the newest five, each a folder that is there whole or not at all.
+#   release RELEASES CONTAINERS STATE_USER STATE_DATABASE FILE...
+# RELEASES is the folder of all releases, CONTAINERS are names in one word, FILEs are the rendered files. STATE_USER is empty on a host
+# without a state database. RELEASES/NUMBER has
+#   manifest   file SHA-256 PATH; image CONTAINER NAME ID DIGEST, where DIGEST is - if no registry gave one; migrations NUMBER
+#   made       who made the run, when, from which commit and inventory: the holder of the lock
+#   files/     the files, with passwords: root's alone
+# RELEASES/current is a link to the one that is deployed. A release that is deployed again keeps its number.
+set -eu
+umask 077
+export LC_ALL=C
+releases=$1 containers=$2 user=$3 database=$4
+shift 4
+kept=5
+
+mkdir -p "$releases"
+cd "$releases"
+new=.new.$$
+trap 'rm -rf "$new" ".current.$$"' EXIT
+rm -rf .new.* .current.*
+mkdir -p "$new/files"
+
+# The digest of an image as its registry knows it. Arguments: the image's name, its id.
+digest() {
+  name=${1%%@*}
+  case ${name##*/} in *:*) name=${name%:*} ;; esac
+  docker image inspect --format '{{range .RepoDigests}}{{println .}}{{end}}' "$2" | grep -m 1 -E "(^|/)${name##*/}@" || echo -
+}
+
+{
+  for file; do
+    cp -p -- "$file" "$new/files/"
+    sum=$(sha256sum <"$new/files/${file##*/}")
+    echo "file ${sum%% *} $file"
+  done
+  for container in $containers; do
+    image=$(docker container inspect --format '{{.Config.Image}} {{.Image}}' "$container")
+    # shellcheck disable=SC2086
+    echo "image $container $image $(digest $image)"
+  done
+  if [ "$user" ]; then
+    # Names that are safe in SQL; the node makes the table.
+    number=$(docker exec state-db psql -XqAtU "$user" -d "$database" -c 'select count(*) from public.gorp_migrations')
+    echo "migrations $number"
+  fi
+} >"$new/manifest"
+cat /run/rpc-playbooks/lock/holder >"$new/made" 2>/dev/null || echo '{}' >"$new/made"
+
+numbers=$(find . -maxdepth 1 -type d -name '[1-9]*' -printf '%f\n' | sort -nr)
+number=''
+for each in $numbers; do
+  if cmp -s "$each/manifest" "$new/manifest"; then
+    number=$each
+    break
+  fi
+done
+if [ -z "$number" ]; then
+  number=$((${numbers%%[!0-9]*} + 1))
+  sync -f "$new/manifest"
+  mv "$new" "$number"
+fi
+ln -s "$number" ".current.$$"
+mv -T ".current.$$" current
+count=0
+for each in $(find . -maxdepth 1 -type d -name '[1-9]*' -printf '%f\n' | sort -nr); do
+  count=$((count + 1))
+  [ "$count" -le "$kept" ] || [ "$each" = "$number" ] || rm -rf "./$each"
+done
