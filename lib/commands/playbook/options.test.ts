@@ -43,7 +43,7 @@ describe('options of one playbook', () => {
   } as const;
 
   test('are read beside the common ones', () => {
-    expect(parseOptions(['--component', 'sync', '--undo'], roles, own).own).toEqual({ component: 'sync', undo: true });
+    expect(parseOptions(['--component', 'sync', '--undo'], roles, own).own).toEqual({ component: 'sync', undo: '' });
     expect(parseOptions(['--component', 'sync', '--check'], roles, own)).toMatchObject({
       own: { component: 'sync' },
       check: true,
@@ -52,7 +52,7 @@ describe('options of one playbook', () => {
   });
 
   test.each([
-    [[], '--component is missing', '--component NAME; see --help'],
+    [[], '--component is missing', '--component NAME: the component'],
     [['--component', 'snyc'], '--component snyc: unknown', 'did you mean sync?'],
     [['--plan', 'p.json', '--undo'], '--plan and --undo do not go together', 'a plan is followed as it was made'],
   ])('refused: %j', (args, message, hint) => {
