@@ -27,6 +27,15 @@ class DeploymentsInOrder extends BaseSequencer {
   }
 }
 
+/** Tests beside their code that start whole programs or commands, for seconds each. */
+const programs = [
+  'lib/commands/{each-host,logs,secrets,status}/*.test.ts',
+  'lib/start/program.test.ts',
+  'lib/engine/command-line/closed-pipe.test.ts',
+  'lib/engine/secret/age/age-file.test.ts',
+  'lib/node/monitor/rules.test.ts',
+];
+
 export default defineConfig({
   test: {
     sequence: { sequencer: DeploymentsInOrder },
@@ -38,12 +47,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{docs,lib,roles,lab}/**/*.test.ts'],
+          exclude: programs,
+          experimental: { fsModuleCache: true },
           // No test takes so long, but a loaded machine does.
           testTimeout: 120_000,
           isolate: false,
         },
       },
-      // Whole programs, and checks of texts that are the same on every Node: too slow for the inner loop.
+      { test: { name: 'programs', include: programs, testTimeout: 120_000 } },
+      // The playbooks as users start them, and checks of texts that are the same on every Node: too slow for the inner loop.
       {
         test: {
           name: 'playbooks',
@@ -51,13 +63,24 @@ export default defineConfig({
           testTimeout: 120_000,
         },
       },
+      // Whole deployments, on the lab's own servers. One lab: its tests change hosts and must not meet.
       {
         test: {
           name: 'lab',
-          include: ['test/**/*.test.ts'],
+          include: ['test/deploy/**/*.test.ts'],
           // A deploy and real faults with a monitor take more than ten minutes (npm run faults).
-          exclude: ['test/deploy/{monitor,backup}.test.ts', 'test/faults/long/**', 'test/words/**', 'test/shell/**'],
-          // One lab, one machine: its tests change hosts and must not meet.
+          exclude: ['test/deploy/{monitor,backup}.test.ts'],
+          fileParallelism: false,
+          testTimeout: 900_000,
+          hookTimeout: 1_200_000,
+        },
+      },
+      // Parts on real systems of their own: Docker, systemd, sshd, HAProxy, a browser. They may run beside the deployments.
+      {
+        test: {
+          name: 'parts',
+          include: ['test/{faults,gateway,kinds,report,ssh,terminal}/**/*.test.ts'],
+          exclude: ['test/faults/long/**'],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

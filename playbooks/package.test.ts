@@ -1,9 +1,19 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'package-'));
@@ -24,8 +34,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The inventory for a test network, with a value in place of each that an operator has to fill in. */
-function filledIn(): string {
-  const text = readFileSync(join(root, 'inventory/testnet.yaml'), 'utf8')
+function filledIn(inventory = readFileSync(join(root, 'inventory/testnet.yaml'), 'utf8')): string {
+  const text = inventory
     .replace("'<FILL: address of the Database+Sync server>'", '127.0.0.1')
     .replace("'<FILL: address of the RPC server>'", '127.0.0.2')
     .replace(/'<FILL: day [^>]*>'/, "'2026-11-01'")
@@ -82,4 +92,117 @@ test('a command or a folder that does not exist is refused', () => {
     stderr: '-C nowhere: there is no such folder\n  name the folder of your inventories after -C\n',
   });
   expect(program(folder, '--version').stdout).toMatch(/^rpc-playbooks \d+\.\d+\.\d+\n$/);
+});
+
+test('init makes a folder that says what is to be filled in, and then works', () => {
+  const made = program(folder, 'init', 'new', '--network', 'test', '--database', '127.0.0.1', '--rpc', 'web=127.0.0.2');
+  expect(made.stdout, made.stderr).toMatch(
+    /^made new: .*\n {2}next: fill in each <FILL: …> of new\/inventory\/testnet.yaml/,
+  );
+  const project = join(folder, 'new');
+  const inventory = join(project, 'inventory/testnet.yaml');
+  const empty = program(project, 'validate', '--inventory', 'testnet');
+  const fills = readFileSync(inventory, 'utf8')
+    .split('\n')
+    .flatMap((line, at) => (/^[^#]*<FILL/.test(line) ? [at + 1] : []));
+  expect(empty.stderr.match(/(?<=^inventory\/testnet.yaml:)\d+/gm)?.map(Number)).toEqual(fills);
+  expect(fills.length).toBeGreaterThan(8);
+  expect(empty.status).toBe(3);
+  writeFileSync(inventory, filledIn(readFileSync(inventory, 'utf8')));
+  writeFileSync(join(project, 'inventory/password'), 'Passw0rd-of-a-test', { mode: 0o600 });
+  const valid = program(project, 'validate', '--inventory', 'testnet');
+  expect(valid.stdout, valid.stderr).toMatch(/^testnet is valid: 2 hosts, /);
+  expect(program(join(project, 'inventory'), 'deploy', '-i', 'testnet', '--list-hosts').stdout).toMatch(
+    /db-1[\s\S]*web/,
+  );
+  const again = program(folder, 'init', 'new', '--network', 'test');
+  expect(again).toMatchObject({ status: 3, stderr: expect.stringMatching(/^new is not empty: .github, .*README.md/) });
+});
+
+describe("roles and playbooks of the team's own folder", () => {
+  const roles = join(fleet, 'roles');
+  const role = join(roles, 'operators.ts');
+  const script = join(fleet, 'playbooks/operators.mjs');
+  const goodRole = `import { packages, role } from 'rpc-playbooks/roles';
+import { tools } from './tools/tools.ts';
+export default role('operators', () => [packages(...tools)]);\n`;
+  beforeAll(() => {
+    for (const made of ['roles/tools', 'playbooks', 'node_modules']) mkdirSync(join(fleet, made), { recursive: true });
+    symlinkSync(installed, join(fleet, 'node_modules/rpc-playbooks'));
+    writeFileSync(join(roles, 'tools/tools.ts'), `export const tools: string[] = ['tmux'];\n`);
+    writeFileSync(
+      script,
+      `import { play, playbook, roles, runPlaybook } from 'rpc-playbooks';
+await runPlaybook(playbook('operators', 'gives operators their tools.', [play('all', { hosts: 'all', roles: await roles('operators', 'docker') })]));\n`,
+    );
+  });
+  beforeEach(() => writeFileSync(role, goodRole));
+  afterEach(() => rmSync(role, { force: true }));
+
+  test('they are found by their names, with our roles beside them', () => {
+    writeFileSync(
+      join(fleet, 'inventory/local.yaml'),
+      filledIn().replace('address: 127.0.0.1', 'address: 127.0.0.1\n      connection: local'),
+    );
+    const words = ['--list-tasks', '--inventory', 'local', '--limit', 'db-1', '-C', fleet];
+    const run = program(folder, 'operators', ...words);
+    expect(run.stdout, run.stderr).toMatch(/tmux[\s\S]*docker/);
+    expect(run.status).toBe(0);
+    const zx = [join(root, 'node_modules/zx/build/cli.js'), script, ...words];
+    expect(spawnSync(process.execPath, zx, { cwd: folder, encoding: 'utf8' }).stdout).toBe(run.stdout);
+    expect(program(folder, '-C', fleet, '--help').stderr).toMatch(/Commands: .*deploy, .*operators, /);
+  });
+
+  test('a change of a file that a role imports is noticed', () => {
+    writeFileSync(join(roles, 'tools/tools.ts'), 'export const other = 1;\n');
+    const run = program(fleet, 'validate', '--inventory', 'one');
+    expect(run.stderr).toContain(`${role}:2:10: No matching export in "`);
+    writeFileSync(join(roles, 'tools/tools.ts'), `export const tools: string[] = ['tmux'];\n`);
+    expect(program(fleet, 'validate', '--inventory', 'testnet').stderr).not.toContain('No matching export');
+  });
+
+  test.each<[what: string, spoil: () => void, said: () => string, undo: () => void]>([
+    [
+      'a role with the name of one of ours',
+      () => writeFileSync(join(roles, 'docker.ts'), goodRole),
+      () => `${roles}/docker.ts: rpc-playbooks has a role docker\n  give yours another name\n`,
+      () => rmSync(join(roles, 'docker.ts')),
+    ],
+    [
+      'a playbook with the name of one of ours',
+      () => writeFileSync(join(fleet, 'playbooks/deploy.mjs'), ''),
+      () => `${fleet}/playbooks/deploy.mjs: rpc-playbooks has a playbook deploy\n  give yours another name\n`,
+      () => rmSync(join(fleet, 'playbooks/deploy.mjs')),
+    ],
+    [
+      'a role that imports from elsewhere in the folder',
+      () => writeFileSync(role, "import '../inventory/x.ts';\n"),
+      () => `${role}:1:8: ../inventory/x.ts is outside of roles/: a role imports from files in it, or a package\n`,
+      () => {},
+    ],
+    [
+      'a role that anybody may write',
+      () => chmodSync(role, 0o666),
+      () => `${role} can be changed by other users, whose code would run as you\n  chmod go-w ${role}\n`,
+      () => chmodSync(role, 0o644),
+    ],
+    [
+      'a role of another user',
+      () => chownSync(role, 65534, 65534),
+      () => `${role} belongs to another user (65534), whose code would run as you\n  use a copy of your own\n`,
+      () => chownSync(role, 0, 0),
+    ],
+    [
+      'a folder without the package',
+      () => rmSync(join(fleet, 'node_modules/rpc-playbooks')),
+      () => '  a playbook of your own uses the packages of its folder: npm install\n',
+      () => symlinkSync(installed, join(fleet, 'node_modules/rpc-playbooks')),
+    ],
+  ])('%s is refused', (_, spoil, said, undo) => {
+    spoil();
+    const run = program(fleet, 'operators', '--list-tasks', '-i', 'one');
+    undo();
+    expect(run.stderr).toContain(said());
+    expect(run).toMatchObject({ status: 3, stdout: '' });
+  });
 });

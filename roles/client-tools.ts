@@ -40,9 +40,8 @@ Signed-By: ${repositoryKey}
 /** Several versions may be installed side by side: the default one counts. */
 function clientVersion(): Resource {
   const programs = ['psql', 'pg_dump', 'pg_restore'];
-  return expectation(
-    `${programs.join(', ')} are version ${postgresVersion}`,
-    async (host) => {
+  return expectation(`${programs.join(', ')} are version ${postgresVersion}`, {
+    check: async (host) => {
       const answers = await Promise.all(programs.map((program) => host.$`${program} --version`));
       if (answers.some(({ exitCode }) => exitCode === 127)) {
         return unknownUntil(`postgresql-client-${postgresVersion} is installed`);
@@ -50,10 +49,8 @@ function clientVersion(): Resource {
       const others = answers.filter(({ stdout }) => majorVersion(stdout) !== postgresVersion);
       return others.length === 0 ? ok : drift(others.map((answer) => answer.text() || answer.stderr.trim()).join('; '));
     },
-    {
-      hint: `remove the other version's postgresql-client package, or make ${postgresVersion} the default: see pg_wrapper(1)`,
-    },
-  );
+    hint: `remove the other version's postgresql-client package, or make ${postgresVersion} the default: see pg_wrapper(1)`,
+  });
 }
 
 /** @param answer such as `psql (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)` */

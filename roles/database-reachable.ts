@@ -2,8 +2,8 @@ import { drift, expectation, ok, unknownUntil } from '../lib/engine/resource/res
 import { role } from '../lib/engine/resource/role.ts';
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { renderHost } from '../lib/node/render/render.ts';
-import { databaseHost } from '../lib/node/variables/database-host.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
+import { databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** An RPC server reaches the state database. It is checked before components start that would wait for it and end. */
@@ -13,9 +13,8 @@ export default role<Variables>('database-reachable', async (context) => {
   if (context.host.name === name) return [];
   const port = vars.ports.state_db;
   return [
-    expectation(
-      `state database on ${name} answers`,
-      async (host) => {
+    expectation(`state database on ${name} answers`, {
+      check: async (host) => {
         const answer = await host.$({
           timeoutSeconds: 8,
         })`pg_isready --host ${connection.address} --port ${port} --timeout 5`;
@@ -28,10 +27,8 @@ export default role<Variables>('database-reachable', async (context) => {
           `state-db is running on ${name} and port ${port} of ${connection.address} can be reached from here`,
         );
       },
-      {
-        hint: `check docker ps on ${name}, and firewalls between the two servers; role firewall of ${name} (--role firewall) allows the inventory's addresses, or firewall.connects_from`,
-      },
-    ),
+      hint: `check docker ps on ${name}, and firewalls between the two servers; role firewall of ${name} (--role firewall) allows the inventory's addresses, or firewall.connects_from`,
+    }),
     acceptsLogins(context, ['state', 'prover'], (await renderHost(context)).services),
   ];
 });

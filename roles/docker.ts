@@ -1,5 +1,6 @@
 import type { Facts } from '../lib/engine/host/facts/facts.ts';
 import { unfinishedMove } from '../lib/engine/resource/docker/docker-root.ts';
+import { imagesBelowDockerRoot } from '../lib/engine/resource/docker/image-store.ts';
 import { jsonFile } from '../lib/engine/resource/file/json-file.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
@@ -21,6 +22,7 @@ export default role<Variables>('docker', ({ vars, facts }) => {
     engine(facts),
     ...registry,
     service('docker', [settings]),
+    ...imagesBelowDockerRoot(),
     composeAnswers(),
   ];
 });
@@ -53,9 +55,8 @@ function engine(facts: Facts): Resource {
 }
 
 function composeAnswers(): Resource {
-  return expectation(
-    'docker compose answers',
-    async (host) => {
+  return expectation('docker compose answers', {
+    check: async (host) => {
       const [docker, plugin, program] = await Promise.all([
         host.$`command -v docker`,
         host.$`docker compose version`,
@@ -68,8 +69,6 @@ function composeAnswers(): Resource {
         ? unknownUntil('docker compose is installed')
         : drift('neither docker compose nor docker-compose can be run');
     },
-    {
-      hint: 'try docker compose version on the host; its package is docker-compose-v2, docker-compose or docker-compose-plugin',
-    },
-  );
+    hint: 'try docker compose version on the host; its package is docker-compose-v2, docker-compose or docker-compose-plugin',
+  });
 }

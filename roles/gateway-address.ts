@@ -14,14 +14,13 @@ export default role<Variables>('gateway-address', (context) => {
   if (content === undefined) return [];
   const [mark = ''] = content.split('\n');
   return [
-    expectation(
-      `${settings} is not somebody else's`,
-      async (host) => {
+    expectation(`${settings} is not somebody else's`, {
+      check: async (host) => {
         const found = await host.read(settings);
         return found === undefined || found.toString().startsWith(mark) ? ok : drift('it was not written by this tool');
       },
-      { hint: `remove gateway.shared from the inventory, or move the file: mv ${settings} ${settings}.old` },
-    ),
+      hint: `remove gateway.shared from the inventory, or move the file: mv ${settings} ${settings}.old`,
+    }),
     packages('keepalived'),
     file(settings).content(content),
     service('keepalived', [settings]),

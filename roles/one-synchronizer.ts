@@ -15,12 +15,14 @@ export default role<Variables>('one-synchronizer', ({ host: { groups } }) => {
       isDatabaseHost
         ? 'no other synchronizer runs on the Database+Sync server'
         : 'no synchronizer runs on an RPC server',
-      async (host) => {
-        const seen = await noSynchronizerOn(host, isDatabaseHost);
-        // An engine that does not run yet is started by a later role.
-        return seen.is === 'unknown' ? ok : seen;
+      {
+        check: async (host) => {
+          const seen = await noSynchronizerOn(host, isDatabaseHost);
+          // An engine that does not run yet is started by a later role.
+          return seen.is === 'unknown' ? ok : seen;
+        },
+        hint: 'two synchronizers on one database corrupt it: stop it for good, for example with docker rm -f sync',
       },
-      { hint: 'two synchronizers on one database corrupt it: stop it for good, for example with docker rm -f sync' },
     ),
   ];
 });

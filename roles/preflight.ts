@@ -32,8 +32,12 @@ export default role<Variables>('preflight', async (context) => [
 const distributions = ['debian 12', 'debian 13', 'ubuntu 22.04', 'ubuntu 24.04'];
 
 /** An expectation on facts and inventory. */
-function known(name: string, verdict: Verdict, options: Parameters<typeof expectation>[2] = {}): Resource {
-  return expectation(name, async () => verdict, options);
+function known(
+  name: string,
+  verdict: Verdict,
+  options: Omit<Parameters<typeof expectation>[1], 'check'> = {},
+): Resource {
+  return expectation(name, { check: async () => verdict, ...options });
 }
 
 function system(context: Deployment): Resource[] {
@@ -96,7 +100,8 @@ async function ports(context: Deployment): Promise<Resource[]> {
     const [first = 0, last = first] = published.split(':').map(Number);
     const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i);
     return numbers.map((port) =>
-      expectation(`port ${port} is free for ${service}`, (reader) => portIsFree(reader, { port, container: service }), {
+      expectation(`port ${port} is free for ${service}`, {
+        check: (reader) => portIsFree(reader, { port, container: service }),
         hint: `stop what holds it (ss -lntp "sport = :${port}"), or choose another port in the inventory`,
       }),
     );
@@ -120,22 +125,26 @@ function region({ host, vars: { network, region: own } }: Deployment): Resource[
 function addresses({ host, vars }: Deployment): Resource[] {
   const { trusted_sequencer_url, l1_rpc_url, genesis, chain_id, l2_chain_id } = vars.network;
   const common = [
-    expectation('trusted sequencer answers', (reader) => answersForChain(reader, trusted_sequencer_url, l2_chain_id), {
+    expectation('trusted sequencer answers', {
+      check: (reader) => answersForChain(reader, trusted_sequencer_url, l2_chain_id),
       hint: 'check network.trusted_sequencer_url and network.l2_chain_id in the inventory, and the firewall of this host',
     }),
-    expectation('layer 1 answers', (reader) => answersForChain(reader, l1_rpc_url, chain_id), {
+    expectation('layer 1 answers', {
+      check: (reader) => answersForChain(reader, l1_rpc_url, chain_id),
       hint: 'check network.l1_rpc_url and network.chain_id in the inventory: the node ends at its start when layer 1 does not answer, and with another chain it drops its blocks of layer 1',
     }),
     skipWhen(
       goal(async (reader) => (await reader.sha256(genesisPath(vars))) === genesis.sha256),
-      expectation('genesis file can be downloaded', (reader) => downloads(reader, genesis.url), {
+      expectation('genesis file can be downloaded', {
+        check: (reader) => downloads(reader, genesis.url),
         hint: 'check network.genesis.url in the inventory',
       }),
     ),
     ...registries(vars).map(({ name, url, images }) =>
       skipWhen(
         goal((reader) => imagesAreThere(reader, images)),
-        expectation(`image registry ${name} answers`, (reader) => registryAnswers(reader, url), {
+        expectation(`image registry ${name} answers`, {
+          check: (reader) => registryAnswers(reader, url),
           hint: 'check images and registry in the inventory',
         }),
       ),
@@ -154,11 +163,10 @@ function restoreToolCanBeBuilt({ host, vars, facts }: Deployment): Resource[] {
   if (restore_with !== 'source' || source === undefined || !host.groups.includes('database')) return [];
   const wanted = source.go_version;
   return [
-    expectation(
-      `Go ${wanted} or later is available for the restore tool`,
-      (reader) => goWillBeNewEnough(reader, facts.distribution, wanted),
-      { hint: goHint(wanted) },
-    ),
+    expectation(`Go ${wanted} or later is available for the restore tool`, {
+      check: (reader) => goWillBeNewEnough(reader, facts.distribution, wanted),
+      hint: goHint(wanted),
+    }),
   ].map((resource) => skipWhen(snapshotRestored(vars), resource));
 }
 
@@ -176,14 +184,16 @@ function snapshotAddresses(vars: Variables): Resource[] {
   const repository = restore_with === 'source' ? source?.repository : undefined;
   return [
     ...[archives.state, archives.prover].map(({ store, url }) =>
-      expectation(`${store} snapshot can be downloaded`, (reader) => downloads(reader, url), {
+      expectation(`${store} snapshot can be downloaded`, {
+        check: (reader) => downloads(reader, url),
         hint: `check snapshot.${store}.url in the inventory`,
       }),
     ),
     ...(repository === undefined
       ? []
       : [
-          expectation('source repository of the node answers', (reader) => downloads(reader, gitAddress(repository)), {
+          expectation('source repository of the node answers', {
+            check: (reader) => downloads(reader, gitAddress(repository)),
             hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image',
           }),
         ]),

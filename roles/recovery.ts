@@ -2,7 +2,7 @@ import { Problem } from '../lib/engine/problem/problem.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { drillPasses, recoveryIsReceived, recoveryIsStaged } from '../lib/node/backup/recover.ts';
 import { backupHost } from '../lib/node/backup/source.ts';
-import { databaseHost } from '../lib/node/variables/database-host.ts';
+import { databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The databases as they were at a time: made on the backup host, and put in place on the Database+Sync server. Or a drill of it. */

@@ -31,7 +31,8 @@ export default role<Variables>('removed', async (context) => {
         );
       },
     },
-    expectation(`${host.name} is in no inventory`, async () => drift(`it is: ${whereIs?.(host.name)}`), {
+    expectation(`${host.name} is in no inventory`, {
+      check: async () => drift(`it is: ${whereIs?.(host.name)}`),
       severity: 'should',
       hint: `delete its lines there, then deploy to the others; its data stay in ${vars.paths.data} and in Docker's own folder`,
     }),

@@ -1,8 +1,7 @@
 import { command } from '../lib/engine/host/action.ts';
-import { containerChange } from '../lib/engine/resource/change.ts';
 import { ensureContainerRuns } from '../lib/engine/resource/docker/compose-service.ts';
 import { containerListens } from '../lib/engine/resource/network/listening.ts';
-import { drift, ok, refused, type Work } from '../lib/engine/resource/resource.ts';
+import { containerChange, drift, ok, refused, type Work } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { acceptsConnections } from '../lib/node/databases/databases.ts';
 import { renderHost } from '../lib/node/render/render.ts';

@@ -21,7 +21,7 @@ const showAtEnd = async (/** @type {TemplateStringsArray} */ pieces, /** @type {
 /** The oldest and the newest supported Node. */
 const versions = ['20.20.2', '24.21.0'];
 const major = (/** @type {string} */ version) => version.split('.')[0];
-const others = versions.filter((version) => major(version) !== major(process.versions.node));
+const otherVersions = versions.filter((version) => major(version) !== major(process.versions.node));
 
 // Tests compare our encryption with that of another program if it is installed.
 if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
@@ -34,25 +34,34 @@ if (canInstall() && !(await isInstalled('haproxy'))) await installPackages('hapr
 // Tests of the firewall send packets between network namespaces.
 if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
 
-const other = others.map((version) => () => {
+const onOthers = otherVersions.map((version) => () => {
   // Not a dependency: its `node` would then be first on the path of every npx command.
   const node = `npx --yes --package=node-linux-${process.arch}@${version} -- node`;
-  return vitest(`${node} node_modules/vitest/vitest.mjs`, ['unit'], showAtEnd);
+  return vitest(`${node} node_modules/vitest/vitest.mjs`, ['unit', 'programs'], showAtEnd);
 });
 // What only tests use counts as unused, too.
 const checks = ['npx tsc -p .', 'npx biome check', 'npx knip', 'npx knip --production'].map(
-  (command) => async () => countOf(await showAtEnd`${command.split(' ')}`),
+  (command) => () => check(command),
 );
 // The tests wait a lot, so the checks run beside them, one after another.
-const runs = (await Promise.all([inTurn(other), inTurn(checks)])).flat();
-runs.push(await withLabForAWhile(() => vitest('npx vitest', ['unit', 'playbooks', 'lab'], show)));
+const runs = (await Promise.all([inTurn(onOthers), inTurn(checks)])).flat();
+// The deployments wait a lot, too.
+const deployments = () => vitest('npx vitest', ['lab'], show);
+const others = () => vitest('npx vitest', ['unit', 'programs', 'playbooks', 'parts'], showAtEnd);
+runs.push(...(await withLabForAWhile(() => Promise.all([deployments(), others()]))));
+// Again at the end, where they are found at once.
+for (const failure of runs.flatMap(({ failures }) => failures)) console.log(failure);
 const sum = (/** @type {'passed' | 'failed'} */ which) => runs.reduce((total, counts) => total + counts[which], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') > 0 ? 1 : 0;
 
-/** @param {{ ok: boolean }} output of a command that is one check */
-function countOf({ ok }) {
-  return { passed: ok ? 1 : 0, failed: ok ? 0 : 1 };
+/**
+ * @param {string} command that is one check
+ * @returns {Promise<Counts>}
+ */
+async function check(command) {
+  const { ok } = await showAtEnd`${command.split(' ')}`;
+  return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, failures: ok ? [] : [`FAIL ${command}`] };
 }
 
 /**
@@ -65,19 +74,41 @@ async function inTurn(steps) {
   return results;
 }
 
+/** @typedef {{ passed: number, failed: number, failures: string[] }} Counts `failures`: each with its message */
+
 /**
  * @param {string} command words that start vitest
  * @param {readonly string[]} projects
  * @param {typeof showAtEnd} run
+ * @returns {Promise<Counts>}
  */
 async function vitest(command, projects, run) {
-  const report = join(tmpdir(), `rpc-playbooks-tests-${process.pid}.json`);
+  const report = join(tmpdir(), `rpc-playbooks-tests-${process.pid}-${projects[0]}.json`);
   const chosen = projects.map((project) => `--project=${project}`);
   const { ok } =
     await run`${command.split(' ')} run ${chosen} --reporter=default --reporter=json --outputFile=${report}`;
   // Without network this Node cannot be fetched, and there is no report.
-  const counts = JSON.parse(await readFile(report, 'utf8').catch(() => '{ "numPassedTests": 0, "numFailedTests": 0 }'));
+  const nothing = '{ "numPassedTests": 0, "numFailedTests": 0, "testResults": [] }';
+  const { numPassedTests, numFailedTests, testResults } = JSON.parse(
+    await readFile(report, 'utf8').catch(() => nothing),
+  );
   await rm(report, { force: true });
+  const failures = testResults.flatMap(failuresOf);
   // A suite that fails before its first test has no failed test, but it failed.
-  return { passed: counts.numPassedTests, failed: Math.max(counts.numFailedTests, ok ? 0 : 1) };
+  const failed = Math.max(numFailedTests, ok ? 0 : 1);
+  return { passed: numPassedTests, failed, failures: !ok && failures.length === 0 ? [`FAIL ${command}`] : failures };
+}
+
+/**
+ * The failed tests of a file, each with the first lines of its message.
+ *
+ * @param {{ name: string, status: string, message: string, assertionResults: { fullName: string, status: string,
+ *   failureMessages: string[] }[] }} file
+ */
+function failuresOf({ name, status, message, assertionResults }) {
+  const failed = assertionResults.filter((result) => result.status === 'failed');
+  if (status === 'failed' && failed.length === 0) return [`FAIL ${name}\n${message}`];
+  return failed.map(({ fullName, failureMessages }) =>
+    [`FAIL ${name}: ${fullName}`, ...failureMessages.join('\n').split('\n').slice(0, 40)].join('\n'),
+  );
 }

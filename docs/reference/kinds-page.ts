@@ -54,8 +54,7 @@ A role is a list of resources. Each says what a host should have; a check reads 
 This page is made from the docstrings (\`npm run reference\`).
 
 \`\`\`ts
-import { role } from '../lib/engine/resource/role.ts';
-import { authorizedKey, packages, user } from '../lib/engine/resource/kinds.ts';
+import { authorizedKey, packages, role, user } from 'rpc-playbooks/roles';
 
 export default role('operators', () => [
   packages('tmux'),
@@ -64,4 +63,16 @@ export default role('operators', () => [
 ]);
 \`\`\`
 
-Save it as \`roles/operators.ts\`, and name it in a play of \`playbooks/deploy.mjs\`.`;
+Save it as \`roles/operators.ts\` of the project folder, and name it in a play of a playbook there, \`playbooks/operators.mjs\`:
+
+\`\`\`js
+import { play, playbook, roles, runPlaybook } from 'rpc-playbooks';
+
+await runPlaybook(
+  playbook('operators', 'gives operators access.', [play('operators', { hosts: 'all', roles: await roles('operators') })]),
+);
+\`\`\`
+
+Run it with \`npx rpc-playbooks operators --inventory NAME\`: it has all options of a deploy. A role imports from \`rpc-playbooks/roles\`,
+from packages of the folder, and from files in \`roles/\`. Roles and playbooks run with your rights, so files that others can write to
+are refused, and so is a name of ours. In a clone, for a role that becomes ours, the import is \`../lib/engine/resource/kinds.ts\`.`;

@@ -1,25 +1,9 @@
 // Compiled modules on disk: one folder for each state of the sources. Resolving and compiling some hundred modules at every start
 // takes five times as long as everything else before the first connection.
 import { createHash } from 'node:crypto';
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  fsyncSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -38,7 +22,7 @@ const folderMode = 0o755;
 /**
  * Modules that share what they import, as if each were imported from its own file.
  *
- * @param {readonly (readonly string[])[]} bundles TypeScript files from the project's root. The modules of a bundle are loaded
+ * @param {readonly (readonly string[])[]} bundles TypeScript files from the program's root, or absolute. The modules of a bundle are loaded
  *   together with the first of them: many small files take twice as long
  * @returns {Promise<(file: string) => Promise<any>>} imports one of them
  */
@@ -82,14 +66,17 @@ export function isSource(path) {
 function stateOf(bundles) {
   const state = createHash('sha256').update(JSON.stringify([root, bundles]));
   const files = ['node_modules/.package-lock.json'];
-  for (const folder of new Set(['lib', ...bundles.flat().map((file) => file.replace(/\/.*/, ''))])) {
-    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
+  // A team's own roles have absolute paths.
+  const folders = bundles.flat().map((file) => (isAbsolute(file) ? dirname(file) : file.replace(/\/.*/, '')));
+  for (const folder of new Set(['lib', ...folders])) {
+    if (isAbsolute(folder)) files.push(join(folder, '../node_modules/.package-lock.json'));
+    for (const name of fs.readdirSync(resolve(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
       if (isSource(name) || name.endsWith('.mjs')) files.push(join(folder, name));
     }
   }
   for (const file of files) {
     // The time of the last status change shows every change of content, also by a copy that keeps the other times.
-    const { size, ctimeMs } = statSync(join(root, file), { throwIfNoEntry: false }) ?? {};
+    const { size, ctimeMs } = fs.statSync(resolve(root, file), { throwIfNoEntry: false }) ?? {};
     state.update(`${file} ${size} ${ctimeMs}\n`);
   }
   return state.digest('hex').slice(0, 32);
@@ -104,17 +91,17 @@ function isUsable(folder) {
   try {
     if (!isTrusted(cache) || !isTrusted(folder)) return false;
     /** @type {Record<string, number>} */
-    const sizes = JSON.parse(readFileSync(join(folder, contents), 'utf8'));
+    const sizes = JSON.parse(fs.readFileSync(join(folder, contents), 'utf8'));
     for (const [name, size] of Object.entries(sizes)) {
-      accessSync(join(folder, name), constants.R_OK);
-      if (statSync(join(folder, name)).size !== size) return false;
+      fs.accessSync(join(folder, name), fs.constants.R_OK);
+      if (fs.statSync(join(folder, name)).size !== size) return false;
     }
   } catch {
     return false;
   }
   try {
     const now = Date.now();
-    if (statSync(folder).mtimeMs < now - day) utimesSync(folder, now / 1000, now / 1000);
+    if (fs.statSync(folder).mtimeMs < now - day) fs.utimesSync(folder, now / 1000, now / 1000);
   } catch {
     // The folder of another user keeps its own time.
   }
@@ -127,8 +114,8 @@ function isUsable(folder) {
  * @param {string} folder
  */
 function isTrusted(folder) {
-  const { uid, mode } = statSync(folder);
-  const { uid: author } = statSync(fileURLToPath(import.meta.url));
+  const { uid, mode } = fs.statSync(folder);
+  const { uid: author } = fs.statSync(fileURLToPath(import.meta.url));
   return [0, author, process.getuid?.()].includes(uid) && (mode & 0o022) === 0;
 }
 
@@ -140,25 +127,25 @@ function isTrusted(folder) {
 function keep(files, folder) {
   let made;
   try {
-    mkdirSync(cache, { recursive: true, mode: folderMode });
+    fs.mkdirSync(cache, { recursive: true, mode: folderMode });
     if (!isTrusted(cache)) return keepAside(files);
     dropOld();
-    made = mkdtempSync(join(cache, '.new-'));
+    made = fs.mkdtempSync(join(cache, '.new-'));
     write(files, made);
     // The folder gets its name when all of it is on the disk, so two simultaneous compilations do not collide.
-    if (!isUsable(folder)) rmSync(folder, { recursive: true, force: true });
-    renameSync(made, folder);
+    if (!isUsable(folder)) fs.rmSync(folder, { recursive: true, force: true });
+    fs.renameSync(made, folder);
     return folder;
   } catch {
-    if (made) rmSync(made, { recursive: true, force: true });
+    if (made) fs.rmSync(made, { recursive: true, force: true });
     return isUsable(folder) ? folder : keepAside(files);
   }
 }
 
 /** @param {readonly import('esbuild').OutputFile[]} files */
 function keepAside(files) {
-  const folder = mkdtempSync(join(tmpdir(), 'rpc-playbooks-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const folder = fs.mkdtempSync(join(tmpdir(), 'rpc-playbooks-'));
+  process.once('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
   write(files, folder);
   return folder;
 }
@@ -171,21 +158,21 @@ function write(files, folder) {
   const named = files.map(({ path, contents: content }) => ({ name: path.slice(1), content }));
   const sizes = Object.fromEntries(named.map(({ name, content }) => [name, content.length]));
   for (const { name, content } of [...named, { name: contents, content: JSON.stringify(sizes) }]) {
-    const file = openSync(join(folder, name), 'wx', folderMode & 0o666);
-    writeFileSync(file, content);
-    fsyncSync(file);
-    closeSync(file);
+    const file = fs.openSync(join(folder, name), 'wx', folderMode & 0o666);
+    fs.writeFileSync(file, content);
+    fs.fsyncSync(file);
+    fs.closeSync(file);
   }
-  chmodSync(folder, folderMode & ~process.umask());
+  fs.chmodSync(folder, folderMode & ~process.umask());
 }
 
 function dropOld() {
-  for (const name of readdirSync(cache)) {
+  for (const name of fs.readdirSync(cache)) {
     const folder = join(cache, name);
-    const { mtimeMs } = statSync(folder, { throwIfNoEntry: false }) ?? {};
+    const { mtimeMs } = fs.statSync(folder, { throwIfNoEntry: false }) ?? {};
     if (mtimeMs === undefined || mtimeMs >= Date.now() - keptFor) continue;
     try {
-      rmSync(folder, { recursive: true, force: true });
+      fs.rmSync(folder, { recursive: true, force: true });
     } catch {
       // Another user's folder: that user removes it.
     }

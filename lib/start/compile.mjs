@@ -1,7 +1,7 @@
 // Bundles TypeScript modules into a few files of JavaScript.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -36,6 +36,7 @@ export async function compile(bundles) {
     plugins: [
       { name: 'bundles', setup: (building) => gather(building, bundles) },
       { name: 'places', setup: keepPlaces },
+      { name: 'own', setup: (building) => serveOwn(building, bundles) },
     ],
   });
   return outputFiles;
@@ -51,7 +52,9 @@ function gather(build, bundles) {
   build.onResolve({ filter: /^bundle:/ }, ({ path }) => ({ path, namespace: 'bundle' }));
   build.onLoad({ filter: /./, namespace: 'bundle' }, ({ path }) => {
     const files = bundles[Number(path.slice('bundle:'.length))] ?? [];
-    const imports = files.map((file, index) => `import * as module${index} from ${JSON.stringify(`./${file}`)};`);
+    const imports = files.map(
+      (file, index) => `import * as module${index} from ${JSON.stringify(isAbsolute(file) ? file : `./${file}`)};`,
+    );
     const names = files.map((file, index) => `${JSON.stringify(file)}: module${index}`);
     return { contents: `${imports.join('\n')}\nexport const modules = { ${names.join(', ')} };`, resolveDir: root };
   });
@@ -77,4 +80,23 @@ function keepPlaces(build) {
     loader: 'js',
     contents: withPlace(path, '__dirname', dirname(path)),
   }));
+}
+
+/**
+ * A team's own roles import from `rpc-playbooks/roles`, from packages, and from files beside them: others would not be noticed when
+ * they change.
+ *
+ * @param {import('esbuild').PluginBuild} build
+ * @param {readonly (readonly string[])[]} bundles
+ */
+function serveOwn(build, bundles) {
+  const own = dirname(bundles.flat().find((file) => isAbsolute(file)) ?? sep);
+  const kinds = join(root, 'lib/engine/resource/kinds.ts');
+  build.onResolve({ filter: /^rpc-playbooks\/roles$/ }, () => ({ path: kinds }));
+  build.onResolve({ filter: /^\.\.\// }, ({ path, importer }) => {
+    const leaves = importer.startsWith(own + sep) && relative(own, join(dirname(importer), path)).startsWith('..');
+    return leaves
+      ? { errors: [{ text: `${path} is outside of roles/: a role imports from files in it, or a package` }] }
+      : undefined;
+  });
 }

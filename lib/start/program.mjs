@@ -1,14 +1,19 @@
 // The program behind the playbooks: its commands and the roles, in TypeScript, compiled once for each state of the sources.
 import { existsSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { compiled, isSource } from './cache.mjs';
 import { commandLine } from './command-line.mjs';
+import { ownFiles } from './own.mjs';
 
 /** Exit code of bad input. It is the one of lib/engine/problem/problem.ts, which is not compiled yet. */
 const badInput = 3;
 
+const runsPlaybooks = 'lib/commands/playbook/main.ts';
 const commands = readdirSync(new URL('../commands/', import.meta.url))
-  .map((name) => `lib/commands/${name}/main.ts`)
-  .filter((file) => existsSync(new URL(`../../${file}`, import.meta.url)));
+  .map((name) => `lib/commands/${name}/command.ts`)
+  .filter((file) => existsSync(new URL(`../../${file}`, import.meta.url)) && dirname(file) !== dirname(runsPlaybooks));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const roleFolder = new URL('../../roles/', import.meta.url);
 const roles = readdirSync(roleFolder)
   .filter(
@@ -17,15 +22,14 @@ const roles = readdirSync(roleFolder)
   )
   .map((name) => `roles/${name}`);
 
-const runsPlaybooks = 'lib/commands/playbook/main.ts';
-const others = commands.filter((file) => file !== runsPlaybooks).map((file) => [file]);
+const own = ownRoles();
 
-const load = await compiled([[runsPlaybooks, ...roles], ...others]).catch(refuse);
+const load = await compiled([[runsPlaybooks, ...roles, ...own], ...commands.map((file) => [file])]).catch(refuse);
 
 /**
  * Imports a module of the program.
  *
- * @param {string} file `lib/commands/NAME/main.ts` or `roles/NAME.ts`
+ * @param {string} file `lib/commands/NAME/command.ts`, `roles/NAME.ts`, or the absolute path of a team's own role
  */
 export function program(file) {
   return load(file).catch(refuse);
@@ -37,19 +41,20 @@ export function program(file) {
  * @param {string} name of its folder in lib/commands
  */
 export async function command(name) {
-  const { run } = await program(`lib/commands/${name}/main.ts`);
+  const { run } = await program(`lib/commands/${name}/command.ts`);
   process.exitCode = await run(commandLine);
 }
 
 /**
- * The role of this name, from roles/NAME.ts.
+ * The role of this name, from roles/NAME.ts of the program or of the project folder.
  *
  * @param {string} name
  * @returns {Promise<import('../engine/resource/role.ts').Role<import('../node/variables/variables.ts').Variables>>}
  */
 export async function role(name) {
-  const file = `roles/${name}.ts`;
-  if (!roles.includes(file)) end(`there is no role ${name} (${file}); there are: ${roles.map(nameOf).join(', ')}`);
+  const file = [...roles, ...own].find((each) => nameOf(each) === name);
+  if (file === undefined)
+    end(`there is no role ${name} (roles/${name}.ts); there are: ${[...roles, ...own].map(nameOf).join(', ')}`);
   const { default: found } = await program(file);
   if (typeof found?.resources !== 'function')
     end(`${file}: its default export is not a role; it should be: role('${name}', …)`);
@@ -57,7 +62,21 @@ export async function role(name) {
 }
 
 /** @param {string} file */
-const nameOf = (file) => file.replace(/^roles\/|\.ts$/g, '');
+function nameOf(file) {
+  return basename(file, '.ts');
+}
+
+/** @returns {string[]} absolute paths of the project folder's roles */
+function ownRoles() {
+  try {
+    const found = ownFiles('roles').filter((file) => isSource(file) && basename(dirname(file)) === 'roles');
+    const taken = found.find((file) => roles.includes(`roles/${basename(file)}`));
+    if (taken !== undefined) end(`${taken}: rpc-playbooks has a role ${nameOf(taken)}\n  give yours another name`);
+    return found;
+  } catch (error) {
+    return end(error instanceof Error ? error.message : String(error));
+  }
+}
 
 /**
  * Reports code that cannot be compiled or loaded: the place, and no stack unless asked for.
@@ -70,7 +89,9 @@ function refuse(error) {
     /** @type {Partial<import('esbuild').BuildFailure & NodeJS.ErrnoException>} */ (error);
   if (errors) {
     const places = errors.map(({ location, text }) =>
-      location ? `${location.file}:${location.line}:${location.column + 1}: ${text}` : text,
+      location
+        ? `${location.file.startsWith('..') ? resolve(root, location.file) : location.file}:${location.line}:${location.column + 1}: ${text}`
+        : text,
     );
     end(places.join('\n'));
   }

@@ -42,15 +42,18 @@ function makeProject(): void {
   for (const name of ['esbuild', 'ssh2', 'node-ssh', 'zx']) {
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
   }
-  for (const name of ['cache.mjs', 'command-line.mjs', 'compile.mjs', 'program.mjs'])
-    cpSync(join(root, 'lib/start', name), join(project, 'lib/start', name));
+  const starts = ['cache.mjs', 'command-line.mjs', 'compile.mjs', 'own.mjs', 'program.mjs'].map(
+    (name) => `start/${name}`,
+  );
+  for (const name of [...starts, 'node/project/marked-folder.mjs'])
+    cpSync(join(root, 'lib', name), join(project, 'lib', name));
   put('lib/shared.ts', `export class Shared {}\n`);
   put(
     'lib/commands/playbook/main.ts',
     `import { Shared } from '../../shared.ts';\nexport const word: string = 'one';\nexport const shared = new Shared();\n`,
   );
   put(
-    'lib/commands/other/main.ts',
+    'lib/commands/other/command.ts',
     `export { Shared } from '../../shared.ts';\nexport { default as beside } from 'beside';\n`,
   );
   mkdirSync(join(project, 'node_modules/beside'));
@@ -75,7 +78,7 @@ const script = `
   const { program } = await import(process.argv.at(-1) + '/lib/start/program.mjs');
   const { word, shared } = await program('lib/commands/playbook/main.ts');
   const { isShared, text } = await program('roles/role.ts');
-  const { Shared, beside } = await program('lib/commands/other/main.ts');
+  const { Shared, beside } = await program('lib/commands/other/command.ts');
   console.log([word, isShared(shared), shared instanceof Shared, text, beside].join(', '));`;
 
 type Outcome = { code: unknown; stdout: string; stderr: string };

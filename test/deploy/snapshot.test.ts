@@ -3,7 +3,7 @@ import { onHost, stateSql } from './lab-host.ts';
 import { labInventoryWith } from './lab-inventory.ts';
 import { runPlaybook, startPlaybook } from './playbook.ts';
 
-// A snapshot of the lab's deployment, while the chain runs. test/faults/long/own-snapshot.test.ts deploys from one.
+// A snapshot of the lab's deployment, while the chain runs.
 
 const folder = `/data/snapshots/${process.pid}`;
 const take = (...args: readonly string[]) => ['--inventory', 'lab', '--to', folder, '--yes', ...args] as const;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseOptions, parseSet, runOptions } from '../../lib/commands/playbook/options.ts';
-import { reportCommand } from '../../lib/commands/report/command.ts';
+import { run as reportCommand } from '../../lib/commands/report/command.ts';
 import { privateTarget } from '../../lib/engine/file/private-output.ts';
 import { selectHosts } from '../../lib/engine/inventory/pattern.ts';
 import { thisMachine } from '../../lib/engine/inventory/testing/this-machine.ts';
@@ -169,7 +169,7 @@ describe('hostile options', () => {
     }
   });
 
-  test('report reads no device, no folder and no file that it did not write', () => {
+  test('report reads no device, no folder and no file that it did not write', async () => {
     writeFileSync(join(folder, 'garbage.ndjson'), '\0\u001b[2J not JSON\n');
     for (const record of [
       '/dev/zero',
@@ -181,7 +181,7 @@ describe('hostile options', () => {
       'a\0b',
     ]) {
       const complained: string[] = [];
-      const code = reportCommand([record], { folder, say: () => {}, complain: (line) => complained.push(line) });
+      const code = await reportCommand([record], { folder, say: () => {}, complain: (line) => complained.push(line) });
       expect(code, record).toBe(3);
       expect(complained.join()).not.toContain('\u001b');
     }

@@ -125,6 +125,7 @@ const full = {
         { name: 'ops', severity: 'warning', configs: { webhook_configs: [{ url: 'http://o.example/hook' }] } },
       ],
       certificates: ['/etc/ssl/certs/x.pem'],
+      drift_check: { user: 'x' },
     },
     backup: { password: 'file:secret', most_kept: '1GB', drill_hours: 24 },
     hardware: 'advisory',

@@ -33,8 +33,10 @@ test('a key is never written through a link of the user to a file that only root
 });
 
 test('a service is stopped and stays disabled', async () => {
-  await converge(host, stoppedService('chrony'));
-  expect((await host.$`systemctl is-enabled chrony; systemctl is-active chrony`).text()).toBe('disabled\ninactive');
+  const unit = '[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n';
+  await host.run({ stdin: unit })`cat > /etc/systemd/system/sleeper.service && systemctl enable --now sleeper`;
+  await converge(host, stoppedService('sleeper'));
+  expect((await host.$`systemctl is-enabled sleeper; systemctl is-active sleeper`).text()).toBe('disabled\ninactive');
 });
 
 test('a kernel setting is set now and for the next boot', async () => {

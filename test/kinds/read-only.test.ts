@@ -8,6 +8,7 @@ import { composeService } from '../../lib/engine/resource/docker/compose-service
 import { cpuShares } from '../../lib/engine/resource/docker/cpu-shares.ts';
 import { dockerImage } from '../../lib/engine/resource/docker/docker-image.ts';
 import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from '../../lib/engine/resource/docker/docker-root.ts';
+import { imagesBelowDockerRoot } from '../../lib/engine/resource/docker/image-store.ts';
 import { download } from '../../lib/engine/resource/download/download.ts';
 import { secretContent } from '../../lib/engine/resource/file/content.ts';
 import { directory } from '../../lib/engine/resource/file/directory.ts';
@@ -46,7 +47,7 @@ const target = { container: 'state-db', user: 'postgres', database: 'state' };
 
 /** A resource of each kind, by the name of its source file. The device is the scratch host's own data disk. */
 const kinds = (device: string): Record<string, readonly Resource[]> => ({
-  'packages.ts': [packages('cron', 'hello')],
+  'packages.ts': [packages('cron', 'hello', 'git')],
   'directory.ts': [directory(base), directory(`${base}/in`).mode(0o700).owner(70001)],
   'file.ts': [
     file(`${base}/plain`).content('one\ntwo\n'),
@@ -54,12 +55,12 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     file(`${base}/binary`).content(Buffer.from([0, 1, 2])),
   ],
   'line.ts': [line(`${base}/plain`, 'two'), line('/etc/hosts', '127.0.0.1 localhost', /^127\.0\.0\.1\s/)],
-  'no-line.ts': [noLine(`${base}/plain`, 'one'), noLine('/etc/hosts', 'absent')],
+  'no-line.ts': [noLine(`${base}/plain`, 'other'), noLine('/etc/hosts', 'absent')],
   'json-file.ts': [jsonFile(`${base}/keys.json`, { a: [1], b: { c: 2 } })],
   'accepted-file.ts': [
     acceptedFile({ path: `${base}/accepted`, content: 'true\n', judge: ['sh', '-n'], source: 'a test' }),
   ],
-  'link.ts': [link(`${base}/link`, 'plain'), link('/etc/mtab', 'elsewhere')],
+  'link.ts': [link(`${base}/link`, 'plain')],
   'git-checkout.ts': [
     gitCheckout(`${base}/checkout`, { repository: 'http://172.30.77.10:8080/git/node.git', ref: 'v3.1.0' }),
   ],
@@ -67,7 +68,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   'group.ts': [group('read-only-test')],
   'authorized-key.ts': [authorizedKey('root', `ssh-ed25519 AAAA${'B'.repeat(40)}`)],
   'sysctl.ts': [sysctl('net.core.somaxconn', 4097)],
-  'stopped-service.ts': [stoppedService('cron'), stoppedService('not-here')],
+  'stopped-service.ts': [stoppedService('not-here')],
   'service.ts': [service('cron', [`${base}/plain`]), service('not-here')],
   'schedule.ts': [schedule('read-only-test', { every: 3600, command: 'true', description: 'a test' })],
   'timezone.ts': [timezone('Asia/Singapore'), timezone('No/Where')],
@@ -82,6 +83,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     }),
   ],
   'docker-image.ts': [dockerImage('172.30.77.10:5000/postgres:15')],
+  'image-store.ts': imagesBelowDockerRoot(),
   'docker-root.ts': [
     dockerRoot({ product, root: '/data/docker', mountPoint: '/data' }),
     unfinishedMove(product),
@@ -172,7 +174,15 @@ test('no resource is missing here', async () => {
   );
   const ofNode = ['postgres.ts', 'json-rpc.ts'];
   // The contract itself, and modules that only resources use.
-  const parts = ['resource.ts', 'docker-engine.ts', 'skip-when.ts', 'attributes.ts', 'edited-text.ts', 'http.ts'];
+  const parts = [
+    'resource.ts',
+    'docker-engine.ts',
+    'skip-when.ts',
+    'parts.ts',
+    'attributes.ts',
+    'edited-text.ts',
+    'http.ts',
+  ];
   expect(
     looks
       .flat()
@@ -194,8 +204,8 @@ test('on a bare host every check ends with a verdict and changes nothing', async
     is: 'unknown',
     until: 'cron.service is installed',
   });
-  expect(verdictOf('packages cron, hello')).toMatchObject({ is: 'drift' });
-  expect(foretold).toEqual(expect.arrayContaining(['packages cron, hello', `file ${base}/secret`]));
+  expect(verdictOf('packages cron, hello, git')).toMatchObject({ is: 'drift' });
+  expect(foretold).toEqual(expect.arrayContaining(['packages cron, hello, git', `file ${base}/secret`]));
 });
 
 test('on a converged host every check reports ok and changes nothing', async () => {

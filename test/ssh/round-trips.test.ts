@@ -38,17 +38,17 @@ const path = (at: number) => join(folder, `${at}.conf`);
 /** This many resources of each kind, all converged after the first run. */
 function resources(count: number): Resource[] {
   return Array.from({ length: count }, (_, at) => [
-    expectation(`root is root, said ${at}`, async (host) =>
-      (await host.$`id -u root; : ${at}`).text() === '0' ? ok : drift('it is not'),
-    ),
+    expectation(`root is root, said ${at}`, {
+      check: async (host) => ((await host.$`id -u root; : ${at}`).text() === '0' ? ok : drift('it is not')),
+    }),
     directory(join(folder, `directory-${at}`)).mode(0o750),
     file(path(at)).content(`value = ${at}\n`).mode(0o640),
     jsonFile(join(folder, `${at}.json`), { at }),
     line(join(folder, 'hosts'), `10.0.0.${at} host-${at}`),
     packages('bash', at % 2 === 0 ? 'coreutils' : 'sed'),
-    expectation(`unit ${at} is not there`, async (host) =>
-      (await host.unit(`rpc-none-${at}.service`)).active === 'active' ? drift('it is') : ok,
-    ),
+    expectation(`unit ${at} is not there`, {
+      check: async (host) => ((await host.unit(`rpc-none-${at}.service`)).active === 'active' ? drift('it is') : ok),
+    }),
   ]).flat();
 }
 

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runOptions } from '../../lib/commands/playbook/options.ts';
-import { statusOptions } from '../../lib/commands/status/options.ts';
+import { statusOptions } from '../../lib/commands/status/command.ts';
 import { install, Terminal } from './tmux.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -132,8 +132,9 @@ func serve() error {
 		"sequencer": &listener{name: "sequencer", address: ":8545", handler: failures["sequencer"]},
 		"layer1":    &listener{name: "layer1", address: ":8546", handler: failures["layer1"]},
 		"registry":  &program{name: "registry", command: []string{"docker-registry", "serve", "/etc/lab/registry.yml"}},
-		"time":      &program{name: "time", command: []string{"chronyd", "-x", "-d", "-f", "/etc/lab/chrony.conf"}},
-		"packages":  &program{name: "packages", command: []string{"/usr/local/lib/lab/package-cache"}},
+		// A killed container leaves a file whose process number another program has after its next start.
+		"time":     &program{name: "time", command: []string{"sh", "-c", "rm -f /run/chronyd.pid; exec chronyd -x -d -f /etc/lab/chrony.conf"}},
+		"packages": &program{name: "packages", command: []string{"/usr/local/lib/lab/package-cache"}},
 	}
 	for name, one := range services {
 		if err := one.start(); err != nil {

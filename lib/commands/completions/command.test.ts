@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { completionsCommand } from './command.ts';
+import { run as completionsCommand } from './command.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -8,10 +8,10 @@ test.each([
   [[], 'the name of the shell is missing\n  one of bash, zsh'],
   [['bsh'], 'unexpected word "bsh"\n  did you mean bash?'],
   [['toString'], 'unexpected word "toString"\n  known: bash, zsh'],
-])('%j is refused', (args, words) => {
+])('%j is refused', async (args, words) => {
   const complained: string[] = [];
-  expect(completionsCommand(args, { root, say: () => expect.fail(), complain: (text) => complained.push(text) })).toBe(
-    3,
-  );
+  expect(
+    await completionsCommand(args, { root, say: () => expect.fail(), complain: (text) => complained.push(text) }),
+  ).toBe(3);
   expect(complained).toEqual([words]);
 });

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { openSession } from '../../engine/run/open-session.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
-import { factsCommand } from '../facts/command.ts';
-import { pingCommand } from '../ping/command.ts';
-import { runCommand } from '../run/command.ts';
+import { run as factsCommand } from '../facts/command.ts';
+import { run as pingCommand } from '../ping/command.ts';
+import { run as runCommand } from '../run/command.ts';
 import type { Around } from './each-host.ts';
 
 /** The lab's inventory with db-1 as this machine, and RPC hosts that refuse the connection. */

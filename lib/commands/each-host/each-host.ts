@@ -1,18 +1,14 @@
-import { type Given, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { type Given, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { interruption } from '../../engine/command-line/interrupt.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
-import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
-import { selectHosts } from '../../engine/inventory/pattern.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { askPassword } from '../../engine/output/terminal.ts';
-import { type ExitCode, exitCode, exitCodeOfError } from '../../engine/problem/problem.ts';
+import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
 import { mapWithForks } from '../../engine/run/limit.ts';
-import type { openSession } from '../../engine/run/open-session.ts';
-import type { Session } from '../../engine/run/session.ts';
+import { openSession, type Session } from '../../engine/run/open-session.ts';
 import { redact, Secret } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
-import { loadDeployment } from '../../node/inventory/inventory.ts';
-import { givenInventory } from '../../node/inventory/project.ts';
+import { givenHosts } from './given-hosts.ts';
 
 /** The options of every command that asks each host. */
 export const eachHostOptions = {
@@ -26,11 +22,12 @@ export const eachHostOptions = {
 } as const;
 
 /** The dependencies of a command that asks each host. */
-export interface Around {
+export interface Around extends Output {
   readonly open: typeof openSession;
-  say(line: string): void;
-  complain(line: string): void;
 }
+
+/** The same for the hosts of an inventory and the output of this process. */
+export const onHosts = (): Around => ({ ...standardOutput(), open: openSession });
 
 /** A host of a command, with its connection, or the error of an unreachable one. */
 export type Reached =
@@ -58,12 +55,7 @@ export async function withHosts(
 ): Promise<ExitCode> {
   const forks = wholeNumber('--forks', given.forks, 9999) ?? 25;
   const timeout = wholeNumber('--timeout', given.timeout, 3600);
-  const unlock = unlockOnTerminal(given.identity);
-  const { name: inventory, hosts: all } = await loadDeployment(givenInventory(given.inventory), {
-    unlock,
-    connects: true,
-  });
-  const chosen = given.limit === undefined ? all : selectHosts({ hosts: all }, given.limit);
+  const { inventory, chosen } = await givenHosts(given, true);
   const becomePassword = given['ask-become-pass'] ? new Secret(await askPassword('sudo password: ')) : undefined;
   const { signal: interrupt, release } = interruption();
   let hosts: readonly Reached[] = [];
@@ -79,7 +71,7 @@ export async function withHosts(
       }
     });
     if (interrupt.aborted) return exitCode.interrupted;
-    const code = await work({ inventory, hosts, forks, interrupt });
+    const code = await work({ inventory: inventory.name, hosts, forks, interrupt });
     if (interrupt.aborted) return exitCode.interrupted;
     return code === exitCode.converged && hosts.some((host) => 'error' in host) ? exitCode.unreachable : code;
   } finally {
@@ -88,14 +80,9 @@ export async function withHosts(
   }
 }
 
-/** Runs a command, and reports its error. */
-export async function orComplain(around: Around, command: () => Promise<ExitCode>): Promise<ExitCode> {
-  try {
-    return await command();
-  } catch (error) {
-    around.complain(describeError(error));
-    return exitCodeOfError(error);
-  }
+/** The hosts that were reached. */
+export function sessionsOf(hosts: readonly Reached[]) {
+  return hosts.flatMap((host) => ('session' in host ? [host] : []));
 }
 
 /** A line about a host: its name in a column, then text without control characters and secrets. */
@@ -105,10 +92,7 @@ export function hostLine(hosts: readonly Reached[], name: string, text: string):
 }
 
 /** The line of a host that was not reached. */
-export function unreachableLine(
-  hosts: readonly Reached[],
-  { name, error }: Extract<Reached, { error: unknown }>,
-): string {
+export function unreachableLine(hosts: readonly Reached[], { name, error }: Extract<Reached, { error: unknown }>) {
   const why = describeError(error);
   const reason = why.startsWith(`${name}: `) ? why.slice(name.length + 2) : why;
   return hostLine(hosts, name, `unreachable: ${reason.replaceAll(/\n\s*/g, '; ')}`);

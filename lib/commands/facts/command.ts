@@ -1,47 +1,32 @@
-import { helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
+import { command } from '../../engine/command-line/command.ts';
 import type { Facts } from '../../engine/host/facts/facts.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { bytes } from '../../engine/output/units.ts';
-import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
+import { exitCode } from '../../engine/problem/problem.ts';
 import { redact } from '../../engine/secret/secret.ts';
-import {
-  type Around,
-  eachHostOptions,
-  hostLine,
-  orComplain,
-  type Reached,
-  unreachableLine,
-  withHosts,
-} from '../each-host/each-host.ts';
+import type { Reached } from '../each-host/each-host.ts';
+import { eachHostOptions, hostLine, onHosts, unreachableLine, withHosts } from '../each-host/each-host.ts';
 
 export const factsOptions = {
   ...eachHostOptions,
   json: { help: 'print one JSON document: an object by host, with all facts, or with error' },
 } as const;
 
-const help = helpText({
+/** Runs the command. @param args the words after the script */
+export const run = command({
   command: 'npx zx playbooks/facts.mjs',
   purpose: 'shows the facts of every host that roles decide by: system, processor, memory, disks. It is read-only.',
   options: factsOptions,
   examples: ['--inventory mainnet', '--inventory mainnet --json | jq .["db-1"].memory'],
   exits: { 0: 'all hosts answer', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
-});
-
-/** Runs the command. @param args the words after the script */
-export function factsCommand(args: readonly string[], around: Around): Promise<ExitCode> {
-  return orComplain(around, async () => {
-    const { given } = parseCommandLine(args, factsOptions);
-    if (given.help) {
-      around.say(help.trimEnd());
-      return exitCode.converged;
-    }
-    return withHosts(given, around, async ({ hosts }) => {
+  around: onHosts,
+  work: ({ given }, around) =>
+    withHosts(given, around, async ({ hosts }) => {
       if (given.json) around.say(factsJson(hosts));
       else for (const line of hosts.flatMap((host) => factLines(hosts, host))) around.say(line);
       return exitCode.converged;
-    });
-  });
-}
+    }),
+});
 
 function factsJson(hosts: readonly Reached[]): string {
   const all = hosts.map((host) => [

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
-import type { Session } from '../../engine/run/session.ts';
+import type { Session } from '../../engine/run/open-session.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
-import { historyCommand } from './command.ts';
+import { run as historyCommand } from './command.ts';
 
 const begin = (run: string, time: string, more = {}) =>
   JSON.stringify({ at: 'begin', run, time, who: 'a@ctl', playbook: 'deploy', inventory: 'lab', plan: 'p', ...more });

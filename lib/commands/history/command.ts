@@ -1,18 +1,12 @@
-import { helpText, parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { command } from '../../engine/command-line/command.ts';
+import { shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
-import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
+import { exitCode } from '../../engine/problem/problem.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { versionOf } from '../../node/variables/generation.ts';
-import {
-  type Around,
-  eachHostOptions,
-  orComplain,
-  type ReachedHosts,
-  unreachableLine,
-  withHosts,
-} from '../each-host/each-host.ts';
+import type { ReachedHosts } from '../each-host/each-host.ts';
+import { eachHostOptions, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
 import { type HostHistory, mergeRuns, type PastRun, readHistory } from './history.ts';
 
 export const historyOptions = {
@@ -22,33 +16,26 @@ export const historyOptions = {
   verbose: { ...shared.verbose, help: 'name every change' },
 } as const;
 
-const help = helpText({
+/** Runs the command. @param args the words after the script */
+export const run = command({
   command: 'npx zx playbooks/history.mjs',
   purpose: 'shows who changed the hosts, from whatever machine, and their releases, newest first. It is read-only.',
   options: historyOptions,
   examples: ['--inventory mainnet', '--inventory mainnet --limit rpc-1 --verbose', '--inventory mainnet --json'],
   exits: { 0: 'all hosts answer', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
-});
-
-/** Runs the command. @param args the words after the script */
-export function historyCommand(args: readonly string[], around: Around): Promise<ExitCode> {
-  return orComplain(around, async () => {
-    const { given } = parseCommandLine(args, historyOptions);
-    if (given.help) {
-      around.say(help.trimEnd());
-      return exitCode.converged;
-    }
+  around: onHosts,
+  work({ given }, around) {
     const last = wholeNumber('--last', given.last, 10_000) ?? 20;
     return withHosts(given, around, async (reached) => {
-      const sessions = reached.hosts.flatMap((host) => ('session' in host ? [host] : []));
+      const sessions = sessionsOf(reached.hosts);
       const read = await Promise.all(sessions.map(({ name, session }) => readHistory(name, session.reader)));
       const runs = mergeRuns(read).slice(0, last);
       const lines = given.json ? [jsonOf(reached, read, runs)] : linesOf(reached, read, runs, given.verbose);
       for (const line of lines) around.say(redact(line));
       return exitCode.converged;
     });
-  });
-}
+  },
+});
 
 function jsonOf({ hosts }: ReachedHosts, read: readonly HostHistory[], runs: readonly PastRun[]): string {
   const releases = read.flatMap(({ host, releases: own }) =>
@@ -67,12 +54,7 @@ function madeBy(made: HostHistory['releases'][number]['made']) {
 /** A time as 2024-11-21 16:42:35, UTC. */
 const shown = (time: string) => time.replace('T', ' ').replace(/(\.\d+)?Z$/, '');
 
-function linesOf(
-  { hosts }: ReachedHosts,
-  read: readonly HostHistory[],
-  runs: readonly PastRun[],
-  verbose: boolean,
-): string[] {
+function linesOf({ hosts }: ReachedHosts, read: readonly HostHistory[], runs: readonly PastRun[], verbose: boolean) {
   const width = Math.max(...hosts.map(({ name }) => name.length));
   const line = (host: string, text: string) => printable(`    ${host.padEnd(width)}  ${text}`);
   const of = (commit: string | undefined) => (commit === undefined ? '' : `, commit ${commit}`);

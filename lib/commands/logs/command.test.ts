@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { standInFor, temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { openSession } from '../../engine/run/open-session.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
-import { logsCommand } from './command.ts';
+import { run as logsCommand } from './command.ts';
 
 const line = (second: number, text: string) => `2024-05-01T12:00:0${second}.000000001Z ${text}\n`;
 

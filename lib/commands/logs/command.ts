@@ -1,17 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { helpText, parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { endWithOutput } from '../../engine/command-line/closed-pipe.ts';
+import { command } from '../../engine/command-line/command.ts';
+import { parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
-import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
-import type { Session } from '../../engine/run/session.ts';
+import { exitCode, Failure, Problem } from '../../engine/problem/problem.ts';
+import type { Session } from '../../engine/run/open-session.ts';
 import { serviceNames } from '../../node/variables/services.ts';
-import {
-  type Around,
-  eachHostOptions,
-  hostLine,
-  orComplain,
-  unreachableLine,
-  withHosts,
-} from '../each-host/each-host.ts';
+import { eachHostOptions, hostLine, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
 
 export const logsOptions = {
   ...eachHostOptions,
@@ -19,34 +14,30 @@ export const logsOptions = {
   follow: { help: 'go on with new lines until Ctrl-C' },
 } as const;
 
-const help = helpText({
+/** Between two reads of new lines. Seconds. */
+const interval = 2;
+
+/** Runs the command. @param args the words after the script */
+export const run = command({
   command: 'npx zx playbooks/logs.mjs',
   usage: `${serviceNames.join('|')} [options]`,
   purpose: 'shows the log of one component on every host that runs it. It is read-only.',
   options: logsOptions,
   examples: ['json-rpc --inventory mainnet --follow', 'sync --inventory mainnet --lines 200'],
   exits: { 0: 'shown', 1: 'no host has the component', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
-});
-
-/** Between two reads of new lines. Seconds. */
-const interval = 2;
-
-/** Runs the command. @param args the words after the script */
-export function logsCommand(args: readonly string[], around: Around): Promise<ExitCode> {
-  return orComplain(around, async () => {
-    const { given, words } = parseCommandLine(args, logsOptions, serviceNames);
-    if (given.help) {
-      around.say(help.trimEnd());
-      return exitCode.converged;
-    }
-    const [component] = words;
+  parse: (args) => parseCommandLine(args, logsOptions, serviceNames),
+  around() {
+    endWithOutput();
+    return onHosts();
+  },
+  work({ given, words: [component] }, around) {
     if (component === undefined) {
       throw new Problem('the name of the component is missing', { hint: `one of ${serviceNames.join(', ')}` });
     }
     const lines = wholeNumber('--lines', given.lines, 100_000, 0) ?? 20;
     return withHosts(given, around, async ({ hosts, interrupt }) => {
       for (const host of hosts) if ('error' in host) around.say(unreachableLine(hosts, host));
-      const connected = hosts.flatMap((host) => ('session' in host ? [host] : []));
+      const connected = sessionsOf(hosts);
       const shown = await Promise.all(
         connected.map(async ({ name, session }) => {
           const log = new Log(session, component);
@@ -64,10 +55,10 @@ export function logsCommand(args: readonly string[], around: Around): Promise<Ex
         }),
       );
       if (shown.includes(true) || connected.length === 0) return exitCode.converged;
-      throw new Problem(`no host has a container ${component}`, { code: exitCode.failed, hint: 'see status.mjs' });
+      throw new Failure(`no host has a container ${component}`, { hint: 'see status.mjs' });
     });
-  });
-}
+  },
+});
 
 /** The log of one container, read piece by piece. */
 class Log {

@@ -10,7 +10,6 @@ import type { Options, SetVariable } from './options.ts';
 
 /** How to load inventories. */
 export interface InventorySource<V> {
-  /** How to load inventories. */
   load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock' | 'connects'>): Promise<Inventory<V>>;
   /** The name of the embedded inventory. */
   readonly embedded: string;
@@ -44,7 +43,7 @@ export async function chooseHosts<V>(
   const before = await load().catch((error: unknown) => error);
   // Files that the embedded hosts make are missing before the first start. Then the error is a list of Problems.
   if (before instanceof Problem) throw before;
-  if (before instanceof Error) chosenOf(await outlined(name), options, planned);
+  if (before instanceof Error) chosenOf(await outlineInventory(name, projectInventories), options, planned);
   if (options.listHosts && !(before instanceof Error)) return before as Awaited<ReturnType<typeof load>>;
   await source.prepareEmbedded(say, name === source.larger);
   return load();
@@ -65,11 +64,6 @@ function chosenOf<H extends NamedHost>(
   refuseUnknownHosts(assumedStopped, inventory);
   if (planned) return planned.map((host) => namedHost(inventory, host));
   return limit === undefined ? inventory.hosts : selectHosts(inventory, limit);
-}
-
-async function outlined(nameOrFile: string): Promise<NamedHosts<NamedHost>> {
-  const { name, hosts } = await outlineInventory(nameOrFile, projectInventories);
-  return { name, hosts };
 }
 
 function namedHost<H extends NamedHost>(inventory: NamedHosts<H>, name: string): H {

@@ -12,12 +12,12 @@ import { askPassword } from '../../engine/output/terminal.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
 import { runRecord } from '../../engine/report/run-record.ts';
 import type { Listener } from '../../engine/run/events.ts';
-import { exitCodeOf } from '../../engine/run/exit-code.ts';
 import { listTasks } from '../../engine/run/list-tasks.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
+import type { OpenSessionOptions, Session } from '../../engine/run/open-session.ts';
 import type { OwnValues, Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
-import type { RunOptions, RunResult } from '../../engine/run/run-options.ts';
+import { exitCodeOf, type RunOptions, type RunResult } from '../../engine/run/run-options.ts';
 import {
   changesOf,
   loadPlan,
@@ -27,7 +27,6 @@ import {
   type SavedPlan,
   savePlan,
 } from '../../engine/run/saved-plan.ts';
-import type { Session } from '../../engine/run/session.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { shellWord } from '../../engine/text/shell-word.ts';
@@ -41,12 +40,7 @@ import { hostLines, taskLines } from './listing.ts';
 import { type Options, parseOptions } from './options.ts';
 
 /** Connection options of the command line. */
-interface OpenOptions {
-  /** It overrides the inventory's. */
-  readonly becomePassword: Secret | undefined;
-  readonly interrupt: AbortSignal;
-  /** Time limit of the connection. Seconds. */
-  readonly timeout: number | undefined;
+interface OpenOptions extends OpenSessionOptions {
   /** The playbook's own options. */
   readonly own: OwnValues;
 }
@@ -76,11 +70,7 @@ const print = (line: string) => void process.stdout.write(`${line}\n`);
  *
  * @param args the words after the script
  */
-export async function main<V>(
-  playbook: Playbook<V>,
-  args: readonly string[],
-  dependencies: Dependencies<V>,
-): Promise<void> {
+export async function main<V>(playbook: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
   outliveOutput();
   const verbose = args.includes('--verbose') || args.includes('-v');
   try {

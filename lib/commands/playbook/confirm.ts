@@ -53,21 +53,15 @@ export async function confirmPlan(
   return /^y(es)?$/.test(answer ?? '');
 }
 
-/**
- * Wraps the question about the plan and the output of its run: after a no, the summary has no table of zeros.
- */
-export function asking(
-  question: NonNullable<RunOptions['confirm']>,
-  show: Listener,
-): { readonly confirm: NonNullable<RunOptions['confirm']>; readonly show: Listener } {
+/** Wraps the question about the plan and the output of its run: after a no, the summary has no table of zeros. */
+export function asking(question: NonNullable<RunOptions['confirm']>, show: Listener) {
   let declined = false;
-  return {
-    async confirm(plans) {
-      declined = !(await question(plans));
-      return !declined;
-    },
-    show: (event) => show(declined && event.type === 'run-finished' ? { ...event, hosts: [] } : event),
+  const confirm: typeof question = async (plans) => {
+    declined = !(await question(plans));
+    return !declined;
   };
+  const shown: Listener = (event) => show(declined && event.type === 'run-finished' ? { ...event, hosts: [] } : event);
+  return { confirm, show: shown };
 }
 
 function doneEvent(task: Omit<Planned, 'predicted'>): RunEvent {

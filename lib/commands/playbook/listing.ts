@@ -1,4 +1,5 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { columns } from '../../engine/output/columns.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import type { HostTasks } from '../../engine/run/list-tasks.ts';
 import { printable } from '../../engine/text/printable.ts';
@@ -6,13 +7,7 @@ import { printable } from '../../engine/text/printable.ts';
 /** One line for each host: name, groups, address. */
 export function hostLines(hosts: readonly InventoryHost<unknown>[]): string[] {
   const rows = hosts.map(({ name, groups, connection }) => [name, groups.join(','), connection.address]);
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  return columns(rows, 2);
 }
 
 /** Plays, roles and titles of tasks. Hosts with the same tasks are grouped. */

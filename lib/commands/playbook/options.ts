@@ -1,5 +1,4 @@
-import { parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { type Given, parseCommandLine, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
 import type { DiffShown } from '../../engine/output/lines.ts';
 import { Problem } from '../../engine/problem/problem.ts';
@@ -7,46 +6,7 @@ import type { OwnOption, OwnValues } from '../../engine/run/playbook.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 
 /** The command line of a playbook. */
-export interface Options {
-  readonly inventory: string | undefined;
-  readonly check: boolean;
-  readonly limit: string | undefined;
-  /** Empty: all roles. */
-  readonly roles: readonly string[];
-  readonly skippedRoles: readonly string[];
-  /** Title of the resource to begin at. */
-  readonly startAt: string | undefined;
-  /** Ask before each change. */
-  readonly step: boolean;
-  /** Variables that override the inventory's, in the order given. */
-  readonly set: readonly SetVariable[];
-  /** Hosts that may be unreachable when every host has to be checked. */
-  readonly assumedStopped: readonly string[];
-  readonly forks: number;
-  /** The time limit of a connection. Seconds. */
-  readonly timeout: number | undefined;
-  readonly listHosts: boolean;
-  readonly listTasks: boolean;
-  readonly diff: DiffShown;
-  /** Where to save the plan of check mode. */
-  readonly out: string | undefined;
-  /** Where to write the run as an HTML page. */
-  readonly report: string | undefined;
-  /** A saved plan to follow. */
-  readonly plan: string | undefined;
-  readonly breakLock: boolean;
-  readonly yes: boolean;
-  readonly json: boolean;
-  readonly quiet: boolean;
-  readonly color: boolean;
-  /** The key that opens the file of secrets. */
-  readonly identity: string | undefined;
-  readonly askBecomePass: boolean;
-  readonly verbose: boolean;
-  readonly help: boolean;
-  /** The playbook's own options. */
-  readonly own: OwnValues;
-}
+export type Options = ReturnType<typeof parseOptions>;
 
 /** One `--set KEY=VALUE`. */
 export interface SetVariable {
@@ -139,7 +99,7 @@ export function parseOptions(
   args: readonly string[],
   roleNames: readonly string[],
   own: Readonly<Record<string, OwnOption>> = {},
-): Options {
+) {
   const { given } = parseCommandLine(args, { ...runOptions, ...own } as typeof runOptions);
   for (const [one, other] of contrary) {
     if (given[one] && given[other]) {
@@ -168,17 +128,20 @@ export function parseOptions(
     inventory: given.inventory,
     check: given.check,
     limit: given.limit,
+    /** Empty: all roles. */
     roles,
     skippedRoles,
     startAt: given['start-at'],
     step: given.step,
+    /** Variables that override the inventory's, in the order given. */
     set: given.set.map(parseSet),
+    /** Hosts that may be unreachable when every host has to be checked. */
     assumedStopped: given['assume-stopped'] === undefined ? [] : hostNames(given['assume-stopped']),
     forks: wholeNumber('--forks', given.forks, 9999) ?? defaultForks,
     timeout: wholeNumber('--timeout', given.timeout, 3600),
     listHosts: given['list-hosts'],
     listTasks: given['list-tasks'],
-    diff: given['no-diff'] ? 'none' : given.diff || given.verbose ? 'whole' : 'short',
+    diff: diffShown(given),
     out: given.out,
     plan: given.plan,
     report: given.report,
@@ -191,8 +154,13 @@ export function parseOptions(
     askBecomePass: given['ask-become-pass'],
     verbose: given.verbose,
     help: given.help,
+    /** The playbook's own options. */
     own: given.help ? {} : ownValues(own, given),
   };
+}
+
+function diffShown({ diff, verbose, 'no-diff': none }: Given<typeof runOptions>): DiffShown {
+  return none ? 'none' : diff || verbose ? 'whole' : 'short';
 }
 
 /** @throws Problem for one that is missing, or has another form */

@@ -3,7 +3,7 @@ import { task } from '../../engine/resource/resource.ts';
 import { type Role, role } from '../../engine/resource/role.ts';
 import type { OwnOption, Playbook } from '../../engine/run/playbook.ts';
 import { putBack } from '../../node/release/rollback.ts';
-import { databaseHost } from '../../node/variables/database-host.ts';
+import { databaseHost } from '../../node/variables/hosts.ts';
 import type { Variables } from '../../node/variables/variables.ts';
 import { main } from './command.ts';
 

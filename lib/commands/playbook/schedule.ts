@@ -11,10 +11,7 @@ import { main } from './command.ts';
  *
  * @param args as for a playbook @param dependencies as for `main`
  */
-export function scheduleCheck(
-  args: readonly string[],
-  dependencies: Parameters<typeof main<Variables>>[2],
-): Promise<void> {
+export function scheduleCheck(args: readonly string[], dependencies: Parameters<typeof main<Variables>>[2]) {
   let inventory: Inventory<Variables> | undefined;
   const identity = args.find((_, at) => args[at - 1] === '--identity');
   const check = role<Variables>('drift-check', () =>

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
-import { renderCommand } from './command.ts';
+import { run as renderCommand } from './command.ts';
 
 async function run(...args: string[]): Promise<{ code: number; said: string[]; complained: string[] }> {
   const said: string[] = [];

@@ -1,47 +1,76 @@
+import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { shared } from '../../engine/command-line/command-line.ts';
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
-import { selectHosts } from '../../engine/inventory/pattern.ts';
-import type { Paint } from '../../engine/output/colour.ts';
-import { describeError } from '../../engine/output/describe-error.ts';
-import { type ExitCode, exitCode, exitCodeOfError, Problem, Problems } from '../../engine/problem/problem.ts';
+import { type Paint, paintFor } from '../../engine/output/colour.ts';
+import { exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import type { Unlock } from '../../engine/secret/unlock.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { suggest } from '../../engine/text/suggest.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
-import { givenInventory } from '../../node/inventory/project.ts';
 import { filesOf, renderFiles } from '../../node/render/render-files.ts';
 import { generations } from '../../node/variables/generation.ts';
+import { givenHosts } from '../each-host/given-hosts.ts';
 import { renderingDiff } from './diff.ts';
-import { parseRenderOptions, renderHelp } from './options.ts';
 
 /** The dependencies of the command. */
-export interface RenderDependencies {
-  say(line: string): void;
-  complain(line: string): void;
+interface RenderDependencies extends Output {
   /** @param color false with --no-color */
   paint(color: boolean): Paint;
 }
 
 type Deployment = Awaited<ReturnType<typeof loadDeployment>>;
 
-/** Runs the command. @param args the words after the script's name */
-export async function renderCommand(args: readonly string[], around: RenderDependencies): Promise<ExitCode> {
-  const say = (line: string) => around.say(redact(line));
-  try {
-    const given = parseRenderOptions(args);
-    if (given.help) {
-      around.say(renderHelp.trimEnd());
-      return exitCode.converged;
+export const renderOptions = {
+  inventory: shared.inventory,
+  out: {
+    short: 'o',
+    value: 'DIR',
+    help: 'write them: DIR/HOST/FILENAME, mode 0600, secrets as given',
+    completes: 'file',
+  },
+  diff: {
+    short: 'd',
+    value: 'OTHER',
+    help: 'show what differs: OTHER is a generation (current, older) for the same hosts, or another\ninventory. Secrets are not shown',
+    completes: 'inventory',
+  },
+  limit: shared.limit,
+  identity: shared.identity,
+  'no-color': shared['no-color'],
+  help: shared.help,
+} as const;
+
+/** Runs the command. @param args the words after the script */
+export const run = command({
+  command: 'npx zx playbooks/render.mjs',
+  purpose: 'renders every file that containers mount, of every host, without a connection to any.',
+  options: renderOptions,
+  examples: [
+    '--inventory mainnet --out out --limit rpc-1',
+    '--inventory mainnet --diff older',
+    '--inventory testnet --diff mainnet',
+  ],
+  exits: { 0: 'rendered, or nothing differs', 2: 'something differs (--diff)', 3: 'bad input' },
+  around: (): RenderDependencies => ({ ...standardOutput(), paint: (color) => paintFor(process.stdout, color) }),
+  async work({ given }, around) {
+    const { out, diff } = given;
+    if (out !== undefined && diff !== undefined) {
+      throw new Problem('--out and --diff do not go together', { hint: 'one writes files, the other compares them' });
     }
+    if (!out && !diff) {
+      const hint = 'write files: --out DIR; compare them: --diff OTHER';
+      throw new Problem('neither --out nor --diff is given', { hint });
+    }
+    const say = (line: string) => around.say(redact(line));
     // One for all inventories: a key with a passphrase is asked for once.
     const unlock = unlockOnTerminal(given.identity);
-    const inventory = await loadDeployment(givenInventory(given.inventory), { unlock });
-    const chosen = given.limit === undefined ? inventory.hosts : selectHosts(inventory, given.limit);
-    if (given.out) {
-      for (const path of await renderFiles(chosen, inventory.hosts, given.out)) say(printable(path));
+    const { inventory, chosen } = await givenHosts(given, false, unlock);
+    if (out) {
+      for (const path of await renderFiles(chosen, inventory.hosts, out)) say(printable(path));
       return exitCode.converged;
     }
-    const { against, titles } = await otherSide(given.diff ?? '', inventory, unlock);
+    const { against, titles } = await otherSide(diff ?? '', inventory, unlock);
     const names = chosen.map(({ name }) => name);
     // With --limit, hosts of the other inventory alone are left out.
     if (given.limit === undefined) names.push(...against.hosts.map(({ name }) => name));
@@ -57,25 +86,21 @@ export async function renderCommand(args: readonly string[], around: RenderDepen
     }
     for (const line of [paint('red', `--- ${titles[0]}`), paint('green', `+++ ${titles[1]}`), ...lines]) say(line);
     return exitCode.pending;
-  } catch (error) {
-    around.complain(describeError(error));
-    return exitCodeOfError(error);
-  }
-}
+  },
+});
 
 /** The inventory of `--diff`, and the names of both in the output: the inventory's name, or its file if the names are equal. */
-async function otherSide(
-  other: string,
-  inventory: Deployment,
-  unlock: Unlock,
-): Promise<{ readonly against: Deployment; readonly titles: readonly [string, string] }> {
+async function otherSide(other: string, inventory: Deployment, unlock: Unlock) {
   if (Object.hasOwn(generations, other)) {
     const title = printable(inventory.name);
-    return { against: await loadAs(other, inventory, unlock), titles: [title, `${title}, ${other} generation`] };
+    return {
+      against: await loadAs(other, inventory, unlock),
+      titles: [title, `${title}, ${other} generation`] as const,
+    };
   }
   const against = await loadOther(other, unlock);
   const by = inventory.name === against.name ? 'file' : 'name';
-  return { against, titles: [printable(inventory[by]), printable(against[by])] };
+  return { against, titles: [printable(inventory[by]), printable(against[by])] as const };
 }
 
 async function filesIn({ hosts }: Deployment, name: string) {

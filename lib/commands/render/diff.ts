@@ -5,12 +5,9 @@ import { textDiff } from '../../engine/resource/diff.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { blanked, type Content } from '../../engine/resource/file/content.ts';
 import { printable } from '../../engine/text/printable.ts';
+import type { RenderedFile } from '../../node/render/render.ts';
 
-/** One rendered file of a host. */
-interface HostFile {
-  readonly name: string;
-  readonly content: Content;
-}
+type HostFile = Pick<RenderedFile, 'name' | 'content'>;
 
 /**
  * The differences between two renderings of one host, file by file, as lines to print. Secrets are compared, and never shown.

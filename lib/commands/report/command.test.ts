@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { checkRun, failedRun, killedRun } from '../../engine/report/testdata/runs.ts';
 import { recordText } from '../../engine/report/testdata/scripted-run.ts';
-import { reportCommand } from './command.ts';
+import { run as reportCommand } from './command.ts';
 
 function records() {
   const folder = temporaryDirectory();
@@ -15,10 +15,10 @@ function records() {
   return folder;
 }
 
-function run(folder: string, ...args: string[]) {
+async function run(folder: string, ...args: string[]) {
   const said: string[] = [];
   const complained: string[] = [];
-  const code = reportCommand(args, {
+  const code = await reportCommand(args, {
     folder,
     say: (line) => said.push(line),
     complain: (line) => complained.push(line),
@@ -26,51 +26,51 @@ function run(folder: string, ...args: string[]) {
   return { code, said, complained };
 }
 
-test('the report of the newest run is written beside its record with mode 0600, also over an older report', () => {
+test('the report of the newest run is written beside its record with mode 0600, also over an older report', async () => {
   const folder = records();
   const out = join(folder, '20241123T000000Z-mainnet.html');
   writeFileSync(out, 'older');
   chmodSync(out, 0o644);
-  expect(run(folder)).toEqual({ code: 0, said: [out], complained: [] });
+  expect(await run(folder)).toEqual({ code: 0, said: [out], complained: [] });
   expect(readFileSync(out, 'utf8')).toContain('<title>deploy on lab: unreachable: rpc-3; 4 pending, 2 unknown</title>');
   expect(statSync(out).mode & 0o777).toBe(0o600);
 });
 
-test('paths below the working directory are shown as relative, all others as absolute', () => {
+test('paths below the working directory are shown as relative, all others as absolute', async () => {
   const folder = records();
   const name = '20241123T000000Z-mainnet.html';
   const directory = vi.spyOn(process, 'cwd');
   onTestFinished(() => directory.mockRestore());
   directory.mockReturnValue(join(folder, '..'));
-  expect(run(folder).said).toEqual([join(basename(folder), name)]);
+  expect((await run(folder)).said).toEqual([join(basename(folder), name)]);
   // `../20241123…` is shorter, but depends on the working directory.
   directory.mockReturnValue(join(folder, 'beside'));
-  expect(run(folder).said).toEqual([join(folder, name)]);
+  expect((await run(folder)).said).toEqual([join(folder, name)]);
 });
 
-test('the inventory, the record (by path or name) and the output file can be chosen', () => {
+test('the inventory, the record (by path or name) and the output file can be chosen', async () => {
   const folder = records();
   const out = join(folder, 'deep/report.html');
   for (const args of [
     ['-i', 'lab'],
     ['--inventory', 'inventory/lab.yaml'],
   ]) {
-    expect(run(folder, ...args).said).toEqual([join(folder, '20241122T000000Z-lab.html')]);
+    expect((await run(folder, ...args)).said).toEqual([join(folder, '20241122T000000Z-lab.html')]);
   }
   for (const record of [
     '20241121T164235Z-lab',
     '20241121T164235Z-lab.ndjson',
     join(folder, '20241121T164235Z-lab.ndjson'),
   ]) {
-    expect(run(folder, record, '--out', out)).toEqual({ code: 0, said: [out], complained: [] });
+    expect(await run(folder, record, '--out', out)).toEqual({ code: 0, said: [out], complained: [] });
     expect(readFileSync(out, 'utf8')).toContain('failed: rpc-2');
   }
 });
 
-test('records are listed newest first, also an unreadable one', () => {
+test('records are listed newest first, also an unreadable one', async () => {
   const folder = records();
   writeFileSync(join(folder, '20241120T000000Z-lab.ndjson'), 'x\n');
-  const { code, said } = run(folder, '--list');
+  const { code, said } = await run(folder, '--list');
   expect(code).toBe(0);
   expect(said.map((line) => line.replace(/ {2,}/g, ' | ').replaceAll(folder, ''))).toEqual([
     '2024-11-21 16:42:35 UTC | deploy --check | lab | 4 hosts | unreachable: rpc-3; 4 pending, 2 unknown | /20241123T000000Z-mainnet.ndjson',
@@ -78,51 +78,54 @@ test('records are listed newest first, also an unreadable one', () => {
     '2024-11-21 16:42:35 UTC | deploy | lab | 3 hosts | failed: rpc-2 | /20241121T164235Z-lab.ndjson',
     ` | cannot be read: /20241120T000000Z-lab.ndjson:1: this line is not JSON | /20241120T000000Z-lab.ndjson`,
   ]);
-  expect(run(folder, '--list', '-i', 'mainnet').said).toHaveLength(1);
-  expect(run(join(folder, 'none'), '--list')).toMatchObject({
+  expect((await run(folder, '--list', '-i', 'mainnet')).said).toHaveLength(1);
+  expect(await run(join(folder, 'none'), '--list')).toMatchObject({
     code: 0,
     said: [expect.stringContaining('no run is recorded in')],
   });
 });
 
-test('a report never overwrites its record', () => {
+test('a report never overwrites its record', async () => {
   const folder = records();
   const record = join(folder, '20241121T164235Z-lab.ndjson');
-  expect(run(folder, record, '--out', record)).toEqual({
+  expect(await run(folder, record, '--out', record)).toEqual({
     code: 3,
     said: [],
     complained: [`${record} is the record itself\n  choose another file: --out FILE`],
   });
 });
 
-test('bad input ends with 3 and one clear message, and writes nothing', () => {
+test('bad input ends with 3 and one clear message, and writes nothing', async () => {
   const folder = records();
   const bad = join(folder, 'bad.ndjson');
   writeFileSync(bad, `${recordText(failedRun())}half a li\nne\n`);
   const line = readFileSync(bad, 'utf8').split('\n').length - 2;
   mkdirSync(join(folder, 'taken.html'));
-  const refused = (message: string, ...args: string[]) =>
-    expect(run(folder, ...args)).toEqual({ code: 3, said: [], complained: [message] });
-  refused('unknown option "--lst"\n  did you mean --list?', '--lst');
-  refused('unexpected word "b"\n  a report is of one record; see --help', 'a', 'b');
-  refused('RECORD and --inventory do not go together\n  either chooses the record', 'a', '-i', 'lab');
-  refused('--list writes no report\n  leave out --out', '--list', '--out', 'x');
-  refused('there is no record 20241121T164235Z-lb\n  did you mean 20241121T164235Z-lab.ndjson?', '20241121T164235Z-lb');
-  refused(`no run of mainet is recorded in ${folder}\n  did you mean mainnet?`, '-i', 'mainet');
-  refused(
+  const refused = async (message: string, ...args: string[]) =>
+    expect(await run(folder, ...args)).toEqual({ code: 3, said: [], complained: [message] });
+  await refused('unknown option "--lst"\n  did you mean --list?', '--lst');
+  await refused('unexpected word "b"\n  a report is of one record; see --help', 'a', 'b');
+  await refused('RECORD and --inventory do not go together\n  either chooses the record', 'a', '-i', 'lab');
+  await refused('--list writes no report\n  leave out --out', '--list', '--out', 'x');
+  await refused(
+    'there is no record 20241121T164235Z-lb\n  did you mean 20241121T164235Z-lab.ndjson?',
+    '20241121T164235Z-lb',
+  );
+  await refused(`no run of mainet is recorded in ${folder}\n  did you mean mainnet?`, '-i', 'mainet');
+  await refused(
     `${bad}:${line}: this line is not JSON\n  remove this line, or choose another record: --list shows them`,
     bad,
   );
-  refused(`${folder}/taken.html exists and is not a file`, '--out', join(folder, 'taken.html'));
-  refused('--out names no file\n  name a file: --out report.html', '--out', '');
-  expect(run(join(folder, 'none'))).toMatchObject({
+  await refused(`${folder}/taken.html exists and is not a file`, '--out', join(folder, 'taken.html'));
+  await refused('--out names no file\n  name a file: --out report.html', '--out', '');
+  expect(await run(join(folder, 'none'))).toMatchObject({
     code: 3,
     complained: [expect.stringMatching(/^no run is recorded in .*\n {2}each run leaves a record: /)],
   });
 });
 
-test('help shows every option, with examples', () => {
-  const { code, said } = run('/nowhere', '--help');
+test('help shows every option, with examples', async () => {
+  const { code, said } = await run('/nowhere', '--help');
   expect(code).toBe(0);
   for (const word of ['--inventory', '--out', '--list', '[RECORD]', 'Examples', 'Exit codes'])
     expect(said.join('\n')).toContain(word);

@@ -1,22 +1,22 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type HelpPage, helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
+import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { shown } from '../../engine/file/shown-path.ts';
+import { columns } from '../../engine/output/columns.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
-import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
+import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { endingOf } from '../../engine/report/ending.ts';
 import { type FoundRecord, readRecord, recordsIn } from '../../engine/report/record.ts';
 import { reportBeside, safeName } from '../../engine/report/record-name.ts';
 import { eventOf } from '../../engine/report/recorded-event.ts';
 import { writeReport } from '../../engine/report/write-report.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
+import { recordFolder } from '../../node/project/project-folder.ts';
 
-export interface ReportDependencies {
+interface ReportDependencies extends Output {
   /** The folder of the records. */
   readonly folder: string;
-  say(line: string): void;
-  complain(line: string): void;
 }
 
 export const reportOptions = {
@@ -31,7 +31,8 @@ export const reportOptions = {
   help: shared.help,
 } as const;
 
-const page: HelpPage = {
+/** Runs the command. @param args the words after the script */
+export const run = command({
   command: 'npx zx playbooks/report.mjs',
   usage: '[RECORD] [options]',
   purpose: 'writes a run as one HTML page that opens from disk: the newest run, or RECORD.',
@@ -39,43 +40,29 @@ const page: HelpPage = {
   examples: ['', '--inventory mainnet --out report.html', '--list', '.runs/20241121T164235Z-lab.ndjson'],
   exits: { 0: 'written, or listed', 3: 'bad input, or no such record' },
   more: ['RECORD is a file of .runs, or the output of --json. The page has mode 0600 and holds no secret.'],
-};
-
-/** Runs the command. @param args the arguments after the script's name */
-export function reportCommand(args: readonly string[], { folder, say, complain }: ReportDependencies): ExitCode {
-  try {
-    const { given, record } = parse(args);
-    if (given.help) {
-      say(helpText(page).trimEnd());
-    } else if (given.list) {
-      for (const line of listed(given.inventory, folder)) say(line);
-    } else {
-      const path = record === undefined ? newest(given.inventory, folder) : named(record, folder);
-      const out = given.out ?? reportBeside(path);
-      writeReport(path, out);
-      say(shown(out));
+  parse,
+  around: (): ReportDependencies => ({ ...standardOutput(), folder: recordFolder }),
+  work({ given, words: [record] }, { folder, say }) {
+    if (given.out === '') throw new Problem('--out names no file', { hint: 'name a file: --out report.html' });
+    if (given.list && (record !== undefined || given.out !== undefined)) {
+      throw new Problem('--list writes no report', { hint: `leave out ${record ?? '--out'}` });
     }
+    if (record !== undefined && given.inventory !== undefined) {
+      throw new Problem('RECORD and --inventory do not go together', { hint: 'either chooses the record' });
+    }
+    if (given.list) {
+      for (const line of listed(given.inventory, folder)) say(line);
+      return exitCode.converged;
+    }
+    const path = record === undefined ? newest(given.inventory, folder) : named(record, folder);
+    const out = given.out ?? reportBeside(path);
+    writeReport(path, out);
+    say(shown(out));
     return exitCode.converged;
-  } catch (error) {
-    complain(describeError(error));
-    return exitCodeOfError(error);
-  }
-}
+  },
+});
 
 function parse(args: readonly string[]) {
-  const { given, words } = commandLine(args);
-  const [record] = words;
-  if (given.out === '') throw new Problem('--out names no file', { hint: 'name a file: --out report.html' });
-  if (given.list && (record !== undefined || given.out !== undefined)) {
-    throw new Problem('--list writes no report', { hint: `leave out ${record ?? '--out'}` });
-  }
-  if (record !== undefined && given.inventory !== undefined) {
-    throw new Problem('RECORD and --inventory do not go together', { hint: 'either chooses the record' });
-  }
-  return { given, record };
-}
-
-function commandLine(args: readonly string[]) {
   try {
     return parseCommandLine(args, reportOptions, args);
   } catch (error) {
@@ -88,14 +75,7 @@ function commandLine(args: readonly string[]) {
 function listed(inventory: string | undefined, folder: string): string[] {
   const rows = ofInventory(inventory, folder).map(({ path }) => rowOf(path));
   if (rows.length === 0) return [`no run is recorded in ${shown(folder)}`];
-  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  const widths = [0, 1, 2, 3].map(width);
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  return columns(rows, 4);
 }
 
 /** Time, playbook and mode, inventory, hosts, ending, file. For a record that cannot be read: the reason. */

@@ -1,23 +1,17 @@
-import { helpText, parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { command } from '../../engine/command-line/command.ts';
+import { parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { ConnectionLost } from '../../engine/host/connection-errors.ts';
 import type { Output } from '../../engine/host/output.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
-import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
+import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { lockedHost } from '../../engine/run/fleet.ts';
 import { mapWithForks } from '../../engine/run/limit.ts';
 import { appending, beginLine, endLine } from '../../engine/run/lock/journal.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
 import { lockHosts } from '../../engine/run/lock/locks.ts';
-import type { Session } from '../../engine/run/session.ts';
-import {
-  type Around,
-  eachHostOptions,
-  hostLine,
-  orComplain,
-  type ReachedHosts,
-  unreachableLine,
-  withHosts,
-} from '../each-host/each-host.ts';
+import type { Session } from '../../engine/run/open-session.ts';
+import type { Around, ReachedHosts } from '../each-host/each-host.ts';
+import { eachHostOptions, hostLine, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
 
 export const runCommandOptions = {
   ...eachHostOptions,
@@ -26,7 +20,11 @@ export const runCommandOptions = {
   'command-timeout': { value: 'SECONDS', help: 'time limit of the command on each host (default: 600)' },
 } as const;
 
-const help = helpText({
+/** The result on one host. */
+type Done = { readonly name: string } & ({ readonly output: Output } | { readonly error: unknown });
+
+/** Runs the command. @param args the words after the script */
+export const run = command({
   command: 'npx zx playbooks/run.mjs',
   usage: '--read|--change [options] -- COMMAND',
   purpose: 'runs a shell command as root on every host, and prints its output host by host.',
@@ -45,29 +43,18 @@ const help = helpText({
     130: 'interrupted',
   },
   more: ['COMMAND is one word for a shell, in quotes, or a program and its words, each passed on as it is.'],
-});
-
-/** The result on one host. */
-type Done = { readonly name: string } & ({ readonly output: Output } | { readonly error: unknown });
-
-/** Runs the command. @param args the words after the script */
-export function runCommand(args: readonly string[], around: Around): Promise<ExitCode> {
-  return orComplain(around, async () => {
+  parse(args) {
     const split = args.includes('--') ? args.indexOf('--') : args.length;
-    const { given } = parseCommandLine(args.slice(0, split), runCommandOptions);
-    if (given.help) {
-      around.say(help.trimEnd());
-      return exitCode.converged;
-    }
-    const words = args.slice(split + 1);
+    return { ...parseCommandLine(args.slice(0, split), runCommandOptions), words: args.slice(split + 1) };
+  },
+  around: onHosts,
+  work({ given, words }, around) {
     if (words.length === 0) throw new Problem('no command is given', { hint: 'write it last: -- COMMAND' });
     if (given.read === given.change) {
-      throw new Problem(
-        given.read ? '--read and --change do not go together' : 'neither --read nor --change is given',
-        {
-          hint: '--read for a command that only reads, --change for one that may change the host: it takes the locks',
-        },
-      );
+      const what = given.read ? '--read and --change do not go together' : 'neither --read nor --change is given';
+      const hint =
+        '--read for a command that only reads, --change for one that may change the host: it takes the locks';
+      throw new Problem(what, { hint });
     }
     const timeoutSeconds = wholeNumber('--command-timeout', given['command-timeout'], 86_400) ?? 600;
     return withHosts(given, around, async (reached) => {
@@ -78,16 +65,11 @@ export function runCommand(args: readonly string[], around: Around): Promise<Exi
       if (done.some((each) => 'output' in each && !each.output.ok)) return exitCode.failed;
       return done.some((each) => 'error' in each) ? exitCode.unreachable : exitCode.converged;
     });
-  });
-}
+  },
+});
 
-async function onAll(
-  { hosts, forks, interrupt }: ReachedHosts,
-  words: readonly string[],
-  timeoutSeconds: number,
-): Promise<Done[]> {
-  const connected = hosts.flatMap((host) => ('session' in host ? [host] : []));
-  const done = await mapWithForks<(typeof connected)[number], Done[]>(connected, forks, async ({ name, session }) => {
+async function onAll({ hosts, forks, interrupt }: ReachedHosts, words: readonly string[], timeoutSeconds: number) {
+  const done = await mapWithForks(sessionsOf(hosts), forks, async ({ name, session }): Promise<Done[]> => {
     if (interrupt.aborted) return [];
     try {
       return [{ name, output: await start(session, words, timeoutSeconds) }];
@@ -114,7 +96,7 @@ async function whileLocked(
   words: readonly string[],
   work: () => Promise<Done[]>,
 ): Promise<Done[]> {
-  const connected = reached.hosts.flatMap((host) => ('session' in host ? [lockedHost(host.name, host.session)] : []));
+  const connected = sessionsOf(reached.hosts).map(({ name, session }) => lockedHost(name, session));
   const refused: string[] = [];
   const holder = thisHolder('run', reached.inventory, Date.now());
   let done: Done[] = [];

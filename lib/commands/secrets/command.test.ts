@@ -1,14 +1,15 @@
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import type { Terminal } from '../../engine/output/terminal.ts';
 import { littleWork, sshKey } from '../../engine/secret/testing/keys.ts';
 import { unlocker } from '../../engine/secret/unlock.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
 import { type Changes, labDeployment } from '../../node/testing/lab-deployment.ts';
-import { secretsCommand } from './command.ts';
-import { parseSecretsOptions } from './options.ts';
+import { run as secretsCommand } from './command.ts';
+import { secretsOptions, secretsOptionsOf, verbs } from './options.ts';
 
 const passphrase = 'five random words in a row';
 const references: Changes = ['state', 'pool', 'prover'].map((store) => [
@@ -319,7 +320,9 @@ test.each([
 ])('a command line with missing or surplus arguments is refused: %s', (line, words) => {
   const said = (() => {
     try {
-      return parseSecretsOptions(line.split(' ').filter((word) => word !== ''));
+      const args = line.split(' ').filter((word) => word !== '');
+      const { given, words: said } = parseCommandLine(args, secretsOptions, Object.keys(verbs), true);
+      return secretsOptionsOf(given, said);
     } catch (error) {
       return describeError(error);
     }

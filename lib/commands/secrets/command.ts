@@ -1,25 +1,20 @@
+import { command, standardOutput } from '../../engine/command-line/command.ts';
+import { parseCommandLine } from '../../engine/command-line/command-line.ts';
+import { availableKeys } from '../../engine/command-line/unlock.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
-import {
-  describePlace,
-  type ExitCode,
-  exitCode,
-  exitCodeOfError,
-  Problem,
-  Problems,
-} from '../../engine/problem/problem.ts';
+import { terminal } from '../../engine/output/terminal.ts';
+import { describePlace, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
 import { newPassword } from '../../engine/secret/password.ts';
 import { changeSecretValues, parseSecretValues, type SecretValues } from '../../engine/secret/secret-values.ts';
 import { secretsFileOf } from '../../engine/secret/secrets-file.ts';
 import { shellWord } from '../../engine/text/shell-word.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
-import {
-  type DatabasePassword,
-  type InventorySecrets,
-  inventorySecrets,
-} from '../../node/inventory/database-passwords.ts';
+import type { DatabasePassword, InventorySecrets } from '../../node/inventory/database-passwords.ts';
+import { inventorySecrets } from '../../node/inventory/database-passwords.ts';
 import { passwordCharacters } from '../../node/inventory/inventory.ts';
 import { howToChange } from '../../node/inventory/password-change.ts';
-import { parseSecretsOptions, type SecretsOptions, secretsHelp } from './options.ts';
+import { editPrivately } from './editor.ts';
+import { type SecretsOptions, secretsOptions, secretsOptionsOf, secretsPage, verbs } from './options.ts';
 import { lockFor, openStore, type SecretsDependencies, type Store, write } from './store.ts';
 
 /** The state of one command line. */
@@ -34,19 +29,23 @@ interface Task extends Omit<InventorySecrets, 'file'> {
   command(words: string): string;
 }
 
-/** Runs the command. @param args the words after the script's name */
-export async function secretsCommand(args: readonly string[], around: SecretsDependencies): Promise<ExitCode> {
-  try {
-    const options = parseSecretsOptions(args);
-    if (!options) {
-      around.say(secretsHelp.trimEnd());
-      return exitCode.converged;
-    }
+/** Runs the command. @param args the words after the script */
+export const run = command({
+  ...secretsPage,
+  parse: (args) => parseCommandLine(args, secretsOptions, Object.keys(verbs), true),
+  around: (): SecretsDependencies => ({
+    ...standardOutput(),
+    keys: availableKeys(undefined),
+    terminal: terminal(),
+    edit: editPrivately,
+  }),
+  async work({ given, words }, around) {
+    const options = secretsOptionsOf(given, words);
     const inventory = await inventorySecrets(options.inventory);
     const file = secretsFileOf(inventory.file);
     const passwords = new Set(inventory.passwords.map(({ name }) => name));
     const allowed = (name: string) => (passwords.has(name) ? passwordCharacters : undefined);
-    await verbs[options.verb]({
+    await actions[options.verb]({
       ...inventory,
       around: { ...around, keys: { ...around.keys, identity: options.identity } },
       options,
@@ -55,19 +54,10 @@ export async function secretsCommand(args: readonly string[], around: SecretsDep
       command: (words) => `npx zx playbooks/secrets.mjs --inventory ${shellWord(options.inventory)} ${words}`,
     });
     return exitCode.converged;
-  } catch (error) {
-    around.complain(describeError(error));
-    return exitCodeOfError(error);
-  }
-}
+  },
+});
 
-const verbs: Readonly<Record<SecretsOptions['verb'], (task: Task) => Promise<void>>> = {
-  generate,
-  edit,
-  show,
-  rotate,
-  rekey,
-};
+const actions = { generate, edit, show, rotate, rekey } as const;
 
 async function generate(task: Task): Promise<void> {
   const { file, passwords, others, around } = task;

@@ -1,6 +1,4 @@
-import { helpText, type OptionTable, parseCommandLine } from '../../engine/command-line/command-line.ts';
-import { shared } from '../../engine/command-line/shared-options.ts';
-import { identityOption } from '../../engine/command-line/unlock.ts';
+import { type Given, type HelpPage, type OptionTable, shared } from '../../engine/command-line/command-line.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { givenInventory } from '../../node/inventory/project.ts';
 
@@ -12,13 +10,13 @@ export const secretsOptions = {
     ...shared.inventory,
     help: 'inventory/NAME.yaml, or a file; its secrets are in NAME.secrets.age beside it',
   },
-  identity: identityOption,
+  identity: shared.identity,
   reveal: { help: 'with show: print the values in plain text' },
   done: { help: 'with rotate: delete the previous passwords, when the databases use the new ones' },
   help: shared.help,
 } as const satisfies OptionTable;
 
-export const secretsHelp = helpText({
+export const secretsPage = {
   command: 'npx zx playbooks/secrets.mjs',
   usage: 'COMMAND [NAME …] --inventory NAME [options]',
   purpose: `keeps passwords in an encrypted file beside the inventory (docs/secrets.md).
@@ -41,14 +39,12 @@ export const secretsHelp = helpText({
     3: 'bad input, or the secrets file cannot be opened: nothing was changed',
     130: 'interrupted: nothing was changed',
   },
-});
+} satisfies HelpPage;
 
-export type SecretsOptions = NonNullable<ReturnType<typeof parseSecretsOptions>>;
+export type SecretsOptions = ReturnType<typeof secretsOptionsOf>;
 
-/** Reads the command line. No names mean all. @returns undefined for --help @throws Problem */
-export function parseSecretsOptions(args: readonly string[]) {
-  const { given, words } = parseCommandLine(args, secretsOptions, Object.keys(verbs), true);
-  if (given.help) return undefined;
+/** The options of a command line, checked. No names mean all. @throws Problem */
+export function secretsOptionsOf(given: Given<typeof secretsOptions>, words: readonly string[]) {
   const [verb, ...names] = words as readonly [(keyof typeof verbs)?, ...string[]];
   if (verb === undefined) {
     throw new Problem('the command line does not say what to do', {

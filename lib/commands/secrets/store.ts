@@ -1,3 +1,4 @@
+import type { Output } from '../../engine/command-line/command.ts';
 import type { Terminal } from '../../engine/output/terminal.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { decrypt, encrypt, type Lock, readAgeFile } from '../../engine/secret/age/age-file.ts';
@@ -17,13 +18,11 @@ import {
 const shortestPassphrase = 12;
 
 /** The dependencies of the command. */
-export interface SecretsDependencies {
+export interface SecretsDependencies extends Output {
   readonly keys: Keys;
   readonly terminal: Terminal | undefined;
   /** Opens a text in an editor. @returns the text as it was saved @throws Problem */
   edit(text: string, name: string): Promise<string>;
-  say(line: string): void;
-  complain(line: string): void;
   /** The cost of a passphrase, for tests: see encrypt. */
   readonly work?: number;
 }

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
+import { parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import type { HostStatus } from '../../node/status/host.ts';
 import type { Expected } from '../../node/status/judge.ts';
 import type { HostState } from '../../node/status/read.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
-import { statusCommand } from './command.ts';
+import { run as statusCommand, statusOptions, statusOptionsOf } from './command.ts';
 import { type Shown, statusLines } from './lines.ts';
-import { parseStatusOptions } from './options.ts';
 
 const now = 1_700_000_000;
 const head = (block: number) =>
@@ -169,6 +169,9 @@ async function run(
       columns: 80,
       rows: 24,
     },
+    say: (text) => {
+      output += text;
+    },
     complain: (line) => complained.push(line),
   });
   return { code, output, complained };
@@ -304,9 +307,10 @@ test('a missing key file is bad input, and no host is checked', async () => {
 });
 
 test('durations have units', () => {
-  const read = (text: string) => parseStatusOptions(['--stale-after', text]).limits.staleAfter;
+  const options = (...args: string[]) => statusOptionsOf(parseCommandLine(args, statusOptions).given);
+  const read = (text: string) => options('--stale-after', text).limits.staleAfter;
   expect(['90', '90s', '5m', '2h', '1d'].map(read)).toEqual([90, 90, 300, 7200, 86_400]);
-  expect(parseStatusOptions([])).toMatchObject({
+  expect(options()).toMatchObject({
     limits: { staleAfter: 300, mostBehind: 20 },
     timeout: 20,
     forks: 25,

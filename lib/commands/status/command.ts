@@ -1,31 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WriteStream } from 'node:tty';
 import pLimit from 'p-limit';
+import { endWithOutput } from '../../engine/command-line/closed-pipe.ts';
+import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { type Given, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { interruption } from '../../engine/command-line/interrupt.ts';
-import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
-import { selectHosts } from '../../engine/inventory/pattern.ts';
 import { paintFor } from '../../engine/output/colour.ts';
-import { describeError } from '../../engine/output/describe-error.ts';
 import { askPassword } from '../../engine/output/terminal.ts';
-import { type ExitCode, exitCode, exitCodeOfError } from '../../engine/problem/problem.ts';
+import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { loadDeployment } from '../../node/inventory/inventory.ts';
-import { givenInventory } from '../../node/inventory/project.ts';
-import type { Health, HostStatus, WatchedHost, watchedHost } from '../../node/status/host.ts';
+import { recordFolder } from '../../node/project/project-folder.ts';
+import { type Health, type HostStatus, type WatchedHost, watchedHost } from '../../node/status/host.ts';
 import { isMonitor } from '../../node/variables/monitoring.ts';
+import { givenHosts } from '../each-host/given-hosts.ts';
 import { statusJson, worstOf } from './json.ts';
 import { lastRuns } from './last-run.ts';
 import { statusLines } from './lines.ts';
-import { parseStatusOptions, type StatusOptions, statusHelp } from './options.ts';
 import { openScreen } from './screen.ts';
 
 /** The dependencies of the command. */
-export interface StatusDependencies {
+interface StatusDependencies extends Output {
   readonly watch: typeof watchedHost;
   /** Folder of run records. */
   readonly runs: string;
   readonly output: Pick<WriteStream, 'write' | 'isTTY' | 'columns' | 'rows'>;
-  complain(line: string): void;
 }
 
 const codes: Readonly<Record<Health, ExitCode>> = {
@@ -34,26 +32,88 @@ const codes: Readonly<Record<Health, ExitCode>> = {
   unreachable: exitCode.unreachable,
 };
 
-/** Runs the command. @param args the words after the script's name */
-export async function statusCommand(args: readonly string[], around: StatusDependencies): Promise<ExitCode> {
-  try {
-    const options = parseStatusOptions(args);
-    if (options.help) {
-      around.output.write(statusHelp);
-      return exitCode.converged;
-    }
-    return await show(options, around);
-  } catch (error) {
-    around.complain(describeError(error));
-    return exitCodeOfError(error);
+export const statusOptions = {
+  inventory: shared.inventory,
+  limit: shared.limit,
+  watch: { short: 'w', help: 'repeat until Ctrl-C' },
+  every: { value: 'SECONDS', help: 'with --watch: interval (default: 5)' },
+  'stale-after': {
+    value: 'DURATION',
+    help: 'a host is unhealthy without a new block for so long: 90s, 5m, 1h (default: 5m)',
+  },
+  'max-behind': {
+    value: 'BLOCKS',
+    help: 'a host is unhealthy if it is more blocks behind the trusted sequencer (default: 20)',
+  },
+  forks: { ...shared.forks, help: 'number of hosts in parallel (default: 25)' },
+  timeout: { value: 'SECONDS', help: 'seconds to wait for an answer (default: 20)' },
+  identity: shared.identity,
+  'ask-become-pass': shared['ask-become-pass'],
+  json: { help: 'print one JSON document on one line (docs/status.md); with --watch one for each interval' },
+  'no-color': shared['no-color'],
+  help: shared.help,
+} as const;
+
+type StatusOptions = ReturnType<typeof statusOptionsOf>;
+
+/** The options of a command line, checked. Times are in seconds. @throws Problem */
+export function statusOptionsOf(given: Given<typeof statusOptions>) {
+  if (given.every !== undefined && !given.watch) {
+    throw new Problem('--every goes with --watch', { hint: 'add --watch, or leave --every out' });
   }
+  return {
+    ...given,
+    color: !given['no-color'],
+    askBecomePass: given['ask-become-pass'],
+    forks: wholeNumber('--forks', given.forks, 9999) ?? 25,
+    every: wholeNumber('--every', given.every, 3600) ?? 5,
+    timeout: wholeNumber('--timeout', given.timeout, 3600) ?? 20,
+    limits: {
+      staleAfter: duration('--stale-after', given['stale-after']) ?? 300,
+      mostBehind: wholeNumber('--max-behind', given['max-behind'], 1_000_000, 0) ?? 20,
+    },
+  };
 }
 
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+function duration(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, number, unit = 's'] = /^(\d{1,6})([smhd])?$/.exec(text) ?? [];
+  const seconds = Number(number) * (unitSeconds[unit] ?? 0);
+  if (seconds > 0) return seconds;
+  throw new Problem(`${option} ${text}: must be a duration, such as 90s, 5m or 1h`);
+}
+
+/** Runs the command. @param args the words after the script */
+export const run = command({
+  command: 'npx zx playbooks/status.mjs',
+  purpose: 'shows the status of every host: containers, blocks, disks, clock. It is read-only and takes no lock.',
+  options: statusOptions,
+  examples: [
+    '--inventory mainnet',
+    '--inventory mainnet --limit rpc --watch',
+    '--inventory mainnet --json | jq .health',
+    '--inventory mainnet --max-behind 100 --stale-after 15m',
+  ],
+  exits: {
+    0: 'all hosts are healthy',
+    1: 'a host is unhealthy',
+    3: 'bad input',
+    4: 'a host is unreachable, and no host is unhealthy',
+    130: 'interrupted; the normal end of --watch',
+  },
+  around(): StatusDependencies {
+    const output = standardOutput();
+    endWithOutput();
+    return { ...output, watch: watchedHost, runs: recordFolder, output: process.stdout };
+  },
+  work: ({ given }, around) => show(statusOptionsOf(given), around),
+});
+
 async function show(options: StatusOptions, around: StatusDependencies): Promise<ExitCode> {
-  const { limit, askBecomePass, limits, timeout } = options;
-  const unlock = unlockOnTerminal(options.identity);
-  const inventory = await loadDeployment(givenInventory(options.inventory), { unlock, connects: true });
-  const chosen = limit === undefined ? inventory.hosts : selectHosts(inventory, limit);
+  const { askBecomePass, limits, timeout } = options;
+  const { inventory, chosen } = await givenHosts(options, true);
   const becomePassword = askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
   const { signal: interrupt, release } = interruption();
   const hosts: WatchedHost[] = [];

@@ -106,11 +106,7 @@ function facts(status: Shown, state: HostState, now: number): (readonly [string,
   ];
 }
 
-function chainWords(
-  { own, trusted, comparison, from }: HostState['chain'],
-  { standing, behind }: Shown,
-  at: number,
-): string {
+function chainWords({ own, trusted, comparison, from }: HostState['chain'], { standing, behind }: Shown, at: number) {
   const height = ({ block, batch }: Block) => `${count(block)}${batch === undefined ? '' : `, batch ${count(batch)}`}`;
   const parts: string[] = [];
   if (own.ok) {

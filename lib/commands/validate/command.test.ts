@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
-import { validateCommand } from './command.ts';
+import { run as validateCommand } from './command.ts';
 
 async function validate(...args: readonly string[]) {
   const said: string[] = [];

@@ -1,14 +1,6 @@
 import { terminal } from '../output/terminal.ts';
 import type { Keys } from '../secret/age/identities.ts';
 import { type Unlock, unlocker } from '../secret/unlock.ts';
-import type { OptionSpec } from './command-line.ts';
-
-/** The option of every command that reads secrets. */
-export const identityOption = {
-  value: 'FILE',
-  help: 'private key that opens the secrets file; default: your SSH keys and others (docs/secrets.md)',
-  completes: 'file',
-} as const satisfies OptionSpec;
 
 /** The keys that may open secrets. @param identity the value of `--identity` */
 export function availableKeys(identity: string | undefined): Keys {

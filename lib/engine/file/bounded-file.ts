@@ -3,6 +3,13 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 /** Why a file is not read. The message continues the file's path: `is a folder`. */
 export class UnfitFile extends Error {}
 
+/** Why readBounded failed; it continues the file's path: `does not exist`. */
+export function whyUnread(error: unknown): string {
+  if (error instanceof UnfitFile) return error.message;
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown error'})`;
+}
+
 /**
  * Reads a file with an untrusted name. It may be an endless device, a pipe without a writer, or a huge file.
  *

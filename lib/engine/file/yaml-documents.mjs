@@ -6,6 +6,9 @@ export const deepest = 64;
 /** Entries on the parser's stack that are not nesting levels. */
 const spare = 8;
 
+/** Tokens in places where YAML has none, after which the rest is not read: the composer's time grows with their square. */
+const mostStray = 100;
+
 /** The text is nested too deeply: code after the parser calls itself for each level and would exhaust the stack. */
 export class NestedTooDeeply extends Error {
   /** @param {number} offset in the text */
@@ -31,7 +34,7 @@ export function yamlDocuments(text, options) {
 }
 
 /**
- * The tokens of Parser.parse, with a check of the depth after each lexeme.
+ * The tokens of Parser.parse, with a check of the depth after each lexeme, up to the last stray token that is shown.
  *
  * @param {string} text
  * @param {import('yaml').LineCounter | undefined} lineCounter
@@ -39,8 +42,12 @@ export function yamlDocuments(text, options) {
 function* tokensOf(text, lineCounter) {
   const parser = new Parser(lineCounter?.addNewLine);
   lineCounter?.addNewLine(0);
+  let stray = 0;
   for (const word of new Lexer().lex(text)) {
-    yield* parser.next(word);
+    for (const token of parser.next(word)) {
+      yield token;
+      if (token.type === 'error' && ++stray === mostStray) return;
+    }
     if (parser.stack.length > deepest + spare) throw new NestedTooDeeply(parser.offset);
   }
   yield* parser.end();

@@ -6,3 +6,7 @@ test('nesting is limited before the stack of the parser overflows', () => {
   expect(yamlDocuments(nested(deepest), {})[0].errors).toEqual([]);
   expect(() => yamlDocuments(nested(1_000_000), {})).toThrow('nested more than 64 levels deep');
 });
+
+test('the rest is not read after many stray tokens', () => {
+  expect(yamlDocuments('}'.repeat(262_144), {})[0].errors).toHaveLength(100);
+});

@@ -8,7 +8,10 @@ const quotes = 'when in doubt, put the value in single quotes';
 
 const faults: Readonly<Record<string, YamlFault>> = {
   TAB_AS_INDENT: { message: 'YAML cannot be indented by tabs', hint: 'indent with spaces' },
-  BAD_INDENT: { message: 'the indentation differs from the lines around it', hint: 'indent it as its neighbours' },
+  BAD_INDENT: {
+    message: 'the indentation differs from the lines around it',
+    hint: 'indent it as its neighbours, and close each bracket above',
+  },
   BAD_SCALAR_START: { message: 'a value that starts with this character needs quotes', hint: quotes },
   BAD_DQ_ESCAPE: { message: 'this escape is not known inside double quotes', hint: quotes },
   BLOCK_AS_IMPLICIT_KEY: { message: 'this value needs quotes, or the next line another indentation', hint: quotes },

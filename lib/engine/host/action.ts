@@ -1,4 +1,4 @@
-import { exitCode, Problem } from '../problem/problem.ts';
+import { Failure } from '../problem/problem.ts';
 import { redact, Secret } from '../secret/secret.ts';
 import type { CommandOptions, FileAttributes, Word, Writer } from './host.ts';
 import { CommandFailed } from './output.ts';
@@ -85,7 +85,7 @@ export function ownFailure(action: Action, error: unknown): unknown {
   const failure = action.do === 'run' ? action.failure : undefined;
   if (!failure || !(error instanceof CommandFailed) || error.output.timedOut) return error;
   const what = redact([failure.what, error.output.stderr.trim()].filter(Boolean).join(': '));
-  return new Problem(what, { hint: failure.hint, code: exitCode.failed, cause: error });
+  return new Failure(what, { hint: failure.hint, cause: error });
 }
 
 /** A step as the operator reads it. The content of a file is among the differences. */

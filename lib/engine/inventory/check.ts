@@ -51,6 +51,7 @@ const typeNames: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
   int: 'a whole number',
+  fraction: 'a number with a fraction',
   boolean: 'true or false',
   array: 'a list',
   object: 'a mapping',
@@ -95,7 +96,8 @@ function withHint(words: string, hint: string | undefined): string {
 
 function typeOf(value: unknown): string {
   if (Array.isArray(value)) return 'array';
-  return typeof value === 'bigint' || Number.isInteger(value) ? 'int' : typeof value;
+  if (typeof value === 'bigint' || Number.isInteger(value)) return 'int';
+  return typeof value === 'number' ? 'fraction' : typeof value;
 }
 
 function typeHint(expected: string, input: unknown): string | undefined {

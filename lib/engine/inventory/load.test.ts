@@ -191,7 +191,7 @@ test.each<[string, string | Buffer, string[]]>([
     v('  day: 0123\n  servers: [1.10]\n  region: true'),
     [
       "a.yaml:3:8: day must be text, not a whole number\n  put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
-      "a.yaml:4:13: servers.0 must be text, not a number\n  put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
+      "a.yaml:4:13: servers.0 must be text, not a number with a fraction\n  put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
       "a.yaml:5:11: region must be text, not true or false\n  put it in quotes, '…'",
     ],
   ],
@@ -251,7 +251,9 @@ test.each<[string, string | Buffer, string[]]>([
   [
     'a wrong indent: what follows is not reported',
     good.replace('groups:', ' groups: @'),
-    ['a.yaml:3:1: the indentation differs from the lines around it\n  indent it as its neighbours'],
+    [
+      'a.yaml:3:1: the indentation differs from the lines around it\n  indent it as its neighbours, and close each bracket above',
+    ],
   ],
   [
     'text that is not YAML',

@@ -5,7 +5,7 @@ import type { Secret } from '../secret/secret.ts';
 import { secretsFileOf } from '../secret/secrets-file.ts';
 import { type Unlock, unlocker } from '../secret/unlock.ts';
 import { check } from './check.ts';
-import type { ConnectionSettings, Inventory } from './inventory.ts';
+import type { Inventory } from './inventory.ts';
 import { missingKeyFiles } from './key-files.ts';
 import { keyPlace, type Located, type Path, scalarAt, scalars, valueAt, valuePlace } from './located.ts';
 import { type InventoryOutline, type OutlinedHost, type OutlineOptions, outlineInventory } from './outline.ts';
@@ -132,11 +132,7 @@ function duplicateAddresses(hosts: readonly OutlinedHost[]): Problem[] {
   });
 }
 
-function connectionSettings(
-  host: HostSettings,
-  ssh: SshSettings,
-  file: string,
-): Omit<ConnectionSettings, 'becomePassword'> {
+function connectionSettings(host: HostSettings, ssh: SshSettings, file: string) {
   const beside = (path: string | undefined) => (path === undefined ? undefined : pathBeside(file, path));
   return {
     type: host.connection ?? 'ssh',

@@ -142,17 +142,12 @@ async function variablesOfAll(top: LocatedMap, file: string, options: OutlineOpt
     const found = await read(path, item.at, options).catch((error) => void problems.push(...problemsIn(error)));
     const groups = found?.entries.get('groups');
     // Otherwise each of its keys would be reported as an unknown variable.
-    if (groups) problems.push(inventoryAsVariables(path, groups.keyAt));
-    else vars = merge(vars, found);
+    if (groups) {
+      const hint = 'a file of vars_files holds variables only, as they are under vars';
+      problems.push(new Problem(`${path} is an inventory: it has groups`, { where: groups.keyAt, hint }));
+    } else vars = merge(vars, found);
   }
   return { vars: merge(vars, { kind: 'map', at, entries: entriesAt(top, ['vars']) }), problems };
-}
-
-function inventoryAsVariables(path: string, where: Place): Problem {
-  return new Problem(`${path} is an inventory: it has groups`, {
-    where,
-    hint: 'a file of vars_files holds variables only, as they are under vars',
-  });
 }
 
 /** Variables of one host: those of all hosts, with its `region` and its own `vars` over them. */

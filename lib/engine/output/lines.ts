@@ -165,24 +165,20 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
     ...(style.verbose ? ([['round trips', (h: HostSummary) => String(h.roundTrips)]] as const) : []),
   ];
   const widths = columns.map(([title, cell]) => Math.max(title.length, ...hosts.map((h) => cell(h).length)));
-  const row = (first: string, cells: readonly string[]) =>
-    [first.padEnd(style.hostWidth), ...cells.map((cell, at) => cell.padStart(widths[at] ?? 0))].join('  ');
+  const row = (first: string, cellOf: (column: (typeof columns)[number]) => string) => {
+    const cells = columns.map((column, at) => cellOf(column).padStart(widths[at] ?? 0));
+    return [first.padEnd(style.hostWidth), ...cells].join('  ');
+  };
   return [
     '',
     style.paint(
       'bold',
-      row(
-        '',
-        columns.map(([title]) => title),
-      ),
+      row('', ([title]) => title),
     ),
     ...hosts.map((host) =>
       style.paint(
         rowColour(host),
-        row(
-          host.host,
-          columns.map(([, cell]) => cell(host)),
-        ),
+        row(host.host, ([, cell]) => cell(host)),
       ),
     ),
     style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),

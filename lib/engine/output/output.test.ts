@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Problem, Problems } from '../problem/problem.ts';
 import type { HostSummary, RunEvent } from '../run/events.ts';
-import { exitCodeOf } from '../run/exit-code.ts';
+import { exitCodeOf } from '../run/run-options.ts';
 import { Secret } from '../secret/secret.ts';
 import { describeError } from './describe-error.ts';
 import { linesOf, summaryLines } from './lines.ts';

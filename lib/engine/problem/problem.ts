@@ -18,6 +18,13 @@ export const exitCode = {
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
+interface ProblemOptions {
+  readonly where?: Place | undefined;
+  readonly hint?: string | undefined;
+  readonly code?: ExitCode;
+  readonly cause?: unknown;
+}
+
 /**
  * A mistake that the operator can fix. It is shown as cause, place and what to do, never as a stack trace.
  *
@@ -29,15 +36,19 @@ export class Problem extends Error {
   readonly hint: string | undefined;
   readonly code: ExitCode;
 
-  constructor(
-    what: string,
-    options: { where?: Place | undefined; hint?: string | undefined; code?: ExitCode; cause?: unknown } = {},
-  ) {
+  constructor(what: string, options: ProblemOptions = {}) {
     super(what, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'Problem';
     this.where = options.where;
     this.hint = options.hint;
     this.code = options.code ?? exitCode.badInput;
+  }
+}
+
+/** A problem of a host, or of a program on it: nothing is wrong with the input. Its exit code is 1. */
+export class Failure extends Problem {
+  constructor(what: string, options: Omit<ProblemOptions, 'code'> = {}) {
+    super(what, { ...options, code: exitCode.failed });
   }
 }
 

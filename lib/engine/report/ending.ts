@@ -1,6 +1,6 @@
 import { exitCode } from '../problem/problem.ts';
 import type { HostSummary } from '../run/events.ts';
-import { exitCodeOf } from '../run/exit-code.ts';
+import { exitCodeOf } from '../run/run-options.ts';
 import { eventOf, type Recorded, type RecordedEvent } from './recorded-event.ts';
 
 /** The end of a run, in a few words with hosts and numbers. `open`: no end is recorded. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { eventFormat } from '../output/event-json.ts';
+import { parseJson } from '../text/parse-json.ts';
 
 const step = { host: z.string(), play: z.string(), role: z.string(), resource: z.string() };
 
@@ -76,12 +77,8 @@ const schemas = new Map(Object.entries(fields).map(([type, shape]) => [type, z.l
  * @throws Error with one sentence about the fault of the line
  */
 export function parseEvent(line: string): RecordedEvent | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    throw new Error('this line is not JSON');
-  }
+  const value = parseJson(line);
+  if (value === undefined) throw new Error('this line is not JSON');
   const { format, time, type } = checked(head, value);
   if (format !== eventFormat)
     throw new Error(`this event has format ${format}; only format ${eventFormat} is supported`);

@@ -51,12 +51,7 @@ export function reportData(events: readonly RecordedEvent[]): ReportData {
   };
 }
 
-function hostOf(
-  name: string,
-  id: string,
-  events: readonly RecordedEvent[],
-  timeline: readonly Stretch[],
-): ReportedHost {
+function hostOf(name: string, id: string, events: readonly RecordedEvent[], timeline: readonly Stretch[]) {
   return {
     name,
     id,

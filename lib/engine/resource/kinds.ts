@@ -16,6 +16,7 @@ export { noLine } from './file/no-line.ts';
 export { gitCheckout } from './git/git-checkout.ts';
 export { eventually } from './job/eventually.ts';
 export { job } from './job/job.ts';
+export * from './role.ts';
 export { okWhen, skipWhen } from './skip-when.ts';
 export { packages } from './system/packages.ts';
 export { schedule } from './system/schedule.ts';

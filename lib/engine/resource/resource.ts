@@ -1,6 +1,6 @@
 import { type Action, OutOfDate, perform } from '../host/action.ts';
 import type { Reader, Writer } from '../host/host.ts';
-import { exitCode, Problem } from '../problem/problem.ts';
+import { Failure, Problem } from '../problem/problem.ts';
 
 /** One thing that differs. Text is shown line by line. It never contains a secret. */
 export interface Difference {
@@ -40,7 +40,7 @@ export function driftOf(differences: readonly Difference[], change?: Change): Ve
 
 /** Drift that the tool does not change. @param what a sentence. @param hint what the operator can do */
 export function refused(what: string, hint: string): Verdict {
-  return drift(what, new Problem(what, { hint, code: exitCode.failed }));
+  return drift(what, new Failure(what, { hint }));
 }
 
 /** @param until the condition that has to be met first, in the words of an operator: `docker is installed` */
@@ -138,7 +138,9 @@ export async function makeChange(
 async function makeOnce(host: Writer, resource: Resource, verdict: Verdict): Promise<void> {
   const change = verdict.is === 'drift' ? verdict.change : undefined;
   if (change instanceof Problem) throw change;
-  if (!change && !resource.work) throw new Unmet(resource, verdict);
+  // A requirement that only the operator can meet.
+  if (!change && !resource.work)
+    throw new Failure(`${resource.name}: ${describeVerdict(verdict)}`, { hint: resource.hint });
   for (const action of change ?? []) await perform(host, action);
   await resource.work?.(host);
 }
@@ -146,9 +148,8 @@ async function makeOnce(host: Writer, resource: Resource, verdict: Verdict): Pro
 /** @returns the error of a file that another program changes all the time; any other error as it is */
 function restless(error: unknown): unknown {
   if (!(error instanceof OutOfDate)) return error;
-  return new Problem(`${error.message} at each of ${mostTries} tries to change it`, {
+  return new Failure(`${error.message} at each of ${mostTries} tries to change it`, {
     hint: 'find the program that writes it all the time, and stop it',
-    code: exitCode.failed,
   });
 }
 
@@ -157,29 +158,12 @@ export function task<Parts extends Pick<Resource, 'check' | 'work'>>(name: strin
   return { name, ...parts };
 }
 
-/** A requirement that the tool can check and cannot fix. @param options `severity` as in `expects`, default `must` */
+/** A requirement that the tool can check and cannot fix. @param parts `severity` as in `expects`, default `must` */
 export function expectation(
   name: string,
-  check: (host: Reader) => Promise<Verdict>,
-  options: { readonly hint?: string; readonly severity?: 'must' | 'should' } = {},
+  { severity = 'must', ...parts }: Pick<Resource, 'check' | 'hint'> & { readonly severity?: 'must' | 'should' },
 ): Resource {
-  return {
-    name,
-    check,
-    expects: options.severity ?? 'must',
-    ...(options.hint === undefined ? {} : { hint: options.hint }),
-  };
-}
-
-/** A requirement that only the operator can meet. */
-class Unmet extends Error {
-  readonly hint: string | undefined;
-
-  constructor({ name, hint }: Resource, verdict: Verdict) {
-    super(`${name}: ${describeVerdict(verdict)}`);
-    this.name = 'Unmet';
-    this.hint = hint;
-  }
+  return { name, ...parts, expects: severity };
 }
 
 /** A verdict in one line. */
@@ -205,4 +189,22 @@ export function describeUnmet({ hint }: Resource, verdict: Verdict): string {
 function oneLine(text: string): string {
   const lines = text.split('\n');
   return lines.length > 1 ? `${lines.length} lines` : text || '(nothing)';
+}
+
+// The changes of resources, in the words of `changes` and `follows`.
+
+export const fileChange = (path: string): string => `file ${path}`;
+export const unitChange = (unit: string): string => `unit ${unit}`;
+export const containerChange = (container: string): string => `container ${container}`;
+
+const attributes = ['mode', 'owner', 'group'];
+
+/** A change of the attributes alone does not matter to the readers of a file. */
+export function changesOfFile(path: string): (differences: readonly Difference[]) => readonly string[] {
+  return (differences) => (differences.every(({ what }) => attributes.includes(what)) ? [] : [fileChange(path)]);
+}
+
+/** A check of the program in a container is outdated after a change of the container. */
+export function checkedAgainAfter<R extends Resource>(resource: R, container: string): R {
+  return { ...resource, follows: [{ what: containerChange(container), effect: 'is checked again', certain: true }] };
 }

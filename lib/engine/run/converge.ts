@@ -1,20 +1,10 @@
-import { exitCode, Problem } from '../problem/problem.ts';
+import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
 import { describeUnmet, type EveryHost, makeChange, type Verdict } from '../resource/resource.ts';
 import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 import type { RunOptions } from './run-options.ts';
-import { changesTogether, changeTogether, DidNotConverge, mostTogether } from './together.ts';
-
-/** A change that the plan does not have, or not so: it showed only after another change. */
-class NotInPlan extends Error {
-  readonly hint = 'make a new plan: --check --out FILE';
-
-  constructor(why: string) {
-    super(why);
-    this.name = 'NotInPlan';
-  }
-}
+import { changesTogether, changeTogether, didNotConverge, mostTogether } from './together.ts';
 
 /** The reason of a host that stopped because the operator ended the run. */
 export const quitByOperator = 'you ended the run here';
@@ -83,12 +73,7 @@ function fits({ step, resource, seen }: Item, { confirmEach, refuses }: ChangeOp
 }
 
 /** @returns why the host stops here, or undefined */
-async function convergeItem(
-  host: HostRun,
-  item: Item,
-  rest: readonly Item[],
-  options: ChangeOptions,
-): Promise<string | undefined> {
+async function convergeItem(host: HostRun, item: Item, rest: readonly Item[], options: ChangeOptions) {
   const { seen, step, resource } = item;
   const failure = `${step.resource} failed`;
   if (!seen || seen.is === 'error') {
@@ -107,10 +92,7 @@ async function convergeItem(
       }
       if (resource.work && resource.expects) return change(host, item, seen, rest, options);
       host.done(step, 'failed', {
-        error: new Problem(`unknown until ${seen.until}, which did not happen`, {
-          hint: resource.hint,
-          code: exitCode.failed,
-        }),
+        error: new Failure(`unknown until ${seen.until}, which did not happen`, { hint: resource.hint }),
       });
       return failure;
     case 'drift':
@@ -136,12 +118,12 @@ async function convergeItem(
   }
 }
 
-/** @throws NotInPlan where the plan that the run follows has another change, or none */
+/** @throws Failure where the plan that the run follows has another change, or none: it showed only after another change */
 function vet({ step, resource, turn }: Item, seen: Verdict, { refuses }: ChangeOptions): void {
   // A plan that showed less keeps no host from leaving before its changes.
   if (resource.expects || turn || seen.is !== 'drift') return;
   const why = refuses?.(step, seen.change);
-  if (why !== undefined) throw new NotInPlan(why);
+  if (why !== undefined) throw new Failure(why, { hint: 'make a new plan: --check --out FILE' });
 }
 
 /** @returns why the host stops here, or undefined when it converged */
@@ -168,7 +150,7 @@ async function change(
     if (resource.provesItself) return;
     const after = item.seen;
     if (!after || after.is === 'error') throw after?.error;
-    if (after.is !== 'ok') throw new DidNotConverge(before, after);
+    if (after.is !== 'ok') throw didNotConverge(before, after);
   };
   try {
     host.started(step);

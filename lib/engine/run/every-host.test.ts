@@ -17,6 +17,8 @@ import type { RunOptions } from './run-options.ts';
 class World {
   readonly has = new Set<string>();
   readonly away = new Set<string>();
+  /** The hosts that answer last. */
+  readonly slow = new Set<string>();
   readonly seen = new Map<string, Verdict>();
   readonly lockedBy = new Map<string, string>();
   /** The events in order: connections, locks, checks, the start. */
@@ -47,6 +49,7 @@ class World {
       name: 'there is no other',
       check: async ({ name }, unseen) => {
         this.note(`look ${name}${unseen.length > 0 ? ` without ${unseen}` : ''}`);
+        if (this.slow.has(name)) await new Promise((resolve) => setTimeout(resolve, 20));
         if (name !== 'db' && this.has.has(`only ${name}`)) return drift('it is here');
         return this.seen.get(name) ?? ok;
       },
@@ -195,6 +198,14 @@ test('a host that is assumed to be stopped, but answers, is checked', async () =
   world.has.add('only b');
   const { only } = await runIn(world, { ...limited, assumedStopped: new Set(['b']) });
   expect(only?.what).toBe('db only failed');
+});
+
+test('hosts that refuse are named in the order of the inventory, whichever answers first', async () => {
+  const world = new World();
+  world.has.add('only a').add('only b');
+  world.slow.add('a');
+  const { only } = await runIn(world, limited);
+  expect(only).toMatchObject({ error: { message: 'there is no other: a: it is here; b: it is here' } });
 });
 
 test('two hosts that cannot be checked are named together', async () => {

@@ -1,12 +1,12 @@
 import type { InventoryHost } from '../inventory/inventory.ts';
-import { exitCode, Problem } from '../problem/problem.ts';
+import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
 import { describeVerdict, type EveryHost, type Verdict } from '../resource/resource.ts';
 import type { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { type LockedHost, type Locks, lockHosts } from './lock/locks.ts';
+import type { Session } from './open-session.ts';
 import type { RunOptions } from './run-options.ts';
-import type { Session } from './session.ts';
 
 /** The result of a condition on all hosts of an inventory. */
 export interface FleetVerdict {
@@ -70,7 +70,8 @@ export class Fleet<V> {
       try {
         const { refused, until, note } = await this.#check(condition, reached);
         if (refused) throw refused;
-        if (until !== undefined) throw preconditionPending(condition, until);
+        if (until !== undefined)
+          throw new Failure(`${condition.name}: unknown until ${until}`, { hint: condition.hint });
         const taken = [...((await this.#run.locks()?.taken()) ?? []), ...((await locks?.taken()) ?? [])];
         if (taken.length > 0) throw lockLost(taken);
         if (interrupt.aborted) throw new Interrupted();
@@ -110,15 +111,13 @@ export class Fleet<V> {
         reached.set(name, known);
         return;
       }
-      const before = this.#errors.get(name) ?? this.#run.whyUnreachable(name);
-      this.#errors.set(name, before);
-      if (before !== undefined && !again) return;
+      const error = this.#errors.get(name) ?? this.#run.whyUnreachable(name);
+      this.#errors.set(name, error);
+      if (error !== undefined && !again) return;
       try {
         const session = await open(host);
-        this.#sessions
-          .get(name)
-          ?.close()
-          .catch(() => {});
+        const before = this.#sessions.get(name);
+        before?.close().catch(() => {});
         this.#sessions.set(name, session);
         this.#errors.delete(name);
         reached.set(name, session);
@@ -158,18 +157,22 @@ export class Fleet<V> {
     const unchecked = new Map(
       unreachable.filter((name) => !assumedStopped.includes(name)).map((name) => [name, this.#errors.get(name)]),
     );
-    const verdicts = new Map<string, Verdict>();
-    await Promise.all(
-      [...reached].map(async ([name, { reader }]) => {
+    const checked = await Promise.all(
+      inventory.map(async ({ name }): Promise<(readonly [string, Verdict])[]> => {
+        const session = reached.get(name);
+        if (!session) return [];
         try {
-          verdicts.set(name, await condition.check(reader, assumedStopped));
+          return [[name, await condition.check(session.reader, assumedStopped)]];
         } catch (error) {
           unchecked.set(name, error);
+          return [];
         }
       }),
     );
-    const drifting = [...verdicts].filter(([, { is }]) => is === 'drift');
-    const until = [...verdicts].flatMap(([name, seen]) => (seen.is === 'unknown' ? [`${seen.until} on ${name}`] : []));
+    // In the order of the inventory, whichever host answers first.
+    const verdicts = checked.flat();
+    const drifting = verdicts.filter(([, { is }]) => is === 'drift');
+    const until = verdicts.flatMap(([name, seen]) => (seen.is === 'unknown' ? [`${seen.until} on ${name}`] : []));
     const note =
       assumedStopped.length > 0 ? `${assumedStopped.join(', ')} not checked: assumed to be stopped` : undefined;
     const refused =
@@ -207,23 +210,18 @@ async function isAlive({ reader }: Session): Promise<boolean> {
 
 function preconditionFailed({ name, hint }: EveryHost, drifting: readonly (readonly [string, Verdict])[]): Problem {
   const seen = drifting.map(([host, verdict]) => `${host}: ${describeVerdict(verdict)}`).join('; ');
-  return new Problem(`${name}: ${seen}`, { hint, code: exitCode.failed });
+  return new Failure(`${name}: ${seen}`, { hint });
 }
 
 function preconditionUnknown({ name }: EveryHost, missing: ReadonlyMap<string, unknown>): Problem {
   const hosts = [...missing.keys()];
   const why = [...missing].map(([host, error]) => reason(host, error)).join('; ');
-  return new Problem(`${name}: unknown, because ${hosts.join(', ')} could not be checked: ${why}`, {
+  return new Failure(`${name}: unknown, because ${hosts.join(', ')} could not be checked: ${why}`, {
     hint: `run again when ${hosts.length === 1 ? 'it answers' : 'they answer'}. If you know that it is stopped there and does not start by itself: --assume-stopped ${hosts.join(',')}`,
-    code: exitCode.failed,
   });
 }
 
 function reason(host: string, error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.startsWith(`${host}: `) ? text : `${host}: ${text}`;
-}
-
-function preconditionPending({ name, hint }: EveryHost, until: string): Problem {
-  return new Problem(`${name}: unknown until ${until}`, { hint, code: exitCode.failed });
 }

@@ -3,7 +3,7 @@ import type { ChangesMade } from '../host/changes/make-changes.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { Counts, HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
-import type { Session } from './session.ts';
+import type { Session } from './open-session.ts';
 
 /** One resource of one host, its place in the playbook, and the result of its last check. */
 export interface Item {
@@ -30,7 +30,7 @@ type ResourceDone = Extract<RunEvent, { type: 'resource-done' }>;
 /** One host in one run: its items and their results. */
 export class HostRun {
   readonly name: string;
-  readonly #session: Session;
+  readonly session: Session;
   readonly #emit: Listener;
   readonly #counts: Counts = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
   items: readonly Item[] = [];
@@ -40,20 +40,21 @@ export class HostRun {
   readonly #done = new Set<Step>();
   #seconds = 0;
   #first = () => '';
-  #isOpen = false;
+  /** Whether the first line of its journal was sent. */
+  isOpen = false;
   /** What was changed, and what failed. */
   readonly titles = { changed: [] as string[], failed: [] as string[] };
 
   constructor(name: string, session: Session, emit: Listener) {
     this.name = name;
-    this.#session = session;
+    this.session = session;
     this.#emit = emit;
   }
 
   /** A Writer that reports its progress for this step. */
   writerFor(step: Step): Writer {
     const report = (progress: Progress) => this.#emit({ type: 'progress', step, progress });
-    return this.#session.writerFor(report, () => this.#takeFirst());
+    return this.session.writerFor(report, () => this.#takeFirst());
   }
 
   /** Sets what the host runs once, before the first change and in the same request: the first line of its journal. */
@@ -61,14 +62,9 @@ export class HostRun {
     this.#first = first;
   }
 
-  /** Whether that was sent. */
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
   #takeFirst(): string {
     const first = this.#first();
-    if (first !== '') this.#isOpen = true;
+    if (first !== '') this.isOpen = true;
     this.#first = () => '';
     return first;
   }
@@ -80,11 +76,7 @@ export class HostRun {
     );
   }
 
-  readonly #recording = (reads: Set<() => string>): Reader => this.#session.recording?.(reads) ?? this.#session.reader;
-
-  get session(): Session {
-    return this.#session;
-  }
+  readonly #recording = (reads: Set<() => string>): Reader => this.session.recording?.(reads) ?? this.session.reader;
 
   /** Checks all items for the first time. */
   async checkAll(): Promise<void> {
@@ -125,7 +117,7 @@ export class HostRun {
       started(change);
     };
     this.state += 1;
-    const request = this.#session.makeChanges?.(changes, follow, stop, this.#takeFirst());
+    const request = this.session.makeChanges?.(changes, follow, stop, this.#takeFirst());
     if (!request) throw new TypeError('this session makes changes one by one');
     const [made] = await Promise.allSettled([request.ended, this.check(items, request.readerFor)]);
     return made.status === 'fulfilled' ? made.value : { made: last, error: made.reason, lost: true };
@@ -179,7 +171,7 @@ export class HostRun {
       unreachable: false,
       stopped: this.stopped,
       ...(this.stopped !== undefined && this.left()),
-      roundTrips: this.#session.roundTrips(),
+      roundTrips: this.session.roundTrips(),
     };
   }
 

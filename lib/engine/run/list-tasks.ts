@@ -1,10 +1,10 @@
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import type { Step } from './events.ts';
 import { mapWithForks } from './limit.ts';
+import type { Session } from './open-session.ts';
 import type { Playbook } from './playbook.ts';
 import { itemsFor } from './prepare.ts';
 import type { RunOptions } from './run-options.ts';
-import type { Session } from './session.ts';
 
 /** The tasks of one host in order, or the error of its connection. */
 export type HostTasks =

@@ -1,12 +1,34 @@
-import { makeChanges } from '../host/changes/make-changes.ts';
+import type { ReadyChange } from '../host/changes/changes-script.ts';
+import { type ChangesRequest, makeChanges } from '../host/changes/make-changes.ts';
 import { connect } from '../host/connection.ts';
+import type { Facts } from '../host/facts/facts.ts';
 import { gatherFacts } from '../host/facts/gather-facts.ts';
+import type { Progress, Reader, Writer } from '../host/host.ts';
 import { createReader } from '../host/reader.ts';
 import { batchOf, recorded } from '../host/reads/batch.ts';
 import { createWriter } from '../host/writer.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import type { Secret } from '../secret/secret.ts';
-import type { Session } from './session.ts';
+
+/** An open connection to a host, with its facts. */
+export interface Session {
+  readonly reader: Reader;
+  readonly facts: Facts;
+  /** A Reader that keeps each read as a command that repeats it. Only a session with `makeChanges` has it. */
+  recording?(reads: Set<() => string>): Reader;
+  /** Makes several changes in one request. Without it, each change is made by itself. */
+  makeChanges?(
+    changes: readonly ReadyChange[],
+    started: (change: number) => void,
+    stop: AbortSignal,
+    first: string,
+  ): ChangesRequest;
+  /** @param first taken before each change: a script that the host runs before it, in the same request */
+  writerFor(onProgress: (progress: Progress) => void, first?: () => string): Writer;
+  /** Exec requests sent so far. */
+  roundTrips(): number;
+  close(): Promise<void>;
+}
 
 export interface OpenSessionOptions {
   /** From the operator. It overrides the inventory's. */

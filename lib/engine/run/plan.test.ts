@@ -3,8 +3,18 @@ import type { Action } from '../host/action.ts';
 import type { Facts } from '../host/facts/facts.ts';
 import type { Reader, Writer } from '../host/host.ts';
 import { Problem } from '../problem/problem.ts';
-import { changesOfFile, checkedAgainAfter, containerChange, fileChange } from '../resource/change.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
+import {
+  changesOfFile,
+  checkedAgainAfter,
+  containerChange,
+  drift,
+  expectation,
+  fileChange,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+} from '../resource/resource.ts';
 import { HostRun } from './host-run.ts';
 import { changesSomething, planOf } from './plan.ts';
 
@@ -47,10 +57,7 @@ const container = resource('container', ok, {
   changes: () => [containerChange('node')],
   follows: [{ what: fileChange('/c'), effect: 'is restarted', certain: true }],
 });
-const listens = checkedAgainAfter(
-  expectation('node listens', async () => ok),
-  'node',
-);
+const listens = checkedAgainAfter(expectation('node listens', { check: async () => ok }), 'node');
 
 test('a change leads to changes of its dependents, and of theirs', async () => {
   expect(await outcomes(file(content), container, listens)).toEqual([
@@ -89,8 +96,8 @@ test('a checked state has priority over a predicted one', async () => {
 
 test('failed expectations and checks that cannot be made are reported as in a run', async () => {
   const broken = resource('broken', ok, { check: () => Promise.reject(new Error('cannot look')) });
-  const must = expectation('memory', async () => drift('2 GB'));
-  const should = expectation('disk', async () => drift('slow'), { severity: 'should' });
+  const must = expectation('memory', { check: async () => drift('2 GB') });
+  const should = expectation('disk', { check: async () => drift('slow'), severity: 'should' });
   expect(await outcomes(broken, must, should, resource('later', unknownUntil('x is there')))).toEqual([
     'broken: failed',
     'memory: failed (2 GB)',
@@ -103,7 +110,7 @@ test('a plan changes something if a task is pending or depends on a pending one'
   const something = async (...resources: Resource[]) =>
     changesSomething({ host: 'h', tasks: await planned(resources) });
   expect(await something(file(ok))).toBe(false);
-  expect(await something(expectation('memory', async () => drift('2 GB')))).toBe(false);
+  expect(await something(expectation('memory', { check: async () => drift('2 GB') }))).toBe(false);
   expect(await something(file(content))).toBe(true);
   expect(await something(resource('later', unknownUntil('x')))).toBe(true);
 });

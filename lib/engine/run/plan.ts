@@ -1,7 +1,6 @@
 import { type Action, describeAction } from '../host/action.ts';
 import { Problem } from '../problem/problem.ts';
-import { fileChange } from '../resource/change.ts';
-import { type Difference, describeUnmet, type EveryHost } from '../resource/resource.ts';
+import { type Difference, describeUnmet, type EveryHost, fileChange } from '../resource/resource.ts';
 import type { Outcome, Step } from './events.ts';
 import type { FleetVerdict } from './fleet.ts';
 import type { HostRun, Item } from './host-run.ts';

@@ -23,7 +23,7 @@ export interface Play<V> {
   readonly inTurn: readonly string[];
 }
 
-type PlayOptions<V> = Partial<Omit<Play<V>, 'name'>> & Pick<Play<V>, 'hosts' | 'roles'>;
+type PlayOptions<V> = Pick<Play<V>, 'hosts' | 'roles'> & Partial<Play<V>>;
 
 /** An option that one playbook has beside those of all. Without `value` it is a switch. */
 export interface OwnOption {

@@ -1,3 +1,4 @@
+import { type ExitCode, exitCode } from '../problem/problem.ts';
 import type { Change } from '../resource/resource.ts';
 import type { ConfirmEach } from './converge.ts';
 import type { HostSummary, Step } from './events.ts';
@@ -44,4 +45,20 @@ export interface RunResult {
   readonly plans: readonly HostPlan[];
   /** Whether the operator declined the plan, or ended the run. */
   readonly declined: boolean;
+}
+
+/** The exit code of a run. A failure outweighs an unreachable host, and both outweigh pending changes. */
+export function exitCodeOf({
+  hosts,
+  interrupted,
+  declined = false,
+}: Pick<RunResult, 'hosts' | 'interrupted'> & Partial<Pick<RunResult, 'declined'>>): ExitCode {
+  if (interrupted) return exitCode.interrupted;
+  if (hosts.some((host) => host.counts.failed > 0)) return exitCode.failed;
+  if (hosts.some((host) => host.unreachable)) return exitCode.unreachable;
+  if (declined) return exitCode.pending;
+  if (hosts.some((host) => host.stopped)) return exitCode.failed;
+  const left = ({ pending, unknown, skipped = 0 }: HostSummary['counts']) => pending + unknown + skipped;
+  if (hosts.some((host) => left(host.counts) > 0)) return exitCode.pending;
+  return exitCode.converged;
 }

@@ -9,11 +9,10 @@ import { pause } from '../resource/job/pause.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
-import { exitCodeOf } from './exit-code.ts';
 import { lockLost } from './fleet.ts';
 import { play, playbook } from './playbook.ts';
 import { run } from './run.ts';
-import type { RunOptions } from './run-options.ts';
+import { exitCodeOf, type RunOptions } from './run-options.ts';
 
 /** These resources check a set in memory, so the connection is never used. */
 const session = {
@@ -217,7 +216,7 @@ test('a condition that is not met during the run is a failure with the missing c
         hosts: 'all',
         roles: [
           role<object>('r', () => [
-            expectation('it is night', async () => unknownUntil('the moon is full'), { hint: 'wait for it' }),
+            expectation('it is night', { check: async () => unknownUntil('the moon is full'), hint: 'wait for it' }),
           ]),
         ],
       }),
@@ -233,7 +232,7 @@ test('a condition that is not met during the run is a failure with the missing c
 /** A resource with these verdicts in turn, then always the last one. @returns it, and how often it was checked */
 function seenAs(name: string, ...verdicts: Verdict[]) {
   let looks = 0;
-  const resource = expectation(name, async () => verdicts[Math.min(looks++, verdicts.length - 1)] ?? ok);
+  const resource = expectation(name, { check: async () => verdicts[Math.min(looks++, verdicts.length - 1)] ?? ok });
   return { resource, looks: () => looks };
 }
 
@@ -316,7 +315,7 @@ test('a host that fails stops there, others go on, and a play that needs it is s
 test('a failure in a play with fatal errors ends the run for all hosts, before later plays', async () => {
   const made = new Set<string>();
   const rule = role<object>('rule', ({ host }) => [
-    expectation('it is alone', async () => (host.name === 'h2' ? drift('it is not') : ok)),
+    expectation('it is alone', { check: async () => (host.name === 'h2' ? drift('it is not') : ok) }),
   ]);
   const later = role<object>('later', () => [thing(made, 'a')]);
   const { outcomes, result } = await runWith(
@@ -355,8 +354,8 @@ test('an unreachable host is named, others go on', async () => {
 
 test('a failed requirement fails the host, a failed recommendation only warns', async () => {
   const made = new Set<string>();
-  const must = expectation('enough memory', async () => drift('2 GB'), { hint: 'add memory' });
-  const should = expectation('fast disk', async () => drift('slow'), { severity: 'should' });
+  const must = expectation('enough memory', { check: async () => drift('2 GB'), hint: 'add memory' });
+  const should = expectation('fast disk', { check: async () => drift('slow'), severity: 'should' });
   const { outcomes, events } = await runWith(
     [play('all', { hosts: 'all', roles: [role<object>('r', () => [should, must, thing(made, 'a')])] })],
     inventoryOf({ a: ['h1'] }),
@@ -369,8 +368,8 @@ test('a failed requirement fails the host, a failed recommendation only warns', 
 });
 
 test('check mode says what to do about a failed expectation, and so does a warning', async () => {
-  const must = expectation('enough memory', async () => drift('2 GB'), { hint: 'add memory' });
-  const should = expectation('fast disk', async () => drift('slow'), { hint: 'use NVMe', severity: 'should' });
+  const must = expectation('enough memory', { check: async () => drift('2 GB'), hint: 'add memory' });
+  const should = expectation('fast disk', { check: async () => drift('slow'), hint: 'use NVMe', severity: 'should' });
   const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [should, must])] })];
   const notesOf = (events: readonly RunEvent[]) => events.flatMap((e) => (e.type === 'resource-done' ? [e.note] : []));
   const checked = await runWith(plays, inventoryOf({ a: ['h1'] }), { check: true });

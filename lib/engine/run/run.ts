@@ -10,11 +10,11 @@ import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { appending, beginLine, endLine, endOf } from './lock/journal.ts';
 import { type Locks, lockHosts } from './lock/locks.ts';
+import type { Session } from './open-session.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
 import { itemsFor, playHosts, startingAt } from './prepare.ts';
 import type { RunOptions, RunResult } from './run-options.ts';
-import type { Session } from './session.ts';
 import { TurnTaking } from './turn-taking.ts';
 
 /** Connects to a host and gathers its facts. Its error makes the host unreachable. */

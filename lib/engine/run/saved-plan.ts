@@ -1,12 +1,13 @@
 import { createHmac, randomBytes, scryptSync } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { readBounded, UnfitFile } from '../file/bounded-file.ts';
+import { readBounded, whyUnread } from '../file/bounded-file.ts';
 import { writePrivateFile } from '../file/private-output.ts';
 import type { Action } from '../host/action.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { Problem, Problems } from '../problem/problem.ts';
 import { redact, Secret } from '../secret/secret.ts';
+import { parseJson } from '../text/parse-json.ts';
 import type { Step } from './events.ts';
 import type { HostPlan, Planned } from './plan.ts';
 import type { RunOptions } from './run-options.ts';
@@ -171,18 +172,7 @@ function textOf(file: string): string {
   try {
     return readBounded(file, largest).toString('utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why =
-      error instanceof UnfitFile ? error.message : code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    throw new Problem(`the plan "${file}" ${why}`, { hint: 'make one: --check --out FILE' });
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    throw new Problem(`the plan "${file}" ${whyUnread(error)}`, { hint: 'make one: --check --out FILE' });
   }
 }
 

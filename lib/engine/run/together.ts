@@ -2,7 +2,7 @@ import type { Action } from '../host/action.ts';
 import { scriptOf } from '../host/action-script.ts';
 import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
-import { Problem } from '../problem/problem.ts';
+import { Failure, Problem } from '../problem/problem.ts';
 import { describeVerdict, type Verdict } from '../resource/resource.ts';
 import type { HostRun, Item } from './host-run.ts';
 
@@ -12,11 +12,9 @@ export const mostTogether = 40;
 const mostContent = 64 * 1024;
 
 /** The check after a change still shows drift. */
-export class DidNotConverge extends Error {
-  constructor(before: Verdict, after: Verdict) {
-    super(`applied but did not converge\n  before: ${describeVerdict(before)}\n  after:  ${describeVerdict(after)}`);
-    this.name = 'DidNotConverge';
-  }
+export function didNotConverge(before: Verdict, after: Verdict): Failure {
+  const [was, is] = [describeVerdict(before), describeVerdict(after)];
+  return new Failure(`applied but did not converge\n  before: ${was}\n  after:  ${is}`);
 }
 
 /** Items whose changes travel in one request. The last one has a change. */
@@ -65,12 +63,7 @@ export function changesTogether(
  * @param checked the items that are checked after the changes: those of the changes, and later ones
  * @returns how many items are done, and why the host stops
  */
-export async function changeTogether(
-  host: HostRun,
-  together: Together,
-  checked: readonly Item[],
-  stop: AbortSignal,
-): Promise<{ readonly handled: number; readonly failed: string | undefined }> {
+export async function changeTogether(host: HostRun, together: Together, checked: readonly Item[], stop: AbortSignal) {
   const changing = together.filter(({ change }) => change !== undefined);
   const starts: number[] = [];
   const started = (at: number) => {
@@ -131,5 +124,5 @@ function sizeOf(step: Action): number {
 /** Why a change is not proved by the check after it. */
 function unproved({ seen }: Item, before: Verdict): unknown {
   if (seen?.is === 'error') return seen.error;
-  return seen?.is === 'ok' ? undefined : new DidNotConverge(before, seen ?? before);
+  return seen?.is === 'ok' ? undefined : didNotConverge(before, seen ?? before);
 }

@@ -3,15 +3,14 @@ import type { Facts } from '../host/facts/facts.ts';
 import type { Reader, Writer } from '../host/host.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing/this-machine.ts';
-import { containerChange } from '../resource/change.ts';
 import { Interrupted } from '../resource/job/pause.ts';
-import { drift, driftOf, ok, type Resource, task } from '../resource/resource.ts';
+import { containerChange, drift, driftOf, ok, type Resource, task } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
-import { exitCodeOf } from './exit-code.ts';
 import { type Play, play, playbook } from './playbook.ts';
 import { run } from './run.ts';
 import type { RunOptions } from './run-options.ts';
+import { exitCodeOf } from './run-options.ts';
 import { makePlan } from './saved-plan.ts';
 import type { Turns } from './turns.ts';
 

@@ -5,12 +5,12 @@ import { type ChangeOptions, quitByOperator } from './converge.ts';
 import type { Listener, Step } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import type { HostRun } from './host-run.ts';
+import type { Session } from './open-session.ts';
 import { plannedTasks } from './plan.ts';
 import type { Play, Playbook } from './playbook.ts';
 import { playHosts } from './prepare.ts';
 import { batchesOf } from './rolling.ts';
 import type { RunOptions } from './run-options.ts';
-import type { Session } from './session.ts';
 import type { Turns } from './turns.ts';
 
 /** A host at which turns are taken, such as a gateway. */

@@ -1,7 +1,7 @@
 import type { Reader } from '../host/host.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import type { Resource } from '../resource/resource.ts';
-import type { Session } from './session.ts';
+import type { Session } from './open-session.ts';
 
 /**
  * What surrounds the changes of a host that has clients: before them it leaves service, after them it comes back. Both happen on other

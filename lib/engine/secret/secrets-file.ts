@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { readBounded, UnfitFile } from '../file/bounded-file.ts';
+import { readBounded, whyUnread } from '../file/bounded-file.ts';
 import { writePrivateFile } from '../file/private-output.ts';
 import { Problem } from '../problem/problem.ts';
 import { shellWord } from '../text/shell-word.ts';
@@ -62,10 +62,8 @@ export function readSecretsFile(file: string): Buffer | undefined {
   try {
     return readBounded(file, largest);
   } catch (error) {
-    if (error instanceof UnfitFile) throw new Problem(`${file} ${error.message}`);
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return undefined;
-    throw new Problem(`${file} cannot be read (${code ?? 'unknown error'})`);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Problem(`${file} ${whyUnread(error)}`);
   }
 }
 

@@ -3,18 +3,14 @@ import { command } from '../../engine/host/action.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
-import { directory } from '../../engine/resource/file/directory.ts';
-import { file } from '../../engine/resource/file/file.ts';
-import { eventually } from '../../engine/resource/job/eventually.ts';
 import { job, jobDirectory } from '../../engine/resource/job/job.ts';
+import { directory, eventually, file, packages } from '../../engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { packages } from '../../engine/resource/system/packages.ts';
 import { noOtherSynchronizer } from '../chain/single-sync.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { product } from '../server/product.ts';
-import { addressesOf } from '../variables/addresses.ts';
-import { databaseHost } from '../variables/database-host.ts';
+import { addressesOf, databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { backupFolder, recoveryProgram, resultsFolder } from './repository.ts';
 import { backupHost } from './source.ts';
@@ -97,15 +93,14 @@ export function recoveryIsReceived(context: Context<Variables>, time: string, se
     },
   });
   return [
-    expectation(
-      'no other data is in the way',
-      async (host) => {
+    expectation('no other data is in the way', {
+      check: async (host) => {
         const [found, list] = await Promise.all([received.check(host), host.$`ls -A ${data}`]);
         const isFree = found.is === 'ok' || setsAside || list.text() === '';
         return isFree ? ok : drift(`${data} holds other data, which is not replaced`);
       },
-      { hint: `with --set-aside it is renamed to ${data}.before-TIME, and stays` },
-    ),
+      hint: `with --set-aside it is renamed to ${data}.before-TIME, and stays`,
+    }),
     packages('rsync'),
     directory(jobDirectory).mode(0o700),
     file(passwordFile).content(secretContent(`${vars.backup.password?.reveal()}\n`, /./)),

@@ -1,20 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
-import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
-import { directory } from '../../engine/resource/file/directory.ts';
-import { file } from '../../engine/resource/file/file.ts';
-import { job } from '../../engine/resource/job/job.ts';
+import { directory, dockerImage, file, job, packages, schedule, service } from '../../engine/resource/kinds.ts';
 import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { packages } from '../../engine/resource/system/packages.ts';
-import { schedule } from '../../engine/resource/system/schedule.ts';
-import { service } from '../../engine/resource/system/service.ts';
 import { textfiles } from '../monitor/exporters.ts';
 import { product } from '../server/product.ts';
-import { databaseHost } from '../variables/database-host.ts';
 import { postgresVersion } from '../variables/generation.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { backupRole } from './source.ts';
 

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { command } from '../../engine/host/action.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { checkedAgainAfter } from '../../engine/resource/change.ts';
-import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { checkedAgainAfter, drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { addressesOf } from '../variables/addresses.ts';
+import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 
 const script = readFileSync(new URL('../../../templates/host/backup-source.sh', import.meta.url), 'utf8');

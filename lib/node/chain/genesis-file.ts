@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { write } from '../../engine/host/action.ts';
 import type { Reader } from '../../engine/host/host.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
-import { changesOfFile } from '../../engine/resource/change.ts';
+import { Failure, type Problem } from '../../engine/problem/problem.ts';
+import { sha256Of } from '../../engine/resource/file/content.ts';
 import { withoutQuery } from '../../engine/resource/network/http.ts';
-import { type Change, type Difference, drift, ok, type Resource } from '../../engine/resource/resource.ts';
+import type { Change, Difference, Resource } from '../../engine/resource/resource.ts';
+import { changesOfFile, drift, ok } from '../../engine/resource/resource.ts';
 import { genesisPath } from '../render/render.ts';
 import { generationOf } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -27,10 +27,9 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
     const faults = genesisFaults(content.toString('utf8'), wanted);
     if (faults.length === 0) return undefined;
     const more = faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : [];
-    return new Problem(
+    return new Failure(
       `the genesis file from ${withoutQuery(url)} is refused:\n${[...faults.slice(0, shownFaults), ...more].map((fault) => `  ${fault}`).join('\n')}`,
       {
-        code: exitCode.failed,
         hint: `it has to be for chain id ${wanted.chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
       },
     );
@@ -38,12 +37,11 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
   /** The step for the downloaded file, or why it is not put in place. */
   const copy = async (host: Reader): Promise<Change> => {
     const content = await host.read(downloaded);
-    if (!content) return new Problem(`${downloaded} does not exist`, { code: exitCode.failed });
-    const found = hashOf(content);
+    if (!content) return new Failure(`${downloaded} does not exist`);
+    const found = sha256Of(content);
     if (found !== sha256) {
-      return new Problem(
+      return new Failure(
         `the genesis file from ${withoutQuery(url)} is not the one of the inventory: SHA-256 ${found}, wanted ${sha256}`,
-        { code: exitCode.failed },
       );
     }
     const fault = faultsIn(content);
@@ -57,7 +55,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       if (!stat || !content)
         return drift([{ what: 'genesis file', was: 'absent', wanted: `SHA-256 ${sha256}` }], await copy(host));
       const differences: Difference[] = [];
-      const found = hashOf(content);
+      const found = sha256Of(content);
       if (found !== sha256) differences.push({ what: 'SHA-256', was: found, wanted: sha256 });
       if (stat.mode !== attributes.mode)
         differences.push({ what: 'mode', was: `0${stat.mode.toString(8)}`, wanted: '0644' });
@@ -67,8 +65,4 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       return differences.length === 0 ? ok : drift(differences, await copy(host));
     },
   };
-}
-
-function hashOf(content: Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
 }

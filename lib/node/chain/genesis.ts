@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { parseJson } from '../../engine/text/parse-json.ts';
 import { type Generation, generations } from '../variables/generation.ts';
 
 const bytes = (count: number) =>
@@ -39,12 +40,8 @@ export function genesisFaults(
   text: string,
   wanted: Pick<Generation, 'genesisBlocks' | 'genesisContracts'> & { readonly chainId: number },
 ): string[] {
-  let genesis: unknown;
-  try {
-    genesis = JSON.parse(text);
-  } catch {
-    return ['it is not valid JSON'];
-  }
+  const genesis = parseJson(text);
+  if (genesis === undefined) return ['it is not valid JSON'];
   const schema = z.looseObject({
     root: bytes(32),
     ...Object.fromEntries(wanted.genesisBlocks.map((key) => [key, block])),

@@ -1,9 +1,9 @@
 import pRetry from 'p-retry';
 import type { Reader, Writer } from '../../engine/host/host.ts';
-import { checkedAgainAfter } from '../../engine/resource/change.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
-import { drift, ok, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
+import { checkedAgainAfter, drift, ok, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
 import { type Answer, blockAt, blockNumber } from './chain.ts';
 
 /** A newest block of this age or less proves that the synchronizer works. Seconds. */
@@ -64,13 +64,8 @@ export function blockGrows(url: string, attempts: Attempts): Work {
   return checkedAgainAfter(resource, 'json-rpc');
 }
 
-interface NewestBlock {
-  readonly number: number;
-  /** By the host's own clock. Seconds. */
-  readonly age: number;
-}
-
-async function newestBlock(host: Reader, url: string): Promise<Answer<NewestBlock>> {
+/** `age` is by the host's own clock. Seconds. */
+async function newestBlock(host: Reader, url: string): Promise<Answer<{ number: number; age: number }>> {
   const [block, clock] = await Promise.all([blockAt(host, url, 'latest'), host.$`date +%s`]);
   if (!block.ok) return block;
   if (!block.value) return { ok: false, error: 'eth_getBlockByNumber gives no newest block' };
@@ -78,12 +73,7 @@ async function newestBlock(host: Reader, url: string): Promise<Answer<NewestBloc
 }
 
 /** Unknown until the container runs; from then on whatever is wrong with its answer is drift. */
-async function judge<T>(
-  host: Reader,
-  container: string,
-  asked: Promise<Answer<T>>,
-  verdict: (value: T) => Verdict,
-): Promise<Verdict> {
+async function judge<T>(host: Reader, container: string, asked: Promise<Answer<T>>, verdict: (value: T) => Verdict) {
   const [state, answer] = await Promise.all([host.container(container), asked]);
   if (!state?.running) return unknownUntil(`${container} is running`);
   return answer.ok ? verdict(answer.value) : drift(answer.error);
@@ -91,16 +81,6 @@ async function judge<T>(
 
 /** An answer that may still come. */
 class NotYet extends Error {}
-
-/** An answer that did not come at any attempt. */
-class NoAnswer extends Error {
-  readonly hint: string;
-
-  constructor(message: string, container: string) {
-    super(message);
-    this.hint = `see docker logs ${container}`;
-  }
-}
 
 /** Asks until there is an answer. @throws the last error; where the container does not run, with the end of its log */
 async function persistently<T>(
@@ -127,6 +107,7 @@ async function persistently<T>(
     },
   ).catch((error: unknown) => {
     if (!(error instanceof NotYet)) throw error;
-    throw new NoAnswer(`${error.message} (asked ${attempts} times, every ${pause_seconds} s)`, container);
+    const what = `${error.message} (asked ${attempts} times, every ${pause_seconds} s)`;
+    throw new Failure(what, { hint: `see docker logs ${container}` });
   });
 }

@@ -1,5 +1,6 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { askHttp } from '../../engine/resource/network/http.ts';
+import { parseJson } from '../../engine/text/parse-json.ts';
 
 /** A block with its transactions is some hundred kilobytes. Bytes. */
 export const longestAnswer = 4 * 1024 * 1024;
@@ -39,15 +40,11 @@ export function jsonRpcRequest(method: string, params: readonly unknown[] = []):
  * An error comes with HTTP 200, as a result does, so only the body shows it.
  */
 export function readAnswer(text: string, url: string): JsonRpcAnswer {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return { ok: false, error: `${url} answers no JSON: ${text.trim().slice(0, 80) || '(nothing)'}` };
-  }
+  const body = parseJson(text);
+  const shown = text.trim().slice(0, 80);
+  if (body === undefined) return { ok: false, error: `${url} answers no JSON: ${shown || '(nothing)'}` };
   const { jsonrpc, id, error, ...rest } = Object(body) as Record<string, unknown>;
   if (error) return { ok: false, error: `${url} answers an error: ${describeError(error)}`, code: codeOf(error) };
-  const shown = text.trim().slice(0, 80);
   if (!('result' in rest)) return { ok: false, error: `${url} answers no JSON-RPC: ${shown}` };
   if (jsonrpc !== '2.0') return { ok: false, error: `${url} answers without "jsonrpc": "2.0": ${shown}` };
   if (id !== requestId)

@@ -14,13 +14,10 @@ const finalityDepth = 64;
  * blocks of layer 1 from the state database, and then ends at every start. A reorganization of the last blocks is accepted.
  */
 export function layer1HasOurBlocks(vars: Variables): Resource {
-  return expectation(
-    'layer 1 has the newest layer-1 block of the state database',
-    (host) => compareHistory(host, vars),
-    {
-      hint: 'sync must not run on this state database and this layer 1: it drops the blocks of layer 1 from state.block, and then ends at every start. Check network.l1_rpc_url in the inventory; if it is right, the database is of another chain: restore a snapshot of this one (snapshot.replace_existing)',
-    },
-  );
+  return expectation('layer 1 has the newest layer-1 block of the state database', {
+    check: (host) => compareHistory(host, vars),
+    hint: 'sync must not run on this state database and this layer 1: it drops the blocks of layer 1 from state.block, and then ends at every start. Check network.l1_rpc_url in the inventory; if it is right, the database is of another chain: restore a snapshot of this one (snapshot.replace_existing)',
+  });
 }
 
 async function compareHistory(host: Reader, vars: Variables): Promise<Verdict> {

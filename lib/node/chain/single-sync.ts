@@ -5,22 +5,13 @@ import { drift, type EveryHost, expectation, ok, type Resource, type Verdict } f
 import type { Context } from '../../engine/resource/role.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
-import { addressesOf } from '../variables/addresses.ts';
+import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { noSynchronizerOn } from './synchronizers.ts';
 
 type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
 
 const corrupts = 'two synchronizers on one state database corrupt it';
-
-/** The sessions of one address that look like a node's: by TCP, as the node's database user, without an application name. */
-interface Client {
-  readonly address: string;
-  /** Whether any session writes. Of the node's components only a synchronizer does. */
-  readonly anyWrite: boolean;
-  /** Whether every sampled query was a select or a show. */
-  readonly onlyReads: boolean;
-}
 
 /**
  * The condition for a start of the synchronizer: no other one runs on any host of the inventory, and no other one is connected to the
@@ -48,13 +39,10 @@ export function noOtherSynchronizer(deployment: Deployment): EveryHost {
  */
 export function noForeignSynchronizer(deployment: Deployment): Resource {
   const state = stateDatabase(deployment.vars);
-  return expectation(
-    'no other synchronizer uses the state database',
-    (host) => foreignClients(host, deployment, { assumedStopped: [], samples: 1 }),
-    {
-      hint: `stop the node there, an RPC server's too: ${corrupts}. ${leftSessions(state)}`,
-    },
-  );
+  return expectation('no other synchronizer uses the state database', {
+    check: (host) => foreignClients(host, deployment, { assumedStopped: [], samples: 1 }),
+    hint: `stop the node there, an RPC server's too: ${corrupts}. ${leftSessions(state)}`,
+  });
 }
 
 function leftSessions({ container, user, database }: SqlTarget): string {
@@ -109,14 +97,13 @@ const writePattern = String.raw`^\s*(insert|update|delete|copy|merge|truncate|cr
 const readPattern = String.raw`^\s*(select|show)\M`;
 
 /**
- * The clients that connect by TCP as the node does, without an application name. A session shows only its newest query, so
- * pg_stat_activity is sampled several times. Within one statement its snapshot has to be cleared before each sample.
+ * The clients that connect by TCP as the node's database user, without an application name, by their addresses. Of the node's components
+ * only a synchronizer writes. A session shows only its newest query, so pg_stat_activity is sampled several times. Within one statement
+ * its snapshot has to be cleared before each sample.
+ *
+ * @returns whether any session of an address writes, and whether every sampled query was a select or a show
  */
-async function readClients(
-  host: Reader,
-  state: SqlTarget,
-  samples: number,
-): Promise<readonly Client[] | { error: string }> {
+async function readClients(host: Reader, state: SqlTarget, samples: number) {
   const result = await host.sql(
     state,
     `select host(a.client_addr),

@@ -1,5 +1,5 @@
 import { command } from '../../engine/host/action.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
 
 /** A directory for a database server. Its container sets owner and mode. */
@@ -9,7 +9,7 @@ export function directoryThatItsContainerOwns(path: string): Resource {
       const [inside, there] = await Promise.all([host.stat(`${path}/.`), host.stat(path)]);
       if (inside) return ok;
       const change = there
-        ? new Problem(`${path} is a ${there.type}, and has to be a directory`, { code: exitCode.failed })
+        ? new Failure(`${path} is a ${there.type}, and has to be a directory`)
         : [command`umask 022 && mkdir -p ${path}`];
       return drift([{ what: 'directory', was: there ? `a ${there.type}` : 'absent', wanted: path }], change);
     },

@@ -1,8 +1,7 @@
 import type { SqlTarget } from '../../engine/host/host.ts';
-import { checkedAgainAfter } from '../../engine/resource/change.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { eventually } from '../../engine/resource/job/eventually.ts';
-import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { checkedAgainAfter, drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /** After a crash a server replays its write-ahead log before it accepts connections. Seconds. */

@@ -4,8 +4,8 @@ import { configHashLabel } from '../../engine/resource/docker/compose-service.ts
 import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { databaseHost } from '../variables/database-host.ts';
 import { postgresVersion } from '../variables/generation.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import type { ServiceName } from '../variables/services.ts';
 import type { Credentials, Variables } from '../variables/variables.ts';
 
@@ -46,25 +46,23 @@ type Services = Readonly<Record<ServiceName, { readonly configHash: string } | u
  * anything is changed: a database that does not run yet, as on a first deploy, is tried again in its turn.
  */
 export function databasesAcceptLogins(deployment: Deployment, services: Services): Resource {
-  return expectation(
-    "databases accept the inventory's users and passwords",
-    async (host) => {
+  return expectation("databases accept the inventory's users and passwords", {
+    check: async (host) => {
       if (await haveLoggedIn(host, services)) return ok;
       const verdict = await tryLogins(host, loginsOf(deployment));
       return verdict.is === 'unknown' ? ok : verdict;
     },
-    { hint },
-  );
+    hint,
+  });
 }
 
 /** The same for some databases in their turn, before the components start that use them. */
 export function acceptsLogins(deployment: Deployment, of: readonly Login['of'][], services: Services): Resource {
   const logins = loginsOf(deployment).filter((login) => of.includes(login.of));
-  return expectation(
-    `${of.join(' and ')} database accept the inventory's user and password`,
-    async (host) => ((await haveLoggedIn(host, services)) ? ok : tryLogins(host, logins)),
-    { hint },
-  );
+  return expectation(`${of.join(' and ')} database accept the inventory's user and password`, {
+    check: async (host) => ((await haveLoggedIn(host, services)) ? ok : tryLogins(host, logins)),
+    hint,
+  });
 }
 
 /** Components that run with the wanted configuration have logged in with it. That saves a request where there is nothing to do. */

@@ -1,18 +1,10 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ContainerState, Progress, Reader, SqlTarget } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { sha256Of } from '../../engine/resource/file/content.ts';
 import { runInUnit } from '../../engine/resource/job/job.ts';
-import {
-  drift,
-  driftOf,
-  expectation,
-  ok,
-  type Resource,
-  unknownUntil,
-  type Verdict,
-  type Work,
-} from '../../engine/resource/resource.ts';
+import type { Resource, Verdict, Work } from '../../engine/resource/resource.ts';
+import { drift, driftOf, expectation, ok, unknownUntil } from '../../engine/resource/resource.ts';
 
 const createIndex = readFileSync(new URL('../../../templates/host/create-index.sh', import.meta.url), 'utf8');
 
@@ -51,6 +43,7 @@ export function postgresIndex(index: PostgresIndex): Work {
   const { container, user, database } = target;
   const [schema = '', relation = ''] = table.split('.');
   const wanted = definitionOf(index);
+  const hash = sha256Of(`${container}/${database}/${table}`).slice(0, 8);
   return {
     name: title,
     async check(host) {
@@ -65,7 +58,7 @@ export function postgresIndex(index: PostgresIndex): Work {
       const settings = { CONTAINER: container, DATABASE_USER: user, DATABASE: database };
       const names = { SCHEMA: schema, TABLE: relation, INDEX: name, COLUMNS: columns.join(' ') };
       await runInUnit(host, {
-        unit: `rpc-playbooks-index-${name}-${shortHash(`${container}/${database}/${table}`)}`,
+        unit: `rpc-playbooks-index-${name}-${hash}`,
         title,
         script: shellSettings({ ...settings, ...names }) + createIndex,
         progress: (reader) => progressOf(reader, index),
@@ -76,9 +69,8 @@ export function postgresIndex(index: PostgresIndex): Work {
 
 /** A warning where an index of that name is on other columns: IF NOT EXISTS accepts it, and the queries are slower than they could be. */
 export function indexesHaveTheirColumns(indexes: readonly PostgresIndex[]): Resource {
-  return expectation(
-    'indexes are on the columns of the specification',
-    async (host) => {
+  return expectation('indexes are on the columns of the specification', {
+    check: async (host) => {
       const all = await Promise.all(indexes.map((index) => read(host, index)));
       return driftOf(
         indexes.flatMap((index, at) => {
@@ -91,11 +83,9 @@ export function indexesHaveTheirColumns(indexes: readonly PostgresIndex[]): Reso
         }),
       );
     },
-    {
-      severity: 'should',
-      hint: 'rename or drop such an index; the next deploy creates it as the specification has it',
-    },
-  );
+    severity: 'should',
+    hint: 'rename or drop such an index; the next deploy creates it as the specification has it',
+  });
 }
 
 /** As pg_get_indexdef ends for this index; it quotes names that need it. */
@@ -135,8 +125,4 @@ async function progressOf(host: Reader, { target, name }: PostgresIndex): Promis
   return phase
     ? { what: `${name}: ${phase}`, ...(Number(total) > 0 ? { done: Number(done), total: Number(total) } : {}) }
     : undefined;
-}
-
-function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }

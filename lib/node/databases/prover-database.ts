@@ -10,9 +10,8 @@ import { sqlLiteral } from './postgres.ts';
  * @param server any database of the server, for its catalogs
  */
 export function proverDatabaseIsThere(server: SqlTarget, { user, database }: Credentials): Resource {
-  return expectation(
-    `prover database ${database} belongs to ${user}`,
-    async (host) => {
+  return expectation(`prover database ${database} belongs to ${user}`, {
+    check: async (host) => {
       const [container, result] = await Promise.all([
         host.container(server.container),
         host.sql(
@@ -29,8 +28,6 @@ export function proverDatabaseIsThere(server: SqlTarget, { user, database }: Cre
       if (!owner) return drift(`database ${database} does not exist: ${cause}`);
       return owner === user ? ok : drift(`it belongs to ${owner}`);
     },
-    {
-      hint: `run the init script by hand, docker exec ${server.container} psql -U ${server.user} -d ${server.database} -f /docker-entrypoint-initdb.d/init_prover_db.sql, or start from an empty data directory`,
-    },
-  );
+    hint: `run the init script by hand, docker exec ${server.container} psql -U ${server.user} -d ${server.database} -f /docker-entrypoint-initdb.d/init_prover_db.sql, or start from an empty data directory`,
+  });
 }

@@ -1,8 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import type { Writer } from '../../engine/host/host.ts';
-import { containerChange } from '../../engine/resource/change.ts';
 import { Interrupted } from '../../engine/resource/job/pause.ts';
-import { applyDrift, ok } from '../../engine/resource/resource.ts';
+import { applyDrift, containerChange, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { drained, notDrained, servesAgain, turnReason } from './drain.ts';

@@ -1,5 +1,6 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { askHttp } from '../../engine/resource/network/http.ts';
+import { parseJson } from '../../engine/text/parse-json.ts';
 
 /** What a gateway says about one RPC host. */
 export interface FleetHost {
@@ -37,9 +38,7 @@ export async function readFleet(
 ): Promise<{ readonly ok: true; readonly value: Fleet } | { readonly ok: false; readonly error: string }> {
   const answer = await askHttp(host, `http://127.0.0.1:${port}/fleet`, { length: longest, seconds: 3 });
   if (!answer.answered) return { ok: false, error: `HAProxy does not answer on port ${port}: ${answer.why}` };
-  try {
-    const fleet = JSON.parse(answer.body.toString()) as Fleet;
-    if (Array.isArray(fleet.hosts) && typeof fleet.configuration === 'string') return { ok: true, value: fleet };
-  } catch {}
+  const fleet = parseJson(answer.body.toString()) as Fleet | null | undefined;
+  if (Array.isArray(fleet?.hosts) && typeof fleet.configuration === 'string') return { ok: true, value: fleet };
   return { ok: false, error: `port ${port} answers, but not the gateway` };
 }

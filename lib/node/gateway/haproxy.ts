@@ -1,19 +1,11 @@
 import { command } from '../../engine/host/action.ts';
 import type { Reader, Writer } from '../../engine/host/host.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
-import { fileChange, unitChange } from '../../engine/resource/change.ts';
+import { Failure, type Problem } from '../../engine/problem/problem.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
-import {
-  type Change,
-  drift,
-  driftOf,
-  ok,
-  type Resource,
-  unknownUntil,
-  type Verdict,
-  type Work,
-} from '../../engine/resource/resource.ts';
+import { checkParts, type Part } from '../../engine/resource/parts.ts';
+import type { Resource, Verdict, Work } from '../../engine/resource/resource.ts';
+import { drift, driftOf, fileChange, ok, unitChange, unknownUntil } from '../../engine/resource/resource.ts';
 import { readFleet } from './fleet.ts';
 import { gatewayFolder } from './paths.ts';
 import type { gatewayFiles } from './render.ts';
@@ -31,10 +23,11 @@ const refusal = {
 /** Checked, then put in place: HAProxy's own check reads all of them in a folder beside their own first. */
 export function checkedFiles(files: Files): Resource {
   const staging = `${gatewayFolder}.new`;
-  const parts = files.map(({ path, content }) => file(path).content(content).mode(0o600));
-  const trials = files.map(({ path, content }) =>
-    file(path.replace(gatewayFolder, staging)).content(content).mode(0o600),
-  );
+  const partsIn = (folder: string) =>
+    files.map(({ path, content }): Part => {
+      return [`${path}: `, file(path.replace(gatewayFolder, folder)).content(content).mode(0o600)];
+    });
+  const [parts, trials] = [partsIn(gatewayFolder), partsIn(staging)];
   const judge = command({ timeoutSeconds: 60, failure: refusal })`
     said=$(haproxy -c -f ${staging}/haproxy.cfg 2>&1) && rm -rf ${staging} && exit
     rm -rf ${staging}
@@ -45,26 +38,12 @@ export function checkedFiles(files: Files): Resource {
     changes: () => files.map(({ path }) => fileChange(path)),
 
     async check(host) {
-      const [own, tried] = await Promise.all([
-        Promise.all(parts.map((part) => part.check(host))),
-        Promise.all(trials.map((part) => part.check(host))),
-      ]);
-      const differences = own.flatMap((verdict, at) =>
-        verdict.is === 'drift'
-          ? verdict.differences.map(({ what, ...rest }) => ({ ...rest, what: `${files[at]?.path}: ${what}` }))
-          : [],
-      );
-      const inTheWay = [...own, ...tried].map(changeOf).find((change) => change instanceof Problem);
-      const steps = (verdicts: readonly Verdict[]) =>
-        verdicts.map(changeOf).flatMap((change) => (change instanceof Problem ? [] : change));
+      const [own, tried] = await Promise.all([checkParts(host, parts), checkParts(host, trials)]);
       const makeRoom = command`umask 077 && mkdir -p ${staging}`;
-      return driftOf(differences, inTheWay ?? [makeRoom, ...steps(tried), judge, ...steps(own)]);
+      const steps = [makeRoom, ...tried.steps.flat(), judge, ...own.steps.flat()];
+      return driftOf(own.differences, own.refusal ?? tried.refusal ?? steps);
     },
   };
-}
-
-function changeOf(verdict: Verdict): Change {
-  return (verdict.is === 'drift' && verdict.change) || [];
 }
 
 /**
@@ -110,9 +89,8 @@ export function runsWith(files: Files, hash: string, port: number): Work {
 
 async function notRunning(host: Writer, why: string): Promise<Problem> {
   const journal = await host.$`journalctl --no-pager --quiet -o cat -n 12 -u haproxy.service`;
-  return new Problem(`haproxy.service does not run with its files: ${why}\n${journal.text()}`.trim(), {
+  return new Failure(`haproxy.service does not run with its files: ${why}\n${journal.text()}`.trim(), {
     hint: 'see systemctl status haproxy.service',
-    code: exitCode.failed,
   });
 }
 

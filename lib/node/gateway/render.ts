@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
 import type { RenderContext } from '../render/render.ts';
-import { addressesOf } from '../variables/addresses.ts';
+import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { gatewayFolder } from './paths.ts';
 

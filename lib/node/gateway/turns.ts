@@ -1,4 +1,4 @@
-import { containerChange, unitChange } from '../../engine/resource/change.ts';
+import { containerChange, unitChange } from '../../engine/resource/resource.ts';
 import type { Turns } from '../../engine/run/turns.ts';
 import type { Variables } from '../variables/variables.ts';
 import { drained, notDrained, servesAgain, turnReason } from './drain.ts';

@@ -2,11 +2,11 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
+import type { Fault } from '../variables/fault.ts';
 import { type Generation, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
 import type { RawVariables } from '../variables/variables.ts';
 import { connectionFaults } from './connections.ts';
-import type { Fault } from './fault.ts';
 import { networkFaults } from './network-rules.ts';
 
 type Deployment = LoadedInventory<RawVariables>;
@@ -22,45 +22,43 @@ export function deploymentProblems(inventory: Deployment): Problem[] {
   ];
 }
 
+/** The groups that need a host, and what that is. */
+const needed = {
+  database: 'name the one server with the state database and the synchronizer',
+  rpc: 'name one or more servers for JSON-RPC',
+};
+
+/** The groups that may have only one host, and why or what else to do. */
+const onlyOne = {
+  database: 'two synchronizers on one database corrupt it',
+  monitor: 'a second Prometheus of your own is let in by monitoring: { scrape_from: [ADDRESS] }',
+  backup: 'the server keeps its write-ahead log for one of them',
+};
+
 function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
-  const hostsIn = (group: string) => hosts.filter((host) => host.groups.includes(group)).map(({ name }) => name);
-  const databases = hostsIn('database');
   const known = Object.keys(groups);
-  const faults: [group: string, what: string, hint: string][] = hosts
-    .flatMap((host) => host.groups)
-    .filter((group) => !known.includes(group))
-    .map((group) => [group, `unknown group ${group}`, `the groups are ${known.join(', ')}`]);
-  if (databases.length === 0) {
-    const hint = 'name the one server with the state database and the synchronizer';
-    faults.push(['database', 'group database has no host', hint]);
-  }
-  if (databases.length > 1) {
-    const what = `group database has ${databases.length} hosts (${databases.join(', ')}): there may be only one`;
-    faults.push(['database', what, 'two synchronizers on one database corrupt it']);
-  }
-  if (hostsIn('rpc').length === 0) {
-    faults.push(['rpc', 'group rpc has no host', 'name one or more servers for JSON-RPC']);
-  }
-  const monitors = hostsIn('monitor');
-  if (monitors.length > 1) {
-    const what = `group monitor has ${monitors.length} hosts (${monitors.join(', ')}): there may be only one`;
-    faults.push([
-      'monitor',
-      what,
-      'a second Prometheus of your own is let in by monitoring: { scrape_from: [ADDRESS] }',
-    ]);
-  }
-  const backups = hosts.filter((host) => host.groups.includes('backup'));
-  if (backups.length > 1) {
-    const what = `group backup has ${backups.length} hosts (${hostsIn('backup').join(', ')}): there may be only one`;
-    faults.push(['backup', what, 'the server keeps its write-ahead log for one of them']);
-  }
-  for (const { name, groups: own } of backups.filter((host) => host.groups.length > 1)) {
-    const what = `${name} is in group backup and in ${own.filter((group) => group !== 'backup').join(', ')}`;
-    faults.push(['backup', what, 'a backup has to outlive the servers of the deployment: give it one of its own']);
-  }
+  const hostsIn = (group: string) => hosts.filter((host) => host.groups.includes(group)).map(({ name }) => name);
+  const problem = (group: string, what: string, hint: string) =>
+    new Problem(what, { where: placeOfGroup(group), hint });
   return [
-    ...faults.map(([group, what, hint]) => new Problem(what, { where: placeOfGroup(group), hint })),
+    ...hosts
+      .flatMap((host) => host.groups)
+      .filter((group) => !known.includes(group))
+      .map((group) => problem(group, `unknown group ${group}`, `the groups are ${known.join(', ')}`)),
+    ...Object.entries(needed)
+      .filter(([group]) => hostsIn(group).length === 0)
+      .map(([group, hint]) => problem(group, `group ${group} has no host`, hint)),
+    ...Object.entries(onlyOne).flatMap(([group, hint]) => {
+      const names = hostsIn(group);
+      const what = `group ${group} has ${names.length} hosts (${names.join(', ')}): there may be only one`;
+      return names.length > 1 ? [problem(group, what, hint)] : [];
+    }),
+    ...hosts
+      .filter(({ groups: own }) => own.includes('backup') && own.length > 1)
+      .map(({ name, groups: own }) => {
+        const what = `${name} is in group backup and in ${own.filter((group) => group !== 'backup').join(', ')}`;
+        return problem('backup', what, 'a backup has to outlive the servers of the deployment: give it one of its own');
+      }),
     ...hosts
       .filter(
         ({ groups: own, vars }) => own.includes('database') && own.includes('rpc') && vars.network.kind === 'main',

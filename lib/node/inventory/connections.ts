@@ -1,7 +1,7 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import type { Fault } from '../variables/fault.ts';
 import { generationDefaults } from '../variables/generation.ts';
 import type { RawVariables } from '../variables/variables.ts';
-import type { Fault } from './fault.ts';
 
 type Host = InventoryHost<RawVariables>;
 

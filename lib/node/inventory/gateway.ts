@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { readBounded, UnfitFile } from '../../engine/file/bounded-file.ts';
+import { readBounded, UnfitFile, whyUnread } from '../../engine/file/bounded-file.ts';
 import { pathBeside } from '../../engine/file/private-file.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
@@ -23,11 +23,9 @@ export function gatewayProblems(inventory: Deployment): Problem[] {
   const unused = hosts
     .filter((host) => !isGateway(host) && isOwn(host.name, ['gateway']))
     .map(({ name }) => {
+      const where = placeOfKey(name, ['gateway']);
       const hint = 'name it in the vars of all hosts, or of the hosts in group gateway';
-      return new Problem(`gateway of ${name} has no use: it is no gateway`, {
-        where: placeOfKey(name, ['gateway']),
-        hint,
-      });
+      return new Problem(`gateway of ${name} has no use: it is no gateway`, { where, hint });
     });
   return [
     ...unused,
@@ -128,20 +126,11 @@ function certificateIn(file: string, refuse: (what: string, hint?: string) => vo
     }
     return { text, leaf };
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const isMissing = code === 'ENOENT';
-    const why =
-      error instanceof UnfitFile
-        ? message
-        : isMissing
-          ? 'does not exist'
-          : code?.startsWith('E') && !code.startsWith('ERR_')
-            ? `cannot be read (${code})`
-            : 'is not a certificate in PEM';
-    refuse(
-      `gateway.tls.certificate: ${shown(file)} ${why}`,
-      isMissing ? 'the path is relative to the file that names it' : undefined,
-    );
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const isOfFile = error instanceof UnfitFile || /^E(?!RR_)/.test(code);
+    const why = isOfFile ? whyUnread(error) : 'is not a certificate in PEM';
+    const hint = code === 'ENOENT' ? 'the path is relative to the file that names it' : undefined;
+    refuse(`gateway.tls.certificate: ${shown(file)} ${why}`, hint);
     return undefined;
   }
 }
@@ -149,12 +138,8 @@ function certificateIn(file: string, refuse: (what: string, hint?: string) => vo
 function keyProblems(leaf: X509Certificate, key: Secret, where: Problem['where'], file: string): Problem[] {
   try {
     if (leaf.checkPrivateKey(createPrivateKey(key.reveal()))) return [];
-    return [
-      new Problem(`gateway.tls.key is not the private key of ${file}`, {
-        where,
-        hint: 'name the key with which it was requested',
-      }),
-    ];
+    const hint = 'name the key with which it was requested';
+    return [new Problem(`gateway.tls.key is not the private key of ${file}`, { where, hint })];
   } catch {
     return [new Problem('gateway.tls.key is not a private key in PEM without a passphrase', { where })];
   }

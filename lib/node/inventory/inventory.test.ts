@@ -6,7 +6,7 @@ import { describeProblem, exitCode, Problem, Problems } from '../../engine/probl
 import { Secret } from '../../engine/secret/secret.ts';
 import { defaultSizes } from '../render/testdata/specification/defaults.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
-import { databaseHost } from '../variables/database-host.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import { loadDeployment } from './inventory.ts';
 
 async function complaints(changes: Changes): Promise<string[]> {
@@ -188,7 +188,11 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'verify'], { pause_seconds: 'two' }]],
     /verify\.pause_seconds must be a number, not text/,
   ],
-  ['half a port', [[['vars', 'ports'], { pool_db: 1.5 }]], /ports\.pool_db must be a whole number, not a number/],
+  [
+    'half a port',
+    [[['vars', 'ports'], { pool_db: 1.5 }]],
+    /ports\.pool_db must be a whole number, not a number with a fraction/,
+  ],
   [
     'a list with nothing in it',
     [[['groups', 'rpc', 'rpc-1', 'host_key'], []]],
@@ -222,7 +226,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'an unsafe user name',
     [[['vars', 'credentials', 'pool', 'user'], 'a/b']],
-    /credentials\.pool\.user only A-Z a-z 0-9 _ \. ~ - are safe/,
+    /credentials\.pool\.user must hold only A-Z a-z 0-9 _ \. ~ -, as the node puts it unescaped into a URL/,
   ],
   [
     'source without a repository',

@@ -1,22 +1,18 @@
 import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
 import { type LoadedInventory, type LoadOptions, loadInventory } from '../../engine/inventory/load.ts';
+import type { Path } from '../../engine/inventory/located.ts';
 import { problemsIn, throwProblems } from '../../engine/inventory/problem-list.ts';
+import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
 import { describePlace, Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation.ts';
-import type { Receiver } from '../variables/monitoring.ts';
-import {
-  type Certificate,
-  type RawVariables,
-  type SnapshotFiles,
-  type Variables,
-  variablesSchema,
-} from '../variables/variables.ts';
+import { isMonitor, type Receiver } from '../variables/monitoring.ts';
+import type { Certificate, RawVariables, SnapshotFiles, Variables } from '../variables/variables.ts';
+import { variablesSchema } from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { gatewayProblems, readCertificate } from './gateway.ts';
 import { snapshotFiles } from './manifest.ts';
 import { projectInventories } from './project.ts';
-import { readReceivers } from './receivers.ts';
 
 /** Of a password. Fewer can be guessed (NIST SP 800-63B, 5.1.1.2). */
 const leastCharacters = 8;
@@ -87,10 +83,7 @@ async function readPasswords(
 }
 
 /** The password of the role that copies the server: one for all hosts, that of the backup host. None without such a host. */
-async function backupPassword(
-  inventory: LoadedInventory<RawVariables>,
-  problems: Problem[],
-): Promise<Secret | undefined> {
+async function backupPassword(inventory: LoadedInventory<RawVariables>, problems: Problem[]) {
   const host = inventory.hosts.find(({ groups }) => groups.includes('backup'));
   if (!host) return undefined;
   const path = ['backup', 'password'];
@@ -130,4 +123,29 @@ function withSecrets(
   const backup = { ...rest, ...(backupSecret && { password: backupSecret }) };
   const vars = { ...host.vars, ...defaults, credentials, monitoring, gateway, backup };
   return { ...host, vars: { ...vars, snapshot: { ...snapshot, ...(files as SnapshotFiles) } } };
+}
+
+/**
+ * The receivers of alerts with their secrets, for the monitor; for other hosts none, as nothing of them is needed there. Adds to the
+ * problems what could not be read.
+ */
+async function readReceivers(
+  inventory: LoadedInventory<RawVariables>,
+  host: InventoryHost<RawVariables>,
+  problems: Problem[],
+): Promise<readonly Receiver[]> {
+  if (!isMonitor(host)) return [];
+  const read = async (tree: unknown, path: Path): Promise<unknown> => {
+    if (Array.isArray(tree)) return Promise.all(tree.map((item, i) => read(item, [...path, i])));
+    if (typeof tree === 'object' && tree !== null) {
+      const entries = Object.entries(tree).map(
+        async ([key, value]) => [key, await read(value, [...path, key])] as const,
+      );
+      return Object.fromEntries(await Promise.all(entries));
+    }
+    if (typeof tree !== 'string' || !secretReferencePattern.test(tree)) return tree;
+    const question = { name: path.join('.'), where: inventory.placeOf(host.name, path) };
+    return inventory.readSecret(tree, question).catch((error) => void problems.push(...problemsIn(error)));
+  };
+  return (await read(host.vars.monitoring.receivers, ['monitoring', 'receivers'])) as readonly Receiver[];
 }

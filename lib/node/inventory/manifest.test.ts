@@ -59,6 +59,13 @@ test('a manifest beside the inventory names the archives, which are in a folder 
   });
 });
 
+test('a manifest may be named by its whole path', async () => {
+  const beside = await inventory({ manifest: 'manifest.json', from });
+  const manifest = join(dirname(beside), 'manifest.json');
+  const { hosts } = await loadDeployment(await inventory({ manifest, from }));
+  expect(hosts[0]?.vars.snapshot.state.url).toBe('http://files/testnet_state_db.sql.tar.gz');
+});
+
 test('the archives are beside a manifest on a web server', async () => {
   const address = await served(200, JSON.stringify(manifest));
   const { hosts } = await loadDeployment(await inventory({ manifest: address }));

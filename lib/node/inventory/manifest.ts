@@ -4,6 +4,7 @@ import { shown } from '../../engine/file/shown-path.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { Problem } from '../../engine/problem/problem.ts';
+import { parseJson } from '../../engine/text/parse-json.ts';
 import { type Manifest, manifestSchema } from '../variables/manifest.ts';
 import type { RawVariables, SnapshotFiles } from '../variables/variables.ts';
 
@@ -35,31 +36,31 @@ async function filesOf(
   const { manifest, from, state, prover, date } = snapshot;
   if (manifest === undefined) return state && prover && date !== undefined ? { state, prover, date } : undefined;
   const where = placeOf(name, ['snapshot', 'manifest']);
-  const source = /^https?:/i.test(manifest) ? manifest : pathBeside(where.file, manifest);
+  const isRemote = isAddress(manifest);
+  const source = isRemote ? manifest : pathBeside(where.file, manifest);
   const text = texts.get(source) ?? read(source);
   texts.set(source, text);
   const found = await text.then(parse).catch((error: Error) => error.message);
   const why =
     typeof found === 'string' ? found : found.network === network.kind ? '' : `is of the ${found.network} network`;
   if (typeof found === 'string' || why !== '') {
-    const what = `snapshot.manifest: ${source === manifest ? source : shown(source)} ${why}`;
+    const what = `snapshot.manifest: ${isRemote ? source : shown(source)} ${why}`;
     const known = problems.some(({ message, where: other }) => message === what && other?.line === where.line);
     const hint = 'it is the manifest.json that playbooks/snapshot.mjs writes; a copy beside the inventory lasts';
     if (!known) problems.push(new Problem(what, { where, hint }));
     return undefined;
   }
-  const folder = new URL(
-    from === undefined ? '.' : from.replace(/\/*$/, '/'),
-    source === manifest ? source : undefined,
-  );
+  const folder = new URL(from === undefined ? '.' : from.replace(/\/*$/, '/'), isRemote ? source : undefined);
   const archive = ({ file, sha256 }: Manifest['state']) => ({ url: new URL(file, folder).href, sha256 });
   return { state: archive(found.state), prover: archive(found.prover), date: found.date };
 }
 
+const isAddress = (manifest: string) => /^https?:/i.test(manifest);
+
 /** @throws Error whose message continues the address or path */
 async function read(source: string): Promise<string> {
   try {
-    if (!/^https?:/i.test(source)) return readBounded(source, longest).toString();
+    if (!isAddress(source)) return readBounded(source, longest).toString();
     const answer = await fetch(source, { signal: AbortSignal.timeout(patience) });
     if (!answer.ok) throw new Error(`answers HTTP ${answer.status}`);
     let text = '';
@@ -78,9 +79,7 @@ async function read(source: string): Promise<string> {
 
 /** @throws Error as `read` */
 function parse(text: string): Manifest {
-  try {
-    return manifestSchema.parse(JSON.parse(text));
-  } catch {
-    throw new Error('is not a manifest of a snapshot');
-  }
+  const { data } = manifestSchema.safeParse(parseJson(text));
+  if (data) return data;
+  throw new Error('is not a manifest of a snapshot');
 }

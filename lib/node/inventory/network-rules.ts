@@ -1,8 +1,8 @@
 import { basename } from 'node:path/posix';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { archiveName } from '../variables/archive-name.ts';
+import type { Fault } from '../variables/fault.ts';
 import type { RawVariables } from '../variables/variables.ts';
-import type { Fault } from './fault.ts';
 
 type Host = InventoryHost<RawVariables>;
 

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
-import { fileChange } from '../../engine/resource/change.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
-import { drift, ok, unknownUntil, type Work } from '../../engine/resource/resource.ts';
+import { drift, fileChange, ok, unknownUntil, type Work } from '../../engine/resource/resource.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { product } from '../server/product.ts';
 import { monitoringPorts, type Receiver } from '../variables/monitoring.ts';
@@ -65,9 +64,8 @@ export function receiversAnswer(receivers: readonly Receiver[], path: string): W
         const words = [String(monitoringPorts.alertmanager), name, String(count)];
         const sent = await host.run({ allow: [0, 1], timeoutSeconds: 120 })`sh -c ${testAlert} test-alert ${words}`;
         if (!sent.ok) {
-          throw new Problem(`receiver ${name} took no test alert\n${sent.stderr.trim()}`, {
+          throw new Failure(`receiver ${name} took no test alert\n${sent.stderr.trim()}`, {
             hint: `correct monitoring.receivers in the inventory, or make ${name} reachable from ${host.name}; the next run tests it again`,
-            code: exitCode.failed,
           });
         }
       }

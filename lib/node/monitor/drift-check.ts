@@ -3,10 +3,8 @@ import { dirname } from 'node:path';
 import { quote } from '../../engine/host/quote.ts';
 import type { Inventory } from '../../engine/inventory/inventory.ts';
 import { Problem } from '../../engine/problem/problem.ts';
-import { directory } from '../../engine/resource/file/directory.ts';
-import { file } from '../../engine/resource/file/file.ts';
+import { directory, file, schedule } from '../../engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
-import { schedule } from '../../engine/resource/system/schedule.ts';
 import { installation, projectFolder } from '../project/project-folder.ts';
 import { product } from '../server/product.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -32,11 +30,10 @@ export function driftCheck({ name, file: path, hosts }: Inventory<Variables>, id
   const every = wanted.every_minutes * 60;
   const more = ['-C', projectFolder, ...(identity === undefined ? [] : ['--identity', identity])];
   return [
-    expectation(
-      `${textfiles} is there`,
-      async (host) => ((await host.stat(textfiles))?.type === 'directory' ? ok : drift('it is not')),
-      { hint: 'its alerts need node_exporter here, scraped by Prometheus: apt-get install prometheus-node-exporter' },
-    ),
+    expectation(`${textfiles} is there`, {
+      check: async (host) => ((await host.stat(textfiles))?.type === 'directory' ? ok : drift('it is not')),
+      hint: 'its alerts need node_exporter here, scraped by Prometheus: apt-get install prometheus-node-exporter',
+    }),
     directory(dirname(program)),
     file(program).content(script).mode(0o755),
     schedule(`${product}-drift-${name}`, {

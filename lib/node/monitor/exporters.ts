@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
-import { file } from '../../engine/resource/file/file.ts';
+import { file, schedule } from '../../engine/resource/kinds.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { schedule } from '../../engine/resource/system/schedule.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 import { product } from '../server/product.ts';
 import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';

@@ -1,8 +1,5 @@
-import { directory } from '../../engine/resource/file/directory.ts';
-import { file } from '../../engine/resource/file/file.ts';
+import { directory, file, packages, service } from '../../engine/resource/kinds.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
-import { packages } from '../../engine/resource/system/packages.ts';
-import { service } from '../../engine/resource/system/service.ts';
 import { product } from '../server/product.ts';
 
 interface PackageUnit {

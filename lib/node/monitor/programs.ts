@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { acceptedFile } from '../../engine/resource/file/accepted-file.ts';
-import { directory } from '../../engine/resource/file/directory.ts';
-import { file } from '../../engine/resource/file/file.ts';
+import type { Content } from '../../engine/resource/file/content.ts';
+import { acceptedFile, directory, file, packages } from '../../engine/resource/kinds.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { packages } from '../../engine/resource/system/packages.ts';
 import { product } from '../server/product.ts';
 import { monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -15,8 +13,9 @@ import { absentRules, jobs, targetsFile } from './targets.ts';
 const folder = `/etc/${product}/monitor`;
 const template = (name: string) => readFileSync(new URL(`../../../templates/monitor/${name}`, import.meta.url), 'utf8');
 
-/** The user `prometheus` reads the files: they may hold secrets. */
-const forPrometheus = { mode: 0o640, group: 'prometheus' };
+/** A file that its own checker has accepted. The user `prometheus` reads it: it may hold secrets. */
+const accepted = (name: string, content: string | Content, judge: readonly string[], source: string) =>
+  acceptedFile({ path: `${folder}/${name}`, content, judge, source, mode: 0o640, group: 'prometheus' });
 
 /** A folder of data, which the programs' own user writes to. */
 const dataFolder = (path: string) => directory(path).mode(0o750).owner('prometheus').group('prometheus');
@@ -27,14 +26,9 @@ const dataFolder = (path: string) => directory(path).mode(0o750).owner('promethe
  */
 export function prometheus({ vars, hosts }: Context<Variables>): Resource[] {
   const data = `${vars.paths.data}/monitor/prometheus`;
-  const rules = (name: string, content: string, source: string) =>
-    acceptedFile({
-      path: `${folder}/${name}`,
-      content,
-      judge: ['promtool', 'check', 'rules'],
-      source,
-      ...forPrometheus,
-    });
+  const rules = ['promtool', 'check', 'rules'];
+  const ofTargets = 'the rules for the targets of the inventory';
+  const ofPrometheus = 'templates/monitor/prometheus.yml';
   const { retention_days, retention_gb } = vars.monitoring;
   return packageUnit({
     name: 'prometheus',
@@ -50,15 +44,9 @@ export function prometheus({ vars, hosts }: Context<Variables>): Resource[] {
       dataFolder(data),
       directory(`${folder}/targets`),
       ...jobs.map((job) => file(`${folder}/targets/${job}.json`).content(targetsFile(hosts, job))),
-      rules('rules.yml', template('rules.yml'), 'templates/monitor/rules.yml'),
-      rules('targets.rules.yml', absentRules(hosts), 'the rules for the targets of the inventory'),
-      acceptedFile({
-        path: `${folder}/prometheus.yml`,
-        content: template('prometheus.yml'),
-        judge: ['promtool', 'check', 'config'],
-        source: 'templates/monitor/prometheus.yml',
-        ...forPrometheus,
-      }),
+      accepted('rules.yml', template('rules.yml'), rules, 'templates/monitor/rules.yml'),
+      accepted('targets.rules.yml', absentRules(hosts), rules, ofTargets),
+      accepted('prometheus.yml', template('prometheus.yml'), ['promtool', 'check', 'config'], ofPrometheus),
     ],
   });
 }
@@ -67,6 +55,7 @@ export function prometheus({ vars, hosts }: Context<Variables>): Resource[] {
 export function alertmanager({ vars }: Context<Variables>): Resource[] {
   const { receivers } = vars.monitoring;
   const path = `${folder}/alertmanager.yml`;
+  const content = alertmanagerFile(receivers);
   const data = `${vars.paths.data}/monitor/alertmanager`;
   return [
     packages('curl'),
@@ -84,13 +73,7 @@ export function alertmanager({ vars }: Context<Variables>): Resource[] {
       reads: [path],
       before: [
         dataFolder(data),
-        acceptedFile({
-          path,
-          content: alertmanagerFile(receivers),
-          judge: ['amtool', 'check-config'],
-          source: 'monitoring.receivers of the inventory',
-          ...forPrometheus,
-        }),
+        accepted('alertmanager.yml', content, ['amtool', 'check-config'], 'monitoring.receivers of the inventory'),
       ],
     }),
     ...(receivers.length > 0 ? [receiversAnswer(receivers, path)] : []),

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { command } from '../../engine/host/action.ts';
-import { checkedAgainAfter } from '../../engine/resource/change.ts';
-import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { checkedAgainAfter, drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import { product } from '../server/product.ts';
 import type { Variables } from '../variables/variables.ts';
 

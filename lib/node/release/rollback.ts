@@ -2,12 +2,12 @@ import { basename } from 'node:path/posix';
 import { isDeepStrictEqual } from 'node:util';
 import type { Reader } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { sha256Of } from '../../engine/resource/file/content.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { renderAs, renderHost, servicesIn } from '../render/render.ts';
-import { databaseHost } from '../variables/database-host.ts';
 import { versionOf } from '../variables/generation.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import { serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { isDeployed, keptAt, type Release, readDeployed, readReleases } from './manifest.ts';
@@ -143,5 +143,5 @@ async function refuseMigrations({ host, hosts, reader, onDatabase }: PutBack, re
 }
 
 function refuse(what: string, hint?: string): never {
-  throw new Problem(what, { code: exitCode.failed, ...(hint !== undefined && { hint }) });
+  throw new Failure(what, { hint });
 }

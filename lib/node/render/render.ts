@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import toml from '@iarna/toml';
 import { parse as parseYaml } from 'yaml';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import type { ImagePin } from '../../engine/resource/docker/docker-image.ts';
-import type { Content } from '../../engine/resource/file/content.ts';
+import { type Content, sha256Of } from '../../engine/resource/file/content.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
@@ -232,11 +231,7 @@ interface Compose {
 const initScripts = '/docker-entrypoint-initdb.d/';
 
 /** The hash is over the service's definition without its label, and over the rendered files and the genesis file that it mounts. */
-function hashedServices(
-  composed: Compose['services'],
-  files: readonly RenderedFile[],
-  vars: Variables,
-): RenderedHost['services'] {
+function hashedServices(composed: Compose['services'], files: readonly RenderedFile[], vars: Variables) {
   const contents = new Map(files.map(({ path, content }) => [path, content.text]));
   contents.set(genesisPath(vars), vars.network.genesis.sha256);
   const hashed = (service: ComposeService): RenderedService => {
@@ -246,7 +241,7 @@ function hashedServices(
       .filter(([path = '']) => contents.has(path));
     const definition = JSON.stringify([{ ...service, labels }, mounts.map(([path = '']) => contents.get(path))]);
     return {
-      configHash: createHash('sha256').update(definition).digest('hex'),
+      configHash: sha256Of(definition),
       image: service.image,
       readsAtStart: mounts.flatMap(([path = '', target = '']) => (target.startsWith(initScripts) ? [] : path)),
     };

@@ -1,7 +1,7 @@
 import { Secret } from '../../engine/secret/secret.ts';
 import type { Value, Values } from '../../engine/template/template.ts';
-import { databaseHost } from '../variables/database-host.ts';
 import { generations } from '../variables/generation.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import type { RenderContext } from './render.ts';
 
 /** PostgreSQL's own port, inside its container. */

@@ -1,5 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { readText } from '../../engine/resource/file/edited-text.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
 import { drift, ok, type Resource, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
@@ -24,15 +24,11 @@ export function withoutDistributionServers(): Resource {
     async check(host) {
       const file = await readText(host, configuration);
       if (file === undefined) return unknownUntil('chrony is installed');
-      const wanted = withoutServers(file.text);
+      const wanted = file.text.replace(/^[ \t]*(?=(pool|server)[ \t])/gm, '#');
       if (file.text === wanted) return ok;
       return drift([{ what: configuration, was: file.text, wanted }], [file.to(wanted)]);
     },
   };
-}
-
-function withoutServers(text: string): string {
-  return text.replace(/^[ \t]*(?=(pool|server)[ \t])/gm, '#');
 }
 
 /** chronyd has selected a server, and the clock follows it. */
@@ -46,12 +42,9 @@ export function clockIsSynchronised(): Work {
         if (verdict.is === 'ok') return;
         if (waited >= synchronisationLimit) {
           const sources = await host.$`chronyc -n sources`;
-          throw new Problem(
+          throw new Failure(
             `chrony selected no time server within ${synchronisationLimit} s\n${sources.text()}`.trim(),
-            {
-              hint: 'check time_servers in the inventory, and that UDP port 123 is open to them',
-              code: exitCode.failed,
-            },
+            { hint: 'check time_servers in the inventory, and that UDP port 123 is open to them' },
           );
         }
         host.progress({

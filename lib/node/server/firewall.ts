@@ -1,7 +1,7 @@
 import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { PublishedPort } from '../render/compose-ports.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
-import { addressesOf } from '../variables/addresses.ts';
+import { addressesOf } from '../variables/hosts.ts';
 import { isMonitor, isWithoutNode, monitoringPorts, readersOfMetrics } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 

@@ -1,5 +1,5 @@
 import type { BlockDevice, Facts, Mount } from '../../engine/host/facts/facts.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 
 /** Where the Docker engine keeps its data by default. */
 const defaultDockerRoot = '/var/lib/docker';
@@ -38,9 +38,8 @@ export function dockerDisk(
   const size = Math.max(...usable.map((mount) => mount.size));
   const [largest, ...others] = usable.filter((mount) => mount.size === size);
   if (!largest) {
-    throw new Problem('no mounted, writable, local disk was found for the data of Docker', {
+    throw new Failure('no mounted, writable, local disk was found for the data of Docker', {
       hint: 'mount one, or name it in the inventory: docker_root: { disk: … }',
-      code: exitCode.failed,
     });
   }
   return { ...on(largest.target, mounts), equals: others.map(({ target }) => target) };
@@ -54,12 +53,7 @@ export function mountOf(path: string, mounts: readonly Mount[]): Mount | undefin
     .at(-1);
 }
 
-function namedDisk(
-  disk: string,
-  mounts: readonly Mount[],
-  devices: readonly BlockDevice[],
-  dataPath: string,
-): DockerDisk {
+function namedDisk(disk: string, mounts: readonly Mount[], devices: readonly BlockDevice[], dataPath: string) {
   const mountedThere = mounts.findLast(({ target }) => target === disk);
   if (mountedThere) return usableMount(mountedThere, mounts);
 
@@ -69,18 +63,16 @@ function namedDisk(
   if (mounted) return usableMount(mounted, mounts);
 
   if (!disk.startsWith('/dev/')) {
-    throw new Problem(`nothing is mounted at ${disk}, which the inventory names as the disk for the data of Docker`, {
+    throw new Failure(`nothing is mounted at ${disk}, which the inventory names as the disk for the data of Docker`, {
       hint: `mount it, or name a block device (/dev/…) or one of: ${usableMounts(mounts, devices)
         .map(({ target }) => target)
         .join(', ')}`,
-      code: exitCode.failed,
     });
   }
   const taken = mounts.find(({ target }) => target === dataPath);
   if (taken) {
-    throw new Problem(`${disk} cannot be mounted at ${dataPath}: ${taken.source} is mounted there already`, {
+    throw new Failure(`${disk} cannot be mounted at ${dataPath}: ${taken.source} is mounted there already`, {
       hint: `give it a folder of its own in the inventory (paths: { data: … }), or name the disk that is mounted there (docker_root: { disk: ${dataPath} })`,
-      code: exitCode.failed,
     });
   }
   return { mountPoint: dataPath, root: `${dataPath}/docker`, equals: [], device: disk };
@@ -88,10 +80,7 @@ function namedDisk(
 
 function usableMount(mount: Mount, mounts: readonly Mount[]): DockerDisk {
   const refuse = (why: string, hint: string) =>
-    new Problem(`${mount.target}, which the inventory names as the disk for the data of Docker, ${why}`, {
-      hint,
-      code: exitCode.failed,
-    });
+    new Failure(`${mount.target}, which the inventory names as the disk for the data of Docker, ${why}`, { hint });
   if (!isWritable(mount)) {
     throw refuse('is mounted read-only', 'mount it read-write, or name another: docker_root: { disk: … }');
   }

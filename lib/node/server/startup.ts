@@ -1,8 +1,7 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { checkedAgainAfter } from '../../engine/resource/change.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { eventually } from '../../engine/resource/job/eventually.ts';
-import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { checkedAgainAfter, drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 
 /** "wait 5 seconds": between the start of pool-db and that of sync or json-rpc (spec part 1.6). */
 const poolDbLead = 5;

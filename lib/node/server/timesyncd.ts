@@ -5,10 +5,7 @@ import type { Variables } from '../variables/variables.ts';
 export const timesyncd = 'systemd-timesyncd';
 
 /** Without servers in the inventory, systemd-timesyncd is enough where it is enabled and has synchronised the clock. */
-export async function timesyncdIsEnough(
-  host: Reader,
-  { time_servers }: Pick<Variables, 'time_servers'>,
-): Promise<boolean> {
+export async function timesyncdIsEnough(host: Reader, { time_servers }: Pick<Variables, 'time_servers'>) {
   if (time_servers.length > 0) return false;
   const [unit, synchronised] = await Promise.all([
     host.unit(`${timesyncd}.service`),

@@ -1,18 +1,11 @@
 import * as z from 'zod';
 import { command } from '../../engine/host/action.ts';
 import type { ContainerState, Reader } from '../../engine/host/host.ts';
-import { containerChange } from '../../engine/resource/change.ts';
-import {
-  drift,
-  type EveryHost,
-  ok,
-  type Resource,
-  unknownUntil,
-  type Verdict,
-} from '../../engine/resource/resource.ts';
+import type { EveryHost, Resource, Verdict } from '../../engine/resource/resource.ts';
+import { containerChange, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { databaseHost } from '../variables/database-host.ts';
 import { versionOf } from '../variables/generation.ts';
+import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 
 // json-rpc needs exactly the migrations of its own version, and only the synchronizer migrates the state database. So a change of the

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
 import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
+import { parseJson } from '../../engine/text/parse-json.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
 import type { Archive } from './snapshot.ts';
 
@@ -55,7 +56,7 @@ export async function readContents(host: Reader, { archive, target }: SnapshotDa
     return { is: 'unreachable', verdict: unknownWithoutAnswer(target.container, container, result.error) };
   }
   const [line, table, size, allTables, writers] = result.rows[0] ?? [];
-  const mark = parseMark(line ?? '');
+  const mark = markSchema.safeParse(parseJson(line ?? '')).data;
   const isSameTable = mark?.table === (table ? Number(table) : undefined);
   if (mark?.restore === 'complete' && isSameTable && Number(size) > 0) {
     return { is: 'restored', sha256: mark.sha256, snapshot: mark.snapshot };
@@ -63,14 +64,6 @@ export async function readContents(host: Reader, { archive, target }: SnapshotDa
   // A restore fills the table in one transaction. More of them are a node's: after our restore failed, somebody restored in another way.
   if (mark?.restore === 'started' && Number(writers) <= 1) return { is: 'interrupted' };
   return { is: Number(allTables) > 0 ? 'foreign' : 'empty' };
-}
-
-function parseMark(json: string): z.output<typeof markSchema> | undefined {
-  try {
-    return markSchema.safeParse(JSON.parse(json)).data;
-  } catch {
-    return undefined;
-  }
 }
 
 /** What both databases hold, and what follows from it. */

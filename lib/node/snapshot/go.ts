@@ -29,11 +29,7 @@ export async function installedGo(host: Reader): Promise<string | undefined> {
  *
  * @param wanted the lowest version, as `1.21`
  */
-export async function goWillBeNewEnough(
-  host: Reader,
-  { id, version, title }: Facts['distribution'],
-  wanted: string,
-): Promise<Verdict> {
+export async function goWillBeNewEnough(host: Reader, { id, version, title }: Facts['distribution'], wanted: string) {
   const [installed, candidates] = await Promise.all([installedGo(host), candidateVersions(host, [goPackage])]);
   if (installed !== undefined) return judgeGo(installed, wanted);
   const candidate = goVersion(candidates.get(goPackage) ?? '');

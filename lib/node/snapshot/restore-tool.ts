@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
-import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
-import { job } from '../../engine/resource/job/job.ts';
+import { dockerImage, job, packages, skipWhen } from '../../engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
-import { skipWhen } from '../../engine/resource/skip-when.ts';
-import { packages } from '../../engine/resource/system/packages.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goHint, goPackage, installedGo, judgeGo } from './go.ts';
 import { snapshotDirectory } from './snapshot.ts';
@@ -81,12 +78,11 @@ function builtFromSource(
 
 /** @param wanted the lowest version, as `1.21` */
 function goIsNewEnough(wanted: string): Resource {
-  return expectation(
-    `Go is ${wanted} or later`,
-    async (host) => {
+  return expectation(`Go is ${wanted} or later`, {
+    check: async (host) => {
       const installed = await installedGo(host);
       return installed === undefined ? unknownUntil('Go is installed') : judgeGo(installed, wanted);
     },
-    { hint: goHint(wanted) },
-  );
+    hint: goHint(wanted),
+  });
 }

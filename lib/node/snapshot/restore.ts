@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { job } from '../../engine/resource/job/job.ts';
 import { drift, expectation, ok, type Resource, type Work } from '../../engine/resource/resource.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
@@ -23,15 +23,14 @@ const howToReplace =
 
 /** A database with data that we did not restore is left alone, unless the inventory says that it may be replaced. */
 export function databasesMayBeRestored(databases: SnapshotDatabases, replaceExisting: boolean): Resource {
-  return expectation(
-    'databases hold no data that a restore would destroy',
-    async (host) => {
+  return expectation('databases hold no data that a restore would destroy', {
+    check: async (host) => {
       const { decision, description, verdict } = await assessDatabases(host, databases, replaceExisting);
       if (decision === 'refuse') return drift(description);
       return decision === 'wait' ? verdict : ok;
     },
-    { hint: howToReplace },
-  );
+    hint: howToReplace,
+  });
 }
 
 /**
@@ -47,9 +46,8 @@ export function databasesAreUnused(
   const { container } = databases.state.target;
   const names = [databases.state, databases.prover].map(({ target }) => sqlLiteral(target.database)).join(', ');
   const clientsQuery = `select distinct host(client_addr) from pg_stat_activity where datname in (${names}) and client_addr is not null`;
-  return expectation(
-    'nothing uses the databases that are to be replaced',
-    async (host) => {
+  return expectation('nothing uses the databases that are to be replaced', {
+    check: async (host) => {
       const [{ decision, interrupted, verdict }, unit, containers, state, clients] = await Promise.all([
         assessDatabases(host, databases, true),
         host.unit(`${restoreUnit}.service`),
@@ -71,8 +69,8 @@ export function databasesAreUnused(
       const users = [...(running.length > 0 ? [`${running.join(', ')} on ${host.name}`] : []), ...others];
       return users.length === 0 ? ok : drift(`they are used by ${users.join(', ')}`);
     },
-    { hint: `stop ${databaseClients.join(', ')} on all hosts first: docker stop ${databaseClients.join(' ')}` },
-  );
+    hint: `stop ${databaseClients.join(', ')} on all hosts first: docker stop ${databaseClients.join(' ')}`,
+  });
 }
 
 /** Both databases hold a complete snapshot: by their contents, not by how the restore tool ended. */
@@ -109,9 +107,8 @@ export function snapshotIsRestored(databases: SnapshotDatabases, tool: RestoreTo
       // The download of the archives since the last check takes hours.
       const { decision, description } = await assess(host);
       if (decision === 'refuse')
-        throw new Problem(`the databases now hold data that a restore would destroy: ${description}`, {
+        throw new Failure(`the databases now hold data that a restore would destroy: ${description}`, {
           hint: howToReplace,
-          code: exitCode.failed,
         });
       await restore.work(host);
     },

@@ -50,9 +50,8 @@ export function archivesOf(vars: Pick<Variables, 'paths' | 'network' | 'snapshot
  * @param date the day in the inventory
  */
 export function archivesFit({ state, prover }: Archives, date: string): Resource {
-  return expectation(
-    `snapshot archives are of ${date} and of PostgreSQL ${postgresVersion}`,
-    async (host) => {
+  return expectation(`snapshot archives are of ${date} and of PostgreSQL ${postgresVersion}`, {
+    check: async (host) => {
       const [first, second] = await Promise.all([readBeginning(host, state.url), readBeginning(host, prover.url)]);
       if (first === noCurl || second === noCurl) return unknownUntil('curl is installed');
       const unreadable = [first, second].filter((answer) => typeof answer === 'string');
@@ -62,8 +61,8 @@ export function archivesFit({ state, prover }: Archives, date: string): Resource
         archiveProblems({ archive: state, header: header(first) }, { archive: prover, header: header(second) }, date),
       );
     },
-    { hint: whichArchives },
-  );
+    hint: whichArchives,
+  });
 }
 
 const noCurl = 'no curl';
@@ -95,9 +94,8 @@ async function readBeginning(host: Reader, url: string): Promise<Buffer | string
 
 /** The downloaded archives hold their main tables, by pg_restore's own list. */
 export function archivesHoldTheirTables({ state, prover }: Archives): Resource {
-  return expectation(
-    'snapshot archives hold their tables',
-    async (host) => {
+  return expectation('snapshot archives hold their tables', {
+    check: async (host) => {
       const [client, ...contents] = await Promise.all([
         host.$`command -v pg_restore`,
         readContents(host, state),
@@ -107,8 +105,8 @@ export function archivesHoldTheirTables({ state, prover }: Archives): Resource {
       if (contents.includes('absent')) return unknownUntil('the archives are downloaded');
       return judge(contents.filter((problem) => problem !== 'fine'));
     },
-    { hint: whichArchives },
-  );
+    hint: whichArchives,
+  });
 }
 
 /** @returns `fine`, `absent`, or what is wrong */
@@ -121,9 +119,8 @@ async function readContents(host: Reader, { path, table }: Archive): Promise<str
 
 /** There is room for the archives and for the restored databases. */
 export function roomForSnapshot(archives: Archives, directory: string): Resource {
-  return expectation(
-    'there is room for the snapshot',
-    async (host) => {
+  return expectation('there is room for the snapshot', {
+    check: async (host) => {
       const [free, state, prover] = await Promise.all([
         host.$`df -B1 --output=avail ${directory} 2>/dev/null | tail -n 1`,
         readSizes(host, archives.state),
@@ -139,8 +136,8 @@ export function roomForSnapshot(archives: Archives, directory: string): Resource
         ? ok
         : drift(`${gigabytes(needed)} needed in ${directory}, ${gigabytes(Number(free.text()))} free`);
     },
-    { hint: 'make room, or put paths.data on a larger disk' },
-  );
+    hint: 'make room, or put paths.data on a larger disk',
+  });
 }
 
 interface Sizes {

@@ -3,13 +3,12 @@ import type { Progress, Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
-import { directory } from '../../engine/resource/file/directory.ts';
-import { file } from '../../engine/resource/file/file.ts';
-import { job } from '../../engine/resource/job/job.ts';
+import { directory, file, job } from '../../engine/resource/kinds.ts';
 import { drift, ok, type Resource, refused, type Verdict } from '../../engine/resource/resource.ts';
+import { parseJson } from '../../engine/text/parse-json.ts';
 import { archiveName } from '../variables/archive-name.ts';
-import { databaseHost } from '../variables/database-host.ts';
-import { type Manifest, manifestSchema } from '../variables/manifest.ts';
+import { databaseHost } from '../variables/hosts.ts';
+import { manifestSchema } from '../variables/manifest.ts';
 import type { Variables } from '../variables/variables.ts';
 
 const script = readFileSync(new URL('../../../templates/host/take-snapshot.sh', import.meta.url), 'utf8');
@@ -71,18 +70,10 @@ async function judge(host: Reader, folder: string, names: readonly string[]): Pr
     if (foreign !== undefined) return refused(`${folder} holds ${foreign}, which is not of a snapshot`, hint);
     return drift([{ what: 'snapshot', was: 'absent', wanted: `${folder}/manifest.json` }]);
   }
-  const read = readManifest(manifest.toString());
+  const read = manifestSchema.safeParse(parseJson(manifest.toString())).data;
   if (!read) return refused(`${folder}/manifest.json is not a manifest`, hint);
   const whole = [read.state, read.prover].every(({ bytes }, at) => archives[at]?.size === bytes);
   return whole ? ok : refused(`the archives in ${folder} are not those of their manifest`, hint);
-}
-
-function readManifest(text: string): Manifest | undefined {
-  try {
-    return manifestSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a dump will need is not known before its end. */

@@ -93,6 +93,13 @@ export async function watchedHost(
     }
   };
 
+  const look = async (reader: Reader) => {
+    if (host.groups.includes('gateway')) return readGateway(reader, vars);
+    if (host.groups.includes('backup')) return { findings: await readBackups(reader) };
+    const state = await readHost(reader, host);
+    return { state, findings: judge(state, expected, options.limits), ...syncStatus(state.chain, options.limits) };
+  };
+
   return {
     name: host.name,
     close: () => drop(),
@@ -100,21 +107,9 @@ export async function watchedHost(
       const started = performance.now();
       const taken = () => ({ at: Date.now(), seconds: (performance.now() - started) / 1000 });
       try {
-        if (host.groups.includes('gateway')) {
-          const seen = await within((signal) => read(signal, (reader) => readGateway(reader, vars)), options);
-          const health = seen.findings.some(({ fault }) => fault) ? 'unhealthy' : 'healthy';
-          return { ...common, ...taken(), ...nothing, health, error: undefined, ...seen };
-        }
-        if (host.groups.includes('backup')) {
-          const findings = await within((signal) => read(signal, readBackups), options);
-          const health = findings.length > 0 ? 'unhealthy' : 'healthy';
-          return { ...common, ...taken(), ...nothing, health, error: undefined, findings };
-        }
-        const state = await within((signal) => read(signal, (reader) => readHost(reader, host)), options);
-        const findings = judge(state, expected, options.limits);
-        const health = findings.some(({ fault }) => fault) ? 'unhealthy' : 'healthy';
-        const sync = syncStatus(state.chain, options.limits);
-        return { ...common, ...taken(), health, error: undefined, state, findings, ...sync };
+        const seen = await within((signal) => read(signal, look), options);
+        const health = seen.findings.some(({ fault }) => fault) ? 'unhealthy' : 'healthy';
+        return { ...common, ...taken(), health, error: undefined, ...nothing, ...seen };
       } catch (error) {
         drop().catch(() => {});
         if (options.interrupt.aborted) return undefined;

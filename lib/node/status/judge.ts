@@ -165,13 +165,7 @@ function judgeChain({ chain, served, at, log, docker, containers }: HostState, l
   return findings;
 }
 
-function judgeBlocks(
-  chain: HostState['chain'],
-  own: Block,
-  at: number,
-  limits: Limits,
-  words: string | undefined,
-): Finding[] {
+function judgeBlocks(chain: HostState['chain'], own: Block, at: number, limits: Limits, words: string | undefined) {
   const about = nodeOf(chain);
   const { block } = own;
   const { comparison } = chain;
@@ -212,12 +206,7 @@ function blocks(value: number): string {
  * was written: a host that catches up is not still. Where the sequencer cannot be asked, since the newest block; where it has no
  * more than the host, that is not the host's fault.
  */
-function secondsWithoutBlock(
-  chain: HostState['chain'],
-  own: Block,
-  at: number,
-  behind: number | undefined,
-): number | undefined {
+function secondsWithoutBlock(chain: HostState['chain'], own: Block, at: number, behind: number | undefined) {
   if (behind === undefined) return at - (own.written ?? own.made);
   if (behind <= 0) return undefined;
   const missingSince = chain.comparison?.ok ? chain.comparison.value.missingSince : undefined;

@@ -1,4 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
+import { parseJson } from '../../engine/text/parse-json.ts';
 
 /** A halted synchronizer logs that every few seconds, without end. */
 const recent = '3m';
@@ -50,12 +51,9 @@ function reasonOf(text: string): string {
 
 /** The message of a line, without stacks and other fields. */
 function message(line: string): string {
-  try {
-    const { msg } = JSON.parse(line) as { msg?: unknown };
-    if (typeof msg === 'string') return cause(msg);
-  } catch {
-    // Columns: time, level, source file, message, other fields.
-  }
+  const { msg } = Object(parseJson(line)) as { msg?: unknown };
+  if (typeof msg === 'string') return cause(msg);
+  // Columns: time, level, source file, message, other fields.
   const columns = uncoloured(line)
     .split('\t')
     .filter((column) => !/^(\d{4}-\S*|[A-Z]+|\S+\.go:\d+|\{.*\})$/.test(column));

@@ -1,6 +1,6 @@
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
-import { checkedAgainAfter } from '../../engine/resource/change.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import type { Resource } from '../../engine/resource/resource.ts';
+import { checkedAgainAfter, drift, expectation, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { type BlockPair, newestBlockPair } from '../chain/newest-block.ts';
 import type { Variables } from '../variables/variables.ts';
 import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
@@ -13,23 +13,15 @@ import { divergedWords } from './words.ts';
  */
 export function isOnTrustedChain(component: 'sync' | 'json-rpc', from: SqlTarget | string, vars: Variables): Resource {
   return checkedAgainAfter(
-    expectation(
-      `blocks of ${component} are those of the trusted sequencer`,
-      (host) => compareWithTrusted(host, component, from, vars.network.trusted_sequencer_url),
-      {
-        hint: 'check network.trusted_sequencer_url in the inventory; if it is right, restore a snapshot of its chain (snapshot.replace_existing)',
-      },
-    ),
+    expectation(`blocks of ${component} are those of the trusted sequencer`, {
+      check: (host) => compareWithTrusted(host, component, from, vars.network.trusted_sequencer_url),
+      hint: 'check network.trusted_sequencer_url in the inventory; if it is right, restore a snapshot of its chain (snapshot.replace_existing)',
+    }),
     component,
   );
 }
 
-async function compareWithTrusted(
-  host: Reader,
-  component: string,
-  from: SqlTarget | string,
-  url: string,
-): Promise<Verdict> {
+async function compareWithTrusted(host: Reader, component: string, from: SqlTarget | string, url: string) {
   const source = typeof from === 'string' ? { url: from } : { target: from, table: 'state.l2block' };
   const [pair, container] = await Promise.all([newestBlockPair(host, source, url), host.container(component)]);
   if (!container?.running) return unknownUntil(`${component} is running`);
@@ -43,12 +35,7 @@ async function compareWithTrusted(
 }
 
 /** The host has more blocks than the trusted sequencer: their common height is the sequencer's newest block. */
-async function compareLower(
-  host: Reader,
-  { number, hash }: BlockPair['here'],
-  from: SqlTarget | string,
-  url: string,
-): Promise<Verdict> {
+async function compareLower(host: Reader, { number, hash }: BlockPair['here'], from: SqlTarget | string, url: string) {
   const there = jsonRpcChain(host, url);
   const trusted = await newestBlock(there);
   if (!trusted.ok) return drift(trusted.error);

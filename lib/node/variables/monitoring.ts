@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { addressesOf } from './addresses.ts';
+import { addressesOf } from './hosts.ts';
 import * as types from './value-types.ts';
 import type { Variables } from './variables.ts';
 

@@ -20,7 +20,10 @@ export const url = matching(
   /^[Hh][Tt][Tt][Pp][Ss]?:\/\/(?:[\w.~!$&'()*+,;=:@-]|%[\dA-Fa-f]{2}|\[[\dA-Fa-f:.]+\])+(?:[/?#](?:[\w.~!$&'()*+,;=:@/?#-]|%[\dA-Fa-f]{2})*)?$/,
   "must be a web address (http:// or https://), with all but letters, digits and -._~:/?#@!$&'()*+,;= written as %XX",
   'web address',
-).refine((address) => URL.canParse(address), 'must be a web address (http:// or https://)');
+).refine(
+  (address) => URL.canParse(address),
+  'must be a web address whose host and port exist: the port is at most 65535',
+);
 
 const noPassword = 'must not hold a user name or a password: the part before @ would be visible to others';
 
@@ -132,7 +135,7 @@ const credentialName = z
   .string()
   .max(longestName)
   .regex(/^[A-Za-z0-9_.~-]+$/, {
-    error: 'only A-Z a-z 0-9 _ . ~ - are safe in every file that has it (the node puts it unescaped into a URL)',
+    error: 'must hold only A-Z a-z 0-9 _ . ~ -, as the node puts it unescaped into a URL',
     abort: true,
   })
   .regex(/^\w/, 'must start with a letter, a digit or _')

@@ -32,7 +32,7 @@ const bits = (mode: string): number => Number.parseInt(mode, 8);
 function preflight(facts: Context<unknown>['facts']): Resource[] {
   const wanted = workload.preflight;
   const known = (name: string, met: boolean) =>
-    expectation(name, async () => (met ? ok : drift(`${name}: it is not so`)));
+    expectation(name, { check: async () => (met ? ok : drift(`${name}: it is not so`)) });
   return [
     known(`distribution is ${wanted.distribution}`, facts.distribution.id === wanted.distribution),
     known(`version is ${wanted.version}`, facts.distribution.version === wanted.version),
@@ -42,9 +42,11 @@ function preflight(facts: Context<unknown>['facts']): Resource[] {
     known('kernel is new enough', Number.parseInt(facts.kernel, 10) >= wanted.kernelMajor),
     known('systemd is the first process', facts.systemd),
     ...workload.freePorts.map((port) =>
-      expectation(`port ${port} is free`, async (host) => {
-        const found = (await host.$`ss -Hltn`).lines().find((line) => line.split(/ +/)[3]?.endsWith(`:${port}`));
-        return found === undefined ? ok : drift(found);
+      expectation(`port ${port} is free`, {
+        check: async (host) => {
+          const found = (await host.$`ss -Hltn`).lines().find((line) => line.split(/ +/)[3]?.endsWith(`:${port}`));
+          return found === undefined ? ok : drift(found);
+        },
       }),
     ),
   ];

@@ -18,6 +18,9 @@ const fromImage = { 'vars.snapshot.restore_with': 'image', 'vars.snapshot.source
 beforeAll(async () => {
   await labUp({ log: console.error });
   await resetHosts([...labHosts]);
+});
+
+async function deployOlder(): Promise<void> {
   const { older } = await checksums();
   const inventory = await labInventoryWith({
     ...fromImage,
@@ -27,7 +30,7 @@ beforeAll(async () => {
   });
   const run = await runPlaybook('deploy', '-i', inventory);
   expect(run.exitCode, run.output).toBe(0);
-});
+}
 
 afterAll(() => resetHosts([...labHosts]));
 
@@ -46,6 +49,7 @@ test('the controller is killed before, during and after every change from the ol
 }) => {
   const file = join(await folderForTest(), 'killed');
   writeFileSync(file, '');
+  await deployOlder();
   const before = await stateSql(blocks);
   const inventory = await labInventoryWith(fromImage);
   const environment = { NODE_OPTIONS: `--import ${killer}`, KILLED: file, KILL_SEED: String(seed) };

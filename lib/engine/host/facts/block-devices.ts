@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { parseJson } from '../../text/parse-json.ts';
 import { readScript } from '../script.ts';
 import type { BlockDevice } from './facts.ts';
 
@@ -24,6 +25,8 @@ const listed = z.object({
 });
 type Listed = z.output<typeof listed>;
 
+const output = z.object({ blockdevices: z.array(z.unknown()) });
+
 /** Partitions on volumes on arrays on partitions: no host has so many levels. */
 const deepest = 16;
 
@@ -31,7 +34,8 @@ const deepest = 16;
 export function parseBlockDevices(text: string): BlockDevice[] {
   const gap = text.indexOf('\n\n');
   const probed = parseProbed(gap < 0 ? '' : text.slice(gap));
-  const all = flatten(parseListed(gap < 0 ? text : text.slice(0, gap)));
+  const document = output.safeParse(parseJson(gap < 0 ? text : text.slice(0, gap)));
+  const all = flatten(document.data?.blockdevices ?? []);
   const devices = new Map<string, BlockDevice>();
   const paths = new Map(all.map((device) => [device.kname, pathOf(device)]));
   for (const device of all) {
@@ -62,14 +66,6 @@ function flatten(devices: readonly unknown[], depth = 0): Listed[] {
 
 function pathOf({ path, kname }: Listed): string {
   return path ?? `/dev/${kname ?? ''}`;
-}
-
-function parseListed(text: string): readonly unknown[] {
-  try {
-    return z.object({ blockdevices: z.array(z.unknown()) }).parse(JSON.parse(text)).blockdevices;
-  } catch {
-    return [];
-  }
 }
 
 /** The signature of each device by its kernel name. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { exitCode, Problem } from '../../problem/problem.ts';
+import { Failure } from '../../problem/problem.ts';
 import type { Connection } from '../connection.ts';
 import type { Output } from '../output.ts';
 import { parseBatchReply, ReplySizeMismatch } from './batch-reply.ts';
@@ -168,9 +168,8 @@ export async function send(
   const printed = stderr.toString().trim();
   if (code === noRoom && way === 'quick') return send(connection, commands, 'careful');
   if (code === noRoom) {
-    throw new Problem(`${connection.name}: ${printed || 'no room for temporary files'}`, {
+    throw new Failure(`${connection.name}: ${printed || 'no room for temporary files'}`, {
       hint: 'free some space on one of these file systems, in memory or on disk: output of commands is kept there for a moment',
-      code: exitCode.failed,
     });
   }
   if (code !== 0) throw new Error(`${connection.name}: the host could not run a batch of reads (${code}): ${printed}`);

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { parseJson } from '../../text/parse-json.ts';
 import type { ContainerState } from '../host.ts';
 import { quote } from '../quote.ts';
 import type { VectorRead } from './batch.ts';
@@ -68,12 +69,4 @@ function stateOf({ Id, Image, RestartCount, State, Config, HostConfig }: z.outpu
     cpuShares: HostConfig?.CpuShares ?? 0,
     raw,
   };
-}
-
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,14 +2,8 @@ import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { typeOfBlob } from '../../secret/ssh-key-type.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../connection-errors.ts';
-import {
-  findKnownKeys,
-  fingerprint,
-  type HostKey,
-  hostKeyStatus,
-  parseHostKey,
-  readKnownHosts,
-} from './known-hosts.ts';
+import type { HostKey } from './known-hosts.ts';
+import { findKnownKeys, fingerprint, hostKeyStatus, parseHostKey, readKnownHosts } from './known-hosts.ts';
 import type { SshConfig } from './ssh-config.ts';
 
 /** Verifies the key of a host. */

@@ -15,11 +15,7 @@ const maxWord = 6000;
  * @param stdin the script's standard input
  * @returns the command line, and its standard input
  */
-export function remoteCommand(
-  script: string,
-  { prefix, password }: Become,
-  stdin: Buffer | undefined,
-): { readonly command: string; readonly input: Buffer | undefined } {
+export function remoteCommand(script: string, { prefix, password }: Become, stdin: Buffer | undefined) {
   const bytes = Buffer.from(script);
   const encoded = bytes.toString('base64');
   const inCommand = bytes.length <= maxInCommand;

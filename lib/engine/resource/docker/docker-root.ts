@@ -2,20 +2,11 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
 import { quote } from '../../host/quote.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
-import { unitChange } from '../change.ts';
+import { Failure } from '../../problem/problem.ts';
 import { readText } from '../file/edited-text.ts';
 import { runInUnit } from '../job/job.ts';
-import {
-  applyDrift,
-  drift,
-  expectation,
-  ok,
-  type Resource,
-  unknownUntil,
-  type Verdict,
-  type Work,
-} from '../resource.ts';
+import type { Resource, Verdict, Work } from '../resource.ts';
+import { applyDrift, drift, expectation, ok, unitChange, unknownUntil } from '../resource.ts';
 import { packages } from '../system/packages.ts';
 import { settings, withDataRoot } from './data-root.ts';
 import { untilDockerRuns } from './docker-engine.ts';
@@ -87,9 +78,8 @@ export function unfinishedMove(product: string): Work {
 
 /** A reminder of the data that a move left behind. */
 export function oldCopyIsRemoved(product: string): Resource {
-  return expectation(
-    "the old copy of docker's data is removed",
-    async (host) => {
+  return expectation("the old copy of docker's data is removed", {
+    check: async (host) => {
       const left =
         await host.$`p=$(cat ${`${stateOf(product)}/old-copy`}) && [ -n "$(find "$p" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] && echo "$p"`;
       if (!left.ok) return ok;
@@ -98,8 +88,8 @@ export function oldCopyIsRemoved(product: string): Resource {
         `it is still at ${folder}; when all is well, free its room: find ${quote(folder)} -mindepth 1 -delete`,
       );
     },
-    { severity: 'should' },
-  );
+    severity: 'should',
+  });
 }
 
 const unfinishedVerdict: Verdict = drift("a move of docker's data was interrupted, and has to be finished");
@@ -118,15 +108,13 @@ async function prepare(host: Writer, product: string, root: string): Promise<voi
     host.$`stat -L --format %m ${dirname(root)}`,
   ]);
   if (!now.ok)
-    throw new Problem('the docker engine does not answer', {
+    throw new Failure('the docker engine does not answer', {
       hint: 'see systemctl status docker and journalctl -u docker',
-      code: exitCode.failed,
     });
   // An unfinished copy of an earlier move is continued.
   if (inside.text() !== '' && !ours.ok) {
-    throw new Problem(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
+    throw new Failure(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
       hint: `check what this path is used for, then move it: mv ${quote(root)} ${quote(`${root}.old`)}`,
-      code: exitCode.failed,
     });
   }
   // Settings that cannot be read are reported now, and not in the middle of the move.

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Progress, Reader } from '../../host/host.ts';
+import { sha256Of } from '../file/content.ts';
 import { jobDirectory, runInUnit, startedEarly } from '../job/job.ts';
 import { withoutQuery } from '../network/http.ts';
-import { type Difference, drift, driftOf, type Resource, type Verdict, type Work } from '../resource.ts';
+import { drift, driftOf, type Resource, type Verdict, type Work } from '../resource.ts';
 import { downloadScript, mostDownloadConnections, type Source } from './download-script.ts';
 
 export interface DownloadResource extends Work {
@@ -29,7 +29,7 @@ export function download({
   const source = { ...file, connections };
   const { url, path } = source;
   // Files of one name in different directories have different units.
-  const place = createHash('sha256').update(path).digest('hex').slice(0, 8);
+  const place = sha256Of(path).slice(0, 8);
   const unit = `rpc-playbooks-download-${basename(path).replace(/[^A-Za-z0-9_.-]/g, '_')}-${place}`;
   const status = `${jobDirectory}/${unit}.status`;
   const work = {
@@ -54,11 +54,7 @@ async function checkFile(host: Reader, { path, sha256, url }: Source): Promise<V
 }
 
 /** Whether the note beside a file is about this file and the wanted content. @param note `SHA256 SIZE MTIME`, by the download */
-function proofDifferences(
-  note: string,
-  file: { readonly size: number; readonly modified: number },
-  sha256: string,
-): readonly Difference[] {
+function proofDifferences(note: string, file: { readonly size: number; readonly modified: number }, sha256: string) {
   const [hash = '', size, modified] = note.trim().split(' ');
   if (size !== String(file.size) || modified !== String(Math.floor(file.modified))) {
     return [{ what: 'file', was: 'not verified', wanted: `SHA-256 ${sha256}` }];

@@ -1,6 +1,6 @@
 import type { FileAttributes, Stat } from '../../host/host.ts';
 import { quote } from '../../host/quote.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
+import { Failure, type Problem } from '../../problem/problem.ts';
 import type { Difference, Resource } from '../resource.ts';
 
 /** A file or directory, with modifiers that return a new value. */
@@ -37,8 +37,7 @@ export function octal(mode: number): string {
 
 /** Something else is at a path. It is not removed: its purpose is unknown. */
 export function inTheWay(path: string, found: string, wanted: string): Problem {
-  return new Problem(`${path} is ${found}, and a ${wanted} has to be there`, {
+  return new Failure(`${path} is ${found}, and a ${wanted} has to be there`, {
     hint: `check what this path is used for, then move it: mv ${quote(path)} ${quote(`${path}.old`)}`,
-    code: exitCode.failed,
   });
 }

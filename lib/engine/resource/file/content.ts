@@ -37,6 +37,6 @@ export function asText(bytes: Buffer): string | undefined {
 }
 
 /** Hex. */
-export function sha256Of(bytes: Buffer): string {
+export function sha256Of(bytes: Buffer | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -1,6 +1,6 @@
 import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
+import { Failure } from '../../problem/problem.ts';
 import { asText, sha256Of } from './content.ts';
 
 /** A text file of another program, in which a part is changed. */
@@ -18,8 +18,7 @@ export async function readText(host: Reader, path: string): Promise<EditedText |
   if (text !== undefined) {
     return { text, to: (content) => ({ do: 'rewrite', path, was: sha256Of(bytes), content }) };
   }
-  throw new Problem(`${path} is not UTF-8 text; the file was not changed`, {
+  throw new Failure(`${path} is not UTF-8 text; the file was not changed`, {
     hint: 'save it as UTF-8 there, then run again',
-    code: exitCode.failed,
   });
 }

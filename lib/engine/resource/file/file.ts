@@ -1,7 +1,6 @@
 import { type Action, command } from '../../host/action.ts';
 import type { Compared, FileAttributes, Reader, Stat } from '../../host/host.ts';
-import { changesOfFile } from '../change.ts';
-import { type Difference, drift, driftOf } from '../resource.ts';
+import { changesOfFile, type Difference, drift, driftOf } from '../resource.ts';
 import { attributeDifferences, describeAttributes, inTheWay, octal, type WithAttributes } from './attributes.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
 
@@ -103,12 +102,7 @@ async function contentDifference(
 }
 
 /** Large files and binary ones are shown by size and the start of the hash, files with secrets by the size alone. */
-async function opaqueDifference(
-  host: Reader,
-  path: string,
-  stat: Stat | undefined,
-  wanted: Wanted,
-): Promise<Difference> {
+async function opaqueDifference(host: Reader, path: string, stat: Stat | undefined, wanted: Wanted) {
   const describe = (size: number, hash: string | undefined) =>
     wanted.content ? `${size} bytes` : `${size} bytes, sha256 ${hash?.slice(0, 12) ?? 'unreadable'}`;
   const was = stat ? describe(stat.size, await host.sha256(path)) : '';

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { write } from '../../host/action.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
-import { changesOfFile } from '../change.ts';
-import { drift, ok, type Resource } from '../resource.ts';
+import { Failure } from '../../problem/problem.ts';
+import { changesOfFile, drift, ok, type Resource } from '../resource.ts';
 import { readText } from './edited-text.ts';
 import { lineOfInexactNumber } from './exact-json.ts';
 
@@ -44,9 +43,8 @@ export function editJson(path: string, text: string, change: (object: JsonObject
   const object = parseObject(path, text);
   const line = lineOfInexactNumber(text);
   if (line === undefined) return print(change(object));
-  throw new Problem(`${path} has a number in line ${line} that would lose digits; the file was not changed`, {
+  throw new Failure(`${path} has a number in line ${line} that would lose digits; the file was not changed`, {
     hint: 'write a smaller number there, or make the change by hand: a file that is right already is not written again',
-    code: exitCode.failed,
   });
 }
 
@@ -72,10 +70,7 @@ function mergeObjects(there: JsonObject, wanted: JsonObject): JsonObject {
 /** An empty file is an empty object, as for the Docker engine. */
 function parseObject(path: string, text: string): JsonObject {
   const refuse = (why: string) =>
-    new Problem(`${path} ${why}; the file was not changed`, {
-      hint: 'fix the file on the host, then run again',
-      code: exitCode.failed,
-    });
+    new Failure(`${path} ${why}; the file was not changed`, { hint: 'fix the file on the host, then run again' });
   if (text.trim() === '') return {};
   let value: Json;
   try {

@@ -1,6 +1,5 @@
-import { exitCode, Problem } from '../../problem/problem.ts';
-import { changesOfFile } from '../change.ts';
-import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { Failure } from '../../problem/problem.ts';
+import { changesOfFile, drift, ok, type Resource, unknownUntil } from '../resource.ts';
 import { readText } from './edited-text.ts';
 
 /**
@@ -37,9 +36,8 @@ function withLine(path: string, content: string, text: string, pattern?: RegExp)
   if (matching.length > 0 && only === undefined) return content;
   if (only !== undefined) {
     if (matching.length > 1) {
-      throw new Problem(`${matching.length} lines of ${path} match ${pattern}; it is not clear which one to replace`, {
+      throw new Failure(`${matching.length} lines of ${path} match ${pattern}; it is not clear which one to replace`, {
         hint: `leave one of lines ${matching.map((index) => index + 1).join(', ')}`,
-        code: exitCode.failed,
       });
     }
     return lines.with(only, text).join('\n');

@@ -1,6 +1,5 @@
 import { command } from '../../host/action.ts';
-import { fileChange } from '../change.ts';
-import { drift, ok, type Resource } from '../resource.ts';
+import { drift, fileChange, ok, type Resource } from '../resource.ts';
 import { inTheWay } from './attributes.ts';
 
 /**

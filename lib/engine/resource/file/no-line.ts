@@ -1,5 +1,4 @@
-import { changesOfFile } from '../change.ts';
-import { drift, ok, type Resource } from '../resource.ts';
+import { changesOfFile, drift, ok, type Resource } from '../resource.ts';
 import { readText } from './edited-text.ts';
 
 /**

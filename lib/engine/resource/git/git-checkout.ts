@@ -1,5 +1,5 @@
 import { type Action, command } from '../../host/action.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
+import { Failure, type Problem } from '../../problem/problem.ts';
 import { inTheWay } from '../file/attributes.ts';
 import { drift, ok, type Resource, refused, unknownUntil } from '../resource.ts';
 
@@ -32,7 +32,8 @@ export function gitCheckout(path: string, { repository, ref }: Checkout): Resour
         host.$`git -C ${path} config --get remote.origin.url`,
         host.$`git -C ${path} rev-parse HEAD`,
         host.$`git -C ${path} rev-parse --verify --quiet ${`${wanted}^{commit}`}`,
-        host.$`git -C ${path} status --porcelain --untracked-files=no`,
+        // Without the option it would write the index again.
+        host.$`git --no-optional-locks -C ${path} status --porcelain --untracked-files=no`,
       ]);
       if (!git.ok) return unknownUntil('git is installed');
       const difference = (was: string) => [{ what: 'commit', was, wanted: ref }];
@@ -63,8 +64,7 @@ function cloned(path: string, repository: string, commit: string): Action {
 }
 
 function localChanges(path: string, files: readonly string[]): Problem {
-  return new Problem(`${path} has local changes: ${files.join(', ')}`, {
+  return new Failure(`${path} has local changes: ${files.join(', ')}`, {
     hint: `see git -C ${path} diff; commit them elsewhere, or undo them`,
-    code: exitCode.failed,
   });
 }

@@ -1,4 +1,5 @@
 import type { Reader, Writer } from '../../host/host.ts';
+import { Failure } from '../../problem/problem.ts';
 import { describeVerdict, type Verdict, type Work } from '../resource.ts';
 import { pause } from './pause.ts';
 
@@ -11,17 +12,6 @@ export interface Patience {
   readonly hint?: string;
   /** Called together with each check: throws if waiting is pointless. */
   readonly giveUp?: (host: Writer) => Promise<void>;
-}
-
-/** What was waited for and did not come about in time. */
-class DidNotComeAbout extends Error {
-  readonly hint: string | undefined;
-
-  constructor(name: string, last: Verdict, { seconds, hint }: Patience) {
-    super(`${name}: not within ${seconds} s: ${describeVerdict(last)}`);
-    this.name = 'DidNotComeAbout';
-    this.hint = hint;
-  }
 }
 
 /**
@@ -43,7 +33,10 @@ export function eventually(name: string, check: (host: Reader) => Promise<Verdic
         if (verdict.status === 'rejected') throw verdict.reason;
         if (verdict.value.is === 'ok') return;
         if (pointless.status === 'rejected') throw pointless.reason;
-        if (performance.now() >= until) throw new DidNotComeAbout(name, verdict.value, patience);
+        if (performance.now() >= until) {
+          const what = `${name}: not within ${patience.seconds} s: ${describeVerdict(verdict.value)}`;
+          throw new Failure(what, { hint: patience.hint });
+        }
         host.progress({ what: `waiting: ${describeVerdict(verdict.value)}` });
         await pause(host, patience.pause ?? 1);
       }

@@ -1,6 +1,6 @@
 import { type Action, command, perform, write } from '../../host/action.ts';
 import type { Progress, Reader, UnitState, Writer } from '../../host/host.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
+import { Failure } from '../../problem/problem.ts';
 import { describeVerdict, drift, ok, type Resource, type Verdict, type Work } from '../resource.ts';
 import { pause } from './pause.ts';
 
@@ -27,12 +27,9 @@ export interface Job extends Omit<LongWork, 'title'> {
   readonly done: (host: Reader) => Promise<Verdict>;
 }
 
-/** Work on a host that did not come to a good end; `log` is its last words. */
-class JobFailed extends Error {
-  constructor(title: string, cause: string, log: string) {
-    super(`${title}: ${cause}${log ? `\n${log}` : ''}`);
-    this.name = 'JobFailed';
-  }
+/** The error of work that did not come to a good end. @param log its last words */
+function jobFailed(title: string, why: string, log: string): Failure {
+  return new Failure(`${title}: ${why}${log ? `\n${log}` : ''}`);
 }
 
 /**
@@ -48,7 +45,7 @@ export function job(name: string, { done, ...work }: Job): Work {
       const run = await runInUnit(host, { ...work, title: name });
       const verdict = await done(host);
       if (verdict.is === 'ok') return;
-      throw new JobFailed(name, `the job ended, and still: ${describeVerdict(verdict)}`, await run.lastWords());
+      throw jobFailed(name, `the job ended, and still: ${describeVerdict(verdict)}`, await run.lastWords());
     },
   };
 }
@@ -80,8 +77,7 @@ interface Run {
 /**
  * Runs a script as a transient systemd unit, or finds the unit that an earlier run started, and watches it to its end.
  *
- * @throws JobFailed when it fails
- * @throws Problem when a unit of that name does something else
+ * @throws Failure when it fails, and when a unit of that name does something else
  */
 export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
   const { unit, title } = work;
@@ -89,9 +85,8 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
   if (!isRunning(state)) {
     for (const step of startOf(work)) await perform(host, step);
   } else if (script?.toString() !== work.script) {
-    throw new Problem(`${title}: ${unit} is still running with other settings`, {
+    throw new Failure(`${title}: ${unit} is still running with other settings`, {
       hint: `let it end, or end it on ${host.name}: systemctl stop ${unit}`,
-      code: exitCode.failed,
     });
   }
   const invocation = (await host.$`systemctl show --property InvocationID --value ${unit}.service`).text();
@@ -99,7 +94,7 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
   const end = await watch(host, work);
   if (end.active !== 'failed') return run;
   const how = end.result === 'exit-code' ? `exit code ${end.mainExitCode}` : end.result;
-  throw new JobFailed(title, `${unit} failed (${how})`, await run.lastWords());
+  throw jobFailed(title, `${unit} failed (${how})`, await run.lastWords());
 }
 
 const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;

@@ -1,7 +1,6 @@
-import { checkedAgainAfter } from '../change.ts';
 import { ensureContainerRuns } from '../docker/compose-service.ts';
 import { eventually } from '../job/eventually.ts';
-import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { checkedAgainAfter, drift, ok, unknownUntil } from '../resource.ts';
 
 /** The state LISTEN in /proc/net/tcp. */
 const listenState = '0A';
@@ -12,12 +11,7 @@ const listenState = '0A';
  *
  * @param seconds how long the program may take
  */
-export function containerListens(
-  container: string,
-  ports: readonly number[],
-  seconds: number,
-  hint?: string,
-): Resource {
+export function containerListens(container: string, ports: readonly number[], seconds: number, hint?: string) {
   return checkedAgainAfter(
     eventually(
       `${container} listens on ${ports.join(' and ')}`,

@@ -101,12 +101,7 @@ export function restoreLines(chains: readonly Chain[]): string {
 }
 
 /** The differences between the rules of a host and the wanted ones. @param listing output of `iptables -S` or `ip6tables -S`, the `tool` */
-export function packetFilterDifferences(
-  tool: string,
-  listing: string,
-  prefix: string,
-  wanted: readonly Chain[],
-): Difference[] {
+export function packetFilterDifferences(tool: string, listing: string, prefix: string, wanted: readonly Chain[]) {
   const present = parseListing(listing);
   const chains = wanted.flatMap(({ name, rules }): Difference[] => {
     const now = present.get(name);

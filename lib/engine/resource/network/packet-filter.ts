@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { command } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
-import { Problem } from '../../problem/problem.ts';
 import { directory } from '../file/directory.ts';
 import { file } from '../file/file.ts';
+import { checkParts, type Part } from '../parts.ts';
 import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
 import { type IpNetwork, parseIpNetwork } from './ip-network.ts';
 import { type GuardedPort, packetFilterChains, packetFilterDifferences, restoreLines } from './packet-filter-rules.ts';
@@ -46,13 +46,13 @@ export function packetFilter({ product, prefix, accesses, hint, before = 'docker
   const rules = `/etc/${product}/firewall`;
   const dropIn = `/etc/systemd/system/${before}.d/${product}-firewall.conf`;
   const loader: readonly Part[] = [
-    ...[program, rules, dropIn].map(dirname).map((path) => [path, directory(path)] as const),
-    [program, file(program).content(script).mode(0o755)],
+    ...[program, rules, dropIn].map(dirname).map((path) => [`${path} `, directory(path)] as const),
+    [`${program} `, file(program).content(script).mode(0o755)],
   ];
   // Its unit may run as another user.
   const asRoot = before === 'docker.service' ? '' : '+';
   const atStart: Part = [
-    dropIn,
+    `${dropIn} `,
     file(dropIn).content(`[Service]\nExecStartPre=${asRoot}${program} ${rules} ${prefix}\n`),
   ];
   const chainsOf = (known: Known, family: 4 | 6) => {
@@ -63,7 +63,7 @@ export function packetFilter({ product, prefix, accesses, hint, before = 'docker
   const ruleFiles = (known: Known): readonly Part[] =>
     families.map(({ family }) => {
       const path = `${rules}.v${family}`;
-      return [path, file(path).content(restoreLines(chainsOf(known, family)))];
+      return [`${path} `, file(path).content(restoreLines(chainsOf(known, family)))];
     });
   const named = accesses.flatMap(({ sources }) => sources);
 
@@ -75,12 +75,12 @@ export function packetFilter({ product, prefix, accesses, hint, before = 'docker
       const [known, listings, files, hasV6, read] = await Promise.all([
         lookedUp,
         Promise.all(families.map(({ tool }) => host.$`${tool} --wait=60 -S`)),
-        lookedUp.then(({ found }) => partsOf(host, [...loader, ...ruleFiles(found)], atStart)),
+        lookedUp.then(({ found }) => checkParts(host, [...loader, ...ruleFiles(found), atStart])),
         host.$`[ -e /proc/net/if_inet6 ]`,
         dropInIsRead(host, before, dropIn),
       ]);
       if (listings[0]?.exitCode === 127) return unknownUntil('iptables is installed');
-      if (known.missing.length > 0) return refused(notFound(known.missing), hint);
+      if (known.missing.length > 0) return refused(`this host finds no address of ${known.missing.join(', ')}`, hint);
       const differences = [
         ...files.differences,
         ...(read ? [] : [{ what: before, was: `systemd has not read ${dropIn}`, wanted: 'read' }]),
@@ -90,36 +90,11 @@ export function packetFilter({ product, prefix, accesses, hint, before = 'docker
             packetFilterDifferences(tool, listings[at]?.stdout ?? '', prefix, chainsOf(known.found, family)),
           ),
       ];
-      const { refusal, first, last } = files;
+      const [first, last] = [files.steps.slice(0, -1).flat(), files.steps.at(-1) ?? []];
       // The drop-in is last: the engine would not start with rules that cannot be loaded.
       const steps = [...first, command`${program} ${rules} ${prefix}`, ...last, command`systemctl daemon-reload`];
-      return driftOf(differences, refusal ?? steps);
+      return driftOf(differences, files.refusal ?? steps);
     },
-  };
-}
-
-type Part = readonly [path: string, resource: Resource];
-
-/** What differs in files and directories, and the steps for those that differ; why one of them is not changed. */
-async function partsOf(host: Reader, first: readonly Part[], last: Part) {
-  const seen = await Promise.all(
-    [...first, last].map(async ([path, resource]) => {
-      const verdict = await resource.check(host);
-      if (verdict.is !== 'drift') return { differences: [], change: [] };
-      const differences = verdict.differences.map((difference) => ({
-        ...difference,
-        what: `${path} ${difference.what}`,
-      }));
-      return { differences, change: verdict.change ?? [] };
-    }),
-  );
-  const changes = seen.map(({ change }) => change);
-  const steps = changes.map((change) => (change instanceof Problem ? [] : change));
-  return {
-    differences: seen.flatMap(({ differences }) => differences),
-    refusal: changes.find((change) => change instanceof Problem),
-    first: steps.slice(0, -1).flat(),
-    last: steps.at(-1) ?? [],
   };
 }
 
@@ -139,10 +114,7 @@ async function dropInIsRead(host: Reader, unit: string, dropIn: string): Promise
 type Known = ReadonlyMap<string, readonly IpNetwork[]>;
 
 /** Addresses of all sources. The rules have addresses because no name can be resolved at boot, when they are loaded. */
-async function lookUp(
-  host: Reader,
-  sources: readonly string[],
-): Promise<{ readonly found: Known; readonly missing: readonly string[] }> {
+async function lookUp(host: Reader, sources: readonly string[]) {
   const found = new Map(
     await Promise.all(
       [...new Set(sources)].map(async (source): Promise<[string, readonly IpNetwork[]]> => {
@@ -161,8 +133,4 @@ function addressesIn(lines: readonly string[]): IpNetwork[] {
     const network = parseIpNetwork(line.split(/\s/)[0] ?? '');
     return network === undefined || /^(127\.|::1\/|fe[89ab])/.test(network.text) ? [] : [network];
   });
-}
-
-function notFound(names: readonly string[]): string {
-  return `this host finds no address of ${names.join(', ')}`;
 }

@@ -1,8 +1,7 @@
 import { type Action, command } from '../../host/action.ts';
 import type { UnitState } from '../../host/host.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
-import { fileChange, unitChange } from '../change.ts';
-import { type Change, driftOf, type Resource, unknownUntil } from '../resource.ts';
+import { Failure } from '../../problem/problem.ts';
+import { type Change, driftOf, fileChange, type Resource, unitChange, unknownUntil } from '../resource.ts';
 
 /** States that need no `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
 const counted = ['enabled', 'static', 'alias', 'generated'];
@@ -42,9 +41,8 @@ export function service(name: string, reads: readonly string[] = []): Resource {
 
 function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
   if (state.load === 'masked') {
-    return new Problem(`${unit} is masked: it is not allowed to start`, {
+    return new Failure(`${unit} is masked: it is not allowed to start`, {
       hint: `find out why; then systemctl unmask ${unit}`,
-      code: exitCode.failed,
     });
   }
   const enable = !isEnabled(state);

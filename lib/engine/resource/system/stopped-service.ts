@@ -1,6 +1,5 @@
 import { command } from '../../host/action.ts';
-import { unitChange } from '../change.ts';
-import { driftOf, ok, type Resource } from '../resource.ts';
+import { driftOf, ok, type Resource, unitChange } from '../resource.ts';
 
 /** States in which systemd starts nothing at boot by itself. */
 const notAtBoot = ['disabled', 'masked', 'masked-runtime', 'static', 'indirect', ''];

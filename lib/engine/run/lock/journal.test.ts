@@ -5,7 +5,7 @@ import { command } from '../../host/action.ts';
 import { connectLocally, temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { drift } from '../../resource/resource.ts';
 import { HostRun } from '../host-run.ts';
-import type { Session } from '../session.ts';
+import type { Session } from '../open-session.ts';
 import { appending, beginLine, endLine, endOf, parseJournal } from './journal.ts';
 import { thisHolder } from './lock-holder.ts';
 

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { describeAction } from '../../host/action.ts';
 import { quote } from '../../host/quote.ts';
 import { readScript } from '../../host/script.ts';
+import { sha256Of } from '../../resource/file/content.ts';
 import { redact } from '../../secret/secret.ts';
+import { parseJson } from '../../text/parse-json.ts';
 import { quitByOperator } from '../converge.ts';
 import type { HostRun, Item } from '../host-run.ts';
 import type { LockHolder } from './lock-holder.ts';
@@ -44,16 +45,8 @@ export type JournalLine = z.output<typeof schema>;
 /** The lines of a journal, in order, and the number of those that are not valid. */
 export function parseJournal(journal: string): { readonly lines: readonly JournalLine[]; readonly bad: number } {
   const all = journal.split('\n').filter((line) => line.trim() !== '');
-  const lines = all.flatMap((line) => parseLine(line) ?? []);
+  const lines = all.flatMap((line) => schema.safeParse(parseJson(line)).data ?? []);
   return { lines, bad: all.length - lines.length };
-}
-
-function parseLine(line: string): JournalLine | undefined {
-  try {
-    return schema.safeParse(JSON.parse(line)).data;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The line before the first change of a run on a host. @param items its tasks, checked @param now milliseconds since 1970 */
@@ -64,7 +57,7 @@ export function beginLine(holder: LockHolder, items: readonly Item[], now: numbe
       ? [[step.role, step.resource, Array.isArray(seen.change) ? seen.change.map(describeAction) : '']]
       : [],
   );
-  const plan = createHash('sha256').update(JSON.stringify(due)).digest('hex').slice(0, 16);
+  const plan = sha256Of(JSON.stringify(due)).slice(0, 16);
   return lineOf({ at: 'begin', run, time: new Date(now).toISOString(), who, playbook, inventory, commit, plan });
 }
 

@@ -4,6 +4,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { parseJson } from '../../text/parse-json.ts';
 
 const schema = z.object({
   /** Unique to a run. */
@@ -59,11 +60,7 @@ function currentCommit(): string | undefined {
 
 /** Parses a holder; undefined for any other text. */
 export function parseHolder(text: string): LockHolder | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return schema.safeParse(parseJson(text)).data;
 }
 
 /** Whether a holder is known to be dead: it ran on this machine and its process is gone. Unknown on other machines. */

@@ -1,6 +1,7 @@
 import { entryAt, isSection, type Leaf, outlineOf, type Section } from '../../../engine/template/outline.ts';
 import type { Override } from '../../../engine/template/override.ts';
 import { didYouMean } from '../../../engine/text/suggest.ts';
+import type { Fault } from '../../variables/fault.ts';
 import { generations } from '../../variables/generation.ts';
 import type { RawVariables, Variables } from '../../variables/variables.ts';
 import { templateOf } from '../templates.ts';
@@ -17,16 +18,6 @@ const names = Object.keys(overridden) as OverrideName[];
 const newMark = '+';
 const newName = /^[A-Za-z][A-Za-z0-9_-]*$/;
 
-/** A fault of an override. */
-export interface OverrideFault {
-  /** In the variables: `['node_config', 'RPC', 'Prot']`. */
-  readonly path: readonly string[];
-  /** Whether the key is wrong, or its value. */
-  readonly at: 'key' | 'value';
-  readonly what: string;
-  readonly hint?: string | undefined;
-}
-
 type Vars = Pick<RawVariables, OverrideName | 'generation'>;
 type Mapping = Readonly<Record<string, unknown>>;
 
@@ -37,7 +28,7 @@ export function overridesFor(vars: Vars, file: string): readonly Override[] {
 }
 
 /** All faults in a host's overrides. */
-export function overrideFaults(vars: Vars): OverrideFault[] {
+export function overrideFaults(vars: Vars): Fault[] {
   return names.flatMap((name) => {
     const { faults, overrides } = readOverrides(vars, name);
     return [...faults, ...samePorts(vars, name, overrides)];
@@ -52,7 +43,7 @@ export function overridable(generation: Variables['generation'], name: OverrideN
 
 function readOverrides(vars: Vars, name: OverrideName) {
   const overrides: Override[] = [];
-  const faults: OverrideFault[] = [];
+  const faults: Fault[] = [];
   /** @param section of the template; undefined in a new section @param above its path, with the marks that the inventory has */
   const walk = (map: Mapping, section: Section | undefined, above: readonly string[]) => {
     const met = new Map<string, string>();
@@ -119,12 +110,7 @@ function variableFault(entry: Leaf | Section | undefined): Refusal | undefined {
   };
 }
 
-function valueFault(
-  name: OverrideName,
-  path: readonly string[],
-  value: unknown,
-  entry: Leaf | Section | undefined,
-): Refusal | undefined {
+function valueFault(name: OverrideName, path: readonly string[], value: unknown, entry: Leaf | Section | undefined) {
   if (isSection(entry)) return isMap(value) ? undefined : { what: 'must be a mapping of keys' };
   if (!isMap(value)) return refusal(path, value, entry);
   if (entry) return { what: `must be ${entry.kind === 'list' ? 'a list' : 'one value'}, not a mapping` };
@@ -151,7 +137,7 @@ const listening: Readonly<Record<OverrideName, Readonly<Record<string, string | 
   },
 };
 
-function samePorts(vars: Vars, name: OverrideName, overrides: readonly Override[]): OverrideFault[] {
+function samePorts(vars: Vars, name: OverrideName, overrides: readonly Override[]): Fault[] {
   if (overrides.length === 0) return [];
   const top = overridable(vars.generation, name);
   const own = (key: string) => overrides.find(({ path }) => path.join('.') === key)?.value;

@@ -1,0 +1,27 @@
+# rpc-playbooks as an image: docs/operating.md, "In a container". BASE has Node 20 or later, npm and apt-get.
+ARG BASE=node:22-bookworm-slim
+
+FROM ${BASE} AS packages
+WORKDIR /opt/rpc-playbooks
+COPY package.json package-lock.json ./
+# Native parts of ssh2 are optional, and are not compiled.
+RUN npm ci --omit=dev --no-audit --no-fund
+
+FROM ${BASE}
+# ssh reads ssh_config, and reaches jump hosts.
+RUN if ! command -v ssh >/dev/null; then \
+      apt-get update && apt-get install -y --no-install-recommends openssh-client && rm -rf /var/lib/apt/lists/*; \
+    fi
+WORKDIR /opt/rpc-playbooks
+COPY --from=packages /opt/rpc-playbooks/node_modules node_modules
+COPY . .
+# Compiles once, as root: the image's user reads the result and cannot change it.
+RUN ln -s /opt/rpc-playbooks/lib/start/rpc-playbooks.mjs /usr/local/bin/rpc-playbooks && \
+    rpc-playbooks deploy --help >/dev/null && \
+    mkdir -p /project && chmod 0777 /project
+# Not root: --user gives it the number of whoever owns the project folder.
+ENV HOME=/tmp NODE_ENV=production
+USER 1000:1000
+WORKDIR /project
+ENTRYPOINT ["rpc-playbooks"]
+CMD ["--help"]

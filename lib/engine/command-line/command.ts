@@ -1,0 +1,54 @@
+import { describeError } from '../output/describe-error.ts';
+import { type ExitCode, exitCode, exitCodeOfError } from '../problem/problem.ts';
+import { outliveOutput } from './closed-pipe.ts';
+import { type Given, type HelpPage, helpText, type OptionTable, parseCommandLine } from './command-line.ts';
+
+/** Where a command prints: what was asked for, and its errors. */
+export interface Output {
+  say(text: string): void;
+  complain(text: string): void;
+}
+
+/** A command line as given: its options, and its words without dashes. */
+interface CommandLine<T extends OptionTable> {
+  readonly given: Given<T>;
+  readonly words: readonly string[];
+}
+
+/** A command that is not a playbook. */
+interface Command<T extends OptionTable, A extends Output> extends HelpPage {
+  readonly options: T;
+  /** Reads the command line. Default: options without words. @throws Problem */
+  readonly parse?: (args: readonly string[]) => CommandLine<T>;
+  /** What it depends on when it is not a test. */
+  readonly around: () => A;
+  work(line: CommandLine<T>, around: A): ExitCode | Promise<ExitCode>;
+}
+
+/**
+ * Makes the function of a command. It prints the help, or does the work and reports its error.
+ *
+ * @returns a function of the words after the script
+ */
+export function command<T extends OptionTable, A extends Output>(page: Command<T, A>) {
+  const { options, parse = (args: readonly string[]) => parseCommandLine(args, options) } = page;
+  return async (args: readonly string[], around = page.around()): Promise<ExitCode> => {
+    try {
+      const line = parse(args);
+      if ((line.given as Given<OptionTable>).help) {
+        around.say(helpText(page).trimEnd());
+        return exitCode.converged;
+      }
+      return await page.work(line, around);
+    } catch (error) {
+      around.complain(describeError(error));
+      return exitCodeOfError(error);
+    }
+  };
+}
+
+/** Standard output and standard error of this process. */
+export function standardOutput(): Output {
+  outliveOutput();
+  return { say: (text) => console.log(text), complain: (text) => console.error(text) };
+}
