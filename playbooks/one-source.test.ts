@@ -552,6 +552,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'gateway.least_serving': 'lib/node/gateway/drain.test.ts',
   'gateway.drain_seconds': 'lib/node/gateway/drain.test.ts',
   'gateway.healthy_seconds': 'lib/node/gateway/drain.test.ts',
+  'gateway.rollback': 'test/faults/long/rolling.test.ts',
   'gateway.shared.address': 'lib/node/gateway/render.test.ts',
   'gateway.shared.interface': 'lib/node/gateway/render.test.ts',
   'gateway.tls.certificate': 'lib/node/inventory/gateway.test.ts',

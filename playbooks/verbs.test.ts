@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runPlaybook } from '../test/deploy/playbook.ts';
 
 const mistakes: readonly (readonly [string, readonly string[], string])[] = [
-  ['drain', [], '--host is missing\n  --host NAME; see --help\n'],
+  ['drain', [], '--host is missing\n  --host NAME: the RPC server\n'],
   [
     'drain',
     ['--host', 'db-1'],

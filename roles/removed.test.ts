@@ -3,17 +3,18 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { ok } from '../lib/engine/resource/resource.ts';
 import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
 import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
 import removed from './removed.ts';
 
 async function resources(given: Given = {}) {
   const context = await contextOf({ group: 'rpc', ...given });
-  return removed.resources({ ...context, whereIs: (host) => `inventory/lab.yaml:9:5 (${host})` });
+  return removed.resources(context);
 }
 
-test('what is there is named, and the inventory has a line to delete', async () => {
-  const [made, inventory] = await resources();
+test('what is there is named, and what to do in the inventory', async () => {
+  const [made] = await resources();
   const host = fakeHost([[/^sh -s -- list/, 'container json-rpc\nfile /etc/rpc-node\nrules RPC-PLAYBOOKS\n']]);
   expect(await made?.check(host)).toMatchObject({
     differences: [
@@ -21,14 +22,11 @@ test('what is there is named, and the inventory has a line to delete', async () 
       { what: 'file /etc/rpc-node' },
       { what: 'rules RPC-PLAYBOOKS' },
     ],
+    note: "data stay in /data and in Docker's own folder; delete rpc-1 in the inventory, then deploy",
     change: [{ command: expect.stringMatching(/^sh -s -- remove rpc-node rpc-playbooks.config-hash RPC-PLAYBOOKS /) }],
   });
-  expect([inventory?.name, inventory?.expects, inventory?.hint]).toEqual([
-    'rpc-1 is in no inventory',
-    'should',
-    "delete its lines there, then deploy to the others; its data stay in /data and in Docker's own folder",
-  ]);
-  expect(await inventory?.check(host)).toMatchObject({ note: 'it is: inventory/lab.yaml:9:5 (rpc-1)' });
+  const nothing = fakeHost([[/^sh -s -- list/, '']]);
+  expect(await made?.check(nothing)).toEqual(ok);
 });
 
 test('a server that the deployment needs is refused', async () => {
@@ -95,6 +93,7 @@ test('the script removes what is ours, and nothing else', () => {
     'etc/systemd/system/prometheus-node-exporter.service.d/rpc-node.conf',
     'usr/local/lib/rpc-node/firewall',
     'etc/rpc-node/firewall.v4',
+    'var/lib/rpc-node/releases/1/manifest',
     'opt/docker-compose.yml',
     'opt/downloads/genesis.json',
   ];
@@ -111,9 +110,16 @@ test('the script removes what is ours, and nothing else', () => {
   expect(listed).toEqual([
     'container json-rpc',
     'container prover',
-    ...[ours[0], ours[1], ours[2], 'usr/local/lib/rpc-node', 'etc/rpc-node', ours[5], ours[6]].map(
-      (path) => `file ${root}/${path}`,
-    ),
+    ...[
+      ours[0],
+      ours[1],
+      ours[2],
+      'usr/local/lib/rpc-node',
+      'etc/rpc-node',
+      'var/lib/rpc-node/releases',
+      ours[6],
+      ours[7],
+    ].map((path) => `file ${root}/${path}`),
     'rules RPC-PLAYBOOKS',
     'rules RPC-PLAYBOOKS-INPUT',
   ]);

@@ -21,7 +21,7 @@ existing() {
 
 units() { existing "$systemd/$product"-*.timer "$systemd/$product"-*.service; }
 drop_ins() { existing "$systemd"/*.d/"$product"*.conf; }
-folders() { existing "/usr/local/lib/$product" "/etc/$product" "/var/lib/$product/disk-alert" "/var/lib/$product/metrics"; }
+folders() { existing "/usr/local/lib/$product" "/etc/$product" "/var/lib/$product/disk-alert" "/var/lib/$product/metrics" "/var/lib/$product/releases"; }
 
 chains() {
   if command -v "$1" >/dev/null; then "$1" --wait=60 -S 2>/dev/null | sed -n "s/^-N \(${prefix}[^ ]*\)\$/\1/p"; fi

@@ -48,7 +48,11 @@ interface OpenOptions extends OpenSessionOptions {
 /** The dependencies of a playbook's command line. */
 interface Dependencies<V> extends InventorySource<V> {
   open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
+  /** What puts hosts back that a failed change has left out of service, if the operator wants that. */
+  putBack?(inventory: Inventory<V>, open: Open<V>): { playbook: Playbook<V>; open: Open<V> } | undefined;
 }
+
+type Open<V> = (host: InventoryHost<V>) => Promise<Session>;
 
 /** The run that the command line requests. */
 interface Job<V> {
@@ -112,7 +116,17 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
     dependencies.open(host, { becomePassword, interrupt: signal, timeout: options.timeout, own: options.own });
   try {
     const job = { playbook, options, plan, inventory, hosts, terminal };
-    return await (options.listTasks ? printTasks(job, open) : performRun(job, open, signal, interrupt));
+    if (options.listTasks) return await printTasks(job, open);
+    const result = await performRun(job, open, signal, interrupt);
+    const out = hosts.filter(({ name }) => result.leftOut.includes(name));
+    const back = out.length > 0 ? dependencies.putBack?.(inventory, open) : undefined;
+    if (back) {
+      say(`gateway.rollback is auto: ${result.leftOut.join(', ')} gets its current release back`);
+      const whole = { roles: [], skippedRoles: [], startAt: undefined, step: false, yes: true, report: undefined };
+      const again = { ...job, playbook: back.playbook, options: { ...options, ...whole }, plan: undefined, hosts: out };
+      await performRun(again, back.open, signal, interrupt);
+    }
+    return exitCodeOf(result);
   } finally {
     release();
   }
@@ -126,17 +140,19 @@ function withHosts<V>(template: Playbook<V>, given: Options['own']): Playbook<V>
 
 /** @throws Problem where an own option names a host that is not in its group */
 function refuseOtherHosts<V>({ options }: Playbook<V>, given: Options['own'], { name, hosts }: Inventory<V>): void {
-  for (const [option, { group }] of Object.entries(options)) {
-    const said = given[option];
-    const known = hosts.filter(({ groups }) => group === undefined || groups.includes(group)).map((host) => host.name);
-    if (group === undefined || typeof said !== 'string' || known.includes(said)) continue;
-    throw new Problem(`--${option}: ${name} has no host "${said}" in group ${group}`, {
-      hint: didYouMean(said, known),
-    });
+  for (const [option, { group = '' }] of Object.entries(options)) {
+    const [said, known] = [
+      given[option],
+      hosts.filter(({ groups }) => groups.includes(group)).map((host) => host.name),
+    ];
+    if (group !== '' && said !== undefined && !known.includes(said))
+      throw new Problem(`--${option}: ${name} has no host "${said}" in group ${group}`, {
+        hint: didYouMean(said, known),
+      });
   }
 }
 
-async function printTasks<V>(job: Job<V>, open: (host: InventoryHost<V>) => Promise<Session>): Promise<ExitCode> {
+async function printTasks<V>(job: Job<V>, open: Open<V>): Promise<ExitCode> {
   const tasks = await listTasks(job.playbook, job.inventory, open, narrowed(job));
   for (const line of taskLines(tasks)) print(line);
   return tasks.some((host) => 'error' in host) ? exitCode.unreachable : exitCode.converged;
@@ -144,10 +160,10 @@ async function printTasks<V>(job: Job<V>, open: (host: InventoryHost<V>) => Prom
 
 async function performRun<V>(
   job: Job<V>,
-  open: (host: InventoryHost<V>) => Promise<Session>,
+  open: Open<V>,
   signal: AbortSignal,
   interrupt: () => void,
-): Promise<ExitCode> {
+): Promise<RunResult> {
   const { playbook, options, plan, inventory } = job;
   const style = styleOf(job);
   const record = runRecord({ folder: recordFolder, inventory: inventory.name, check: options.check });
@@ -174,7 +190,7 @@ async function performRun<V>(
     );
     if (options.out !== undefined) savePlanOf(job, result, options.out);
     if (result.declined && !options.step) say('nothing was changed');
-    return exitCodeOf(result);
+    return result;
   } finally {
     if (options.report !== undefined && record.path) await report(record.path, options.report);
   }

@@ -19,10 +19,8 @@ export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly strin
     (play) => `  ${play.name} (${play.hosts}): ${play.roles.map((r) => r.name).join(', ')}`,
   );
   const role = roleNames[2] ?? roleNames[0] ?? 'NAME';
-  const required = Object.entries(playbook.options)
-    .filter(([, option]) => option.required)
-    .map(([name, { value }]) => `--${name} ${value} `)
-    .join('');
+  const needed = Object.entries(playbook.options).filter(([, option]) => option.required);
+  const required = needed.map(([name, { value }]) => `--${name} ${value} `).join('');
   return helpText({
     command: `npx zx playbooks/${playbook.name}.mjs`,
     purpose: playbook.purpose,
@@ -30,13 +28,9 @@ export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly strin
     examples: [
       `${required}--inventory mainnet --check`,
       `${required}--inventory mainnet`,
-      ...(required
-        ? []
-        : [
-            `--inventory mainnet --role ${role} --limit rpc`,
-            "--inventory mainnet --limit 'rpc,!rpc-2' --set verify.attempts=60",
-          ]),
-    ],
+      `--inventory mainnet --role ${role} --limit rpc`,
+      "--inventory mainnet --limit 'rpc,!rpc-2' --set verify.attempts=60",
+    ].slice(0, required === '' ? 4 : 2),
     exits: runExits,
     more: [['Plays and roles, in order', ...plays].join('\n')],
   });

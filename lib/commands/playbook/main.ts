@@ -6,6 +6,5 @@ export { play, playbook } from '../../engine/run/playbook.ts';
 export { gatewayTurns } from '../../node/gateway/turns.ts';
 export { loadDeployment } from '../../node/inventory/inventory.ts';
 export { serviceNames } from '../../node/variables/services.ts';
-export { main } from './command.ts';
-export { rollback } from './rollback.ts';
+export { rollback, runOrPutBack } from './rollback.ts';
 export { scheduleCheck } from './schedule.ts';

@@ -52,7 +52,7 @@ describe('options of one playbook', () => {
   });
 
   test.each([
-    [[], '--component is missing', '--component NAME: the component'],
+    [[], '--component is missing', '--component NAME: which one'],
     [['--component', 'snyc'], '--component snyc: unknown', 'did you mean sync?'],
     [['--plan', 'p.json', '--undo'], '--plan and --undo do not go together', 'a plan is followed as it was made'],
   ])('refused: %j', (args, message, hint) => {

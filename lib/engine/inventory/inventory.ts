@@ -31,6 +31,4 @@ export interface Inventory<V> {
   readonly file: string;
   /** In the order of the file. */
   readonly hosts: readonly InventoryHost<V>[];
-  /** Where it names a host: file, line and column. */
-  whereIs?(host: string): string;
 }

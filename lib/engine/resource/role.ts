@@ -1,5 +1,5 @@
 import type { Facts } from '../host/facts/facts.ts';
-import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
+import type { InventoryHost } from '../inventory/inventory.ts';
 import type { Resource } from './resource.ts';
 
 /** The input of a role: the host, its variables and facts, every host of the inventory, and what else the run includes. */
@@ -12,8 +12,6 @@ export interface Context<V> {
   includes(host: string, role: string): boolean;
   /** The playbook's own options; a switch is an empty text. */
   readonly given: Readonly<Record<string, string>>;
-  /** Where the inventory names a host. */
-  readonly whereIs?: Inventory<V>['whereIs'];
 }
 
 /** The wanted state of a host, as an ordered list of resources. */

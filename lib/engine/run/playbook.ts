@@ -1,6 +1,5 @@
 import type { Role } from '../resource/role.ts';
-import { type HostCount, refuseMiscount, type Serial } from './rolling.ts';
-import type { Turns } from './turns.ts';
+import { type HostCount, refuseMiscount, type Serial, type Turns } from './rolling.ts';
 
 /**
  * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed. `anyErrorsFatal` ends the run on all
@@ -8,7 +7,7 @@ import type { Turns } from './turns.ts';
  *
  * `serial`: how many of the hosts with something to change do so at a time; a failure in the first batch ends the run. `maxFail`: more
  * failed and unreachable hosts of the play end the run; default: any number may fail. With `turns`, both hold only for hosts whose
- * clients notice the changes, while some host has clients. `inTurn` names earlier plays whose tasks wait for the turn of such a host.
+ * clients notice the changes, while some host has clients. Such a host does a role that its play before has, too, in its turn only.
  */
 export interface Play<V> {
   readonly name: string;
@@ -20,7 +19,6 @@ export interface Play<V> {
   readonly serial?: Serial;
   readonly maxFail?: HostCount;
   readonly turns?: Turns<V>;
-  readonly inTurn: readonly string[];
 }
 
 type PlayOptions<V> = Pick<Play<V>, 'hosts' | 'roles'> & Partial<Play<V>>;
@@ -62,7 +60,7 @@ export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
   const { serial = [], maxFail } = options;
   for (const count of typeof serial === 'object' ? serial : [serial]) refuseMiscount(`serial of "${name}"`, count, 1);
   if (maxFail !== undefined) refuseMiscount(`maxFail of "${name}"`, maxFail, 0);
-  return { name, needs: [], anyErrorsFatal: false, optional: false, inTurn: [], ...options };
+  return { name, needs: [], anyErrorsFatal: false, optional: false, ...options };
 }
 
 /** @throws TypeError when a play names one that is not earlier */
@@ -72,9 +70,9 @@ export function playbook<V>(
   plays: readonly Play<V>[],
   more: Partial<Pick<Playbook<V>, 'options' | 'limit' | 'typed'>> = {},
 ): Playbook<V> {
-  for (const [at, { name: playName, needs, inTurn }] of plays.entries()) {
+  for (const [at, { name: playName, needs }] of plays.entries()) {
     const earlier = plays.slice(0, at).map((p) => p.name);
-    for (const need of [...needs, ...inTurn]) {
+    for (const need of needs) {
       if (!earlier.includes(need))
         throw new TypeError(`play "${playName}" needs "${need}", which does not come before it`);
     }

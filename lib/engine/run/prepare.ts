@@ -7,6 +7,7 @@ import type { Context, Role } from '../resource/role.ts';
 import { didYouMean } from '../text/suggest.ts';
 import type { Item } from './host-run.ts';
 import type { Play, Playbook } from './playbook.ts';
+import type { Turns } from './rolling.ts';
 import type { RunOptions } from './run-options.ts';
 
 /**
@@ -23,21 +24,16 @@ export async function itemsFor<V>(
   { hosts, selects, given = {} }: Pick<RunOptions, 'hosts' | 'selects' | 'given'>,
 ): Promise<Item[]> {
   const includes = (host: string, role: string) => hosts.has(host) && selects(role);
-  const context = {
-    host: target,
-    vars: target.vars,
-    facts,
-    hosts: inventory.hosts,
-    includes,
-    given,
-    whereIs: inventory.whereIs,
-  };
+  const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts, includes, given };
   const items: Item[] = [];
   // A host of two groups may have a role in two plays, with the same resources.
   const done = new Set<Role<V>>();
-  for (const play of playbook.plays) {
-    if (!playHosts(play, inventory).has(target.name) || waitsForTurn(play, playbook, inventory, target)) continue;
-    for (const role of rolesOf(play, playbook).filter((each) => selects(each.name) && !done.has(each))) {
+  const plays = playbook.plays.filter((each) => playHosts(each, inventory).has(target.name));
+  for (const [at, play] of plays.entries()) {
+    const next = plays[at + 1];
+    // A role that the next play has, too, is part of a turn there.
+    const waits = next && turnsOf(next, inventory)?.covers(target) ? next.roles : [];
+    for (const role of play.roles.filter((each) => selects(each.name) && !done.has(each) && !waits.includes(each))) {
       done.add(role);
       for (const resource of await resourcesOf(role, context)) {
         const step = { host: target.name, play: play.name, role: role.name, resource: resource.name };
@@ -46,28 +42,6 @@ export async function itemsFor<V>(
     }
   }
   return items;
-}
-
-/** The roles of a play, after those that wait for the turns in it. */
-function rolesOf<V>(play: Play<V>, { plays }: Playbook<V>): Role<V>[] {
-  return [...plays.filter(({ name }) => play.inTurn.includes(name)), play].flatMap(({ roles }) => roles);
-}
-
-/**
- * Whether the tasks of a play are part of a host's turn in a later one. They are not where a play in between has this host, which may
- * need them.
- */
-function waitsForTurn<V>(
-  play: Play<V>,
-  { plays }: Playbook<V>,
-  inventory: Inventory<V>,
-  target: InventoryHost<V>,
-): boolean {
-  const has = (each: Play<V>) => playHosts(each, inventory).has(target.name);
-  const next = plays.slice(plays.indexOf(play) + 1).find(has);
-  const { turns } = next ?? {};
-  if (!next?.inTurn.includes(play.name) || !turns) return false;
-  return turns.covers(target) && inventory.hosts.some(({ groups }) => groups.includes(turns.at));
 }
 
 /** A role that does not fit a host fails on that host, when it is reached. Other hosts continue. */
@@ -79,6 +53,11 @@ async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<reado
     const refuse = () => Promise.reject(error);
     return [task(`${context.host.name} is fit for it`, { check: refuse })];
   }
+}
+
+/** The turns of a play, where the inventory has the hosts at which they are taken. */
+export function turnsOf<V>({ turns }: Play<V>, { hosts }: Inventory<V>): Turns<V> | undefined {
+  return hosts.some(({ groups }) => groups.includes(turns?.at ?? '')) ? turns : undefined;
 }
 
 export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string> {
@@ -106,7 +85,7 @@ export function startingAt<V>(
       hint: suggestion(title, titles) ?? '--list-tasks shows all titles',
     });
   }
-  const order = playbook.plays.flatMap((play) => rolesOf(play, playbook).map((role) => `${play.name}\0${role.name}`));
+  const order = playbook.plays.flatMap((play) => play.roles.map((role) => `${play.name}\0${role.name}`));
   const place = ({ step }: Item): number => order.indexOf(`${step.play}\0${step.role}`);
   return (items) => {
     const at = items.findIndex(({ step }) => step.resource === title);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { play, playbook } from './playbook.ts';
+import { play } from './playbook.ts';
 import { batchesOf, countOf, type Serial } from './rolling.ts';
 
 const hosts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
@@ -45,11 +45,4 @@ test.each([
   [{ maxFail: -1 }, 'maxFail of "p" is -1: it has to be a number of hosts from 0, or a share such as 25%'],
 ] as const)('refused: %j', (options, words) => {
   expect(() => play('p', { hosts: 'all', roles: [], ...options })).toThrow(new TypeError(words));
-});
-
-test('a play takes over the tasks of an earlier play only', () => {
-  const first = play('first', { hosts: 'all', roles: [], inTurn: ['second'] });
-  expect(() => playbook('x', 'tests.', [first, play('second', { hosts: 'all', roles: [] })])).toThrow(
-    'play "first" needs "second", which does not come before it',
-  );
 });

@@ -1,3 +1,7 @@
+import type { Reader } from '../host/host.ts';
+import type { InventoryHost } from '../inventory/inventory.ts';
+import type { Resource } from '../resource/resource.ts';
+
 /** A number of hosts, or a share of all hosts of a play in the run: `'25%'`. */
 export type HostCount = number | `${number}%`;
 
@@ -27,10 +31,33 @@ export function countOf(count: HostCount, total: number): number {
 
 /** @throws TypeError for a count that is neither a whole number of at least `least` nor a share from 0% to 100% */
 export function refuseMiscount(name: string, count: HostCount, least: number): void {
-  const fits =
-    typeof count === 'number'
-      ? Number.isInteger(count) && count >= least
-      : /^\d+(\.\d+)?%$/.test(count) && Number.parseFloat(count) <= 100;
-  if (!fits)
-    throw new TypeError(`${name} is ${count}: it has to be a number of hosts from ${least}, or a share such as 25%`);
+  const share = /^(\d+(\.\d+)?)%$/.exec(String(count))?.[1];
+  if (share === undefined ? Number.isInteger(count) && Number(count) >= least : Number(share) <= 100) return;
+  throw new TypeError(`${name} is ${count}: it has to be a number of hosts from ${least}, or a share such as 25%`);
+}
+
+/**
+ * What surrounds the changes of a host that has clients: before them it leaves service, after them it comes back. Both happen on other
+ * hosts, such as gateways. A function with the parameter `at` is for one of those.
+ */
+export interface Turns<V> {
+  /** The group of the other hosts. There are no turns where the inventory does not have it. */
+  readonly at: string;
+  /** What becomes of a host whose changes failed in its turn, for the operator. */
+  readonly staysOut: string;
+  /** Whether a host has clients by the other hosts. */
+  covers(host: InventoryHost<V>): boolean;
+  /** Whether a change with this effect, in the words of `Resource.changes`, is noticed by clients. */
+  disturbs(effect: string): boolean;
+  /** Which hosts get clients from here now, and which of those that get none are in a turn that a run has not finished. */
+  look(
+    reader: Reader,
+    at: InventoryHost<V>,
+  ): Promise<{ readonly serving: readonly string[]; readonly left: readonly string[] }>;
+  /** It gets no new clients, and those that it has are gone. */
+  leave(host: InventoryHost<V>, at: InventoryHost<V>): Resource;
+  /** It is well, and gets clients again. */
+  back(host: InventoryHost<V>, at: InventoryHost<V>): Resource;
+  /** Its turn is over as it is, without a look at its health. */
+  undo(host: InventoryHost<V>, at: InventoryHost<V>): Resource;
 }

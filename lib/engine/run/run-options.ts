@@ -5,7 +5,6 @@ import type { HostSummary, Step } from './events.ts';
 import type { LockHolder } from './lock/lock-holder.ts';
 import type { HostPlan } from './plan.ts';
 import type { OwnValues } from './playbook.ts';
-import type { PutBack } from './turns.ts';
 
 export interface RunOptions {
   /** Check mode: change nothing. */
@@ -32,8 +31,6 @@ export interface RunOptions {
   readonly lock?: { readonly holder: LockHolder; readonly breaks: boolean } | undefined;
   /** Hosts that may be unreachable when every host has to be checked: the operator declares them stopped. Default: none. */
   readonly assumedStopped?: ReadonlySet<string> | undefined;
-  /** Called where a change failed in the turn of a host. Default: it stays out of service. */
-  readonly putBack?: PutBack | undefined;
   /** Why a change is not made, undefined where it may be made. Default: all may be made. */
   readonly refuses?: ((step: Step, change: Change | undefined) => string | undefined) | undefined;
 }
@@ -45,6 +42,8 @@ export interface RunResult {
   readonly plans: readonly HostPlan[];
   /** Whether the operator declined the plan, or ended the run. */
   readonly declined: boolean;
+  /** Hosts that are out of service, for a change in their turn failed. */
+  readonly leftOut: readonly string[];
 }
 
 /** The exit code of a run. A failure outweighs an unreachable host, and both outweigh pending changes. */

@@ -69,7 +69,7 @@ export async function run<V>(
   if (hosts.some(({ stopped }) => stopped === quitByOperator)) declined = true;
   const seconds = (performance.now() - start) / 1000;
   emit({ type: 'run-finished', hosts, seconds, interrupted, ...(declined && { declined }) });
-  return { hosts, interrupted, plans, declined };
+  return { hosts, interrupted, plans, declined, leftOut: current.leftOut };
 }
 
 /** The state of one run. */
@@ -151,6 +151,10 @@ class Run<V> {
   /** Why a run has to end with the exit code for locks. */
   lockProblem(): Problem | undefined {
     return this.#locked ?? (this.#lost.size > 0 ? lockLost([...this.#lost]) : undefined);
+  }
+
+  get leftOut(): readonly string[] {
+    return this.#turns.leftOut;
   }
 
   summaries(): HostSummary[] {

@@ -8,11 +8,11 @@ import { containerChange, drift, driftOf, ok, type Resource, task } from '../res
 import { role } from '../resource/role.ts';
 import type { RunEvent } from './events.ts';
 import { type Play, play, playbook } from './playbook.ts';
+import type { Turns } from './rolling.ts';
 import { run } from './run.ts';
 import type { RunOptions } from './run-options.ts';
 import { exitCodeOf } from './run-options.ts';
 import { makePlan } from './saved-plan.ts';
-import type { Turns } from './turns.ts';
 
 /** Every host and gateway in memory, with a log of what happens, in order. */
 class World {
@@ -262,8 +262,8 @@ test('a saved plan has the turns', async () => {
 test('the first host that fails ends the run: the others are untouched, and it stays out', async () => {
   const world = new World(all);
   world.bad.add('rpc-1');
-  const { code, stopped } = await world.run({ plays: [world.play({ maxFail: 4 })] });
-  expect(code).toBe(1);
+  const { code, stopped, result } = await world.run({ plays: [world.play({ maxFail: 4 })] });
+  expect([code, result.leftOut]).toEqual([1, ['rpc-1']]);
   expect(world.log).toEqual(['gw-1: rpc-1 leaves', 'gw-2: rpc-1 leaves', 'rpc-1 changes']);
   expect(stopped['rpc-1']).toBe('json-rpc runs failed; it stays out');
   expect(stopped['rpc-2']).toBe(
@@ -421,24 +421,7 @@ test('a limit leaves gateways out of the run, not out of the turns', async () =>
   expect(world.log[0]).toBe('gw-1: rpc-2 leaves');
 });
 
-test('a host whose change failed is put back, and serves again', async () => {
-  const world = new World(all);
-  world.bad.add('rpc-1');
-  const putBack = async (host: string) => {
-    world.note(`${host} is put back`);
-    return { done: true, says: 'it is back at release 4' };
-  };
-  const { code, stopped } = await world.run({ putBack });
-  expect(code).toBe(1);
-  expect(world.log.slice(3)).toEqual(['rpc-1 is put back', 'gw-1: rpc-1 comes back', 'gw-2: rpc-1 comes back']);
-  expect(stopped['rpc-1']).toBe('json-rpc runs failed; it is back at release 4');
-  const again = new World(all);
-  again.bad.add('rpc-1');
-  const failing = await again.run({ putBack: async () => Promise.reject(new Error('no earlier release')) });
-  expect(failing.stopped['rpc-1']).toBe('json-rpc runs failed; no earlier release; it stays out');
-});
-
-test('the tasks of an earlier play wait for the turn where there are gateways, and only there', async () => {
+test('a role of two plays waits for the turn where there are gateways, and only there', async () => {
   const settings = role<object>('settings', ({ host }) => [
     task('settings', {
       check: async () => (world.old.has(host.name) && !world.log.includes(`${host.name} settings`) ? drift('old') : ok),
@@ -446,7 +429,10 @@ test('the tasks of an earlier play wait for the turn where there are gateways, a
     }),
   ]);
   let world = new World(['rpc-1', 'rpc-2']);
-  const plays = () => [play('settings', { hosts: 'all', roles: [settings] }), world.play({ inTurn: ['settings'] })];
+  const plays = () => {
+    const servers = world.play();
+    return [play('settings', { hosts: 'all', roles: [settings] }), { ...servers, roles: [settings, ...servers.roles] }];
+  };
   world.bad.add('rpc-1');
   await world.run({ plays: plays() });
   expect(world.log.filter((line) => line.includes('settings'))).toEqual(['rpc-1 settings']);

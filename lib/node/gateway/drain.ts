@@ -1,6 +1,6 @@
 import { command } from '../../engine/host/action.ts';
-import type { Reader, Writer } from '../../engine/host/host.ts';
-import { exitCode, Problem } from '../../engine/problem/problem.ts';
+import type { Progress, Reader, Writer } from '../../engine/host/host.ts';
+import { Failure } from '../../engine/problem/problem.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
 import { drift, driftOf, ok, type Resource, type Work } from '../../engine/resource/resource.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -24,6 +24,25 @@ async function stateOf(at: Reader, name: string, { metrics }: Gateway) {
   const [fleet, mark] = await Promise.all([readFleet(at, metrics), at.read(`${drainedFolder}/${name}`)]);
   const all = fleet.ok ? fleet.value.hosts : [];
   return { mark: mark?.toString().trim(), found: all.find(({ host }) => host === name), all };
+}
+
+type State = Awaited<ReturnType<typeof stateOf>>;
+
+/** Looks at a host again and again. @param waitsFor what the wait is for, after some seconds; undefined ends it */
+async function wait(
+  at: Writer,
+  name: string,
+  gateway: Gateway,
+  waitsFor: (state: State, seconds: number) => Promise<Progress | undefined>,
+): Promise<void> {
+  const started = performance.now();
+  for (;;) {
+    const state = await stateOf(at, name, gateway);
+    const progress = await waitsFor(state, (performance.now() - started) / 1000);
+    if (!progress) return;
+    at.progress(progress);
+    await pause(at, 0.5);
+  }
 }
 
 /** An RPC host gets no requests by this gateway, and none of its connections is left. One that is drained already stays so. */
@@ -53,59 +72,44 @@ function wordsOf({ serves, sessions, reason }: FleetHost, mark: string | undefin
   return `${serves ? 'serves' : (mark && `drained: ${mark}`) || `out: ${reason}`}${connections}`;
 }
 
-/** @throws Problem where too few other hosts serve. A host that does not serve may always leave */
+/** @throws Failure where too few other hosts serve. A host that does not serve may always leave */
 async function othersServe(at: Writer, name: string, gateway: Gateway): Promise<void> {
-  const until = performance.now() + othersWithin * 1000;
-  for (;;) {
-    const { all, found } = await stateOf(at, name, gateway);
-    const others = all.filter(({ host, serves }) => serves && host !== name);
-    const least = gateway.least_serving ?? Math.min(1, all.length - 1);
-    if (!found?.serves || others.length >= least) return;
-    if (performance.now() > until) {
-      const out = all.filter(({ host, serves }) => !serves && host !== name);
-      throw new Problem(
-        `${name} cannot leave: ${others.length} other RPC hosts serve, and there have to be ${least}. ${out.map(({ host, reason }) => `${host}: ${reason}`).join('; ')}`,
-        { hint: 'see status; gateway.least_serving is the number', code: exitCode.failed },
-      );
-    }
-    at.progress({ what: `waiting: ${others.length} other RPC hosts serve, and there have to be ${least}` });
-    await pause(at, 0.5);
-  }
+  await wait(at, name, gateway, async ({ all, found }, seconds) => {
+    const others = all.filter(({ host }) => host !== name);
+    const least = gateway.least_serving ?? Math.min(1, others.length);
+    const out = others.filter(({ serves }) => !serves);
+    if (!found?.serves || others.length - out.length >= least) return undefined;
+    const what = `${others.length - out.length} other RPC hosts serve, and there have to be ${least}`;
+    if (seconds <= othersWithin) return { what: `waiting: ${what}` };
+    throw new Failure(
+      `${name} cannot leave: ${what}. ${out.map(({ host, reason }) => `${host}: ${reason}`).join('; ')}`,
+      { hint: 'see status; gateway.least_serving is the number' },
+    );
+  });
 }
 
 /** Waits until the connections of a drained host have ended, and cuts those that are left after a time. */
 async function connectionsEnd(at: Writer, name: string, gateway: Gateway): Promise<void> {
-  const started = performance.now();
+  const total = gateway.drain_seconds;
   let cut = false;
-  for (;;) {
-    const { found } = await stateOf(at, name, gateway);
-    if (!found || (!found.serves && found.sessions === 0)) return;
-    const seconds = (performance.now() - started) / 1000;
-    if (seconds > gateway.drain_seconds + actsWithin) {
-      throw new Problem(`${name} still has clients: ${wordsOf(found, undefined)}`, {
+  await wait(at, name, gateway, async ({ found }, seconds) => {
+    if (!found || (!found.serves && found.sessions === 0)) return undefined;
+    if (seconds > total + actsWithin)
+      throw new Failure(`${name} still has clients: ${wordsOf(found, undefined)}`, {
         hint: 'see journalctl -u haproxy on the gateway',
-        code: exitCode.failed,
       });
-    }
-    if (!found.serves && !cut && seconds >= gateway.drain_seconds) {
+    if (!found.serves && !cut && seconds >= total) {
       await at.run`${gatewayProgram} cut ${name}`;
       cut = true;
     }
-    const [what, unit] = [`waiting for ${found.sessions} connections of ${name} to end`, 'seconds'] as const;
-    at.progress({
-      what,
-      done: Math.min(Math.floor(seconds), gateway.drain_seconds),
-      total: gateway.drain_seconds,
-      unit,
-    });
-    await pause(at, 0.5);
-  }
+    const what = `waiting for ${found.sessions} connections of ${name} to end`;
+    return { what, done: Math.min(Math.floor(seconds), total), total, unit: 'seconds' };
+  });
 }
 
 /** An RPC host that is out for its turn has been well for a time, and serves again. One that the operator has drained stays so. */
 export function servesAgain(title: string, name: string, gateway: Gateway): Work {
-  const isBack = ({ mark, found }: Awaited<ReturnType<typeof stateOf>>) =>
-    mark !== turnReason && (!found || found.serves || mark !== undefined);
+  const isBack = ({ mark, found }: State) => mark !== turnReason && (!found || found.serves || mark !== undefined);
   return {
     name: title,
     async check(at) {
@@ -115,25 +119,20 @@ export function servesAgain(title: string, name: string, gateway: Gateway): Work
       return drift([{ what: name, was, wanted: 'serves' }]);
     },
     async work(at) {
-      const started = performance.now();
       let wellSince: number | undefined;
-      for (;;) {
-        const state = await stateOf(at, name, gateway);
-        if (isBack(state)) return;
-        const now = performance.now();
+      await wait(at, name, gateway, async (state, seconds) => {
+        if (isBack(state)) return undefined;
         // Without HAProxy nobody can say whether it is well, and nobody is sent there.
-        wellSince = !state.found || state.found.fit ? (wellSince ?? now) : undefined;
-        if (wellSince !== undefined && now - wellSince >= gateway.healthy_seconds * 1000) {
+        wellSince = !state.found || state.found.fit ? (wellSince ?? seconds) : undefined;
+        if (wellSince !== undefined && seconds - wellSince >= gateway.healthy_seconds) {
           await at.run`${gatewayProgram} undrain ${name}`;
-        } else if (now - started > wellWithin * 1000) {
-          throw new Problem(`${name} is not well after ${wellWithin} s: ${state.found?.reason}`, {
+        } else if (seconds > wellWithin) {
+          throw new Failure(`${name} is not well after ${wellWithin} s: ${state.found?.reason}`, {
             hint: `see on the gateway: ${gatewayProgram} fleet ${gateway.metrics}`,
-            code: exitCode.failed,
           });
         }
-        at.progress({ what: `waiting until ${name} is well` });
-        await pause(at, 0.5);
-      }
+        return { what: `waiting until ${name} is well` };
+      });
     },
   };
 }

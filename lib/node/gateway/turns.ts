@@ -1,5 +1,5 @@
 import { containerChange, unitChange } from '../../engine/resource/resource.ts';
-import type { Turns } from '../../engine/run/turns.ts';
+import type { Turns } from '../../engine/run/rolling.ts';
 import type { Variables } from '../variables/variables.ts';
 import { drained, notDrained, servesAgain, turnReason } from './drain.ts';
 import { readFleet } from './fleet.ts';

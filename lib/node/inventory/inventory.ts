@@ -3,7 +3,7 @@ import { type LoadedInventory, type LoadOptions, loadInventory } from '../../eng
 import type { Path } from '../../engine/inventory/located.ts';
 import { problemsIn, throwProblems } from '../../engine/inventory/problem-list.ts';
 import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
-import { describePlace, Problem } from '../../engine/problem/problem.ts';
+import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation.ts';
 import { isMonitor, type Receiver } from '../variables/monitoring.ts';
@@ -57,11 +57,7 @@ export async function loadDeployment(nameOrFile: string, options: LoadOptions = 
       backup,
     ),
   );
-  const whereIs = (name: string) => {
-    const [group = ''] = hosts.find((host) => host.name === name)?.groups ?? [];
-    return describePlace(inventory.placeOfGroup(group, name));
-  };
-  return { name: inventory.name, file: inventory.file, hosts, whereIs };
+  return { name: inventory.name, file: inventory.file, hosts };
 }
 
 type Passwords = Readonly<Record<(typeof stores)[number], Secret>>;

@@ -60,6 +60,10 @@ export const gatewaySchema = {
     .whole(0, 3600)
     .default(5)
     .describe('Seconds that an RPC server has to be well after a change before it serves again'),
+  rollback: z
+    .enum(['none', 'auto'])
+    .default('none')
+    .describe('Whether an RPC server gets its current release back after a deploy has failed in its turn'),
   shared: shared.optional().describe('An address that moves from a dead gateway to another one, by keepalived (VRRP)'),
   tls: tls.optional().describe('TLS for clients; default: none'),
 };
