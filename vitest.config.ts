@@ -29,11 +29,16 @@ class DeploymentsInOrder extends BaseSequencer {
 
 /** Tests beside their code that start whole programs or commands, for seconds each. */
 const programs = [
-  'lib/commands/{each-host,logs,secrets,status}/*.test.ts',
+  'lib/commands/{each-host,logs,render,report,secrets,status}/*.test.ts',
   'lib/start/program.test.ts',
   'lib/engine/command-line/closed-pipe.test.ts',
+  'lib/engine/host/connection.test.ts',
+  'lib/engine/run/lock/lock.test.ts',
   'lib/engine/secret/age/age-file.test.ts',
+  'lib/engine/secret/command-output.test.ts',
+  'lib/node/chain/synchronizers.test.ts',
   'lib/node/monitor/rules.test.ts',
+  'lib/node/snapshot/restore-tool.test.ts',
 ];
 
 export default defineConfig({

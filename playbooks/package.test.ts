@@ -52,6 +52,24 @@ function program(cwd: string, ...words: readonly string[]) {
   return spawnSync(process.execPath, [script, ...words], { cwd, env, encoding: 'utf8' });
 }
 
+test('an installed package does not name the commit of the repository around it', async () => {
+  execFileSync('git', ['init', '-q', folder]);
+  execFileSync('git', [
+    '-C',
+    folder,
+    '-c',
+    'user.name=a',
+    '-c',
+    'user.email=a@b',
+    'commit',
+    '-qm',
+    'x',
+    '--allow-empty',
+  ]);
+  const { thisHolder } = await import(join(installed, 'lib/engine/run/lock/lock-holder.ts'));
+  expect(thisHolder('deploy', 'one', 0).commit).toBeUndefined();
+});
+
 test('the package has what runs, and no tests', () => {
   const names = readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter(
     (name) => !/^node_modules/.test(name),

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join, relative } from 'node:path';
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
+import { refuseSystemFolder } from '../../engine/file/folder-for-files.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { terminal } from '../../engine/output/terminal.ts';
@@ -55,6 +56,7 @@ export const run = command({
 
 /** A folder of git alone is a clone of a new repository. */
 function refuseUsed(folder: string): void {
+  refuseSystemFolder(folder);
   if (!existsSync(folder)) return;
   const hint = 'init needs a new folder: name another one';
   if (!statSync(folder).isDirectory()) throw new Problem(`${folder} is a file`, { hint });

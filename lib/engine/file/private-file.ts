@@ -1,7 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
-import { homedir, userInfo } from 'node:os';
+import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { shellWord } from '../text/shell-word.ts';
+import { account } from './account.ts';
 
 /** Why a private file cannot be used, and what to do. The message continues the file's path: `does not exist`. */
 export class PrivateFileFault extends Error {
@@ -35,7 +36,7 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
         `chmod 600 ${shellWord(path)}`,
       );
     }
-    const me = userInfo();
+    const me = account();
     if (found.uid !== me.uid && found.uid !== 0) {
       throw new PrivateFileFault(
         `belongs to user id ${found.uid}; it must be yours`,

@@ -82,3 +82,10 @@ test('passwords in the secrets file have a name and the roles that use them', as
     'SECRETS rotate --done',
   ]);
 });
+
+test('the password of the copies is one to generate, and no operator changes it in a database', async () => {
+  const file = join(temporaryDirectory(), 'inventory.yaml');
+  writeFileSync(file, `${inventory}  backup: { password: 'secret:backup_password' }\n`);
+  const { passwords } = await inventorySecrets(file);
+  expect(passwords.at(-1)).toEqual({ name: 'backup_password', path: 'backup.password', elsewhere: [], roles: [] });
+});

@@ -15,7 +15,7 @@ export interface DatabasePassword {
   readonly path: string;
   /** References of the inventory to other sources than the file of secrets. */
   readonly elsewhere: readonly { readonly where: Place; readonly reference: string }[];
-  /** The database roles with this password; none if the inventory does not refer to it. */
+  /** The database roles with this password that an operator changes: none if the inventory does not refer to it, or a deploy does it. */
   readonly roles: readonly DatabaseRole[];
 }
 
@@ -55,9 +55,15 @@ export async function inventorySecrets(nameOrFile: string): Promise<InventorySec
   return {
     name: outline.name,
     file: outline.file,
-    passwords: stores.flatMap((store) => passwordsOf(store, outline)),
+    passwords: [...stores.flatMap((store) => passwordsOf(store, outline)), ...backupPassword(outline)],
     others: [...new Set([...sudo, ...ofReceivers.flatMap((text) => secretName(text) ?? [])])],
   };
+}
+
+/** The password with which the backup host copies the database server: a deploy gives it to both. */
+function backupPassword(outline: InventoryOutline): DatabasePassword[] {
+  const name = secretName(textAt(valueAt(outline.vars, ['backup', 'password']), []));
+  return name === undefined ? [] : [{ name, path: 'backup.password', elsewhere: [], roles: [] }];
 }
 
 function passwordsOf(store: Store, outline: InventoryOutline): DatabasePassword[] {

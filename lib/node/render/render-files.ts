@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { refuseSystemFolder } from '../../engine/file/folder-for-files.ts';
 import { writePrivateFile } from '../../engine/file/private-output.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { Problem } from '../../engine/problem/problem.ts';
@@ -18,10 +19,7 @@ type Hosts = readonly InventoryHost<Variables>[];
  * @throws Problem or Problems from a template, Problem if OUT cannot be written to
  */
 export async function renderFiles(chosen: Hosts, hosts: Hosts, out: string): Promise<string[]> {
-  // Node's recursive mkdir never ends in /proc.
-  if (/^\/(proc|sys|dev(?!\/shm\/))(\/|$)/.test(resolve(out))) {
-    throw new Problem(`${out} is not a folder for files: /proc, /sys and /dev belong to the system`);
-  }
+  refuseSystemFolder(out);
   const rendered = await Promise.all(chosen.map(async (host) => ({ host, files: await filesOf(host, hosts) })));
   const written: string[] = [];
   for (const { host, files } of rendered) {

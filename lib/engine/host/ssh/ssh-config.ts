@@ -1,5 +1,5 @@
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { account } from '../../file/account.ts';
 
 /** Address and login of a host, according to the operator's ssh_config. */
 export interface SshConfig {
@@ -39,7 +39,7 @@ export function parseSshConfig(text: string, given: GivenLogin & { readonly host
   const unlessNone = (name: string) => (first(name) === 'none' ? undefined : first(name));
 
   // Like ssh, by the account and not by $HOME: `ssh -G` has expanded some paths already.
-  const { username, homedir } = userInfo();
+  const { username, homedir } = account();
   const host = first('hostname') ?? given.host;
   const port = given.port ?? Number(first('port') ?? 22);
   const user = given.user ?? first('user') ?? username;

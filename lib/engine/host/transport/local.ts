@@ -1,5 +1,5 @@
-import { userInfo } from 'node:os';
 import { $ } from 'zx';
+import { account } from '../../file/account.ts';
 import { ConnectionLost } from '../connection-errors.ts';
 import type { Transport } from './transport.ts';
 import { createWatchdog } from './watchdog.ts';
@@ -43,5 +43,5 @@ export function openLocal(name: string): { readonly transport: Transport; readon
     const { exitCode } = await watchdog.guard(running);
     return { code: exitCode ?? 255, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) };
   };
-  return { user: userInfo().username, transport: { run, async close() {} } };
+  return { user: account().username, transport: { run, async close() {} } };
 }

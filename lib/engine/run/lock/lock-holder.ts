@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync, readlinkSync } from 'node:fs';
-import { hostname, userInfo } from 'node:os';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { account } from '../../file/account.ts';
 import { parseJson } from '../../text/parse-json.ts';
 
 const schema = z.object({
@@ -39,7 +41,7 @@ export function thisHolder(playbook: string, inventory: string, now: number): Lo
       commit ??= currentCommit();
       return commit;
     },
-    who: `${userInfo().username}@${hostname()}`,
+    who: `${account().username}@${hostname()}`,
     playbook,
     inventory,
     since: new Date(now).toISOString(),
@@ -47,11 +49,12 @@ export function thisHolder(playbook: string, inventory: string, now: number): Lo
   };
 }
 
-/** undefined where this is not a clone of a repository. */
+/** undefined where this is not a clone, but an installed package: the repository around it is another one. */
 function currentCommit(): string | undefined {
+  const cwd = fileURLToPath(new URL('../../../..', import.meta.url));
+  if (!existsSync(join(cwd, '.git'))) return undefined;
   try {
     const words = ['describe', '--always', '--exclude=*', '--abbrev=12', '--dirty'];
-    const cwd = fileURLToPath(new URL('../../../..', import.meta.url));
     return execFileSync('git', words, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   } catch {
     return undefined;

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { refuseSystemFolder } from './folder-for-files.ts';
+
+test.each(['/proc/x', '/tmp/../proc/x', '/sys', '/dev/x'])('%s is refused', (path) => {
+  expect(() => refuseSystemFolder(path)).toThrow(
+    `${path} is not a folder for files: /proc, /sys and /dev belong to the system`,
+  );
+});
+
+test.each(['/tmp/x', '/dev/shm/x', '/procedures', 'proc'])('%s is not a folder of the system', (path) => {
+  expect(() => refuseSystemFolder(path)).not.toThrow();
+});
