@@ -148,7 +148,7 @@ const onlyOn: Readonly<Record<string, 'db' | 'rpc' | 'gw'>> = {
 let allRoles: readonly Role<Variables>[];
 beforeAll(async () => {
   allRoles = await Promise.all(roleNames.map(async (name) => (await import(`../roles/${name}.ts`)).default));
-});
+}, 120_000);
 
 /** Leaves of a parsed file, `Section.Key` -> value. Without Compose's hashes, which change with everything. */
 function leaves(tree: unknown, path: readonly string[] = []): [string, string][] {

@@ -140,15 +140,12 @@ function withHosts<V>(template: Playbook<V>, given: Options['own']): Playbook<V>
 
 /** @throws Problem where an own option names a host that is not in its group */
 function refuseOtherHosts<V>({ options }: Playbook<V>, given: Options['own'], { name, hosts }: Inventory<V>): void {
-  for (const [option, { group = '' }] of Object.entries(options)) {
-    const [said, known] = [
-      given[option],
-      hosts.filter(({ groups }) => groups.includes(group)).map((host) => host.name),
-    ];
-    if (group !== '' && said !== undefined && !known.includes(said))
-      throw new Problem(`--${option}: ${name} has no host "${said}" in group ${group}`, {
-        hint: didYouMean(said, known),
-      });
+  for (const [option, said] of Object.entries(given)) {
+    const group = options[option]?.group ?? '';
+    const known = hosts.flatMap((host) => (host.groups.includes(group) ? [host.name] : []));
+    if (group === '' || known.includes(said)) continue;
+    const what = `--${option}: ${name} has no host "${said}" in group ${group}`;
+    throw new Problem(what, { hint: didYouMean(said, known) });
   }
 }
 

@@ -11,7 +11,7 @@ export function narrowing({ roles, skippedRoles, startAt, set, assumedStopped, o
     skippedRoles: [...skippedRoles],
     set: set.map(({ said }) => said),
     assumedStopped: [...assumedStopped],
-    ...(Object.keys(own).length > 0 && { own: own as NonNullable<SavedPlan['chosen']['own']> }),
+    own,
   };
   return startAt === undefined ? chosen : { ...chosen, startAt };
 }
@@ -32,7 +32,7 @@ export function asPlanned(given: Options, plan: SavedPlan, playbook: string, rol
       hint: `follow it with that playbook: npx zx playbooks/${plan.playbook}.mjs --plan FILE`,
     });
   }
-  const { roles, skippedRoles, startAt, set, assumedStopped, own = {} } = plan.chosen;
+  const { roles, skippedRoles, startAt, set, assumedStopped, own } = plan.chosen;
   refuseUnknownRoles([...roles, ...skippedRoles], roleNames);
   const inventory = given.inventory ?? plan.inventory.file;
   return { ...given, inventory, roles, skippedRoles, startAt, set: set.map(parseSet), assumedStopped, own };

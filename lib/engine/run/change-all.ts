@@ -72,7 +72,7 @@ async function changePlay<V>(
   // A change of an earlier play, on any host, may be visible here.
   const moved = all.some((host) => host.changed > 0);
   if (moved) for (const host of ready) host.state += 1;
-  const { free, batches } = await options.turns.order(play, ready, moved);
+  const [free = [], ...batches] = await options.turns.order(play, ready, moved);
   const failed = () => [...gone, ...ready.filter((host) => host.stopped).map((host) => host.name)];
   const change = (hosts: readonly HostRun[]) =>
     mapWithForks(hosts, options.forks, (host) =>

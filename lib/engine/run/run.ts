@@ -69,7 +69,7 @@ export async function run<V>(
   if (hosts.some(({ stopped }) => stopped === quitByOperator)) declined = true;
   const seconds = (performance.now() - start) / 1000;
   emit({ type: 'run-finished', hosts, seconds, interrupted, ...(declined && { declined }) });
-  return { hosts, interrupted, plans, declined, leftOut: current.leftOut };
+  return { hosts, interrupted, plans, declined, leftOut: current.turns.leftOut };
 }
 
 /** The state of one run. */
@@ -84,7 +84,7 @@ class Run<V> {
   readonly #hosts = new Map<string, HostRun>();
   readonly #unreachable = new Map<string, { readonly seconds: number; readonly error: unknown }>();
   readonly #fleet: Fleet<V>;
-  readonly #turns: TurnTaking<V>;
+  readonly turns: TurnTaking<V>;
   #locks: Locks | undefined;
   /** Hosts with a lock that another run has taken from this one. */
   readonly #lost = new Set<string>();
@@ -110,7 +110,7 @@ class Run<V> {
       locks: () => this.#locks,
       lost: (host) => this.#lose(host),
     });
-    this.#turns = new TurnTaking({ playbook, inventory, options, fleet: this.#fleet, emit });
+    this.turns = new TurnTaking({ playbook, inventory, options, fleet: this.#fleet, emit });
     options.interrupt.addEventListener('abort', () => this.#stop.abort(), { once: true });
   }
 
@@ -122,7 +122,7 @@ class Run<V> {
     const reachable = this.targets.flatMap((target) => this.#hosts.get(target.name) ?? []);
     for (const play of interrupt.aborted ? [] : this.#playbook.plays.filter(({ turns }) => turns)) {
       const hosts = reachable.filter(({ items }) => items.some(({ step }) => step.play === play.name));
-      await this.#turns.order(play, hosts);
+      await this.turns.order(play, hosts);
     }
     const mayChange = !check && !interrupt.aborted;
     if (mayChange) await this.#lock(reachable);
@@ -151,10 +151,6 @@ class Run<V> {
   /** Why a run has to end with the exit code for locks. */
   lockProblem(): Problem | undefined {
     return this.#locked ?? (this.#lost.size > 0 ? lockLost([...this.#lost]) : undefined);
-  }
-
-  get leftOut(): readonly string[] {
-    return this.#turns.leftOut;
   }
 
   summaries(): HostSummary[] {
@@ -210,7 +206,7 @@ class Run<V> {
     // Two runs that take turns must not meet at a gateway.
     const takesTurns = reachable.some(({ items }) => items.some(({ turn }) => turn));
     const sessions = new Map([
-      ...(takesTurns ? this.#turns.sessions : []),
+      ...(takesTurns ? this.turns.sessions : []),
       ...reachable.map(({ name, session }) => [name, session] as const),
     ]);
     this.#locks = await lockHosts(
@@ -250,7 +246,7 @@ class Run<V> {
     const { lock } = this.#options;
     if (lock)
       for (const host of reachable) host.before(() => appending(beginLine(lock.holder, host.items, Date.now())));
-    const options = { ...this.#options, stop: this.#stop.signal, whileEveryHost, turns: this.#turns };
+    const options = { ...this.#options, stop: this.#stop.signal, whileEveryHost, turns: this.turns };
     return changeAll(this.#playbook, this.#inventory, reachable, [...this.#unreachable.keys()], options, this.#emit);
   }
 }

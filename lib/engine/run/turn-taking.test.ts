@@ -247,7 +247,7 @@ test('check mode shows turns, and changes nothing', async () => {
 test('a saved plan has the turns', async () => {
   const world = new World(['rpc-2']);
   const { result, inventory } = await world.run({ check: true });
-  const chosen = { roles: [], skippedRoles: [], set: [], assumedStopped: [] };
+  const chosen = { roles: [], skippedRoles: [], set: [], assumedStopped: [], own: {} };
   const plan = makePlan(result.plans, { playbook: 'test', inventory, chosen }, 0);
   const tasks = plan.hosts
     .find(({ host }) => host === 'rpc-2')

@@ -12,26 +12,14 @@ import { playHosts, turnsOf } from './prepare.ts';
 import { batchesOf, type Turns } from './rolling.ts';
 import type { RunOptions } from './run-options.ts';
 
-/** A host at which turns are taken, such as a gateway. */
-interface Desk<V> {
-  readonly at: InventoryHost<V>;
-  /** undefined where it cannot be reached. */
-  readonly session: Session | undefined;
-}
-
-/** How the hosts of a play change. */
-interface Order {
-  /** They change at the same time, before the others. */
-  readonly free: readonly HostRun[];
-  /** One after the other. */
-  readonly batches: readonly (readonly HostRun[])[];
-}
+/** A host at which turns are taken, such as a gateway; without a session where it cannot be reached. */
+type Desk<V> = { readonly at: InventoryHost<V>; readonly session: Session | undefined };
 
 /** The parts of a run that turns need. */
 interface TurnsRun<V> {
   readonly playbook: Playbook<V>;
   readonly inventory: Inventory<V>;
-  readonly options: Pick<RunOptions, 'hosts' | 'interrupt' | 'assumedStopped'>;
+  readonly options: RunOptions;
   readonly fleet: Fleet<V>;
   readonly emit: Listener;
 }
@@ -60,18 +48,19 @@ export class TurnTaking<V> {
    *
    * @param hosts of the play, with tasks
    * @param moved whether their last checks are outdated
+   * @returns hosts that change at the same time, then batches that change one after the other
    */
-  async order(play: Play<V>, hosts: readonly HostRun[], moved = false): Promise<Order> {
+  async order(play: Play<V>, hosts: readonly HostRun[], moved = false): Promise<readonly (readonly HostRun[])[]> {
     const { inventory, options, fleet } = this.#run;
     const turns = turnsOf(play, inventory);
-    if (!turns && (play.turns || play.serial === undefined)) return { free: hosts, batches: [] };
+    if (!turns && (play.turns || play.serial === undefined)) return [hosts];
     const isOwn = ({ step }: Item) => step.play === play.name;
     if (moved) await Promise.all(hosts.map((host) => host.check(host.items.filter(isOwn))));
     const total = [...playHosts(play, inventory)].filter((name) => options.hosts.has(name)).length;
-    const split = (due: readonly HostRun[]): Order => ({
-      free: hosts.filter((host) => !due.includes(host)),
-      batches: batchesOf(due, play.serial ?? total, total),
-    });
+    const split = (due: readonly HostRun[]) => [
+      hosts.filter((host) => !due.includes(host)),
+      ...batchesOf(due, play.serial ?? total, total),
+    ];
     if (!turns) return split(hosts.filter((host) => isDue(host, play)));
     for (const host of hosts) host.items = host.items.filter((item) => !(item.turn && isOwn(item)));
     const desks = inventory.hosts.filter(({ groups }) => groups.includes(turns.at));
@@ -86,13 +75,13 @@ export class TurnTaking<V> {
     const due = covered.filter((host) => serving.size > 0 && first.get(host) !== undefined);
     const order = split(due.toSorted((one, other) => rank(one) - rank(other)));
     for (const host of covered) {
-      const turn = order.batches.findIndex((batch) => batch.includes(host));
-      const item = (kind: 'leave' | 'back') =>
-        this.#item(kind, host, play, turns, turn < 0 ? '' : `turn ${turn + 1} of ${order.batches.length}`);
+      const turn = order.findIndex((batch) => batch.includes(host));
+      const note = turn > 0 ? `turn ${turn} of ${order.length - 1}` : '';
+      const item = (kind: 'leave' | 'back') => this.#item(kind, host, play, turns, note);
       // One that a killed run left out may not be well before the last play of its turn.
-      const comesBack = left.has(host.name) ? !this.#takesTurnsAfter(host, play) : turn >= 0;
+      const comesBack = left.has(host.name) ? !this.#takesTurnsAfter(host, play) : turn > 0;
       const back = comesBack ? [item('back')] : [];
-      const leave = turn >= 0 ? [item('leave')] : [];
+      const leave = turn > 0 ? [item('leave')] : [];
       await host.check([...leave, ...back]);
       host.items = host.items.toSpliced(host.items.findLastIndex(isOwn) + 1, 0, ...back);
       host.items = host.items.toSpliced(first.get(host) ?? 0, 0, ...leave);

@@ -4,8 +4,7 @@ import { Interrupted } from '../../engine/resource/job/pause.ts';
 import { applyDrift, containerChange, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
-import { drained, notDrained, servesAgain, turnReason } from './drain.ts';
-import { gatewayTurns } from './turns.ts';
+import { drained, gatewayTurns, notDrained, servesAgain, turnReason } from './drain.ts';
 
 const settings = { metrics: 9101, drain_seconds: 30, healthy_seconds: 5 } as Variables['gateway'];
 

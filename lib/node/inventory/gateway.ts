@@ -47,16 +47,12 @@ function equalPorts({ placeOf }: Deployment, { name, vars: { gateway } }: Host):
 }
 
 function leastServingProblems({ hosts, placeOf }: Deployment, { name, vars }: Host): Problem[] {
-  const least = vars.gateway.least_serving;
-  const count = hosts.filter(({ groups }) => groups.includes('rpc')).length;
-  if (least === undefined || least < count || count === 0) return [];
-  const what = `gateway.least_serving is ${least}, and of ${count} RPC servers ${count - 1} serve while one is changed`;
-  return [
-    new Problem(what, {
-      where: placeOf(name, ['gateway', 'least_serving']),
-      hint: `at most ${count - 1}, or add RPC servers`,
-    }),
-  ];
+  const least = vars.gateway.least_serving ?? 0;
+  const most = hosts.filter(({ groups }) => groups.includes('rpc')).length - 1;
+  if (least <= Math.max(0, most)) return [];
+  const what = `gateway.least_serving is ${least}, and of ${most + 1} RPC servers ${most} serve while one is changed`;
+  const where = placeOf(name, ['gateway', 'least_serving']);
+  return [new Problem(what, { where, hint: `at most ${most}, or add RPC servers` })];
 }
 
 function sharedAddressProblems({ placeOf }: Deployment, { name, vars }: Host, gateways: readonly Host[]): Problem[] {
