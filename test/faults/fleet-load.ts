@@ -20,6 +20,8 @@ export interface Seen {
   readonly reconnects: number[];
   /** The fewest RPC hosts that served at any time, by the gateways. */
   fewest: number;
+  /** The most that a run or an operator had taken out at a time. */
+  mostDrained: number;
   /** Why RPC hosts were out at some time, with the seconds since the start. */
   readonly out: Map<string, number>;
 }
@@ -59,6 +61,7 @@ export function startLoad({
     lower: [],
     reconnects: Array.from({ length: webSockets }, () => 0),
     fewest: 99,
+    mostDrained: 0,
     out: new Map(),
   };
   const state = { running: true, seconds: () => (performance.now() - started) / 1000 };
@@ -180,6 +183,7 @@ async function watch(gateway: string, seen: Seen, state: State): Promise<void> {
     const fleet = await fleetOf(gateway).catch(() => undefined);
     if (fleet) {
       seen.fewest = Math.min(seen.fewest, fleet.hosts.filter(({ serves }) => serves).length);
+      seen.mostDrained = Math.max(seen.mostDrained, fleet.hosts.filter(({ drained }) => drained).length);
       for (const { host, serves, reason } of fleet.hosts) {
         const why = `${gateway}: ${host}: ${reason}`;
         if (!serves && !seen.out.has(why)) seen.out.set(why, Math.round(state.seconds()));
