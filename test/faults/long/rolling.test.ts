@@ -27,6 +27,8 @@ const changed = () => {
 const starts = () =>
   Promise.all(rpc.map((host) => onHost(host, "docker inspect --format '{{.State.StartedAt}}' json-rpc")));
 
+const configurations = () => Promise.all(rpc.map((host) => onHost(host, 'cat /opt/rpc-node/node.config.toml')));
+
 /** RPC hosts that a gateway has drained, and why. */
 async function drained(): Promise<string[]> {
   const fleets = await Promise.all(['172.30.77.21', '172.30.77.22'].map(fleetOf));
@@ -140,6 +142,7 @@ describe('rolling changes of a fleet under load', () => {
 
   test('with rollback: auto, the first host gets its release back after a bad configuration', async ({ task }) => {
     const before = await starts();
+    const configured = await configurations();
     const load = startLoad({ addresses: addresses.slice(0, 50), rate, webSockets: 10 });
     const bad = ['--set', 'node_config.RPC.Host=192.0.2.1', '--set', 'gateway.rollback=auto'];
     const { exitCode, output } = await runPlaybook('deploy', ...deploy, ...bad);
@@ -151,9 +154,7 @@ describe('rolling changes of a fleet under load', () => {
     expect(await drained(), output).toEqual([]);
     expectNoFault(seen);
     expect(seen.mostDrained).toBe(1);
-    // The release is what the inventory says.
-    const again = await runPlaybook('deploy', ...deploy, '--check');
-    expect(again.exitCode, again.output).toBe(0);
+    expect(await configurations()).toEqual(configured);
   });
 
   test('the controller is killed during a turn: the next run finishes it', async ({ task }) => {
