@@ -32,7 +32,7 @@ export async function itemsFor<V>(
   for (const [at, play] of plays.entries()) {
     const next = plays[at + 1];
     // A role that the next play has, too, is part of a turn there.
-    const waits = next && turnsOf(next, inventory)?.covers(target) ? next.roles : [];
+    const waits = next && coveredBy(turnsOf(next, inventory), inventory).has(target.name) ? next.roles : [];
     for (const role of play.roles.filter((each) => selects(each.name) && !done.has(each) && !waits.includes(each))) {
       done.add(role);
       for (const resource of await resourcesOf(role, context)) {
@@ -58,6 +58,10 @@ async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<reado
 /** The turns of a play, where the inventory has the hosts at which they are taken. */
 export function turnsOf<V>({ turns }: Play<V>, { hosts }: Inventory<V>): Turns<V> | undefined {
   return hosts.some(({ groups }) => groups.includes(turns?.at ?? '')) ? turns : undefined;
+}
+
+export function coveredBy<V>(turns: Turns<V> | undefined, { hosts }: Inventory<V>): Set<string> {
+  return new Set(hosts.filter(({ groups }) => turns && groups.includes(turns.of)).map(({ name }) => name));
 }
 
 export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string> {
