@@ -24,7 +24,9 @@ export async function itemsFor<V>(
   { hosts, selects, given = {} }: Pick<RunOptions, 'hosts' | 'selects' | 'given'>,
 ): Promise<Item[]> {
   const includes = (host: string, role: string) => hosts.has(host) && selects(role);
-  const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts, includes, given };
+  const own = playbook.plays.filter((play) => playHosts(play, inventory).has(target.name));
+  const roles = new Set(own.flatMap((play) => play.roles.map(({ name }) => name)).filter(selects));
+  const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts, includes, given, roles };
   const items: Item[] = [];
   // A host of two groups may have a role in two plays, with the same resources.
   const done = new Set<Role<V>>();
