@@ -66,6 +66,7 @@ export default defineConfig({
           name: 'playbooks',
           include: ['{playbooks,test/shell,test/words}/**/*.test.ts'],
           testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       // Whole deployments, on the lab's own servers. One lab: its tests change hosts and must not meet.

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { filledInventory } from '../lib/node/testing/filled-inventory.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'package-'));
@@ -35,14 +36,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The inventory for a test network, with a value in place of each that an operator has to fill in. */
 function filledIn(inventory = readFileSync(join(root, 'inventory/testnet.yaml'), 'utf8')): string {
-  const text = inventory
-    .replace("'<FILL: address of the Database+Sync server>'", '127.0.0.1')
-    .replace("'<FILL: address of the RPC server>'", '127.0.0.2')
-    .replace(/'<FILL: day [^>]*>'/, "'2026-11-01'")
-    .replaceAll(/'<FILL: SHA-256 [^>]*>'/g, `'${'0'.repeat(64)}'`)
-    .replaceAll('<FILL: registry and owner>', 'registry.example.org')
-    .replaceAll(/secret:\w+/g, 'file:password');
-  return text.replaceAll(/<FILL: [^>]*>/g, 'http://127.0.0.1:9/x');
+  const answers = { database: '127.0.0.1', rpc: '127.0.0.2', password: 'password', url: 'http://127.0.0.1:9/x' };
+  return filledInventory(inventory, answers);
 }
 
 /** The installed program, from a working directory. */

@@ -11,7 +11,15 @@ await runPlaybook(
       play('recover from the backup', { hosts: 'backup', roles: await roles('recovery'), optional: true }),
       play('prepare the server', {
         hosts: 'database',
-        roles: await roles('client-tools', 'time-sync', 'docker', 'docker-root', 'firewall', 'configuration'),
+        roles: await roles(
+          'packages',
+          'client-tools',
+          'time-sync',
+          'docker',
+          'docker-root',
+          'firewall',
+          'configuration',
+        ),
         needs: ['recover from the backup'],
       }),
       play('Database+Sync server', {

@@ -1,6 +1,6 @@
 import { file } from '../lib/engine/resource/file/file.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
-import { role } from '../lib/engine/resource/role.ts';
+import { type Context, role } from '../lib/engine/resource/role.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -8,22 +8,26 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 /** Distributions with a client of the server's major version. For others PostgreSQL's own package repository (PGDG) has it. */
 const clientInDistribution = ['bookworm'];
 
+const client = `postgresql-client-${postgresVersion}`;
+
 /** The signing key of PGDG, from a package of the distribution, which is verified. */
 const repositoryKey = '/usr/share/postgresql-common/pgdg/apt.postgresql.org.gpg';
 
 /** Programs for the operator and the later roles on every server: PostgreSQL's client, curl and tar. */
-export default role<Variables>('client-tools', ({ vars, facts }) => {
-  const { codename } = facts.distribution;
-  const repository = clientInDistribution.includes(codename)
+export default role<Variables>('client-tools', (context) => {
+  const { codename } = context.facts.distribution;
+  const repository = hasClient(context)
     ? []
-    : pgdgRepository(codename, vars.postgresql_repository);
-  return [
-    packages('ca-certificates', 'curl', 'tar'),
-    ...repository,
-    packages(`postgresql-client-${postgresVersion}`),
-    clientVersion(),
-  ];
+    : [...pgdgRepository(codename, context.vars.postgresql_repository), packages(client)];
+  return [...(context.roles?.has('packages') ? [] : [toolPackages(context)]), ...repository, clientVersion()];
 });
+
+/** Those of the distribution. */
+export function toolPackages(context: Context<Variables>): Resource {
+  return packages('ca-certificates', 'curl', 'tar', ...(hasClient(context) ? [client] : []));
+}
+
+const hasClient = ({ facts }: Context<Variables>) => clientInDistribution.includes(facts.distribution.codename);
 
 function pgdgRepository(codename: string, address: string): Resource[] {
   return [
@@ -44,7 +48,7 @@ function clientVersion(): Resource {
     check: async (host) => {
       const answers = await Promise.all(programs.map((program) => host.$`${program} --version`));
       if (answers.some(({ exitCode }) => exitCode === 127)) {
-        return unknownUntil(`postgresql-client-${postgresVersion} is installed`);
+        return unknownUntil(`${client} is installed`);
       }
       const others = answers.filter(({ stdout }) => majorVersion(stdout) !== postgresVersion);
       return others.length === 0 ? ok : drift(others.map((answer) => answer.text() || answer.stderr.trim()).join('; '));

@@ -12,14 +12,12 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 const settings = '/etc/docker/daemon.json';
 
 /** The Docker engine and Compose, from the distribution's packages. */
-export default role<Variables>('docker', ({ vars, facts }) => {
+export default role<Variables>('docker', ({ vars, facts, roles }) => {
   const registry = vars.registry?.insecure
     ? [jsonFile(settings, { 'insecure-registries': [vars.registry.address] })]
     : [];
   return [
-    // Before anything starts the engine: it must not run while its data is being moved.
-    unfinishedMove(product),
-    engine(facts),
+    ...(roles?.has('packages') ? [] : [beforeEngine, enginePackages({ facts })]),
     ...registry,
     service('docker', [settings]),
     ...imagesBelowDockerRoot(),
@@ -27,19 +25,22 @@ export default role<Variables>('docker', ({ vars, facts }) => {
   ];
 });
 
+/** Before anything starts the engine: it must not run while its data is being moved. */
+export const beforeEngine = unfinishedMove(product);
+
 /**
  * Names of the packages. Debian 12 has Compose 1.29, which accepts `cpu_shares` in a file of format 3.5 as well. Debian 13 has the
  * client in a package of its own.
  */
-export function enginePackages({ id, version }: Facts['distribution']): readonly string[] {
+function packageNames({ id, version }: Facts['distribution']): readonly string[] {
   if (id === 'ubuntu') return ['docker.io', 'docker-compose-v2', 'iptables'];
   if (Number(version) >= 13) return ['docker.io', 'docker-cli', 'docker-compose', 'iptables'];
   return ['docker.io', 'docker-compose', 'iptables'];
 }
 
 /** An engine from Docker's own packages stays: the distribution's packages would remove it. */
-function engine(facts: Facts): Resource {
-  const distributions = packages(...enginePackages(facts.distribution));
+export function enginePackages({ facts }: { readonly facts: Facts }): Resource {
+  const distributions = packages(...packageNames(facts.distribution));
   const dockers = packages('docker-ce-cli', 'docker-compose-plugin');
   return {
     ...distributions,

@@ -1,8 +1,7 @@
-import type { Reader } from '../lib/engine/host/host.ts';
 import { directory } from '../lib/engine/resource/file/directory.ts';
 import { file } from '../lib/engine/resource/file/file.ts';
-import { drift, ok } from '../lib/engine/resource/resource.ts';
-import { role } from '../lib/engine/resource/role.ts';
+import { drift, ok, type Resource } from '../lib/engine/resource/resource.ts';
+import { type Context, role } from '../lib/engine/resource/role.ts';
 import { okWhen } from '../lib/engine/resource/skip-when.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
@@ -16,14 +15,13 @@ const dropIns = '/etc/systemd/system/chrony.service.d';
 const inContainer = `${dropIns}/container.conf`;
 
 /** Every server keeps UTC, with its clock synchronised (spec part 1, operating rules). */
-export default role<Variables>('time-sync', ({ vars, facts }) => {
+export default role<Variables>('time-sync', (context) => {
+  const { vars, facts, roles } = context;
   const servers = vars.time_servers;
   const given = servers.length > 0;
-  const timesyncd = { check: async (host: Reader) => ((await timesyncdIsEnough(host, vars)) ? ok : drift([])) };
   // A container cannot set the machine's clock: chrony only observes it.
   const dropIn = facts.container ? [directory(dropIns), file(inContainer).content(observeOnly)] : [];
   const chrony = [
-    packages('chrony'),
     ...(given ? [file(sources).content(chronySources(servers)), withoutDistributionServers()] : []),
     ...dropIn,
     service('chrony', [
@@ -33,11 +31,20 @@ export default role<Variables>('time-sync', ({ vars, facts }) => {
     clockIsSynchronised(),
   ];
   return [
-    ...(given ? chrony : chrony.map((resource) => okWhen(timesyncd, resource))),
+    ...(roles?.has('packages') ? [] : [timePackages(context)]),
+    ...chrony.map((resource) => unlessTimesyncd(context, resource)),
     // The same zone has two names.
     okWhen(timezone('UTC'), timezone('Etc/UTC')),
   ];
 });
+
+export const timePackages = (context: Context<Variables>): Resource => unlessTimesyncd(context, packages('chrony'));
+
+/** Time servers of the inventory are for chrony. */
+function unlessTimesyncd({ vars }: Context<Variables>, resource: Resource): Resource {
+  if (vars.time_servers.length > 0) return resource;
+  return okWhen({ check: async (host) => ((await timesyncdIsEnough(host, vars)) ? ok : drift([])) }, resource);
+}
 
 /** The distribution's unit has a condition: it starts only where the clock may be set. */
 const observeOnly = `[Unit]

@@ -6,20 +6,20 @@ import { text as readText } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { parse, parseDocument } from 'yaml';
 import { run as validate } from '../../lib/commands/validate/command.ts';
+import { filledInventory } from '../../lib/node/testing/filled-inventory.ts';
 import { wrongCommands, wrongFiles, wrongValues } from './wrong-inputs.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** inventory/testnet.yaml with a value in place of each that an operator fills in. */
 function validInventory(): string {
-  const text = readFileSync(join(root, 'inventory/testnet.yaml'), 'utf8')
-    .replace("'<FILL: address of the Database+Sync server>'", '192.0.2.11')
-    .replace("'<FILL: address of the RPC server>'", '192.0.2.21')
-    .replace(/'<FILL: day [^>]*>'/, "'2026-11-01'")
-    .replaceAll(/'<FILL: SHA-256 [^>]*>'/g, `'${'0'.repeat(64)}'`)
-    .replaceAll('<FILL: registry and owner>', 'registry.example.org')
-    .replaceAll(/secret:\w+/g, 'file:../password');
-  return text.replaceAll(/<FILL: [^>]*>/g, 'http://files.example.org/x');
+  const answers = {
+    database: '192.0.2.11',
+    rpc: '192.0.2.21',
+    password: '../password',
+    url: 'http://files.example.org/x',
+  };
+  return filledInventory(readFileSync(join(root, 'inventory/testnet.yaml'), 'utf8'), answers);
 }
 
 /** The valid inventory with one key changed. */

@@ -1,6 +1,13 @@
-# The printed script starts with generated data: _rpc_playbooks_project, _rpc_playbooks_variables, and _rpc_playbooks_command, which
-# sets options, words and kind for a playbook and the option before the cursor.
+# Completes `npx zx playbooks/…` and `zx playbooks/…` in bash. Printed by playbooks/completions.mjs, which fills in the braces.
 # shellcheck shell=bash disable=SC2154
+_rpc_playbooks_project={{ project }}
+_rpc_playbooks_variables={{ variables }}
+# Sets options, words and kind for a playbook and the option before the cursor.
+_rpc_playbooks_command() {
+  case $1 in
+{{ cases }}
+  esac
+}
 
 _rpc_playbooks() {
   local current=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]}

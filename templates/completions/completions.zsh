@@ -1,5 +1,13 @@
-# The printed script starts with generated data: _rpc_playbooks_project, _rpc_playbooks_variables, and _rpc_playbooks_command, which
-# calls _arguments for a playbook.
+#compdef npx zx
+# Completes `npx zx playbooks/…` and `zx playbooks/…` in zsh. Printed by playbooks/completions.mjs, which fills in the braces.
+_rpc_playbooks_project={{ project }}
+_rpc_playbooks_variables=({{ variables }})
+# Calls _arguments for a playbook.
+_rpc_playbooks_command() {
+  case $1 in
+{{ cases }}
+  esac
+}
 
 _rpc_playbooks() {
   local at playbook root expl

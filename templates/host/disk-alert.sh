@@ -2,10 +2,10 @@
 # Alerts once when a file system fills up, and once when it has room again. Run by a systemd timer.
 #
 # Settings, from the file given as the first argument:
-#   PATHS   folders; each of their file systems is checked once, under its first mount point
-#   WARN    use in per cent from which to alert
-#   CLEAR   use in per cent below which the alert is cleared
-#   STATE   folder for the levels that were reported
+#   PATHS   folders to watch; each of their file systems is checked once, under its first mount point
+#   WARN    alert at this use or above, in per cent
+#   CLEAR   clear the alert below this use, in per cent
+#   STATE   folder that keeps what was reported
 #   WEBHOOK where to POST a message; empty: the journal only
 set -u
 
@@ -15,7 +15,7 @@ mkdir -p "$STATE" || exit 1
 host=$(uname -n)
 failed=0
 
-# Text inside a JSON string.
+# Escapes text for a JSON string. A curl configuration file has the same quotes.
 json() { printf %s "$1" | tr '\000-\037' ' ' | sed 's/[\\"]/\\&/g'; }
 
 # Posts a message: status, mount point, use, text.
@@ -42,13 +42,13 @@ for path in $PATHS; do
   used=${line%% *}
   mount=${line#* }
   if [ -z "$used" ]; then
-    echo "the use of $path is unknown"
+    echo "cannot read the use of $path"
     failed=1
     continue
   fi
-  # A name for a file: each slash and per cent sign as in a URL.
+  # A file name for the mount point: per cent sign, slash and space as in a URL.
   name=$(printf %s "$mount" | sed 's/%/%25/g; s,/,%2F,g; s/ /%20/g')
-  # A disk may be mounted more than once: the engine mounts its own root onto itself.
+  # A disk may be mounted more than once: Docker mounts its data folder onto itself.
   case $device in /dev/*) id=$device ;; *) id=$name ;; esac
   case $seen in *" $id "*) continue ;; esac
   seen="$seen$id "

@@ -7,6 +7,7 @@ import '../typescript.mjs';
 
 const { main } = await import('../../lib/commands/playbook/command.ts');
 const { loadInventory } = await import('../../lib/engine/inventory/load.ts');
+const { write } = await import('../../lib/engine/host/action.ts');
 const { directory } = await import('../../lib/engine/resource/file/directory.ts');
 const { file } = await import('../../lib/engine/resource/file/file.ts');
 const { line } = await import('../../lib/engine/resource/file/line.ts');
@@ -19,6 +20,7 @@ const variables = z.strictObject({
   look_seconds: z.number().default(0),
   work_seconds: z.number().default(0),
   large_file_bytes: z.int().default(0),
+  files_in_one_task: z.int().default(0),
 });
 
 /** @typedef {z.output<typeof variables>} Variables */
@@ -29,9 +31,28 @@ const files = role(
     directory('/etc/light/node').mode(0o750),
     file('/etc/light/node/grüße.conf').content('Gruß = "schön"\n'),
     line('/etc/list', 'two'),
+    ...(vars.files_in_one_task > 0 ? [filesInOneTask(vars.files_in_one_task)] : []),
     ...(vars.large_file_bytes > 0 ? [file('/etc/light/large').content('x'.repeat(vars.large_file_bytes))] : []),
   ],
 );
+
+/** @param {number} count */
+function filesInOneTask(count) {
+  const paths = Array.from({ length: count }, (_, at) => `/etc/light/part-${at + 1}`);
+  const text = 'part\n'.repeat(1000);
+  return task('all parts are there', {
+    check: async (host) => {
+      const parts = await Promise.all(paths.map((path) => host.read(path)));
+      const left = paths.filter((_, at) => parts[at]?.toString() !== text);
+      return left.length === 0
+        ? ok
+        : drift(
+            `without ${left.join(' ')}`,
+            left.map((path) => write(path, text)),
+          );
+    },
+  });
+}
 
 const work = role(
   'work',

@@ -44,7 +44,15 @@ export interface LightRun {
 const longest = 120;
 
 /** Runs the light playbook in its own process, as an operator does. */
-export async function runLight(members: readonly Member[], ...args: readonly string[]): Promise<LightRun> {
+export const runLight = (members: readonly Member[], ...args: readonly string[]): Promise<LightRun> =>
+  runLightIn({}, members, ...args);
+
+/** @param environment in addition to this process's own */
+export async function runLightIn(
+  environment: Readonly<Record<string, string>>,
+  members: readonly Member[],
+  ...args: readonly string[]
+): Promise<LightRun> {
   const directory = mkdtempSync(join(tmpdir(), 'light-run-'));
   const inventory = join(directory, `light-${basename(directory)}.yaml`);
   writeFileSync(inventory, inventoryOf(members));
@@ -57,7 +65,13 @@ export async function runLight(members: readonly Member[], ...args: readonly str
       stdio: ['ignore', 'pipe', 'pipe'],
       // A run that hangs is a failure with its own message.
       timeout: longest * 1000,
-      env: { ...process.env, NO_COLOR: '1', LIGHT_PEAK_FILE: join(directory, 'peak'), LIGHT_SUDO: 'right-password' },
+      env: {
+        ...process.env,
+        NO_COLOR: '1',
+        LIGHT_PEAK_FILE: join(directory, 'peak'),
+        LIGHT_SUDO: 'right-password',
+        ...environment,
+      },
     },
   );
   let stdout = '';

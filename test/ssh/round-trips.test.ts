@@ -119,6 +119,13 @@ test('changes of known steps travel in one request, with the checks that prove t
   expect(counted).toBe(execs);
 });
 
+test('one change is one request, with the check that proves it', async () => {
+  const all = resources(4);
+  await runOnce(all);
+  writeFileSync(path(1), 'another');
+  expect(await runOnce(all)).toEqual({ logins: 1, execs: 2 + 1, counted: 2 + 1, changed: 1 });
+});
+
 test('a change of a file that an earlier one rewrote is made on a new check', async () => {
   const all = resources(4);
   await runOnce(all);
@@ -126,6 +133,6 @@ test('a change of a file that an earlier one rewrote is made on a new check', as
   const { execs, changed } = await runOnce(all);
   expect(changed).toBe(4);
   // Each request makes one line, and reads the file again for the next one.
-  expect(execs).toBe(2 + 4 + 1);
+  expect(execs).toBe(2 + 4);
   expect(readFileSync(join(folder, 'hosts'), 'utf8').match(/^10\.0\.0\.\d host-\d$/gm)).toHaveLength(4);
 });

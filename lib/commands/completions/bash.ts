@@ -1,22 +1,14 @@
 import type { OptionSpec } from '../../engine/command-line/command-line.ts';
 import { quote } from '../../engine/host/quote.ts';
-import type { Completed, Completions } from './completions.ts';
+import type { Completed, Completions } from './command.ts';
 
-/** A script for bash 4 and later, with or without bash-completion. @param script the part that does not depend on the options */
-export function bashCompletions({ root, commands, run, variables }: Completions, script: string): string {
+/** What a script for bash 4 and later, with or without bash-completion, has of the options. */
+export function bashCompletions({ commands, run, variables }: Completions) {
   const cases = Object.entries(commands).map(([name, command]) => `    ${name}.mjs)\n${caseOf(command)} ;;`);
-  return `# Completes \`npx zx playbooks/…\` and \`zx playbooks/…\` in bash. Printed by playbooks/completions.mjs.
-_rpc_playbooks_project=${quote(root)}
-_rpc_playbooks_variables=${quote(variables.map((name) => `${name}=`).join('\n'))}
-_rpc_playbooks_command() {
-  case $1 in
-${cases.join('\n')}
-    *)
-${caseOf(run)} ;;
-  esac
-}
-
-${script}`;
+  return {
+    variables: quote(variables.map((name) => `${name}=`).join('\n')),
+    cases: [...cases, `    *)\n${caseOf(run)} ;;`].join('\n'),
+  };
 }
 
 function caseOf({ options, words = [] }: Completed): string {

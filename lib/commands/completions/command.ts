@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
-import { parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
+import { type OptionTable, parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
+import { quote } from '../../engine/host/quote.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { installation } from '../../node/project/project-folder.ts';
 import { serviceNames } from '../../node/variables/services.ts';
@@ -18,7 +19,6 @@ import { secretsOptions, verbs } from '../secrets/options.ts';
 import { statusOptions } from '../status/command.ts';
 import { validateOptions } from '../validate/command.ts';
 import { bashCompletions } from './bash.ts';
-import type { Completions } from './completions.ts';
 import { zshCompletions } from './zsh.ts';
 
 const shells = { bash: bashCompletions, zsh: zshCompletions } as const;
@@ -29,7 +29,6 @@ interface CompletionsDependencies extends Output {
   readonly root: string;
 }
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/completions.mjs',
   usage: 'bash|zsh',
@@ -51,30 +50,44 @@ export const run = command({
       throw new Problem('the name of the shell is missing', { hint });
     }
     const script = readFileSync(`${root}/templates/completions/completions.${shell}`, 'utf8');
-    say(shells[shell as keyof typeof shells](completionsOf(root), script).trimEnd());
+    const parts = { project: quote(root), ...shells[shell as keyof typeof shells](completionsOf(root)) };
+    say(script.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: keyof typeof parts) => parts[name]).trimEnd());
     return exitCode.converged;
   },
 });
 
-function completionsOf(root: string): Completions {
+/** The words that may follow a playbook on the command line. */
+export interface Completed {
+  readonly options: OptionTable;
+  /** Words without dashes. */
+  readonly words?: readonly string[] | 'file';
+}
+
+/** The data of the scripts. */
+export type Completions = ReturnType<typeof completionsOf>;
+
+function completionsOf(root: string) {
+  const commands: Readonly<Record<string, Completed>> = {
+    render: { options: renderOptions },
+    status: { options: statusOptions },
+    validate: { options: validateOptions },
+    ping: { options: pingOptions },
+    facts: { options: factsOptions },
+    history: { options: historyOptions },
+    init: { options: initOptions, words: 'file' },
+    logs: { options: logsOptions, words: serviceNames },
+    run: { options: runCommandOptions },
+    secrets: { options: secretsOptions, words: Object.keys(verbs) },
+    report: { options: reportOptions, words: 'file' },
+    rollback: { options: { ...rollbackOptions, ...runOptions } },
+    completions: { options: completionsOptions, words: Object.keys(shells) },
+  };
   return {
-    root,
-    commands: {
-      render: { options: renderOptions },
-      status: { options: statusOptions },
-      validate: { options: validateOptions },
-      ping: { options: pingOptions },
-      facts: { options: factsOptions },
-      history: { options: historyOptions },
-      init: { options: initOptions, words: 'file' },
-      logs: { options: logsOptions, words: serviceNames },
-      run: { options: runCommandOptions },
-      secrets: { options: secretsOptions, words: Object.keys(verbs) },
-      report: { options: reportOptions, words: 'file' },
-      rollback: { options: { ...rollbackOptions, ...runOptions } },
-      completions: { options: completionsOptions, words: Object.keys(shells) },
-    },
-    run: { options: runOptions },
+    /** By name: those that are not playbooks. */
+    commands,
+    /** All other playbooks. */
+    run: { options: runOptions } as Completed,
+    /** Names of variables, for `--set`: `ports.rpc_http`. */
     variables: variablesIn(JSON.parse(readFileSync(`${root}/inventory/schema.json`, 'utf8')).definitions.variables),
   };
 }

@@ -1,24 +1,16 @@
 import type { OptionSpec } from '../../engine/command-line/command-line.ts';
 import { quote } from '../../engine/host/quote.ts';
-import type { Completed, Completions } from './completions.ts';
+import type { Completed, Completions } from './command.ts';
 
-/** A script for zsh, to be sourced or to be put into a folder of $fpath. @param script the part that does not depend on the options */
-export function zshCompletions({ root, commands, run, variables }: Completions, script: string): string {
+/** What a script for zsh, to be sourced or to be put into a folder of $fpath, has of the options. */
+export function zshCompletions({ commands, run, variables }: Completions) {
   const cases = Object.entries(commands).map(
     ([name, command]) => `    (${name}.mjs) _arguments -s -S ${specsOf(command)} ;;`,
   );
-  return `#compdef npx zx
-# Completes \`npx zx playbooks/…\` and \`zx playbooks/…\` in zsh. Printed by playbooks/completions.mjs.
-_rpc_playbooks_project=${quote(root)}
-_rpc_playbooks_variables=(${variables.map(quote).join(' ')})
-_rpc_playbooks_command() {
-  case $1 in
-${cases.join('\n')}
-    (*) _arguments -s -S ${specsOf(run)} ;;
-  esac
-}
-
-${script}`;
+  return {
+    variables: variables.map(quote).join(' '),
+    cases: [...cases, `    (*) _arguments -s -S ${specsOf(run)} ;;`].join('\n'),
+  };
 }
 
 function specsOf({ options, words = [] }: Completed): string {

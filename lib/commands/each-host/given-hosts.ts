@@ -1,14 +1,8 @@
+import type { Given, shared } from '../../engine/command-line/command-line.ts';
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
 import { selectHosts } from '../../engine/inventory/pattern.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
 import { givenInventory } from '../../node/inventory/project.ts';
-
-/** The values of options that choose hosts and open secrets. */
-interface GivenHosts {
-  readonly inventory: string | undefined;
-  readonly limit: string | undefined;
-  readonly identity: string | undefined;
-}
 
 /**
  * The inventory that a command line names, and the hosts of its `--limit`.
@@ -17,7 +11,7 @@ interface GivenHosts {
  * @throws Problem, Problems where either is wrong
  */
 export async function givenHosts(
-  { inventory: name, limit, identity }: GivenHosts,
+  { inventory: name, limit, identity }: Pick<Given<typeof shared>, 'inventory' | 'limit' | 'identity'>,
   connects: boolean,
   unlock = unlockOnTerminal(identity),
 ) {

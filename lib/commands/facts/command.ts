@@ -12,7 +12,6 @@ export const factsOptions = {
   json: { help: 'print one JSON document: an object by host, with all facts, or with error' },
 } as const;
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/facts.mjs',
   purpose: 'shows the facts of every host that roles decide by: system, processor, memory, disks. It is read-only.',
@@ -42,23 +41,19 @@ function factLines(hosts: readonly Reached[], host: Reached): string[] {
 }
 
 function rows(facts: Facts): (readonly [string, string])[] {
-  const { distribution, kernel, architecture, cpu, memory, mounts, blockDevices, container, systemd } = facts;
+  const { distribution, kernel, architecture, cpu, memory, mounts, blockDevices, container, systemd, clockOffset } =
+    facts;
   const disks = blockDevices.filter(({ type }) => type === 'disk');
   const seen = new Set<string>();
   const systems = mounts.filter(({ source, size }) => size > 0 && !seen.has(source) && seen.add(source));
+  const free = systems.map(({ target, size, available }) => `${target} ${bytes(available)} free of ${bytes(size)}`);
   return [
     ['system', `${distribution.title}, kernel ${kernel}, ${architecture}${systemd ? '' : ', without systemd'}`],
     ...(container ? [['container', container] as const] : []),
     ['processor', `${cpu.count} × ${cpu.model || 'unknown model'}`],
     ['memory', bytes(memory)],
     ['disks', disks.map(({ path, size }) => `${path} ${bytes(size)}`).join(', ') || 'none seen'],
-    [
-      'mounts',
-      systems.map(({ target, size, available }) => `${target} ${bytes(available)} free of ${bytes(size)}`).join(', '),
-    ],
-    [
-      'clock',
-      `${Math.abs(facts.clockOffset).toFixed(1)} s ${facts.clockOffset < 0 ? 'behind' : 'ahead of'} this machine`,
-    ],
+    ['mounts', free.join(', ')],
+    ['clock', `${Math.abs(clockOffset).toFixed(1)} s ${clockOffset < 0 ? 'behind' : 'ahead of'} this machine`],
   ];
 }

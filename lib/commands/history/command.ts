@@ -16,7 +16,6 @@ export const historyOptions = {
   verbose: { ...shared.verbose, help: 'name every change' },
 } as const;
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/history.mjs',
   purpose: 'shows who changed the hosts, from whatever machine, and their releases, newest first. It is read-only.',

@@ -1,18 +1,12 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { type JournalLine, journalFolder, parseJournal } from '../../engine/run/lock/journal.ts';
-import { type Release, readReleases } from '../../node/release/manifest.ts';
+import { readReleases } from '../../node/release/manifest.ts';
 
 /** Lines that are read of each journal: those of a thousand runs. */
 const mostLines = 2000;
 
-/** What a host knows of its past. */
-export interface HostHistory {
-  readonly host: string;
-  readonly lines: readonly JournalLine[];
-  /** The number of lines of its journal that cannot be read. */
-  readonly bad: number;
-  readonly releases: readonly Release[];
-}
+/** What a host knows of its past. `bad` is the number of lines of its journal that cannot be read. */
+export type HostHistory = Awaited<ReturnType<typeof readHistory>>;
 
 /** A run on one host. Without `end`, it was interrupted or killed there, or still runs. */
 interface PartOfRun {
@@ -26,7 +20,7 @@ export interface PastRun extends Omit<JournalLine & { at: 'begin' }, 'at' | 'pla
   readonly hosts: readonly PartOfRun[];
 }
 
-export async function readHistory(host: string, reader: Reader): Promise<HostHistory> {
+export async function readHistory(host: string, reader: Reader) {
   const [journal, releases] = await Promise.all([
     reader.$`tail -n ${mostLines} ${`${journalFolder}/journal.jsonl`}`,
     readReleases(reader),

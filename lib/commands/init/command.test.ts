@@ -90,7 +90,7 @@ test('a folder that holds anything is refused, and stays as it is', async () => 
   });
   expect(readdirSync(folder)).toHaveLength(7);
   expect((await init([join(folder, 'a'), '--network', 'test'])).said).toContain('/a is a file');
-  expect((await init(['/proc/fleet', '--network', 'test'])).said).toContain('/proc/fleet is not a folder for files');
+  expect((await init(['/proc/fleet', '--network', 'test'])).said).toContain('/proc/fleet is in /proc, /sys or /dev');
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) rmSync(join(folder, name));
   // A clone of a new repository.
   expect(await init([folder, '--network', 'test'])).toMatchObject({ code: 0 });

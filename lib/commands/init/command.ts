@@ -28,7 +28,6 @@ interface InitDependencies extends Output {
   readonly ask: Ask | undefined;
 }
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/init.mjs',
   usage: 'DIR [options]',

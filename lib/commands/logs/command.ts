@@ -17,7 +17,6 @@ export const logsOptions = {
 /** Between two reads of new lines. Seconds. */
 const interval = 2;
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/logs.mjs',
   usage: `${serviceNames.join('|')} [options]`,
@@ -40,15 +39,15 @@ export const run = command({
       const connected = sessionsOf(hosts);
       const shown = await Promise.all(
         connected.map(async ({ name, session }) => {
-          const log = new Log(session, component);
+          const log = logOf(session, component);
           const say = (line: string) => around.say(hostLine(hosts, name, line));
-          const first = await log.next(lines);
+          const first = await log(lines);
           if (first === undefined) return false;
           first.forEach(say);
           while (given.follow && !interrupt.aborted) {
             await sleep(interval * 1000, undefined, { signal: interrupt }).catch(() => {});
             if (interrupt.aborted) break;
-            const more = await log.next().catch((error) => [`the log cannot be read: ${describeError(error)}`]);
+            const more = await log().catch((error) => [`the log cannot be read: ${describeError(error)}`]);
             more?.forEach(say);
           }
           return true;
@@ -60,30 +59,23 @@ export const run = command({
   },
 });
 
-/** The log of one container, read piece by piece. */
-class Log {
-  readonly #session: Session;
-  readonly #container: string;
-  /** The time of the last line, as Docker prints it. Undefined before the first line. */
-  #last: string | undefined;
-
-  constructor(session: Session, container: string) {
-    this.#session = session;
-    this.#container = container;
-  }
-
-  /** @param tail the number of lines at the first read @returns the lines since the last read; undefined without such a container */
-  async next(tail = 1000): Promise<readonly string[] | undefined> {
-    const { $ } = this.#session.reader;
-    const from = this.#last === undefined ? ['--tail', Math.max(tail, 1)] : ['--since', this.#last];
-    const output = await $`docker logs --timestamps ${from} ${this.#container} 2>&1`;
+/**
+ * The log of one container, read piece by piece.
+ *
+ * @returns reads the lines since the last read, at first a number of them; undefined without such a container
+ */
+function logOf({ reader: { $ } }: Session, container: string) {
+  /** The time of the last line, as Docker prints it. */
+  let last = '';
+  return async (tail = 1000): Promise<readonly string[] | undefined> => {
+    const from = last === '' ? ['--tail', Math.max(tail, 1)] : ['--since', last];
+    const output = await $`docker logs --timestamps ${from} ${container} 2>&1`;
     if (!output.ok) return undefined;
-    const since = this.#last ?? '';
     // Docker's --since includes its time: the same line would come again.
-    const fresh = output.lines().filter((line) => timeOf(line) > since);
-    this.#last = fresh.map(timeOf).reduce((a, b) => (b > a ? b : a), since) || this.#last;
+    const fresh = output.lines().filter((line) => timeOf(line) > last);
+    last = fresh.map(timeOf).reduce((a, b) => (b > a ? b : a), last);
     return tail === 0 ? [] : fresh.map((line) => line.slice(timeOf(line).length + 1));
-  }
+  };
 }
 
 function timeOf(line: string): string {

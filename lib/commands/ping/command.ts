@@ -5,7 +5,6 @@ import { eachHostOptions, hostLine, onHosts, unreachableLine, withHosts } from '
 
 export const pingOptions = eachHostOptions;
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/ping.mjs',
   purpose: 'logs in to every host, becomes root, and says how long it took. It is read-only.',

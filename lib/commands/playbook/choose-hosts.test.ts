@@ -32,7 +32,7 @@ test.each([[[]], [['--check']], [['--inventory', '']]])(
   async (args) => {
     expect(await choose(...args)).toEqual({
       message:
-        'no --inventory given\nname one, --inventory NAME: lab, lab-fleet, lab-single, mainnet, testnet; or a file',
+        'no --inventory given\n--inventory NAME, one of lab, lab-fleet, lab-single, mainnet, testnet; or the path of a file',
       starts: 0,
       loaded: [],
     });

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { Inventory } from '../../engine/inventory/inventory.ts';
 import { role } from '../../engine/resource/role.ts';
 import { play, playbook } from '../../engine/run/playbook.ts';
@@ -7,15 +8,17 @@ import type { Variables } from '../../node/variables/variables.ts';
 import { main } from './command.ts';
 
 /**
- * Puts a timer for check mode on this machine, in place of the hosts of the inventory.
+ * Installs the timer of the scheduled drift check. The playbook runs on this machine, not on the inventory's hosts.
  *
- * @param args as for a playbook @param dependencies as for `main`
+ * @param args as for a playbook
+ * @param dependencies as for `main`
  */
 export function scheduleCheck(args: readonly string[], dependencies: Parameters<typeof main<Variables>>[2]) {
   let inventory: Inventory<Variables> | undefined;
-  const identity = args.find((_, at) => args[at - 1] === '--identity');
+  const options = { identity: { type: 'string' } } as const;
+  const { identity } = parseArgs({ args: [...args], options, strict: false }).values;
   const check = role<Variables>('drift-check', () =>
-    inventory ? driftCheck(inventory, identity && resolve(identity)) : [],
+    inventory ? driftCheck(inventory, typeof identity === 'string' ? resolve(identity) : undefined) : [],
   );
   const purpose = 'puts a timer on this machine that runs check mode, as monitoring.drift_check of the inventory says.';
   return main(playbook('schedule', purpose, [play('controller', { hosts: 'all', roles: [check] })]), args, {

@@ -137,7 +137,7 @@ test('--diff with a generation that does not fit the inventory names that genera
     `${[
       'as generation older (--diff): images.node is of the current generation, and generation is older',
       'as generation older (--diff): node_config.RPC.BatchRequestsLimit is not a key of the template',
-    ].join('\n')}\n  to compare all the same, make an inventory for the older generation and say --diff NAME`,
+    ].join('\n')}\n  to compare anyway, write an inventory for the older generation: --diff NAME`,
   );
 });
 
@@ -156,7 +156,7 @@ test('no output controls the terminal or shows a secret', async () => {
 
 test.each(['/proc/x', '/sys', '/dev/out'])('--out %s is refused', async (out) => {
   const { complained } = await run('-i', await labDeployment(), '--out', out);
-  expect(complained).toEqual([`${out} is not a folder for files: /proc, /sys and /dev belong to the system`]);
+  expect(complained).toEqual([`${out} is in /proc, /sys or /dev, which keep no files\n  name another folder`]);
 });
 
 test('--help is printed', async () => {

@@ -41,10 +41,9 @@ export const renderOptions = {
   help: shared.help,
 } as const;
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/render.mjs',
-  purpose: 'renders every file that containers mount, of every host, without a connection to any.',
+  purpose: 'renders the deployment files of every host (Compose file and configuration), without a connection.',
   options: renderOptions,
   examples: [
     '--inventory mainnet --out out --limit rpc-1',
@@ -63,7 +62,7 @@ export const run = command({
       throw new Problem('neither --out nor --diff is given', { hint });
     }
     const say = (line: string) => around.say(redact(line));
-    // One for all inventories: a key with a passphrase is asked for once.
+    // Both inventories share it, so a passphrase is asked for once.
     const unlock = unlockOnTerminal(given.identity);
     const { inventory, chosen } = await givenHosts(given, false, unlock);
     if (out) {
@@ -72,7 +71,7 @@ export const run = command({
     }
     const { against, titles } = await otherSide(diff ?? '', inventory, unlock);
     const names = chosen.map(({ name }) => name);
-    // With --limit, hosts of the other inventory alone are left out.
+    // With --limit, hosts that only the other inventory has are left out.
     if (given.limit === undefined) names.push(...against.hosts.map(({ name }) => name));
     const paint = around.paint(!given['no-color']);
     const lines: string[] = [];
@@ -115,7 +114,7 @@ async function loadAs(generation: string, { file }: Deployment, unlock: Unlock):
   } catch (error) {
     const problems = error instanceof Problems ? error.problems : error instanceof Problem ? [error] : undefined;
     if (!problems) throw error;
-    const hint = `to compare all the same, make an inventory for the ${generation} generation and say --diff NAME`;
+    const hint = `to compare anyway, write an inventory for the ${generation} generation: --diff NAME`;
     throw new Problems(
       problems.map(({ message, where }, i) => {
         const isLast = i === problems.length - 1;
@@ -133,6 +132,7 @@ async function loadOther(other: string, unlock: Unlock): Promise<Deployment> {
   } catch (error) {
     const meant = suggest(other, Object.keys(generations));
     if (!(error instanceof Problem) || meant === undefined) throw error;
-    throw new Problem(error.message, { hint: `did you mean the generation ${meant}? ${error.hint ?? ''}`.trim() });
+    const hint = `did you mean the generation ${meant}? ${error.hint ?? ''}`.trim();
+    throw new Problem(error.message, { where: error.where, hint });
   }
 }

@@ -31,7 +31,6 @@ export const reportOptions = {
   help: shared.help,
 } as const;
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/report.mjs',
   usage: '[RECORD] [options]',

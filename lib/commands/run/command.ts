@@ -23,7 +23,6 @@ export const runCommandOptions = {
 /** The result on one host. */
 type Done = { readonly name: string } & ({ readonly output: Output } | { readonly error: unknown });
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/run.mjs',
   usage: '--read|--change [options] -- COMMAND',

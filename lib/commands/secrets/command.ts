@@ -29,7 +29,6 @@ interface Task extends Omit<InventorySecrets, 'file'> {
   command(words: string): string;
 }
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   ...secretsPage,
   parse: (args) => parseCommandLine(args, secretsOptions, Object.keys(verbs), true),

@@ -41,7 +41,6 @@ export async function openStore(file: string, keys: Keys, heading?: string): Pro
 
 /**
  * The recipients of a file that is written again: those of its recipients file, otherwise everybody who has the passphrase.
- * passphrase.
  *
  * @param isRekey whether the passphrase is to change, too
  * @throws Problem, Problems where neither is known

@@ -85,7 +85,6 @@ function duration(option: string, text: string | undefined): number | undefined 
   throw new Problem(`${option} ${text}: must be a duration, such as 90s, 5m or 1h`);
 }
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/status.mjs',
   purpose: 'shows the status of every host: containers, blocks, disks, clock. It is read-only and takes no lock.',

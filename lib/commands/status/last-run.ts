@@ -1,7 +1,7 @@
 import { readBounded } from '../../engine/file/bounded-file.ts';
 import { largestRecord, recordsIn } from '../../engine/report/record.ts';
 import { safeName } from '../../engine/report/record-name.ts';
-import { parseEvent, type Recorded, type RecordedEvent } from '../../engine/report/recorded-event.ts';
+import { eventOf, parseEvent, type Recorded } from '../../engine/report/recorded-event.ts';
 
 /** The end of the last run that could change a host. */
 export interface LastRun {
@@ -36,32 +36,27 @@ function runsIn(path: string, inventory: string): (readonly [string, LastRun])[]
   // The many events between are not parsed.
   const events = lines
     .filter((line) => /"type":"run-(started|finished)"/.test(line))
-    .map((line) => orElse<RecordedEvent | undefined>(undefined, () => parseEvent(line)));
-  const started = events.find((event): event is Recorded<'run-started'> => event?.type === 'run-started');
-  const finished = events.findLast((event): event is Recorded<'run-finished'> => event?.type === 'run-finished');
+    .flatMap((line) => orElse(undefined, () => parseEvent(line)) ?? []);
+  const started = eventOf(events, 'run-started');
+  const finished = eventOf(events, 'run-finished');
   if (started?.inventory !== inventory || started.check || !finished) return [];
   const time = new Date(finished.time).toISOString();
-  return finished.hosts.map(({ host, unreachable, stopped, counts }) => {
-    const ended = endingOf(finished, {
-      failed: counts.failed ?? 0,
-      skipped: counts.skipped ?? 0,
-      unreachable,
-      stopped,
-    });
-    return [host, { playbook: started.playbook, time, ended, changed: counts.changed ?? 0 }] as const;
+  return finished.hosts.map((summary) => {
+    const ended = endingOf(finished, summary);
+    return [summary.host, { playbook: started.playbook, time, ended, changed: summary.counts.changed ?? 0 }] as const;
   });
 }
 
 function endingOf(
   { interrupted, declined }: Recorded<'run-finished'>,
-  host: { readonly failed: number; readonly skipped: number; unreachable: boolean; stopped: string | undefined },
+  { unreachable, stopped, counts: { failed = 0, skipped = 0 } }: Recorded<'run-finished'>['hosts'][number],
 ): LastRun['ended'] {
-  if (host.unreachable) return 'unreachable';
+  if (unreachable) return 'unreachable';
   if (interrupted) return 'interrupted';
-  if (host.failed > 0) return 'failed';
+  if (failed > 0) return 'failed';
   if (declined) return 'stopped';
-  if (host.stopped !== undefined) return 'failed';
-  return host.skipped > 0 ? 'skipped' : 'converged';
+  if (stopped !== undefined) return 'failed';
+  return skipped > 0 ? 'skipped' : 'converged';
 }
 
 function orElse<T>(otherwise: T, read: () => T): T {

@@ -54,25 +54,21 @@ function hostBlock(status: Shown, nameWidth: number, { paint, width, now }: Stat
   const line = (colour: Parameters<Paint>[0], text: string) =>
     paint(colour, clipped(redact(printable(text)).replaceAll('\n', ' '), width));
   const start = `${host.padEnd(nameWidth)}  ${health}`;
-  if (status.fleet || (!state && error === undefined)) {
-    return [
-      clipped(start, width).replace(host, paint('bold', host)).replace(health, paint(colours[health], health)),
-      ...findings.map(({ fault, says }) => line(fault ? 'red' : 'yellow', `  ${says}`)),
-      ...fleetLines(status.fleet).map((text) => line('dim', `    ${text}`)),
-    ];
-  }
-  if (!state) {
+  if (!state && error !== undefined) {
     const why = describeError(error);
     const reason = why.startsWith(`${host}: `) ? why.slice(host.length + 2) : why;
     return [line('red', `${start}: ${reason.replaceAll(/\n\s*/g, '; ')}`)];
   }
-  const { own } = state.chain;
-  const block = own.ok ? `, block ${count(own.value.block)}${standing === 'caught-up' ? ', caught up' : ''}` : '';
+  const own = state?.chain.own;
+  const block = own?.ok ? `, block ${count(own.value.block)}${standing === 'caught-up' ? ', caught up' : ''}` : '';
   const head = clipped(`${start}${block}`, width);
+  const more = state
+    ? facts(status, state, now).map(([title, text]) => `${title.padEnd(10)}  ${text}`)
+    : fleetLines(status.fleet);
   return [
     head.replace(host, paint('bold', host)).replace(health, paint(colours[health], health)),
     ...findings.map(({ fault, says }) => line(fault ? 'red' : 'yellow', `  ${says}`)),
-    ...facts(status, state, now).map(([title, text]) => line('dim', `    ${title.padEnd(10)}  ${text}`)),
+    ...more.map((text) => line('dim', `    ${text}`)),
   ];
 }
 

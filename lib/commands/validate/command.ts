@@ -12,7 +12,6 @@ export const validateOptions = {
   help: shared.help,
 } as const;
 
-/** Runs the command. @param args the words after the script */
 export const run = command({
   command: 'npx zx playbooks/validate.mjs',
   purpose:

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { parse } from 'yaml';
 import { Problem } from '../problem/problem.ts';
 import { didYouMean, suggest } from '../text/suggest.ts';
-import { optionsElsewhere, sentences, wordsElsewhere } from './elsewhere.ts';
 
 /** One option of a command. */
 export interface OptionSpec {
@@ -42,7 +43,10 @@ export const shared = {
   'ask-become-pass': { help: 'ask for the sudo password' },
   json: { help: 'print only events, one JSON object per line (docs/events.md)' },
   'no-color': { help: 'no colours; so do NO_COLOR and CI in the environment' },
-  verbose: { short: 'v', help: 'show tasks that are ok too, and stack traces of unexpected errors' },
+  verbose: {
+    short: 'v',
+    help: 'show tasks that are ok too, the time of slow checks, and stack traces of unexpected errors',
+  },
   help: { short: 'h', help: 'show this help' },
 } as const satisfies OptionTable;
 
@@ -74,8 +78,7 @@ export function parseCommandLine<T extends OptionTable>(
   const extra = positionals.find((word, i) => !(i === 0 ? words.includes(word) : more));
   if (extra !== undefined) {
     const known = words.length > 0 ? didYouMean(extra, words) : 'options start with --; see --help';
-    const hint = Object.hasOwn(wordsElsewhere, extra) ? wordsElsewhere[extra] : known;
-    throw new Problem(`unexpected word "${extra}"`, { hint });
+    throw new Problem(`unexpected word "${extra}"`, { hint: elsewhere('words', extra) ?? known });
   }
   const given = Object.entries(table).map(([name, { value, repeat }]) => {
     const said = (values as Readonly<Record<string, unknown>>)[name];
@@ -99,14 +102,7 @@ function read(args: readonly string[], table: OptionTable) {
   return parsed;
 }
 
-interface Token {
-  readonly name: string;
-  /** As written: `-l`. */
-  readonly rawName: string;
-  readonly value?: string | undefined;
-  /** Whether the value is in the same word: `--limit=a`. */
-  readonly inlineValue?: boolean | undefined;
-}
+type Token = Extract<NonNullable<ReturnType<typeof parseArgs>['tokens']>[number], { kind: 'option' }>;
 
 function refuseMisused({ name, rawName, value, inlineValue }: Token, table: OptionTable): void {
   const known = Object.hasOwn(table, name) ? table[name] : undefined;
@@ -140,12 +136,19 @@ function refuseUnknown(arg: string, table: OptionTable): void {
 }
 
 function unknownOption(said: string, table: OptionTable): Problem {
-  const same = Object.hasOwn(optionsElsewhere, said) ? optionsElsewhere[said] : undefined;
+  const same = elsewhere('options', said);
   const near = said.startsWith('--') ? suggest(said.slice(2), Object.keys(table)) : undefined;
   const meant = same !== undefined && Object.hasOwn(table, same) ? same : near;
-  const sentence = Object.hasOwn(sentences, said) ? sentences[said] : undefined;
-  const hint = sentence ?? (meant ? `did you mean --${meant}?` : 'see --help');
+  const hint = elsewhere('sentences', said) ?? (meant ? `did you mean --${meant}?` : 'see --help');
   return new Problem(`unknown option "${said}"`, { hint });
+}
+
+const elsewhereFile = new URL('../../../templates/command-line/elsewhere.yaml', import.meta.url);
+
+/** What an option or a word of another tool is called here. */
+function elsewhere(kind: 'options' | 'sentences' | 'words', said: string): string | undefined {
+  const all: Readonly<Record<typeof kind, object>> = parse(readFileSync(elsewhereFile, 'utf8'));
+  return new Map<string, string>(Object.entries(all[kind])).get(said);
 }
 
 /** Reads the value of an option as a whole number. @throws Problem for anything else */

@@ -8,5 +8,5 @@ import { Problem } from '../problem/problem.ts';
  */
 export function refuseSystemFolder(path: string): void {
   if (/^\/(proc|sys|dev(?!\/shm\/))(\/|$)/.test(resolve(path)))
-    throw new Problem(`${path} is not a folder for files: /proc, /sys and /dev belong to the system`);
+    throw new Problem(`${path} is in /proc, /sys or /dev, which keep no files`, { hint: 'name another folder' });
 }

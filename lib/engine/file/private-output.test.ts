@@ -34,7 +34,7 @@ test('only regular files are replaced, and a link is followed', () => {
   for (const name of ['pipe', 'folder', 'device']) {
     expect(() => writePrivateFile(join(folder, name), 'text')).toThrow('exists and is not a file');
   }
-  expect(() => writePrivateFile(join(folder, 'dangling'), 'text')).toThrow('its folder does not exist');
+  expect(() => writePrivateFile(join(folder, 'dangling'), 'text')).toThrow('is a link, and its target does not exist');
   expect(lstatSync(pipe).isFIFO()).toBe(true);
   expect(lstatSync('/dev/null').isCharacterDevice()).toBe(true);
 
@@ -47,7 +47,10 @@ test('only regular files are replaced, and a link is followed', () => {
 
 test('a path that cannot be written is reported beforehand', () => {
   expect(() => privateTarget('')).toThrow(
-    expect.objectContaining({ message: 'the name of the file to write is empty', hint: 'name a file: --out FILE' }),
+    expect.objectContaining({
+      message: 'the name of the file to write is empty',
+      hint: 'name a file after the option',
+    }),
   );
   expect(() => privateTarget('/no/such/folder/f')).toThrow(
     'cannot write /no/such/folder/f (its folder does not exist)',

@@ -1,20 +1,34 @@
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, lstatSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Problem } from '../problem/problem.ts';
 
 /**
- * Checks that a private file can be written to a path: the path is free, or a file. A device or a pipe is never replaced.
+ * Checks that a private file can be written to a path: nothing is there, or a file, or a link to one. A device or a pipe is never
+ * replaced.
  *
  * @returns the path to write to: the target of a link, or the path itself
  * @throws Problem where the path cannot be written to
  */
 export function privateTarget(path: string): string {
-  if (path === '') throw new Problem('the name of the file to write is empty', { hint: 'name a file: --out FILE' });
+  if (path === '')
+    throw new Problem('the name of the file to write is empty', { hint: 'name a file after the option' });
   try {
-    const there = lstatSync(path, { throwIfNoEntry: false });
-    const target = there?.isSymbolicLink() ? realpathSync(path) : path;
-    if (there && !statSync(target).isFile()) throw new Problem(`${path} exists and is not a file`);
+    const existing = lstatSync(path, { throwIfNoEntry: false });
+    if (existing?.isSymbolicLink() && !existsSync(path))
+      throw new Problem(`${path} is a link, and its target does not exist`);
+    const target = existing?.isSymbolicLink() ? realpathSync(path) : path;
+    if (existing && !statSync(target).isFile()) throw new Problem(`${path} exists and is not a file`);
     accessSync(dirname(target), constants.W_OK | constants.X_OK);
     return target;
   } catch (error) {
@@ -24,7 +38,7 @@ export function privateTarget(path: string): string {
 }
 
 /**
- * Writes a file of mode 0600 as a new file and a rename: an older file that others can read never holds private text.
+ * Writes a new file of mode 0600 and renames it over the old one: private text is never in a file that others can read.
  *
  * @throws Problem where the file cannot be written; an older file stays
  */
@@ -37,25 +51,27 @@ export function writePrivateFile(path: string, content: string | Uint8Array): vo
   }
 }
 
-/** Writes all of a file or nothing, with mode 0600. @throws the file system's error; the temporary file is removed then */
+/** Writes all of a file or nothing, with mode 0600. @throws the file system's error, after the temporary file is removed */
 function putInPlace(target: string, content: string | Uint8Array): void {
-  const fresh = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
+  const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
-    writeFileSync(fresh, content, { mode: 0o600, flag: 'wx', flush: true });
-    renameSync(fresh, target);
+    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
+    renameSync(temporary, target);
   } catch (error) {
-    rmSync(fresh, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'no permission to write in its folder',
+  ENOENT: 'its folder does not exist',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of its path is a file',
+  EROFS: 'the file system is read-only',
+};
+
 function cannotWrite(path: string, error: unknown): Problem {
-  const { code } = error as NodeJS.ErrnoException;
-  const why =
-    code === 'ENOENT'
-      ? 'its folder does not exist'
-      : code === 'ENOSPC'
-        ? 'the disk is full'
-        : (code ?? 'unknown error');
-  return new Problem(`cannot write ${path} (${why})`);
+  const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+  return new Problem(`cannot write ${path} (${reasons[code] ?? code})`);
 }

@@ -1,15 +1,15 @@
 import { Composer, Lexer, Parser } from 'yaml';
 
-/** The deepest nesting that is read. */
+/** The deepest nesting that is accepted. */
 export const deepest = 64;
 
 /** Entries on the parser's stack that are not nesting levels. */
 const spare = 8;
 
-/** Tokens in places where YAML has none, after which the rest is not read: the composer's time grows with their square. */
-const mostStray = 100;
+/** Reading stops after this many misplaced tokens: the composer's time grows with their square. */
+const mostMisplaced = 100;
 
-/** The text is nested too deeply: code after the parser calls itself for each level and would exhaust the stack. */
+/** Thrown for text that is nested too deeply: code after the parser calls itself for each level and would exhaust the stack. */
 export class NestedTooDeeply extends Error {
   /** @param {number} offset in the text */
   constructor(offset) {
@@ -19,7 +19,7 @@ export class NestedTooDeeply extends Error {
 }
 
 /**
- * The first document of an untrusted YAML text, and the second one if there are several. Syntax errors are in the list of each.
+ * The first document of an untrusted YAML text, and the second one if there are several. `errors` of each lists its syntax errors.
  *
  * @param {string} text
  * @param {import('yaml').ParseOptions & import('yaml').DocumentOptions & import('yaml').SchemaOptions} options
@@ -34,7 +34,7 @@ export function yamlDocuments(text, options) {
 }
 
 /**
- * The tokens of Parser.parse, with a check of the depth after each lexeme, up to the last stray token that is shown.
+ * As Parser.parse, with a check of the depth after each lexeme, and an end at the last misplaced token that is read.
  *
  * @param {string} text
  * @param {import('yaml').LineCounter | undefined} lineCounter
@@ -42,11 +42,11 @@ export function yamlDocuments(text, options) {
 function* tokensOf(text, lineCounter) {
   const parser = new Parser(lineCounter?.addNewLine);
   lineCounter?.addNewLine(0);
-  let stray = 0;
-  for (const word of new Lexer().lex(text)) {
-    for (const token of parser.next(word)) {
+  let misplaced = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) {
       yield token;
-      if (token.type === 'error' && ++stray === mostStray) return;
+      if (token.type === 'error' && ++misplaced === mostMisplaced) return;
     }
     if (parser.stack.length > deepest + spare) throw new NestedTooDeeply(parser.offset);
   }

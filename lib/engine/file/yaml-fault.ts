@@ -1,12 +1,10 @@
-/** A YAML syntax error in plain words, with a fix. It never quotes the file, which may hold a password. */
-export interface YamlFault {
-  readonly message: string;
-  readonly hint: string;
-}
+import type { Document } from 'yaml';
+import { type Place, Problem } from '../problem/problem.ts';
 
 const quotes = 'when in doubt, put the value in single quotes';
 
-const faults: Readonly<Record<string, YamlFault>> = {
+/** Syntax errors in plain words, each with a fix, by the parser's names. */
+const faults: Readonly<Record<string, { readonly message: string; readonly hint: string }>> = {
   TAB_AS_INDENT: { message: 'YAML cannot be indented by tabs', hint: 'indent with spaces' },
   BAD_INDENT: {
     message: 'the indentation differs from the lines around it',
@@ -24,27 +22,20 @@ const faults: Readonly<Record<string, YamlFault>> = {
 };
 
 /**
- * @param code the parser's name of the error
- * @param otherwise the message for an error that is not in the list
+ * The faults worth showing: the first error, because the parser misreads everything after it; without errors, all warnings. They never
+ * quote the file, which may hold a password.
+ *
+ * @param otherwise the message for an error that is not in the list, from the parser's own
  */
-export function yamlFault(code: string, otherwise: string): YamlFault {
-  return faults[code] ?? { message: otherwise, hint: quotes };
-}
-
-/** An error or a warning of the parser. */
-interface Fault {
-  readonly code: string;
-  readonly message: string;
-  readonly pos: readonly [number, number];
-}
-
-/**
- * The errors worth showing: the first one, because the parser misreads everything after it. Without errors, all warnings.
- */
-export function worthShowing<E extends Fault, W extends Fault>(
-  errors: readonly E[],
-  warnings: readonly W[],
-): readonly (E | W)[] {
-  const [first, ...others] = errors;
-  return first ? [others.reduce((least, error) => (error.pos[0] < least.pos[0] ? error : least), first)] : warnings;
+export function yamlProblems(
+  documents: readonly Pick<Document, 'errors' | 'warnings'>[],
+  placeOf: (offset: number) => Place,
+  otherwise: (message: string) => string,
+): Problem[] {
+  const errors = documents.flatMap((document) => document.errors).sort((a, b) => a.pos[0] - b.pos[0]);
+  const shown = errors.length > 0 ? errors.slice(0, 1) : documents.flatMap(({ warnings }) => warnings);
+  return shown.map((error) => {
+    const { message, hint } = faults[error.code] ?? { message: otherwise(error.message), hint: quotes };
+    return new Problem(message, { where: placeOf(error.pos[0]), hint });
+  });
 }

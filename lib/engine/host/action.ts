@@ -54,12 +54,9 @@ export function write(path: string, content: string | Buffer, attributes: Partia
 
 /** The host is no longer as the check found it: the step was not made. */
 export class OutOfDate extends Error {
-  readonly path: string;
-
   constructor(path: string) {
     super(`${path} was changed by another program`);
     this.name = 'OutOfDate';
-    this.path = path;
   }
 }
 

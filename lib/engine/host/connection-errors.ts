@@ -2,25 +2,19 @@ import { exitCode, Problem } from '../problem/problem.ts';
 
 /** A host cannot be reached, refuses the login, or is not the one it should be. */
 export class Unreachable extends Problem {
-  readonly host: string;
-
   constructor(host: string, what: string, hint?: string, cause?: unknown) {
     super(`${host}: ${what}`, { hint, cause, code: exitCode.unreachable });
     this.name = 'Unreachable';
-    this.host = host;
   }
 }
 
 /** The connection ended during a command: how much of it was done is not known. */
 export class ConnectionLost extends Error {
-  readonly host: string;
-  readonly hint: string;
+  readonly hint = 'run again: the next run checks what was done, and does the rest';
 
   constructor(host: string, why: string, cause?: unknown) {
     super(`${host}: the connection was lost: ${why}`, cause === undefined ? undefined : { cause });
     this.name = 'ConnectionLost';
-    this.host = host;
-    this.hint = 'run again: the next run checks what was done, and does the rest';
   }
 }
 

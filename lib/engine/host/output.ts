@@ -7,12 +7,15 @@ export class Output {
   readonly stderr: string;
   /** Whether the time limit ended it. */
   readonly timedOut: boolean;
+  /** How long a read took on the host. */
+  readonly seconds: number;
 
-  constructor(exitCode: number, stdout: Buffer, stderr: string, timedOut = false) {
+  constructor(exitCode: number, stdout: Buffer, stderr: string, timedOut = false, seconds = 0) {
     this.exitCode = exitCode;
     this.bytes = stdout;
     this.stderr = stderr;
     this.timedOut = timedOut;
+    this.seconds = seconds;
   }
 
   get ok(): boolean {
@@ -32,16 +35,10 @@ export class Output {
   lines(): string[] {
     return this.stdout.split('\n').filter((line) => line.trim() !== '');
   }
-
-  /** Standard output as JSON. @throws SyntaxError when it is not JSON */
-  json<T = unknown>(): T {
-    return JSON.parse(this.stdout) as T;
-  }
 }
 
 /** A command that changes something failed. */
 export class CommandFailed extends Error {
-  readonly command: string;
   readonly output: Output;
 
   constructor(command: string, output: Output) {
@@ -49,7 +46,6 @@ export class CommandFailed extends Error {
     const last = output.stderr.trim().split('\n').slice(-8).join('\n');
     super(redact(`command ${cause}: ${command}${last ? `\n${last}` : ''}`));
     this.name = 'CommandFailed';
-    this.command = redact(command);
     this.output = output;
   }
 }

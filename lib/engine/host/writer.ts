@@ -1,13 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Secret } from '../secret/secret.ts';
 import type { Action } from './action.ts';
-import { changedMeanwhile, scriptOf } from './action-script.ts';
+import { changedMeanwhile, inText, scriptOf } from './action-script.ts';
 import type { Connection } from './connection.ts';
 import type { Progress, Writer } from './host.ts';
 import { CommandFailed } from './output.ts';
 import { quote } from './quote.ts';
 import { createReader, execCommand } from './reader.ts';
 import { shell } from './shell.ts';
+
+/** Standard input of a command costs a round trip of its own. Bytes; every process list of the host has them. */
+const mostInCommand = 4096;
 
 export interface WriterOptions {
   readonly onProgress: (progress: Progress) => void;
@@ -24,8 +27,10 @@ export function createWriter(
   { onProgress, signal, first = () => '' }: WriterOptions,
 ): Writer {
   const send = (step: Action) => {
-    const { text, stdin, seconds } = scriptOf(step);
-    return execCommand(connection, first() + text, stdin ? { stdin } : {}, seconds);
+    const { text, stdin, seconds, isSecret } = scriptOf(step);
+    if (!stdin || isSecret || stdin.length > mostInCommand)
+      return execCommand(connection, first() + text, stdin ? { stdin } : {}, seconds);
+    return execCommand(connection, `${first()}${inText(stdin)} | {\n${text}\n}`, {}, seconds);
   };
   return {
     ...createReader(connection, name),

@@ -1,6 +1,6 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from 'yaml';
 import { deepest, NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
-import { worthShowing, yamlFault } from '../file/yaml-fault.ts';
+import { yamlProblems } from '../file/yaml-fault.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 import type { Located, LocatedEntry, LocatedMap, LocatedScalar } from './located.ts';
 
@@ -31,14 +31,8 @@ function topMapping(text: string, lineCounter: LineCounter, placeOf: (offset: nu
   }
   const [document, second] = documentsIn(text, lineCounter, placeOf);
   const documents = second ? [document, second] : [document];
-  const faults = worthShowing(
-    documents.flatMap(({ errors }) => errors),
-    documents.flatMap(({ warnings }) => warnings),
-  );
-  const problems = faults.map(({ code, message, pos }) => {
-    const fault = yamlFault(code, `not valid YAML: ${message.replace(/:? "[\s\S]*$/, '')}`);
-    return new Problem(fault.message, { where: placeOf(pos[0]), hint: fault.hint });
-  });
+  const inWords = (message: string) => `not valid YAML: ${message.replace(/:? "[\s\S]*$/, '')}`;
+  const problems = yamlProblems(documents, placeOf, inWords);
   if (problems.length > 0) throw new Problems(problems);
   if (second) {
     throw new Problem('a second document starts here; there may be only one', {
@@ -95,8 +89,8 @@ class Conversion {
     if (isSeq(node)) return { kind: 'list', at, items: node.items.map((item) => this.#convert(item, at, depth + 1)) };
     const { value } = node;
     if (typeof value === 'object' && value !== null) {
-      const hint = `leave out the tag ${node.tag}`;
-      throw new Problem('a value is text, a number, true or false', { where: at, hint });
+      const tag = node.tag?.replace('tag:yaml.org,2002:', '!!');
+      throw new Problem(`the YAML tag ${tag} is not supported`, { where: at, hint: 'leave it out' });
     }
     return { kind: 'scalar', at, value: (value ?? null) as LocatedScalar['value'] };
   }

@@ -60,7 +60,7 @@ test('different warnings are reported for each host', () => {
   expect(said(events)).toEqual([
     'rpc-1  warning preflight: server has 64 CPU cores  (it has 8)',
     'rpc-2  warning preflight: server has 64 CPU cores  (it has 9)',
-    'db-1   warning preflight: memory  (it has 8)  0.3 s',
+    'db-1   warning preflight: memory  (it has 8)',
   ]);
 });
 

@@ -58,11 +58,7 @@ export function linesOf(event: RunEvent, style: Style): string[] {
       return ['stopping after the running changes; press Ctrl-C again to stop at once'];
     case 'resource-done':
       return resourceLines(event, style);
-    case 'host-looked':
-    case 'resource-started':
-    case 'progress':
-    case 'run-failed':
-    case 'run-finished':
+    default:
       return [];
   }
 }
@@ -80,7 +76,8 @@ export function resourceLines(
   const notes = event.note ? readable(event.note).split('\n') : [];
   const differences = differencesOf(event.differences, style);
   const beside = notes.length === 1 && differences.length === 0 ? paint('dim', `  (${notes[0]})`) : '';
-  const took = event.seconds >= 0.1 ? paint('dim', `  ${seconds(event.seconds)}`) : '';
+  const isTimed = event.seconds >= 0.1 && (style.verbose || outcome === 'changed' || outcome === 'failed');
+  const took = isTimed ? paint('dim', `  ${seconds(event.seconds)}`) : '';
   const details = [
     ...(beside ? [] : notes),
     ...differences.map((line) => paintDiff(line, paint)),
@@ -102,11 +99,8 @@ function commandLines(commands: readonly string[], { diff }: Style): string[] {
   return commands.flatMap((command) => {
     const [first = '', ...rest] = printable(command).split('\n');
     if (diff === 'whole') return [`$ ${first}`, ...rest.map((line) => `  ${line}`)];
-    return [
-      rest.length > 0
-        ? `$ ${first} … (${rest.length} more ${rest.length === 1 ? 'line' : 'lines'}: --diff)`
-        : `$ ${first}`,
-    ];
+    const more = `${rest.length} more ${rest.length === 1 ? 'line' : 'lines'}`;
+    return rest.length > 0 ? `$ ${first} … (${more}: --diff)` : `$ ${first}`;
   });
 }
 
@@ -165,22 +159,14 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
     ...(style.verbose ? ([['round trips', (h: HostSummary) => String(h.roundTrips)]] as const) : []),
   ];
   const widths = columns.map(([title, cell]) => Math.max(title.length, ...hosts.map((h) => cell(h).length)));
-  const row = (first: string, cellOf: (column: (typeof columns)[number]) => string) => {
-    const cells = columns.map((column, at) => cellOf(column).padStart(widths[at] ?? 0));
-    return [first.padEnd(style.hostWidth), ...cells].join('  ');
-  };
+  const row = (first: string, cells: readonly string[]) =>
+    [first.padEnd(style.hostWidth), ...cells.map((cell, at) => cell.padStart(widths[at] ?? 0))].join('  ');
+  const titles = columns.map(([title]) => title);
+  const cellsOf = (host: HostSummary) => columns.map(([, cell]) => cell(host));
   return [
     '',
-    style.paint(
-      'bold',
-      row('', ([title]) => title),
-    ),
-    ...hosts.map((host) =>
-      style.paint(
-        rowColour(host),
-        row(host.host, ([, cell]) => cell(host)),
-      ),
-    ),
+    style.paint('bold', row('', titles)),
+    ...hosts.map((host) => style.paint(rowColour(host), row(host.host, cellsOf(host)))),
     style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
     ...hosts
       .filter((h) => h.stopped && !h.unreachable)

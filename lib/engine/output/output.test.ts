@@ -41,6 +41,16 @@ test('unchanged tasks are shown only on request', () => {
   expect(linesOf(done({ outcome: 'ok' }), { ...style, verbose: true })).toHaveLength(1);
 });
 
+test('a slow check has its time with --verbose only, a change always', () => {
+  const slow = (outcome: string) => done({ outcome, seconds: 10 });
+  const timesOf = (verbose: boolean) =>
+    ['ok', 'warning', 'pending', 'changed'].map((outcome) =>
+      linesOf(slow(outcome), { ...style, verbose })[0]?.slice(-6),
+    );
+  expect(timesOf(true)).toEqual(Array(4).fill('  10 s'));
+  expect(timesOf(false)).toEqual([undefined, 'n.json', 'n.json', '  10 s']);
+});
+
 test('no line contains a secret', () => {
   const secret = new Secret('correct-horse-battery');
   let printed = '';

@@ -10,6 +10,8 @@ export interface Context<V> {
   readonly hosts: readonly InventoryHost<V>[];
   /** Whether a host and a role are part of the run: --limit, --role and --skip-role may leave them out. */
   includes(host: string, role: string): boolean;
+  /** The names of all roles that the host has in this run. */
+  readonly roles?: ReadonlySet<string>;
   /** The playbook's own options; a switch is an empty text. */
   readonly given: Readonly<Record<string, string>>;
 }

@@ -94,12 +94,7 @@ export class Fleet<V> {
     return turn;
   }
 
-  /**
-   * Connects to hosts of the inventory, inside or outside of the run.
-   *
-   * @param again whether to try hosts again that were unreachable before
-   * @returns those that answer
-   */
+  /** Connects to hosts, inside or outside of the run. @param again whether to try those again that were unreachable before */
   async reach(wanted: readonly InventoryHost<V>[], again = false): Promise<Map<string, Session>> {
     const { hosts, open, options } = this.#run;
     const reached = new Map<string, Session>();

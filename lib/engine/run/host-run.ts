@@ -1,6 +1,7 @@
 import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
+import type { RecordedRead } from '../host/reads/batch.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { Counts, HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
 import type { Session } from './open-session.ts';
@@ -16,7 +17,7 @@ export interface Item {
   /** The `HostRun.state` at that check. */
   seenIn: number;
   /** The reads of that check, as commands that repeat them. */
-  reads: Set<() => string>;
+  reads: Set<RecordedRead>;
 }
 
 /** A check that threw. */
@@ -24,6 +25,9 @@ interface CheckError {
   readonly is: 'error';
   readonly error: unknown;
 }
+
+/** A check whose read took longer is shown with its time. Seconds. */
+const slowCheck = 1;
 
 type ResourceDone = Extract<RunEvent, { type: 'resource-done' }>;
 
@@ -39,6 +43,8 @@ export class HostRun {
   state = 0;
   readonly #done = new Set<Step>();
   #seconds = 0;
+  /** Seconds of the slowest read of each check that took long. */
+  readonly #slow = new Map<Step, number>();
   #first = () => '';
   /** Whether the first line of its journal was sent. */
   isOpen = false;
@@ -76,7 +82,7 @@ export class HostRun {
     );
   }
 
-  readonly #recording = (reads: Set<() => string>): Reader => this.session.recording?.(reads) ?? this.session.reader;
+  readonly #recording = (reads: Set<RecordedRead>): Reader => this.session.recording?.(reads) ?? this.session.reader;
 
   /** Checks all items for the first time. */
   async checkAll(): Promise<void> {
@@ -96,6 +102,8 @@ export class HostRun {
         } catch (error) {
           item.seen = { is: 'error', error };
         }
+        const slowest = Math.max(0, ...[...item.reads].map(({ seconds = 0 }) => seconds));
+        if (slowest >= slowCheck) this.#slow.set(item.step, slowest);
       }),
     );
   }
@@ -136,7 +144,7 @@ export class HostRun {
     this.#counts[outcome] = (this.#counts[outcome] ?? 0) + 1;
     this.#done.add(step);
     if (outcome === 'changed' || outcome === 'failed') this.titles[outcome].push(step.resource);
-    const { differences = [], note, error, seconds = 0, commands = [] } = details;
+    const { differences = [], note, error, seconds = this.#slow.get(step) ?? 0, commands = [] } = details;
     this.#emit({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands });
   }
 

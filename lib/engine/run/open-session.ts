@@ -5,7 +5,7 @@ import type { Facts } from '../host/facts/facts.ts';
 import { gatherFacts } from '../host/facts/gather-facts.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 import { createReader } from '../host/reader.ts';
-import { batchOf, recorded } from '../host/reads/batch.ts';
+import { batchOf, type RecordedRead, recorded } from '../host/reads/batch.ts';
 import { createWriter } from '../host/writer.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import type { Secret } from '../secret/secret.ts';
@@ -15,7 +15,7 @@ export interface Session {
   readonly reader: Reader;
   readonly facts: Facts;
   /** A Reader that keeps each read as a command that repeats it. Only a session with `makeChanges` has it. */
-  recording?(reads: Set<() => string>): Reader;
+  recording?(reads: Set<RecordedRead>): Reader;
   /** Makes several changes in one request. Without it, each change is made by itself. */
   makeChanges?(
     changes: readonly ReadyChange[],

@@ -1,5 +1,5 @@
 import type { Role } from '../resource/role.ts';
-import { type HostCount, refuseMiscount, type Serial, type Turns } from './rolling.ts';
+import { type HostCount, refuseMiscounts, type Serial, type Turns } from './rolling.ts';
 
 /**
  * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed. `anyErrorsFatal` ends the run on all
@@ -52,18 +52,13 @@ export interface Playbook<V> {
   readonly typed?: string;
 }
 
-/**
- * @param options `needs`: names of earlier plays that must succeed on all their hosts
- * @throws TypeError for a `serial` or `maxFail` that is no number of hosts
- */
+/** @param options `needs`: names of earlier plays that must succeed on all their hosts @throws TypeError for a wrong `serial` or `maxFail` */
 export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
-  const { serial = [], maxFail } = options;
-  for (const count of typeof serial === 'object' ? serial : [serial]) refuseMiscount(`serial of "${name}"`, count, 1);
-  if (maxFail !== undefined) refuseMiscount(`maxFail of "${name}"`, maxFail, 0);
+  refuseMiscounts(name, [options.serial ?? 1, options.maxFail ?? 0].flat());
   return { name, needs: [], anyErrorsFatal: false, optional: false, ...options };
 }
 
-/** @throws TypeError when a play names one that is not earlier */
+/** @throws TypeError when a play needs one that is not earlier */
 export function playbook<V>(
   name: string,
   purpose: string,

@@ -24,7 +24,9 @@ export async function itemsFor<V>(
   { hosts, selects, given = {} }: Pick<RunOptions, 'hosts' | 'selects' | 'given'>,
 ): Promise<Item[]> {
   const includes = (host: string, role: string) => hosts.has(host) && selects(role);
-  const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts, includes, given };
+  const own = playbook.plays.filter((play) => playHosts(play, inventory).has(target.name));
+  const roles = new Set(own.flatMap((play) => play.roles.map(({ name }) => name)).filter(selects));
+  const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts, includes, given, roles };
   const items: Item[] = [];
   // A host of two groups may have a role in two plays, with the same resources.
   const done = new Set<Role<V>>();
@@ -32,7 +34,7 @@ export async function itemsFor<V>(
   for (const [at, play] of plays.entries()) {
     const next = plays[at + 1];
     // A role that the next play has, too, is part of a turn there.
-    const waits = next && turnsOf(next, inventory)?.covers(target) ? next.roles : [];
+    const waits = next && coveredBy(turnsOf(next, inventory), inventory).has(target.name) ? next.roles : [];
     for (const role of play.roles.filter((each) => selects(each.name) && !done.has(each) && !waits.includes(each))) {
       done.add(role);
       for (const resource of await resourcesOf(role, context)) {
@@ -58,6 +60,10 @@ async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<reado
 /** The turns of a play, where the inventory has the hosts at which they are taken. */
 export function turnsOf<V>({ turns }: Play<V>, { hosts }: Inventory<V>): Turns<V> | undefined {
   return hosts.some(({ groups }) => groups.includes(turns?.at ?? '')) ? turns : undefined;
+}
+
+export function coveredBy<V>(turns: Turns<V> | undefined, { hosts }: Inventory<V>): Set<string> {
+  return new Set(hosts.filter(({ groups }) => turns && groups.includes(turns.of)).map(({ name }) => name));
 }
 
 export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string> {

@@ -29,11 +29,11 @@ export function countOf(count: HostCount, total: number): number {
   return typeof count === 'number' ? count : Math.floor((Number.parseFloat(count) * total) / 100);
 }
 
-/** @throws TypeError for a count that is neither a whole number of at least `least` nor a share from 0% to 100% */
-export function refuseMiscount(name: string, count: HostCount, least: number): void {
-  const share = /^(\d+(\.\d+)?)%$/.exec(String(count))?.[1];
-  if (share === undefined ? Number.isInteger(count) && Number(count) >= least : Number(share) <= 100) return;
-  throw new TypeError(`${name} is ${count}: it has to be a number of hosts from ${least}, or a share such as 25%`);
+/** @throws TypeError for a count that is neither a number of hosts nor a share */
+export function refuseMiscounts(play: string, counts: readonly HostCount[]): void {
+  const wrong = counts.find((count) => !/^(\d+|\d+(\.\d+)?%)$/.test(String(count)));
+  if (wrong !== undefined)
+    throw new TypeError(`play "${play}": ${wrong} is neither a number of hosts nor a share such as 25%`);
 }
 
 /**
@@ -45,8 +45,8 @@ export interface Turns<V> {
   readonly at: string;
   /** What becomes of a host whose changes failed in its turn, for the operator. */
   readonly staysOut: string;
-  /** Whether a host has clients by the other hosts. */
-  covers(host: InventoryHost<V>): boolean;
+  /** The group of those that have clients by the other hosts. */
+  readonly of: string;
   /** Whether a change with this effect, in the words of `Resource.changes`, is noticed by clients. */
   disturbs(effect: string): boolean;
   /** Which hosts get clients from here now, and which of those that get none are in a turn that a run has not finished. */
@@ -55,9 +55,9 @@ export interface Turns<V> {
     at: InventoryHost<V>,
   ): Promise<{ readonly serving: readonly string[]; readonly left: readonly string[] }>;
   /** It gets no new clients, and those that it has are gone. */
-  leave(host: InventoryHost<V>, at: InventoryHost<V>): Resource;
+  leave(host: string, at: InventoryHost<V>): Resource;
   /** It is well, and gets clients again. */
-  back(host: InventoryHost<V>, at: InventoryHost<V>): Resource;
+  back(host: string, at: InventoryHost<V>): Resource;
   /** Its turn is over as it is, without a look at its health. */
-  undo(host: InventoryHost<V>, at: InventoryHost<V>): Resource;
+  undo(host: string, at: InventoryHost<V>): Resource;
 }

@@ -204,11 +204,8 @@ class Run<V> {
     const { lock } = this.#options;
     if (!lock || !reachable.some((host) => host.isDue)) return;
     // Two runs that take turns must not meet at a gateway.
-    const takesTurns = reachable.some(({ items }) => items.some(({ turn }) => turn));
-    const sessions = new Map([
-      ...(takesTurns ? this.turns.sessions : []),
-      ...reachable.map(({ name, session }) => [name, session] as const),
-    ]);
+    const desks = reachable.some(({ items }) => items.some(({ turn }) => turn)) ? this.turns.sessions : [];
+    const sessions = new Map([...desks, ...reachable.map(({ name, session }) => [name, session] as const)]);
     this.#locks = await lockHosts(
       [...sessions].map(([name, session]) => lockedHost(name, session)),
       lock.holder,

@@ -10,7 +10,7 @@ import type { Connection } from '../host/connection.ts';
 import type { Facts } from '../host/facts/facts.ts';
 import { createReader } from '../host/reader.ts';
 import { batchOf, recorded } from '../host/reads/batch.ts';
-import { connectLocally, processesWith, temporaryDirectory } from '../host/testing/local-connection.ts';
+import { connectLocally, processesWith, standInFor, temporaryDirectory } from '../host/testing/local-connection.ts';
 import { createWriter } from '../host/writer.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing/this-machine.ts';
@@ -18,7 +18,7 @@ import { secretContent } from '../resource/file/content.ts';
 import { directory } from '../resource/file/directory.ts';
 import { file } from '../resource/file/file.ts';
 import { line } from '../resource/file/line.ts';
-import { drift, ok, type Resource, task } from '../resource/resource.ts';
+import { drift, expectation, ok, type Resource, task } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import { Secret } from '../secret/secret.ts';
 import type { RunEvent } from './events.ts';
@@ -190,6 +190,21 @@ test('a change that is made and not proved stops the host, and what was made aft
   expect(String(done[1]?.error)).toMatch(
     /applied but did not converge\n {2}before: it is missing\n {2}after: {2}it is/,
   );
+});
+
+test('a check that takes long has its time in the event: that of its own command, or of one for many checks', async () => {
+  standInFor('systemctl', 'sleep 1.2');
+  const slow = expectation('names are answered', {
+    check: async (host) => ((await host.$`sleep 1.3`).ok ? ok : drift('no answer')),
+  });
+  const unit = (name: string) =>
+    expectation(`${name} is away`, {
+      check: async (host) => ((await host.unit(name)).active === 'active' ? drift('it is there') : ok),
+    });
+  const { done } = await runHere([slow, unit('a'), unit('b')]);
+  const seconds = done.map((event) => event.seconds);
+  expect(done.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ok']);
+  expect(Math.min(...seconds)).toBeGreaterThanOrEqual(1.1);
 });
 
 test('Ctrl-C stops between two changes of one script, and what was made is reported', async () => {

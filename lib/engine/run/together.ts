@@ -24,7 +24,7 @@ type Together = readonly { readonly item: Item; readonly before: Verdict; readon
  * The first items, as long as each is ok or has a change that is known from its check, with nothing to look at in between.
  *
  * @param fits whether a change may be made without a question
- * @returns undefined for less than two changes
+ * @returns undefined if the first that is not ok has no such change
  */
 export function changesTogether(
   host: HostRun,
@@ -54,7 +54,7 @@ export function changesTogether(
     count += 1;
     end = all.length;
   }
-  return count > 1 ? all.slice(0, end) : undefined;
+  return count > 0 ? all.slice(0, end) : undefined;
 }
 
 /**

@@ -70,13 +70,13 @@ class World {
     return {
       at: 'gateway',
       staysOut: 'it stays out',
-      covers: ({ groups }) => groups.includes('rpc'),
+      of: 'rpc',
       disturbs: (effect) => effect === containerChange('json-rpc'),
       look: async (_, at) => ({
         serving: this.serving(at.name),
         left: [...out(at)].filter(([, why]) => why === 'turn').map(([name]) => name),
       }),
-      leave: ({ name }, at) =>
+      leave: (name, at) =>
         step(
           `${name} leaves`,
           () => out(at).has(name),
@@ -86,7 +86,7 @@ class World {
           },
           at,
         ),
-      back: ({ name }, at) =>
+      back: (name, at) =>
         step(
           `${name} comes back`,
           () => out(at).get(name) !== 'turn',
@@ -97,7 +97,7 @@ class World {
           },
           at,
         ),
-      undo: ({ name }, at) =>
+      undo: (name, at) =>
         step(
           `${name} is let in`,
           () => out(at).get(name) !== 'turn',

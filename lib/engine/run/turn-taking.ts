@@ -6,9 +6,9 @@ import type { Listener } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import type { HostRun, Item } from './host-run.ts';
 import type { Session } from './open-session.ts';
-import { plannedTasks } from './plan.ts';
+import { type Planned, plannedTasks } from './plan.ts';
 import type { Play, Playbook } from './playbook.ts';
-import { playHosts, turnsOf } from './prepare.ts';
+import { coveredBy, playHosts, turnsOf } from './prepare.ts';
 import { batchesOf, type Turns } from './rolling.ts';
 import type { RunOptions } from './run-options.ts';
 
@@ -54,22 +54,28 @@ export class TurnTaking<V> {
     const { inventory, options, fleet } = this.#run;
     const turns = turnsOf(play, inventory);
     if (!turns && (play.turns || play.serial === undefined)) return [hosts];
-    const isOwn = ({ step }: Item) => step.play === play.name;
+    const isOwn = ({ step }: Pick<Item, 'step'>) => step.play === play.name;
     if (moved) await Promise.all(hosts.map((host) => host.check(host.items.filter(isOwn))));
     const total = [...playHosts(play, inventory)].filter((name) => options.hosts.has(name)).length;
     const split = (due: readonly HostRun[]) => [
       hosts.filter((host) => !due.includes(host)),
       ...batchesOf(due, play.serial ?? total, total),
     ];
-    if (!turns) return split(hosts.filter((host) => isDue(host, play)));
+    if (!turns) {
+      const isDue = ({ step, outcome }: Planned) => isOwn({ step }) && (outcome === 'pending' || outcome === 'unknown');
+      return split(hosts.filter(({ items }) => plannedTasks(items).some(isDue)));
+    }
     for (const host of hosts) host.items = host.items.filter((item) => !(item.turn && isOwn(item)));
     const desks = inventory.hosts.filter(({ groups }) => groups.includes(turns.at));
     const reached = await fleet.reach(desks);
     this.#desks = desks
       .map((at) => ({ at, session: reached.get(at.name) }))
       .filter(({ at, session }) => session || !options.assumedStopped?.has(at.name));
-    const { serving, left } = await look(turns, this.#desks);
-    const covered = hosts.filter((host) => this.#desks.length > 0 && turns.covers(this.#target(host)));
+    // One that cannot be reached may have clients for every host.
+    const seen = await Promise.all(this.#desks.map(({ at, session }) => session && turns.look(session.reader, at)));
+    const serving = new Set(seen.flatMap((each) => each?.serving ?? 'unknown'));
+    const left = new Set(seen.flatMap((each) => each?.left ?? []));
+    const covered = this.#desks.length > 0 ? hosts.filter(({ name }) => coveredBy(turns, inventory).has(name)) : [];
     const first = new Map(covered.map((host) => [host, this.#firstDisturbing(host, play, turns)]));
     const rank = ({ name }: HostRun) => (left.has(name) ? 0 : serving.has(name) ? 2 : 1);
     const due = covered.filter((host) => serving.size > 0 && first.get(host) !== undefined);
@@ -111,12 +117,6 @@ export class TurnTaking<V> {
     );
   }
 
-  #target({ name }: HostRun): InventoryHost<V> {
-    const found = this.#run.inventory.hosts.find((host) => host.name === name);
-    if (!found) throw new TypeError(`${name} is not in the inventory`);
-    return found;
-  }
-
   /**
    * The place of the first task of a play whose change clients notice. None where an earlier play without turns takes the host's clients
    * away, as a change of the version does on all hosts together.
@@ -138,8 +138,7 @@ export class TurnTaking<V> {
 
   /** A task of a turn: the resources of all desks as one of the host. @param note shown in a plan */
   #item(kind: 'leave' | 'back' | 'undo', host: HostRun, play: Play<V>, turns: Turns<V>, note = '') {
-    const target = this.#target(host);
-    const parts = this.#desks.map(({ at, session }) => ({ at, session, resource: turns[kind](target, at) }));
+    const parts = this.#desks.map(({ at, session }) => ({ at, session, resource: turns[kind](host.name, at) }));
     const name = parts[0]?.resource.name ?? kind;
     const step = { host: host.name, play: play.name, role: 'turn', resource: name };
     const effect = `turn of ${host.name}`;
@@ -180,22 +179,4 @@ export class TurnTaking<V> {
     const turn = kind === 'undo' ? 'back' : kind;
     return { step, resource, turn, seen: undefined, seenIn: -1, reads: new Set<() => string>() } satisfies Item;
   }
-}
-
-/** Whether a host has something to change in a play. */
-function isDue<V>(host: HostRun, play: Play<V>): boolean {
-  return plannedTasks(host.items).some(
-    ({ step, outcome }) => step.play === play.name && (outcome === 'pending' || outcome === 'unknown'),
-  );
-}
-
-/** Of all desks: one that cannot be reached may have clients for every host. */
-async function look<V>(turns: Turns<V>, desks: readonly Desk<V>[]) {
-  const seen = await Promise.all(
-    desks.map(({ at, session }) => (session ? turns.look(session.reader, at) : { serving: [at.name], left: [] })),
-  );
-  return {
-    serving: new Set(seen.flatMap(({ serving }) => serving)),
-    left: new Set(seen.flatMap(({ left }) => left)),
-  };
 }

@@ -1,6 +1,6 @@
 import { type Document, isMap, isScalar, LineCounter, type Pair, type YAMLMap } from 'yaml';
 import { NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
-import { worthShowing, yamlFault } from '../file/yaml-fault.ts';
+import { yamlProblems } from '../file/yaml-fault.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
@@ -98,10 +98,7 @@ function parsed(text: string, file: string): { document: Document; place: (node:
   try {
     const [document, second] = yamlDocuments(text.replace(/^\uFEFF/, ''), options);
     // The parser's own messages quote the text.
-    const problems = worthShowing(document.errors, document.warnings).map(({ code, pos }) => {
-      const { message, hint } = yamlFault(code, 'this is not YAML');
-      return new Problem(message, { where: at(pos[0]), hint });
-    });
+    const problems = yamlProblems([document], at, () => 'this is not YAML');
     if (second && document.errors.length === 0)
       problems.push(new Problem('there may be only one document, without ---', { where: place(second) }));
     if (problems.length > 0) throw new Problems(problems);

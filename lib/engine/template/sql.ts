@@ -1,9 +1,3 @@
-/** One token of an SQL script. The value of a literal or quoted identifier is without its quotes, of any other the text. */
-export interface SqlToken {
-  readonly kind: 'literal' | 'identifier' | 'comment' | 'text';
-  readonly value: string;
-}
-
 const token =
   /'(?<literal>(?:[^']|'')*)'|"(?<identifier>(?:[^"]|"")*)"|(?<comment>--[^\n]*)|(?<text>(?:(?!--|\/\*|\$\w*\$)[^'"])+)/gy;
 
@@ -11,9 +5,10 @@ const token =
  * Cuts an SQL script for psql into tokens, as psql does with standard_conforming_strings on. They show whether a value stays inside
  * its quotes.
  *
+ * @returns the value of a literal or quoted identifier without its quotes, of any other token the text
  * @throws SyntaxError with `pos`, the offset, for a quote that does not end and for syntax that these scripts do without
  */
-export function tokenizeSql(sql: string): SqlToken[] {
+export function tokenizeSql(sql: string) {
   const tokens = [...sql.matchAll(token)];
   const end = tokens.reduce((sum, [text]) => sum + text.length, 0);
   if (end < sql.length) {

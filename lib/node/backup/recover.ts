@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { command } from '../../engine/host/action.ts';
+import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
-import { job, jobDirectory } from '../../engine/resource/job/job.ts';
+import { bytesIn, job, jobDirectory } from '../../engine/resource/job/job.ts';
 import { directory, eventually, file, packages } from '../../engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
@@ -30,6 +31,11 @@ const stagedFolder = (vars: Variables) => `${backupFolder(vars)}/recovery`;
 const mark = (folder: string) => `${folder}/rpc-node-recovered`;
 const dataOf = ({ paths }: Variables) => `${paths.data}/state-db`;
 
+/** Whether a data directory is as the databases were at a time. */
+async function isRecovered(host: Reader, folder: string, time: string): Promise<boolean> {
+  return (await host.read(mark(folder)))?.toString().trim() === time;
+}
+
 /** The backup host makes the data directory as it was at a time, and lets the Database+Sync server fetch it. */
 export function recoveryIsStaged({ vars, hosts }: Context<Variables>, time: string): Resource[] {
   const folder = stagedFolder(vars);
@@ -42,10 +48,7 @@ secrets file = ${passwordFile}\nhosts allow = ${addressesOf(databaseHost(hosts))
     job(`both databases are recovered to ${time}`, {
       unit: `${product}-recovery`,
       script: `exec ${recoveryProgram} stage ${folder} ${time}\n`,
-      done: async (host) => {
-        const found = await host.read(mark(folder));
-        return found?.toString().trim() === time ? ok : drift('there is no such recovery yet');
-      },
+      done: async (host) => ((await isRecovered(host, folder, time)) ? ok : drift('there is no such recovery yet')),
       progress: async () => ({ what: 'recovering from the backup' }),
     }),
     file(passwordFile).content(secret),
@@ -83,14 +86,8 @@ export function recoveryIsReceived(context: Context<Variables>, time: string, se
   const received = job(`the recovered data directory is ${data}`, {
     unit: `${product}-recovery-receive`,
     script: settings + receive,
-    done: async (host) => {
-      const found = await host.read(mark(data));
-      return found?.toString().trim() === time ? ok : drift('it is not here');
-    },
-    progress: async (host) => {
-      const size = await host.$`du -sb ${`${data}.recovered`}`;
-      return { what: 'fetching the recovered databases', done: Number.parseInt(size.text(), 10) || 0, unit: 'bytes' };
-    },
+    done: async (host) => ((await isRecovered(host, data, time)) ? ok : drift('it is not here')),
+    progress: (host) => bytesIn(host, `${data}.recovered`, 'fetching the recovered databases'),
   });
   return [
     expectation('no other data is in the way', {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
+import { bytesIn } from '../../engine/resource/job/job.ts';
 import { directory, dockerImage, file, job, packages, schedule, service } from '../../engine/resource/kinds.ts';
 import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
@@ -89,7 +90,7 @@ export function backupRepository(context: Context<Variables>): Resource[] {
       unit: `${product}-first-backup`,
       script: shellSettings({ PROGRAMS: programs, CONNECTION: connection }) + read('host/first-backup.sh'),
       done: (host) => hasBackup(host, folder),
-      progress: (host) => written(host, folder),
+      progress: (host) => bytesIn(host, `${folder}/state-db/base`, 'copying the database server'),
     }),
     ...schedules(vars, connection),
   ];
@@ -128,9 +129,4 @@ function schedules(vars: Variables, connection: string): Resource[] {
 async function hasBackup(host: Reader, folder: string) {
   const found = await host.$`grep -lx status=DONE ${folder}/state-db/base/*/backup.info`;
   return found.ok ? ok : drift('there is no whole base backup');
-}
-
-async function written(host: Reader, folder: string) {
-  const size = await host.$`du -sb ${folder}/state-db/base`;
-  return { what: 'copying the database server', done: Number.parseInt(size.text(), 10) || 0, unit: 'bytes' as const };
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { command } from '../../engine/host/action.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
-import { checkedAgainAfter, drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
+import { databaseRole } from '../monitor/statistics-role.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 
@@ -31,18 +31,6 @@ export function serverLetsItselfBeCopied({ vars }: Context<Variables>, backup: I
   });
   const { password, most_kept } = vars.backup;
   const stdin = new Secret(`${password?.reveal()}\n`);
-  const words = [backupRole, user, database, vars.ports.state_db, most_kept, ...addresses];
-  const resource: Resource = {
-    name: `${backup.name} may copy the database server`,
-    async check(host) {
-      const [container, answer] = await Promise.all([
-        host.container('state-db'),
-        host.$({ timeoutSeconds: 20, stdin })`sh -c ${script} backup-source check ${words}`,
-      ]);
-      if (!container?.running) return unknownUntil('state-db is running');
-      const make = command({ stdin })`sh -c ${script} backup-source apply ${words}`;
-      return answer.ok ? ok : drift(answer.stderr.trim().split('\n').at(-1) || 'it cannot log in', [make]);
-    },
-  };
-  return checkedAgainAfter(resource, 'state-db');
+  const words = ['backup-source', backupRole, user, database, vars.ports.state_db, most_kept, ...addresses];
+  return databaseRole(`${backup.name} may copy the database server`, script, words, { stdin });
 }

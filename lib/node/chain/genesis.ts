@@ -90,17 +90,9 @@ function twice(addresses: readonly string[]): string[] {
   });
 }
 
-function nameOf(path: readonly PropertyKey[]): string {
-  return path.reduce<string>(
-    (name, step) =>
-      typeof step === 'number' ? `${name}[${step}]` : name === '' ? String(step) : `${name}.${String(step)}`,
-    '',
-  );
-}
+/** `genesis[0].address` */
+const nameOf = (path: readonly PropertyKey[]): string => z.core.toDotPath(path);
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (at, step) => (typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[step] : undefined),
-    value,
-  );
+  return path.reduce<unknown>((at, step) => Object(at)[step], value);
 }

@@ -1,19 +1,16 @@
-import pRetry from 'p-retry';
 import type { Reader, Writer } from '../../engine/host/host.ts';
 import { Failure } from '../../engine/problem/problem.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
 import { checkedAgainAfter, drift, ok, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
+import type { Variables } from '../variables/variables.ts';
 import { type Answer, blockAt, blockNumber } from './chain.ts';
 
 /** A newest block of this age or less proves that the synchronizer works. Seconds. */
 const freshFor = 60;
 
 /** How often to ask, and how long to wait in between. */
-export interface Attempts {
-  readonly attempts: number;
-  readonly pause_seconds: number;
-}
+export type Attempts = Variables['verify'];
 
 /** A program in a container has to give an answer to a question. It is asked again until then. */
 export function answers(
@@ -79,9 +76,6 @@ async function judge<T>(host: Reader, container: string, asked: Promise<Answer<T
   return answer.ok ? verdict(answer.value) : drift(answer.error);
 }
 
-/** An answer that may still come. */
-class NotYet extends Error {}
-
 /** Asks until there is an answer. @throws the last error; where the container does not run, with the end of its log */
 async function persistently<T>(
   host: Writer,
@@ -89,25 +83,15 @@ async function persistently<T>(
   { attempts, pause_seconds }: Attempts,
   ask: () => Promise<Answer<T>>,
 ): Promise<T> {
-  return pRetry(
-    async () => {
-      const answer = await ask();
-      if (answer.ok) return answer.value;
-      throw new NotYet(answer.error);
-    },
-    {
-      retries: attempts - 1,
-      minTimeout: 0,
-      shouldRetry: ({ error }) => error instanceof NotYet,
-      onFailedAttempt: async ({ retriesLeft, error }) => {
-        if (retriesLeft === 0) await ensureContainerRuns(host, container);
-        host.progress({ what: error.message });
-        if (retriesLeft > 0) await pause(host, pause_seconds);
-      },
-    },
-  ).catch((error: unknown) => {
-    if (!(error instanceof NotYet)) throw error;
-    const what = `${error.message} (asked ${attempts} times, every ${pause_seconds} s)`;
-    throw new Failure(what, { hint: `see docker logs ${container}` });
-  });
+  for (let asked = 1; ; asked += 1) {
+    const answer = await ask();
+    if (answer.ok) return answer.value;
+    host.progress({ what: answer.error });
+    if (asked >= attempts) {
+      await ensureContainerRuns(host, container);
+      const what = `${answer.error} (asked ${attempts} times, every ${pause_seconds} s)`;
+      throw new Failure(what, { hint: `see docker logs ${container}` });
+    }
+    await pause(host, pause_seconds);
+  }
 }

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
 import type { ContainerState, Reader, SqlTarget } from '../../engine/host/host.ts';
 import { drift, type EveryHost, expectation, ok, type Resource, type Verdict } from '../../engine/resource/resource.ts';
@@ -126,23 +126,16 @@ async function readClients(host: Reader, state: SqlTarget, samples: number) {
 
 /** The parts of `docker inspect` that are used. A network of another form is ignored. */
 const inspected = z.object({ NetworkSettings: z.object({ Networks: z.record(z.string(), z.unknown()) }) });
-const network = z.object({ IPAddress: z.string(), IPPrefixLen: z.int().min(0).max(32) });
+const network = z.object({ IPAddress: z.ipv4(), IPPrefixLen: z.int().min(0).max(32) });
 
 /** Whether an IPv4 address is in one of the container's networks or loopback, so one of our components or this host. */
 function isInNetworkOf(container: Pick<ContainerState, 'raw'> | undefined, address: string): boolean {
   if (address === '127.0.0.1' || address === '::1') return true;
   const networks = Object.values(inspected.safeParse(container?.raw).data?.NetworkSettings.Networks ?? {});
-  return networks.some((each) => {
+  const list = new BlockList();
+  for (const each of networks) {
     const { data } = network.safeParse(each);
-    if (!data) return false;
-    const { IPAddress, IPPrefixLen } = data;
-    const [own, other] = [asNumber(IPAddress), asNumber(address)];
-    const width = 2 ** (32 - IPPrefixLen);
-    return own !== undefined && other !== undefined && Math.floor(own / width) === Math.floor(other / width);
-  });
-}
-
-function asNumber(address: string): number | undefined {
-  if (isIP(address) !== 4) return undefined;
-  return address.split('.').reduce((number, part) => number * 256 + Number(part), 0);
+    if (data) list.addSubnet(data.IPAddress, data.IPPrefixLen);
+  }
+  return list.check(address);
 }

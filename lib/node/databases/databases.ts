@@ -1,7 +1,6 @@
 import type { SqlTarget } from '../../engine/host/host.ts';
-import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
-import { eventually } from '../../engine/resource/job/eventually.ts';
-import { checkedAgainAfter, drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { reachedBy } from '../../engine/resource/docker/compose-service.ts';
+import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /** After a crash a server replays its write-ahead log before it accepts connections. Seconds. */
@@ -25,19 +24,17 @@ export function proverDatabase({ credentials }: Variables): SqlTarget {
  * the socket proves nothing.
  */
 export function acceptsConnections(container: 'state-db' | 'pool-db'): Resource {
-  return checkedAgainAfter(
-    eventually(
-      `${container} accepts connections`,
-      async (host) => {
-        const [state, answer] = await Promise.all([
-          host.container(container),
-          host.$({ timeoutSeconds: 20 })`docker exec ${container} pg_isready --host 127.0.0.1 --port 5432 2>/dev/null`,
-        ]);
-        if (!state?.running) return unknownUntil(`${container} is running`);
-        return answer.ok ? ok : drift(answer.text() || 'no answer');
-      },
-      { seconds: startLimit, giveUp: (host) => ensureContainerRuns(host, container) },
-    ),
+  return reachedBy(
     container,
+    `${container} accepts connections`,
+    async (host) => {
+      const [state, answer] = await Promise.all([
+        host.container(container),
+        host.$({ timeoutSeconds: 20 })`docker exec ${container} pg_isready --host 127.0.0.1 --port 5432 2>/dev/null`,
+      ]);
+      if (!state?.running) return unknownUntil(`${container} is running`);
+      return answer.ok ? ok : drift(answer.text() || 'no answer');
+    },
+    { seconds: startLimit },
   );
 }

@@ -167,7 +167,7 @@ export const gatewayTurns: Turns<Variables> = {
   at: 'gateway',
   staysOut:
     'it gets no clients until a run has finished it; npx zx playbooks/drain.mjs --undo lets it back in as it is',
-  covers: ({ groups }) => groups.includes('rpc'),
+  of: 'rpc',
   disturbs: (effect) => disturbing.includes(effect),
 
   async look(reader, { vars }) {
@@ -179,7 +179,7 @@ export const gatewayTurns: Turns<Variables> = {
     return { serving, left: marked.lines().map((path) => path.slice(drainedFolder.length + 1)) };
   },
 
-  leave: ({ name }, { vars }) => drained(`${name} leaves the gateways`, name, turnReason, vars.gateway),
-  back: ({ name }, { vars }) => servesAgain(`${name} comes back to the gateways`, name, vars.gateway),
-  undo: ({ name }) => notDrained(`${name} is let back in`, name, turnReason),
+  leave: (name, { vars }) => drained(`${name} leaves the gateways`, name, turnReason, vars.gateway),
+  back: (name, { vars }) => servesAgain(`${name} comes back to the gateways`, name, vars.gateway),
+  undo: (name) => notDrained(`${name} is let back in`, name, turnReason),
 };

@@ -7,6 +7,7 @@ import { type Generation, generationNames, generations, tagOf } from '../variabl
 import { groups } from '../variables/groups.ts';
 import type { RawVariables } from '../variables/variables.ts';
 import { connectionFaults } from './connections.ts';
+import { equalPorts, gatewayFaults } from './gateway.ts';
 import { networkFaults } from './network-rules.ts';
 
 type Deployment = LoadedInventory<RawVariables>;
@@ -65,7 +66,7 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
       )
       .map(({ name, groups: own }) => {
         const second = own.findLast((group) => group === 'database' || group === 'rpc') ?? '';
-        const what = `${name} is in both groups: on the main network JSON-RPC has servers of its own`;
+        const what = `${name} is in the groups database and rpc: on the main network JSON-RPC has servers of its own`;
         const hint = 'one server for all components is for a test network';
         return new Problem(what, { where: placeOfGroup(second, name), hint });
       }),
@@ -127,6 +128,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...addressFaults(inventory, host),
     ...connectionFaults(inventory.hosts, host),
     ...networkFaults(host),
+    ...gatewayFaults(inventory, host),
     ...portFaults(host),
     ...generationFaults(host.vars),
     ...layer1Faults(host.vars),
@@ -164,12 +166,13 @@ function portFaults({ groups, connection, vars }: Host): Fault[] {
   const isUsed = (name: string) =>
     name.startsWith('rpc_') ? groups.includes('rpc') : groups.includes('database') || !/^(state_db|sync_)/.test(name);
   const ports = Object.entries(vars.ports).filter(([name]) => isUsed(name));
-  return ports.flatMap(([name, port], i): Fault[] => {
-    const first = ports.slice(0, i).find(([, other]) => other === port);
-    const path = ['ports', name];
-    if ([22, connection.port].includes(port)) return [{ path, what: `ports.${name} is ${port}, where SSH listens` }];
-    return first ? [{ path, what: `ports.${name} is ${port}, as ports.${first[0]} is` }] : [];
-  });
+  const ofSsh = ports.filter(([, port]) => [22, connection.port].includes(port));
+  const rest = ports.filter((each) => !ofSsh.includes(each));
+  const bySsh = ofSsh.map(([name, port]) => ({
+    path: ['ports', name],
+    what: `ports.${name} is ${port}, where SSH listens`,
+  }));
+  return [...bySsh, ...equalPorts('ports', rest)];
 }
 
 /** Versions and paths of the other generation: they need its configuration. */

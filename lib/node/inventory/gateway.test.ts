@@ -152,7 +152,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
       'good.pem',
       'text.key',
       undefined,
-      /^gateway\.tls\.key is not a private key in PEM without a passphrase$/,
+      /^gateway\.tls\.key is not a private key in PEM without a passphrase \(remove a passphrase: openssl/,
     ],
     [
       'another name',

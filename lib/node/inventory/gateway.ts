@@ -8,6 +8,7 @@ import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { problemsIn } from '../../engine/inventory/problem-list.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
+import type { Fault } from '../variables/fault.ts';
 import type { Certificate, RawVariables } from '../variables/variables.ts';
 
 type Deployment = LoadedInventory<RawVariables>;
@@ -17,56 +18,40 @@ const isGateway = ({ groups }: Host) => groups.includes('gateway');
 const ports = ['http', 'websocket', 'metrics', 'peers'] as const;
 
 /** The rules for gateways that the schema of the variables cannot express. */
-export function gatewayProblems(inventory: Deployment): Problem[] {
-  const { hosts, isOwn, placeOfKey } = inventory;
-  const gateways = hosts.filter(isGateway);
-  const unused = hosts
-    .filter((host) => !isGateway(host) && isOwn(host.name, ['gateway']))
-    .map(({ name }) => {
-      const where = placeOfKey(name, ['gateway']);
-      const hint = 'name it in the vars of all hosts, or of the hosts in group gateway';
-      return new Problem(`gateway of ${name} has no use: it is no gateway`, { where, hint });
-    });
-  return [
-    ...unused,
-    ...gateways.flatMap((host) => [
-      ...equalPorts(inventory, host),
-      ...leastServingProblems(inventory, host),
-      ...sharedAddressProblems(inventory, host, gateways),
-    ]),
-  ];
-}
-
-function equalPorts({ placeOf }: Deployment, { name, vars: { gateway } }: Host): Problem[] {
-  return ports.flatMap((port, at) => {
-    const first = ports.slice(0, at).find((other) => gateway[other] === gateway[port]);
-    if (first === undefined) return [];
-    const what = `gateway.${port} is ${gateway[port]}, as gateway.${first} is`;
-    return [new Problem(what, { where: placeOf(name, ['gateway', port]) })];
-  });
-}
-
-function leastServingProblems({ hosts, placeOf }: Deployment, { name, vars }: Host): Problem[] {
+export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Generator<Fault> {
+  const { name, vars } = host;
+  if (!isGateway(host)) {
+    const hint = 'name it in the vars of all hosts, or of the hosts in group gateway';
+    const what = `gateway of ${name} has no use: it is no gateway`;
+    if (isOwn(name, ['gateway'])) yield { path: ['gateway'], at: 'key', what, hint };
+    return;
+  }
+  const named = ports.map((port) => [port, vars.gateway[port]] as const);
+  yield* equalPorts('gateway', named);
   const least = vars.gateway.least_serving ?? 0;
   const most = hosts.filter(({ groups }) => groups.includes('rpc')).length - 1;
-  if (least <= Math.max(0, most)) return [];
-  const what = `gateway.least_serving is ${least}, and of ${most + 1} RPC servers ${most} serve while one is changed`;
-  const where = placeOf(name, ['gateway', 'least_serving']);
-  return [new Problem(what, { where, hint: `at most ${most}, or add RPC servers` })];
+  if (least > Math.max(0, most)) {
+    const what = `gateway.least_serving is ${least}, and of ${most + 1} RPC servers ${most} serve while one is changed`;
+    yield { path: ['gateway', 'least_serving'], what, hint: `at most ${most}, or add RPC servers` };
+  }
+  const path = ['gateway', 'shared'];
+  const own = vars.gateway.shared?.address;
+  const [first, ...others] = hosts.filter(isGateway);
+  if (own !== undefined && others.length === 0) {
+    const hint = 'leave it out, or name another host in group gateway';
+    yield { path, what: `gateway.shared has no use: ${name} is the only gateway`, hint };
+  } else if (own !== first?.vars.gateway.shared?.address) {
+    yield { path, what: `gateway.shared of ${name} differs from that of ${first?.name}, which shares the address` };
+  }
 }
 
-function sharedAddressProblems({ placeOf }: Deployment, { name, vars }: Host, gateways: readonly Host[]): Problem[] {
-  const own = vars.gateway.shared?.address;
-  const where = placeOf(name, ['gateway', 'shared']);
-  if (own !== undefined && gateways.length === 1) {
-    const hint = 'leave it out, or name another host in group gateway';
-    return [new Problem(`gateway.shared has no use: ${name} is the only gateway`, { where, hint })];
-  }
-  const first = gateways[0];
-  if (own === first?.vars.gateway.shared?.address) return [];
-  return [
-    new Problem(`gateway.shared of ${name} differs from that of ${first?.name}, which shares the address`, { where }),
-  ];
+/** Two ports of one host that are equal. @param section of the variables that has them */
+export function equalPorts(section: string, all: readonly (readonly [name: string, port: number])[]): Fault[] {
+  return all.flatMap(([name, port], at) => {
+    const [first] = all.slice(0, at).find(([, other]) => other === port) ?? [];
+    if (first === undefined) return [];
+    return { path: [section, name], what: `${section}.${name} is ${port}, as ${section}.${first} is` };
+  });
 }
 
 /** A certificate with its issuers has some kilobytes. Bytes. */
@@ -137,7 +122,8 @@ function keyProblems(leaf: X509Certificate, key: Secret, where: Problem['where']
     const hint = 'name the key with which it was requested';
     return [new Problem(`gateway.tls.key is not the private key of ${file}`, { where, hint })];
   } catch {
-    return [new Problem('gateway.tls.key is not a private key in PEM without a passphrase', { where })];
+    const hint = 'remove a passphrase: openssl pkey -in KEY -out NEW';
+    return [new Problem('gateway.tls.key is not a private key in PEM without a passphrase', { where, hint })];
   }
 }
 

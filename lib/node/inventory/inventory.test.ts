@@ -122,7 +122,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'one server for all components of the main network',
     [...mainNetwork, [['groups', 'rpc', 'db-1'], null]],
-    /^lab\.yaml:\d+:\d+: db-1 is in both groups: on the main network JSON-RPC has servers of its own\n {2}one server for all/,
+    /^lab\.yaml:\d+:\d+: db-1 is in the groups database and rpc: on the main network JSON-RPC has servers of its own\n {2}one server for all/,
   ],
   [
     'a state database that the RPC servers cannot reach',

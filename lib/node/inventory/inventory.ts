@@ -10,7 +10,7 @@ import { isMonitor, type Receiver } from '../variables/monitoring.ts';
 import type { Certificate, RawVariables, SnapshotFiles, Variables } from '../variables/variables.ts';
 import { variablesSchema } from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';
-import { gatewayProblems, readCertificate } from './gateway.ts';
+import { readCertificate } from './gateway.ts';
 import { snapshotFiles } from './manifest.ts';
 import { projectInventories } from './project.ts';
 
@@ -34,33 +34,35 @@ export const passwordCharacters = {
  */
 export async function loadDeployment(nameOrFile: string, options: LoadOptions = {}): Promise<Inventory<Variables>> {
   const inventory = await loadInventory(nameOrFile, variablesSchema, { ...projectInventories, ...options });
-  const problems = [...deploymentProblems(inventory), ...gatewayProblems(inventory)];
-  const read = inventory.hosts.map(async (host) => [host, await readPasswords(inventory, host, problems)] as const);
-  const passwords = new Map(await Promise.all(read));
-  const receivers = await Promise.all(inventory.hosts.map((host) => readReceivers(inventory, host, problems)));
-  for (const store of ['state', 'prover'] as const) {
-    const path = ['credentials', store, 'password'];
-    problems.push(...differing(inventory, path, (host) => passwords.get(host)?.[store]?.reveal()));
-  }
-  const certificates = new Map<unknown, Certificate | undefined>();
-  for (const host of inventory.hosts) certificates.set(host, await readCertificate(inventory, host, problems));
+  const problems = deploymentProblems(inventory);
   const backup = await backupPassword(inventory, problems);
   const snapshots = await snapshotFiles(inventory, problems);
+  const reading = inventory.hosts.map(async (host, i) => {
+    const passwords = await readPasswords(inventory, host, problems);
+    const receivers = await readReceivers(inventory, host, problems);
+    const certificate = await readCertificate(inventory, host, problems);
+    return [host, { passwords, receivers, certificate, backup, files: snapshots[i] }] as const;
+  });
+  const secrets = new Map(await Promise.all(reading));
+  for (const store of ['state', 'prover'] as const) {
+    const path = ['credentials', store, 'password'];
+    problems.push(...differing(inventory, path, (host) => secrets.get(host)?.passwords[store]?.reveal()));
+  }
   throwProblems(problems);
-  const hosts = inventory.hosts.map((host, i) =>
-    withSecrets(
-      host,
-      passwords.get(host) as Passwords,
-      receivers[i] ?? [],
-      certificates.get(host),
-      snapshots[i],
-      backup,
-    ),
-  );
+  const hosts = [...secrets].map(([host, own]) => withSecrets(host, own as Secrets));
   return { name: inventory.name, file: inventory.file, hosts };
 }
 
 type Passwords = Readonly<Record<(typeof stores)[number], Secret>>;
+
+/** What is read for one host, where all of it could be read. */
+interface Secrets {
+  readonly passwords: Passwords;
+  readonly receivers: readonly Receiver[];
+  readonly certificate: Certificate | undefined;
+  readonly backup: Secret | undefined;
+  readonly files: SnapshotFiles;
+}
 
 /** The passwords that could be read. Adds to the problems. */
 async function readPasswords(
@@ -69,13 +71,22 @@ async function readPasswords(
   problems: Problem[],
 ): Promise<Partial<Passwords>> {
   const read = stores.map(async (store) => {
-    const path = ['credentials', store, 'password'];
-    const allowed = { ...passwordCharacters, least: leastCharacters };
-    const question = { name: path.join('.'), where: inventory.placeOf(name, path), allowed };
-    const reading = inventory.readSecret(vars.credentials[store].password, question);
-    return [store, await reading.catch((error) => void problems.push(...problemsIn(error)))] as const;
+    const { password } = vars.credentials[store];
+    return [store, await readPassword(inventory, name, ['credentials', store, 'password'], password, problems)];
   });
   return Object.fromEntries(await Promise.all(read));
+}
+
+async function readPassword(
+  { placeOf, readSecret }: LoadedInventory<RawVariables>,
+  host: string,
+  path: readonly string[],
+  reference: string,
+  problems: Problem[],
+) {
+  const allowed = { ...passwordCharacters, least: leastCharacters };
+  const reading = readSecret(reference, { name: path.join('.'), where: placeOf(host, path), allowed });
+  return reading.catch((error) => void problems.push(...problemsIn(error)));
 }
 
 /** The password of the role that copies the server: one for all hosts, that of the backup host. None without such a host. */
@@ -83,42 +94,31 @@ async function backupPassword(inventory: LoadedInventory<RawVariables>, problems
   const host = inventory.hosts.find(({ groups }) => groups.includes('backup'));
   if (!host) return undefined;
   const path = ['backup', 'password'];
-  const where = inventory.placeOf(host.name, path);
   const { password } = host.vars.backup;
-  if (password === undefined) {
-    const hint = 'name where it is, such as secret:backup_password; it belongs to that role alone';
-    problems.push(
-      new Problem('backup.password is missing, and the inventory has a host in group backup', { where, hint }),
-    );
-    return undefined;
-  }
-  const allowed = { ...passwordCharacters, least: leastCharacters };
-  const reading = inventory.readSecret(password, { name: path.join('.'), where, allowed });
-  return reading.catch((error) => void problems.push(...problemsIn(error)));
+  if (password !== undefined) return readPassword(inventory, host.name, path, password, problems);
+  const where = inventory.placeOf(host.name, path);
+  const hint = 'name where it is, such as secret:backup_password; it belongs to that role alone';
+  const what = 'backup.password is missing, and the inventory has a host in group backup';
+  problems.push(new Problem(what, { where, hint }));
+  return undefined;
 }
 
-function withSecrets(
-  host: InventoryHost<RawVariables>,
-  passwords: Passwords,
-  receivers: readonly Receiver[],
-  certificate: Certificate | undefined,
-  files: SnapshotFiles | undefined,
-  backupSecret: Secret | undefined,
-): InventoryHost<Variables> {
+function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): InventoryHost<Variables> {
+  const { passwords, certificate } = own;
   const { state, pool, prover } = host.vars.credentials;
   const credentials = {
     state: { ...state, password: passwords.state },
     pool: { ...pool, password: passwords.pool },
     prover: { ...prover, password: passwords.prover },
   };
-  const monitoring = { ...host.vars.monitoring, receivers: [...receivers] };
+  const monitoring = { ...host.vars.monitoring, receivers: [...own.receivers] };
   const { tls, ...plain } = host.vars.gateway;
   const gateway = { ...plain, ...(certificate && { tls: certificate }) };
   const { snapshot, ...defaults } = generationDefaults(host.vars);
   const { password: _, ...rest } = host.vars.backup;
-  const backup = { ...rest, ...(backupSecret && { password: backupSecret }) };
+  const backup = { ...rest, ...(own.backup && { password: own.backup }) };
   const vars = { ...host.vars, ...defaults, credentials, monitoring, gateway, backup };
-  return { ...host, vars: { ...vars, snapshot: { ...snapshot, ...(files as SnapshotFiles) } } };
+  return { ...host, vars: { ...vars, snapshot: { ...snapshot, ...own.files } } };
 }
 
 /**

@@ -21,5 +21,6 @@ export function givenInventory(given: string | undefined): string {
   const { folder } = projectInventories;
   const files = existsSync(folder) ? readdirSync(folder) : [];
   const names = files.flatMap((name) => /^(.+)\.yaml$/.exec(name)?.[1] ?? []).sort();
-  throw new Problem('no --inventory given', { hint: `name one, --inventory NAME: ${names.join(', ')}; or a file` });
+  const known = names.length > 0 ? `, one of ${names.join(', ')}` : '';
+  throw new Problem('no --inventory given', { hint: `--inventory NAME${known}; or the path of a file` });
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { command } from '../../engine/host/action.ts';
+import type { CommandOptions } from '../../engine/host/host.ts';
 import { checkedAgainAfter, drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import { product } from '../server/product.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -17,16 +18,30 @@ export const statisticsPassword = `/etc/${product}/statistics-password`;
  */
 export function statisticsRoleIsThere({ credentials, ports }: Variables): Resource {
   const { user, database } = credentials.state;
-  const words = [statisticsRole, statisticsPassword, user, database, ports.state_db];
+  const words = ['statistics-role', statisticsRole, statisticsPassword, user, database, ports.state_db];
+  return databaseRole(`database role ${statisticsRole} reads statistics alone`, script, words);
+}
+
+/**
+ * A role of the state database that a script makes and checks by a login.
+ *
+ * @param words the name of the script, and its arguments after `check` or `apply`
+ */
+export function databaseRole(
+  name: string,
+  script: string,
+  [title = '', ...words]: readonly (string | number)[],
+  input: Pick<CommandOptions, 'stdin'> = {},
+): Resource {
   const resource: Resource = {
-    name: `database role ${statisticsRole} reads statistics alone`,
+    name,
     async check(host) {
       const [container, answer] = await Promise.all([
         host.container('state-db'),
-        host.$({ timeoutSeconds: 20 })`sh -c ${script} statistics-role check ${words}`,
+        host.$({ timeoutSeconds: 20, ...input })`sh -c ${script} ${title} check ${words}`,
       ]);
       if (!container?.running) return unknownUntil('state-db is running');
-      const make = command`sh -c ${script} statistics-role apply ${words}`;
+      const make = command(input)`sh -c ${script} ${title} apply ${words}`;
       return answer.ok ? ok : drift(answer.stderr.trim().split('\n').at(-1) || 'it cannot log in', [make]);
     },
   };

@@ -6,19 +6,11 @@ import type { Variables } from '../variables/variables.ts';
 export const jobs = ['host', 'node', 'postgres'] as const;
 type Job = (typeof jobs)[number];
 
-/** One endpoint with metrics. `instance` is the name of its host in the inventory. */
-interface Target {
-  readonly job: Job;
-  readonly address: string;
-  readonly instance: string;
-  readonly group: string;
-}
-
-/** All endpoints of a deployment, in the order of the inventory. */
-function targetsOf(hosts: readonly InventoryHost<Variables>[]): Target[] {
+/** All endpoints with metrics, in the order of the inventory. `instance` is the name of an endpoint's host there. */
+function targetsOf(hosts: readonly InventoryHost<Variables>[]) {
   return hosts.flatMap((host) => {
     const { connection, groups, vars, name: instance } = host;
-    const target = (job: Job, port: number): Target => {
+    const target = (job: Job, port: number) => {
       const address = connection.address.includes(':') ? `[${connection.address}]` : connection.address;
       return { job, address: `${address}:${port}`, instance, group: groups[0] ?? '' };
     };

@@ -1,17 +1,14 @@
 import { composeService } from '../../engine/resource/docker/compose-service.ts';
 import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
-import type { Resource } from '../../engine/resource/resource.ts';
 import type { ServiceName } from '../variables/services.ts';
 import { type RenderContext, renderHost } from './render.ts';
 
-/** The image and the running container of one service, as the host's Compose file defines it. The container has the service's name. */
-export interface Component {
-  readonly image: Resource;
-  readonly service: Resource;
-}
-
-/** @throws TypeError for a service that the host does not run */
-export async function component(context: RenderContext, name: ServiceName): Promise<Component> {
+/**
+ * The image and the running container of one service, as the host's Compose file defines it. The container has the service's name.
+ *
+ * @throws TypeError for a service that the host does not run
+ */
+export async function component(context: RenderContext, name: ServiceName) {
   const { host, vars } = context;
   const rendered = (await renderHost(context)).services[name];
   if (!rendered) throw new TypeError(`${host.name} (${host.groups.join(', ')}) runs no ${name}`);

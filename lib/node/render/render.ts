@@ -49,14 +49,7 @@ export interface RenderedHost {
   /** TCP ports on which the programs listen inside their containers, from their configuration. */
   readonly listens: Readonly<Record<'prover' | 'json-rpc' | 'sync', readonly number[]>>;
   /** What the node serves besides JSON-RPC over HTTP, from its configuration and its command. */
-  readonly serves: NodeServes;
-}
-
-interface NodeServes {
-  /** Namespaces of JSON-RPC (`--http.api`); empty on a host without json-rpc. */
-  readonly namespaces: readonly string[];
-  readonly webSockets: boolean;
-  readonly metrics: boolean;
+  readonly serves: ReturnType<typeof nodeServes>;
 }
 
 /** Path of the checked genesis file, which the node's containers mount. */
@@ -121,7 +114,7 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
 /** What follows from the texts of the files. */
 function renderedHost(
   files: readonly RenderedFile[],
-  composed: Compose['services'],
+  composed: ComposeServices,
   services: RenderedHost['services'],
   nodeConfig: unknown,
   inside: Values,
@@ -141,8 +134,8 @@ function renderedHost(
 }
 
 /** The services of a Compose file. */
-export function servicesIn(composeFile: string): Compose['services'] {
-  return (parseYaml(composeFile, { version: '1.1' }) as Compose).services;
+export function servicesIn(composeFile: string): ComposeServices {
+  return (parseYaml(composeFile, { version: '1.1' }) as { services: ComposeServices }).services;
 }
 
 /**
@@ -179,7 +172,7 @@ export async function renderAs(
 /** The namespaces that the node serves without `--http.api`. */
 const defaultNamespaces = 'eth,net,web3,zkevm,txpool';
 
-function nodeServes(config: unknown, command: ComposeService['command']): NodeServes {
+function nodeServes(config: unknown, command: ComposeService['command']) {
   const { RPC, Metrics } = config as {
     readonly RPC?: { readonly WebSockets?: { readonly Enabled?: unknown } };
     readonly Metrics?: { readonly Enabled?: unknown };
@@ -187,6 +180,7 @@ function nodeServes(config: unknown, command: ComposeService['command']): NodeSe
   const text = typeof command === 'string' ? command : (command ?? []).join(' ');
   const [, named = defaultNamespaces] = /\s--http\.api[\s=]+(\S+)/.exec(text) ?? [];
   return {
+    /** Namespaces of JSON-RPC (`--http.api`); empty on a host without json-rpc. */
     namespaces: command === undefined ? [] : named.split(','),
     webSockets: RPC?.WebSockets?.Enabled === true,
     metrics: Metrics?.Enabled === true,
@@ -223,15 +217,13 @@ interface ComposeService {
   readonly command?: string | readonly string[];
 }
 
-interface Compose {
-  readonly services: Readonly<Record<string, ComposeService>>;
-}
+type ComposeServices = Readonly<Record<string, ComposeService>>;
 
 /** The database image runs these on its first start only. */
 const initScripts = '/docker-entrypoint-initdb.d/';
 
 /** The hash is over the service's definition without its label, and over the rendered files and the genesis file that it mounts. */
-function hashedServices(composed: Compose['services'], files: readonly RenderedFile[], vars: Variables) {
+function hashedServices(composed: ComposeServices, files: readonly RenderedFile[], vars: Variables) {
   const contents = new Map(files.map(({ path, content }) => [path, content.text]));
   contents.set(genesisPath(vars), vars.network.genesis.sha256);
   const hashed = (service: ComposeService): RenderedService => {

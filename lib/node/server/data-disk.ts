@@ -12,12 +12,7 @@ const leastShare = 0.95;
 
 type Disks = Pick<Facts, 'mounts' | 'blockDevices'>;
 
-/** Where a folder is, or will be once the deploy has mounted the named disk. Size in bytes. */
-interface Location {
-  readonly mountPoint: string;
-  readonly device: string;
-  readonly size: number;
-}
+type Location = NonNullable<ReturnType<typeof locationOf>>;
 
 /**
  * Whether the disk of the hardware table is where the data is: Docker's (role docker-root) and that of the databases (`paths.data`). A
@@ -50,7 +45,8 @@ function dockerDiskOf(facts: Disks, disk: string | undefined, dataPath: string):
   }
 }
 
-function locationOf(folder: string, { mounts, blockDevices }: Disks, disk: DockerDisk): Location | undefined {
+/** Where a folder is, or will be once the deploy has mounted the named disk. Size in bytes. */
+function locationOf(folder: string, { mounts, blockDevices }: Disks, disk: DockerDisk) {
   const { device, mountPoint } = disk;
   if (device !== undefined && isWithin(folder, mountPoint)) {
     return { mountPoint, device, size: blockDevices.find(({ path }) => path === device)?.size ?? 0 };

@@ -160,7 +160,7 @@ test('without a webhook the journal gets the message', async () => {
 });
 
 test('a disk of unknown use is reported', async () => {
-  expect(await run({}, { paths: ['/'] })).toMatchObject({ code: 1, said: ['the use of / is unknown'] });
+  expect(await run({}, { paths: ['/'] })).toMatchObject({ code: 1, said: ['cannot read the use of /'] });
 });
 
 test('the address of the webhook is shown nowhere', () => {

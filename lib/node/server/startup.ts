@@ -1,7 +1,6 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
-import { eventually } from '../../engine/resource/job/eventually.ts';
-import { checkedAgainAfter, drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { reachedBy } from '../../engine/resource/docker/compose-service.ts';
+import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 
 /** "wait 5 seconds": between the start of pool-db and that of sync or json-rpc (spec part 1.6). */
 const poolDbLead = 5;
@@ -20,18 +19,12 @@ export function staysUp(container: string): Resource {
 }
 
 function hasRunFor(name: string, container: string, seconds: number): Resource {
-  return checkedAgainAfter(
-    eventually(
-      name,
-      async (host) => {
-        const age = await runningFor(host, container);
-        if (age === undefined) return unknownUntil(`${container} is running`);
-        return age >= seconds ? ok : drift(`${container} has run for ${Math.floor(age)} s`);
-      },
-      { seconds: 30, giveUp: (host) => ensureContainerRuns(host, container) },
-    ),
-    container,
-  );
+  const check = async (host: Reader) => {
+    const age = await runningFor(host, container);
+    if (age === undefined) return unknownUntil(`${container} is running`);
+    return age >= seconds ? ok : drift(`${container} has run for ${Math.floor(age)} s`);
+  };
+  return reachedBy(container, name, check, { seconds: 30 });
 }
 
 /** Seconds by the host's own clock; undefined where the container does not run. */

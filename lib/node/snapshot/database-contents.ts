@@ -41,10 +41,7 @@ export interface SnapshotDatabase {
 }
 
 /** The two databases that one snapshot fills. */
-export interface SnapshotDatabases {
-  readonly state: SnapshotDatabase;
-  readonly prover: SnapshotDatabase;
-}
+export type SnapshotDatabases = Readonly<Record<Archive['store'], SnapshotDatabase>>;
 
 /** Reads what one database holds. It counts all tables of the schema, as a restore drops all of them. */
 export async function readContents(host: Reader, { archive, target }: SnapshotDatabase): Promise<Contents> {

@@ -46,7 +46,9 @@ export function judgeGo(installed: string, wanted: string): Verdict {
 }
 
 function needs(found: string, wanted: string, seen: string): Verdict {
-  return isAtLeast(found, wanted) ? ok : drift(`${seen}, and the restore tool needs ${wanted}`);
+  // By numbers: 1.21 is later than 1.9.
+  const isAtLeast = found.localeCompare(wanted, 'en', { numeric: true }) >= 0;
+  return isAtLeast ? ok : drift(`${seen}, and the restore tool needs ${wanted}`);
 }
 
 /** What to do about a Go that is too old. */
@@ -57,12 +59,4 @@ export function goHint(wanted: string): string {
 /** @param text output of `go version`, as `go version go1.19.8 linux/amd64`, or a package's version, as `2:1.19~1` */
 function goVersion(text: string): string | undefined {
   return /(?:\bgo|^(?:\d+:)?)(\d+\.\d+(?:\.\d+)?)/.exec(text.replace(/^go version /, ''))?.[1];
-}
-
-/** Compares major and minor version by numbers: 1.21 is later than 1.9. */
-function isAtLeast(found: string, wanted: string): boolean {
-  const [have, need] = [found, wanted].map((version) => version.split('.').map(Number));
-  const [major = 0, minor = 0] = have ?? [];
-  const [wantedMajor = 0, wantedMinor = 0] = need ?? [];
-  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }

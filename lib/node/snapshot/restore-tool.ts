@@ -9,23 +9,23 @@ import { snapshotDirectory } from './snapshot.ts';
 
 const buildScript = readFileSync(new URL('../../../templates/host/build-restore-tool.sh', import.meta.url), 'utf8');
 
-/** How many jobs restore one archive by default: the state database has about as many large tables. */
+/** Default number of parallel jobs of pg_restore for one archive: the state database has about as many large tables. */
 const defaultJobs = 4;
 
-/** What restores a snapshot. */
+/** The program that restores a snapshot. */
 export interface RestoreTool {
-  /** What installs it. */
+  /** The resources that install it. */
   readonly resources: readonly Resource[];
   /** Settings of templates/host/restore-snapshot.sh. */
   readonly settings: Readonly<Record<string, string | number>>;
 }
 
 /**
- * The node's own `restore`: built from its source (spec, Snapshot recovery), or from its image, which has the PostgreSQL 15 client
- * too. Or, in its place, the `pg_restore` of role client-tools.
+ * The program that `snapshot.restore_with` names: `image` runs the node's own `restore` in its image, which has the PostgreSQL 15 client
+ * too; `source` builds it on the host (spec, Snapshot recovery); `pg_restore` is that of role client-tools.
  *
  * @param configuration path of snapshot_restore.toml
- * @throws TypeError where the inventory asks for a build and names no source: such an inventory is not loaded
+ * @throws TypeError for `source` without snapshot.source. Validation refuses such an inventory before
  */
 export function restoreTool(vars: Variables, configuration: string): RestoreTool {
   const { restore_with, restore_jobs, source } = vars.snapshot;

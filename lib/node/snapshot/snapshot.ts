@@ -24,10 +24,7 @@ export interface Archive {
   readonly table: string;
 }
 
-export interface Archives {
-  readonly state: Archive;
-  readonly prover: Archive;
-}
+export type Archives = Readonly<Record<Archive['store'], Archive>>;
 
 /** The folder for the snapshot, and for the tool that restores it, on the database host. */
 export function snapshotDirectory({ paths }: Pick<Variables, 'paths'>): string {
@@ -123,15 +120,15 @@ export function roomForSnapshot(archives: Archives, directory: string): Resource
     check: async (host) => {
       const [free, state, prover] = await Promise.all([
         host.$`df -B1 --output=avail ${directory} 2>/dev/null | tail -n 1`,
-        readSizes(host, archives.state),
-        readSizes(host, archives.prover),
+        roomFor(host, archives.state),
+        roomFor(host, archives.prover),
       ]);
       if (free.text() === '') return unknownUntil(`${directory} is there`);
       if (state === noCurl || prover === noCurl) return unknownUntil('curl is installed');
       const unknown = [state, prover].filter((size) => typeof size === 'string');
       // That an archive cannot be downloaded is reported by its own check.
       if (unknown.length > 0) return unknownUntil(`the sizes of both archives are known (${unknown.join('; ')})`);
-      const needed = [state, prover].reduce((sum, size) => sum + (typeof size === 'string' ? 0 : bytesNeeded(size)), 0);
+      const needed = Number(state) + Number(prover);
       return needed <= Number(free.text())
         ? ok
         : drift(`${gigabytes(needed)} needed in ${directory}, ${gigabytes(Number(free.text()))} free`);
@@ -140,19 +137,8 @@ export function roomForSnapshot(archives: Archives, directory: string): Resource
   });
 }
 
-interface Sizes {
-  /** Of the archive on its server, bytes. */
-  readonly total: number;
-  /** Of what is already downloaded, bytes. */
-  readonly here: number;
-}
-
-/** Room for the rest of the download, and for the database. */
-function bytesNeeded({ total, here }: Sizes): number {
-  return Math.max(0, total - here) + growth * total;
-}
-
-async function readSizes(host: Reader, { url, path }: Archive): Promise<Sizes | string> {
+/** @returns room for the rest of the download, and for the database, in bytes; or why it is not known */
+async function roomFor(host: Reader, { url, path }: Archive): Promise<number | string> {
   const [answer, whole, part] = await Promise.all([
     askArchive(host, url, 1),
     host.stat(path),
@@ -163,7 +149,8 @@ async function readSizes(host: Reader, { url, path }: Archive): Promise<Sizes | 
   const { size: total } = answer;
   if (total === undefined) return `${withoutQuery(url)} does not report its size`;
   const [blocks = 0, size = 0] = part.text().split(' ').map(Number);
-  return { total, here: whole?.size ?? Math.min(blocks * size, total) };
+  const here = whole?.size ?? Math.min(blocks * size, total);
+  return Math.max(0, total - here) + growth * total;
 }
 
 function gigabytes(bytes: number): string {

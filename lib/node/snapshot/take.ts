@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { Progress, Reader } from '../../engine/host/host.ts';
+import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
+import { bytesIn } from '../../engine/resource/job/job.ts';
 import { directory, file, job } from '../../engine/resource/kinds.ts';
 import { drift, ok, type Resource, refused, type Verdict } from '../../engine/resource/resource.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
@@ -49,7 +50,8 @@ export function snapshotIsTaken(
       unit: 'rpc-node-snapshot',
       script: settings + script,
       done: (reader) => judge(reader, folder, Object.values(names)),
-      progress: (reader) => dumped(reader, folder),
+      // What a dump will need is not known before its end.
+      progress: (reader) => bytesIn(reader, `${folder}/.part`, 'dumping both databases'),
     }),
   ];
 }
@@ -74,10 +76,4 @@ async function judge(host: Reader, folder: string, names: readonly string[]): Pr
   if (!read) return refused(`${folder}/manifest.json is not a manifest`, hint);
   const whole = [read.state, read.prover].every(({ bytes }, at) => archives[at]?.size === bytes);
   return whole ? ok : refused(`the archives in ${folder} are not those of their manifest`, hint);
-}
-
-/** What a dump will need is not known before its end. */
-async function dumped(host: Reader, folder: string): Promise<Progress> {
-  const sizes = await host.$`du -cb ${`${folder}/.part`} | tail -n 1`;
-  return { what: 'dumping both databases', done: Number.parseInt(sizes.text(), 10) || 0, unit: 'bytes' };
 }

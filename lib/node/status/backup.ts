@@ -1,7 +1,7 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { seconds } from '../../engine/output/units.ts';
 import { resultsFolder } from '../backup/repository.ts';
-import type { Finding } from './judge.ts';
+import { type Finding, fault } from './judge.ts';
 
 /** The check of the repository runs each minute: results of an earlier time say nothing. Seconds. */
 const oldest = 600;
@@ -10,15 +10,11 @@ const oldest = 600;
 export async function readBackups(host: Reader): Promise<readonly Finding[]> {
   const path = `${resultsFolder}/problems`;
   const [content, stat, clock] = await Promise.all([host.read(path), host.stat(path), host.$`date +%s`]);
-  if (!content || !stat) return [finding('backup-unchecked', 'was not checked yet: a deploy sets it up')];
+  if (!content || !stat) return [fault('backup-unchecked', 'backup', 'was not checked yet: a deploy sets it up')];
   const age = Number(clock.text()) - stat.modified;
   const lines = content.toString().split('\n').filter(Boolean);
   return [
-    ...(age > oldest ? [finding('backup-unchecked', `was last checked ${seconds(age)} ago`)] : []),
-    ...lines.map((line) => finding('backup-fault', line)),
+    ...(age > oldest ? [fault('backup-unchecked', 'backup', `was last checked ${seconds(age)} ago`)] : []),
+    ...lines.map((line) => fault('backup-fault', 'backup', line)),
   ];
-}
-
-function finding(is: string, words: string): Finding {
-  return { is, about: 'backup', fault: true, says: `backup: ${words}` };
 }

@@ -38,12 +38,7 @@ export interface HostStatus {
 }
 
 /** A host that is checked repeatedly over one connection. */
-export interface WatchedHost {
-  readonly name: string;
-  /** Never throws: an error is part of the status. Undefined on Ctrl-C, which says nothing about the host. */
-  look(): Promise<HostStatus | undefined>;
-  close(): Promise<void>;
-}
+export type WatchedHost = Awaited<ReturnType<typeof watchedHost>>;
 
 interface WatchOptions {
   readonly limits: Limits;
@@ -62,7 +57,7 @@ interface WatchOptions {
 export async function watchedHost(
   context: RenderContext & { readonly host: InventoryHost<Variables> },
   options: WatchOptions,
-): Promise<WatchedHost> {
+) {
   const { host, vars } = context;
   const { services } = await renderHost(context);
   const expected: Expected = { services, diskWarnPercent: vars.disk_alert.warn_percent };
@@ -103,7 +98,8 @@ export async function watchedHost(
   return {
     name: host.name,
     close: () => drop(),
-    async look() {
+    /** Never throws: an error is part of the status. Undefined on Ctrl-C, which says nothing about the host. */
+    async look(): Promise<HostStatus | undefined> {
       const started = performance.now();
       const taken = () => ({ at: Date.now(), seconds: (performance.now() - started) / 1000 });
       try {

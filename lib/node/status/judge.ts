@@ -72,12 +72,13 @@ export function syncStatus(
 
 type Details = Readonly<Record<string, string | number | undefined>>;
 
-function fault(is: string, about: string, words: string, details: Details = {}): Finding {
+/** A fault, which makes its host unhealthy. */
+export function fault(is: string, about: string, words: string, details: Details = {}): Finding {
   return { is, about, fault: true, ...details, says: `${about}: ${words}` };
 }
 
 /** A note about a host that does not make it unhealthy. */
-function note(is: string, about: string, words: string, details: Details = {}): Finding {
+export function note(is: string, about: string, words: string, details: Details = {}): Finding {
   return { ...fault(is, about, words, details), fault: false };
 }
 

@@ -1,5 +1,6 @@
 import { leastOffset } from '../../engine/host/facts/gather-facts.ts';
 import type { ContainerState, Reader } from '../../engine/host/host.ts';
+import type { Output } from '../../engine/host/output.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
@@ -98,11 +99,8 @@ async function readClock(host: Reader, vars: Variables) {
     timesyncdIsEnough(host, vars),
   ]);
   const offController = leastOffset(time.text, asked / 1000, time.answered / 1000);
-  if (byTimesyncd) {
-    const clock = { offController, offServer: undefined, server: timesyncd, fault: undefined };
-    return { at: Number.parseFloat(time.text), clock };
-  }
-  return { at: Number.parseFloat(time.text), clock: clockState(offController, tracking) };
+  const followed = { offController, offServer: undefined, server: timesyncd, fault: undefined };
+  return { at: Number.parseFloat(time.text), clock: byTimesyncd ? followed : clockState(offController, tracking) };
 }
 
 /**
@@ -110,10 +108,7 @@ async function readClock(host: Reader, vars: Variables) {
  * @param tracking the output of `chronyc -c -n tracking`
  * @returns with the offset from the time server, in seconds, and the fault of the clock
  */
-function clockState(
-  offController: number,
-  tracking: { readonly ok: boolean; readonly exitCode: number; text(): string },
-) {
+function clockState(offController: number, tracking: Output) {
   const text = tracking.ok ? tracking.text() : '';
   const [, server, , , offset] = text.split(',');
   const offServer = server ? Number(offset) : Number.NaN;

@@ -102,12 +102,9 @@ const snapshot = z
     if (isWeb && !types.downloadAddress.safeParse(manifest).success) {
       wrong('manifest', 'must be a web address without user name and password, or a path');
     }
-    if (manifest === undefined ? from !== undefined : !isWeb && from === undefined) {
-      wrong(
-        'from',
-        manifest === undefined ? 'has no use without a manifest' : 'is missing: the manifest is a file here',
-      );
-    }
+    if (manifest === undefined && from !== undefined) wrong('from', 'has no use without a manifest');
+    const isFile = manifest !== undefined && !isWeb;
+    if (isFile && from === undefined) wrong('from', 'is missing: the manifest is a file here');
   })
   .refine(({ restore_with, source }) => restore_with !== 'source' || source !== undefined, {
     path: ['source'],

@@ -1,8 +1,9 @@
+import { command } from '../../../lib/engine/host/action.ts';
 import type { Reader } from '../../../lib/engine/host/host.ts';
 import { directory } from '../../../lib/engine/resource/file/directory.ts';
 import { file } from '../../../lib/engine/resource/file/file.ts';
 import { line } from '../../../lib/engine/resource/file/line.ts';
-import { applyDrift, drift, expectation, ok, type Resource, task } from '../../../lib/engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource, task } from '../../../lib/engine/resource/resource.ts';
 import { type Context, role } from '../../../lib/engine/resource/role.ts';
 import { packages } from '../../../lib/engine/resource/system/packages.ts';
 import { service } from '../../../lib/engine/resource/system/service.ts';
@@ -54,39 +55,37 @@ function preflight(facts: Context<unknown>['facts']): Resource[] {
 
 function group({ name, gid }: Workload['groups'][number]): Resource {
   return task(`group ${name}`, {
-    check: async (host) => ((await entry(host, 'group', name))?.[2] === String(gid) ? ok : drift('it is not there')),
-    work: async (host) => void (await host.run`groupadd --gid ${gid} ${name}`),
+    check: async (host) =>
+      (await entry(host, 'group', name))?.[2] === String(gid)
+        ? ok
+        : drift('it is not there', [command`groupadd --gid ${gid} ${name}`]),
   });
 }
 
 function user({ name, uid, group }: Workload['users'][number]): Resource {
+  const create = command`useradd --uid ${uid} --gid ${group} --no-create-home --shell /usr/sbin/nologin ${name}`;
   return task(`user ${name}`, {
-    check: async (host) => ((await entry(host, 'passwd', name))?.[2] === String(uid) ? ok : drift('it is not there')),
-    work: async (host) =>
-      void (await host.run`useradd --uid ${uid} --gid ${group} --no-create-home --shell /usr/sbin/nologin ${name}`),
+    check: async (host) =>
+      (await entry(host, 'passwd', name))?.[2] === String(uid) ? ok : drift('it is not there', [create]),
   });
 }
 
-/** A command that several resources need runs once. */
-async function entry(host: Reader, database: 'group' | 'passwd', name: string): Promise<string[] | undefined> {
-  const names = (database === 'group' ? workload.groups : workload.users).map((each) => each.name);
-  const entries = (await host.$`getent ${database} ${names}`).lines().map((line) => line.split(':'));
-  return entries.find(([own]) => own === name);
+/** Each reads its own entry only, so that an earlier change of another makes no check outdated. */
+async function entry(host: Reader, database: 'group' | 'passwd', name: string): Promise<string[]> {
+  return (await host.$`getent ${database} ${name}`).text().split(':');
 }
 
 /** As in the other tools: its own file in /etc/sysctl.d, and in effect. */
 function kernelSetting({ key, value }: Workload['sysctl'][number]): Resource {
-  const kept = file(`/etc/sysctl.d/${key}.conf`).content(`${key} = ${value}\n`);
+  const path = `/etc/sysctl.d/${key}.conf`;
+  const kept = file(path).content(`${key} = ${value}\n`);
+  const set = command`sysctl -q -p ${path}`;
   return task(`${key} is ${value}`, {
     check: async (host) => {
-      const keys = workload.sysctl.map((each) => each.key);
-      const [verdict, inForce] = await Promise.all([kept.check(host), host.$`sysctl ${keys}`]);
-      if (verdict.is !== 'ok') return verdict;
-      return inForce.lines().includes(`${key} = ${value}`) ? ok : drift(`${key} is not ${value}`);
-    },
-    work: async (host) => {
-      await applyDrift(host, kept);
-      await host.run`sysctl -w ${`${key}=${value}`}`;
+      const [verdict, inForce] = await Promise.all([kept.check(host), host.$`sysctl -n ${key}`]);
+      if (verdict.is === 'drift' && Array.isArray(verdict.change))
+        return { ...verdict, change: [...verdict.change, set] };
+      return inForce.text() === value ? ok : drift(`${key} is not ${value}`, [set]);
     },
   });
 }

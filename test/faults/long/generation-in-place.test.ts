@@ -74,4 +74,4 @@ test('the controller is killed before, during and after every change from the ol
   expect(again.exitCode, again.output).toBe(0);
   expect(again.output).not.toMatch(/\s(pending|unknown)\s+\S+: /);
   expect(await stateSql(blocks)).toBe(before);
-}, 3_600_000);
+}, 7_200_000);

@@ -1,10 +1,12 @@
 // Loaded into a playbook's process before everything else (node --import): ends it by SIGKILL at the first boundary of a change at
-// which no earlier run was ended. Each change has three: before it, in the middle, after it.
+// which no earlier run was ended. Each change has three: before it, in the middle, after it. One script makes several changes, each of
+// one or more steps: there is one more boundary between each two steps. There the script kills all its processes, and this one ends.
 //
 // KILLED: a file with the boundaries so far, one JSON document a line; this run's is appended.
 // APPLY_SECONDS: JSON, the duration of each change in an undisturbed run. KILL_SEED: any text.
 import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
+import ssh2 from 'ssh2';
 
 const { KILLED: file = '', APPLY_SECONDS = '{}', KILL_SEED = '' } = process.env;
 /** @type {Record<string, number>} */
@@ -53,4 +55,59 @@ process.stdout.write = (/** @type {any} */ chunk, /** @type {any[]} */ ...rest) 
   const done = write(chunk, ...rest);
   for (const line of String(chunk).split('\n')) if (line.startsWith('{')) see(JSON.parse(line));
   return done;
+};
+
+/** What a script prints before it ends itself between two steps, and the key of that boundary. */
+const between = /^killed between steps (.*)$/m;
+
+/**
+ * Kills a script of changes before its first step, but the very first, at which no earlier run was killed.
+ *
+ * @param {string} script
+ * @param {string} host
+ */
+function killedBetweenSteps(script, host) {
+  let number = 0;
+  let found = false;
+  return script.replaceAll(/^__steps\d+\(\)\{\n[\s\S]*?^\}$/gm, (steps) =>
+    steps.replaceAll(/^(?=.*__do \d+ \d+ ')/gm, () => {
+      number += 1;
+      const digest = createHash('sha256').update(steps).digest('hex').slice(0, 16);
+      const key = keyOf('between', `${host} step ${number} ${digest}`);
+      if (found || number === 1 || killed.has(key)) return '';
+      found = true;
+      return `echo 'killed between steps ${key}' && kill -9 0 && `;
+    }),
+  );
+}
+
+/** @type {any} */
+const client = ssh2.Client.prototype;
+const run = client.exec;
+client.exec = /** @this {any} */ function (
+  /** @type {string} */ command,
+  /** @type {any} */ options,
+  /** @type {any} */ callback,
+) {
+  // As `remoteCommand` makes it: the script is in base64, in words.
+  const [, start, words] = /^(.* sh) ([A-Za-z0-9+/= ]+)$/s.exec(command) ?? [];
+  if (start === undefined || words === undefined) return run.call(this, command, options, callback);
+  const script = Buffer.from(words.replaceAll(' ', ''), 'base64').toString();
+  const changed = Buffer.from(killedBetweenSteps(script, this.config?.host ?? '')).toString('base64');
+  return run.call(
+    this,
+    `${start} ${changed.match(/.{1,6000}/g)?.join(' ')}`,
+    options,
+    (/** @type {any} */ error, /** @type {any} */ stream) => {
+      let printed = '';
+      stream?.on('data', (/** @type {Buffer} */ chunk) => {
+        printed += chunk.toString('latin1');
+        const key = between.exec(printed)?.[1];
+        if (key === undefined) return;
+        appendFileSync(file, `${key}\n`);
+        process.kill(process.pid, 'SIGKILL');
+      });
+      callback(error, stream);
+    },
+  );
 };

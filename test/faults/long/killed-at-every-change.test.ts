@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => resetHosts([...labHosts]));
 
 describe('the controller is killed (SIGKILL)', () => {
-  test('before, during and after every change of a deployment from bare hosts: the next run goes on, and the end is the same', async ({
+  test('before, during and after every change of a deployment from bare hosts, and between the steps of a script: the next run goes on, and the end is the same', async ({
     task,
   }) => {
     const folder = await folderForTest();
@@ -57,11 +57,12 @@ describe('the controller is killed (SIGKILL)', () => {
     const boundaries = readFileSync(file, 'utf8').trim().split('\n');
     const changes = Object.keys(applySeconds).filter((change) => !waits.test(change));
     for (const change of changes) expect(boundaries.join('\n')).toContain(JSON.stringify(change));
+    expect(boundaries.filter((boundary) => boundary.startsWith('["between",')).length).toBeGreaterThan(10);
     measured(task, `${boundaries.length} runs killed at ${changes.length} changes`);
     const again = await runPlaybook('deploy', '-i', inventory, '--check');
     expect(again.exitCode, again.output).toBe(0);
     expect(await fingerprint()).toEqual(undisturbed);
-  }, 3_600_000);
+  }, 7_200_000);
 });
 
 /** @param stdout a run's events, one per line @returns the duration of each change, by `HOST ROLE: RESOURCE` */

@@ -1,6 +1,5 @@
 import type { Action } from '../action.ts';
-import { scriptOf } from '../action-script.ts';
-import { quote } from '../quote.ts';
+import { inText, scriptOf } from '../action-script.ts';
 import { readScript, sharedWords, withArguments } from '../script.ts';
 import { limitFunction } from '../transport/time-limit.ts';
 
@@ -39,9 +38,8 @@ function stepLine(step: Action, number: number, secrets: string[], word: (text: 
   const { text, stdin, seconds, allow, isSecret } = scriptOf(step);
   const run = `__do ${number} ${seconds} ' ${allow.join(' ')} ' ${word(text)}`;
   if (stdin === undefined) return `${run} </dev/null`;
-  const encoded = stdin.toString('base64');
-  if (!isSecret) return `printf %s ${quote(encoded)} | base64 -d | ${run}`;
-  secrets.push(encoded);
+  if (!isSecret) return `${inText(stdin)} | ${run}`;
+  secrets.push(stdin.toString('base64'));
   return `__secret | ${run}`;
 }
 

@@ -28,21 +28,27 @@ __do() {
   return 1
 }
 
-# Arguments: number of the change, the word for a read that took too long: never the same as before.
+# The facts of a change, with a line after the last of them: those that took too long are without it.
 __read() {
-  __limit 120 "$__nonce" "__facts$1" 2>/dev/null </dev/null || echo "$2"
+  "__facts$1"
+  echo "$__nonce"
 }
 
-__n=2
-while [ "$__n" -le "$__changes" ]; do
-  __read "$__n" 'late before' >"$__d/facts$__n"
-  __n=$((__n + 1))
-done
+# All facts before are under one time limit, as each limit costs some processes.
+__before() {
+  __n=2
+  while [ "$__n" -le "$__changes" ]; do
+    __read "$__n" >"$__d/facts$__n"
+    __n=$((__n + 1))
+  done
+}
+[ "$__changes" = 1 ] || __limit $((120 * __changes)) "$__nonce" __before </dev/null >/dev/null 2>&1
+
 __n=1 __why='done 0 0'
 while [ "$__n" -le "$__changes" ]; do
   [ ! -e "$__d/stop" ] || { __why='stopped 0 0' && break; }
   if [ "$__n" -gt 1 ]; then
-    __read "$__n" 'late after' | cmp -s - "$__d/facts$__n" || { __why='outdated 0 0' && break; }
+    { __limit 120 "$__nonce" "__read $__n" 2>/dev/null </dev/null || echo late; } | cmp -s - "$__d/facts$__n" || { __why='outdated 0 0' && break; }
   fi
   echo "$__nonce start $__n"
   "__steps$__n" || {

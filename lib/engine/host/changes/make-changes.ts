@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { type Action, ownFailure } from '../action.ts';
 import { changedMeanwhile, scriptOf } from '../action-script.ts';
 import type { Connection } from '../connection.ts';
-import type { Reader } from '../host.ts';
 import { CommandFailed, Output } from '../output.ts';
 import { quote } from '../quote.ts';
 import { createReader } from '../reader.ts';
-import { batchSentBy, readTimeout, recorded, send } from '../reads/batch.ts';
+import { batchSentBy, type RecordedRead, readTimeout, recorded, send } from '../reads/batch.ts';
 import { parseBatchReply } from '../reads/batch-reply.ts';
 import { type BatchCommand, batchScript } from '../reads/batch-script.ts';
 import { changesScript, parseChangesEnd, type ReadyChange } from './changes-script.ts';
@@ -21,11 +20,7 @@ export interface ChangesMade {
 }
 
 /** Changes that travel as one request, with the reads that prove them. */
-export interface ChangesRequest {
-  /** Reads of the tick in which the request is made are sent with it, after the changes. */
-  readerFor(reads: Set<() => string>): Reader;
-  readonly ended: Promise<ChangesMade>;
-}
+export type ChangesRequest = ReturnType<typeof makeChanges>;
 
 /**
  * Makes changes in order, up to the first that fails, whose check is out of date, or before which the run is stopped.
@@ -41,7 +36,7 @@ export function makeChanges(
   started: (change: number) => void,
   stop: AbortSignal,
   first = '',
-): ChangesRequest {
+) {
   const nonce = randomBytes(12).toString('hex');
   const { text, stdin } = changesScript(changes, nonce);
   const limit = changes.flatMap(({ steps }) => steps).reduce((sum, step) => sum + scriptOf(step).seconds, 0);
@@ -78,7 +73,11 @@ export function makeChanges(
     }
   };
   const batch = batchSentBy(connection, sendFirst);
-  return { readerFor: (reads) => createReader(connection, name, recorded(batch, reads)), ended };
+  return {
+    /** Reads of the tick in which the request is made are sent with it, after the changes. */
+    readerFor: (reads: Set<RecordedRead>) => createReader(connection, name, recorded(batch, reads)),
+    ended,
+  };
 }
 
 /** Follows the lines of changes.sh, and makes the file `stop` when the run is interrupted. */

@@ -1,5 +1,4 @@
 import { readScript } from '../script.ts';
-import type { Facts } from './facts.ts';
 
 export const cpuCommand = readScript(new URL('cpu.sh', import.meta.url));
 
@@ -7,7 +6,7 @@ export const cpuCommand = readScript(new URL('cpu.sh', import.meta.url));
  * The clock is the highest one known: the maximum, not the current power-saving value. The processor's name may contain it, too
  * (`@ 3.20GHz`).
  */
-export function parseCpu(text: string): Facts['cpu'] {
+export function parseCpu(text: string) {
   const [processors = '', highest = ''] = text.split(/^max\n/m);
   const lines = processors.split('\n').map(keyAndValue);
   const first = new Map(lines.slice(0, processors.split('\n').indexOf('')));

@@ -1,3 +1,6 @@
+import type { parseCpu } from './cpu.ts';
+import type { parseOsRelease } from './os-release.ts';
+
 /** A mounted file system. Sizes in bytes. */
 export interface Mount {
   readonly target: string;
@@ -24,21 +27,11 @@ export interface BlockDevice {
 
 /** Facts of a host, gathered in one request before any role reads them. */
 export interface Facts {
-  readonly distribution: {
-    readonly id: string;
-    readonly version: string;
-    readonly codename: string;
-    readonly title: string;
-  };
+  readonly distribution: Readonly<ReturnType<typeof parseOsRelease>>;
   /** As `uname -m` prints it: `x86_64`. */
   readonly architecture: string;
   readonly kernel: string;
-  readonly cpu: {
-    readonly count: number;
-    readonly mhz: number;
-    readonly model: string;
-    readonly flags: readonly string[];
-  };
+  readonly cpu: Readonly<ReturnType<typeof parseCpu>>;
   /** Bytes. */
   readonly memory: number;
   readonly mounts: readonly Mount[];

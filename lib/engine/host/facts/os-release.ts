@@ -1,7 +1,5 @@
-import type { Facts } from './facts.ts';
-
 /** os-release(5): lines of NAME=value, quoted as for a shell. */
-export function parseOsRelease(text: string): Facts['distribution'] {
+export function parseOsRelease(text: string) {
   const values = new Map<string, string>();
   for (const [, name = '', value = ''] of text.matchAll(/^ *([A-Z_]+)=(.*)$/gm)) {
     values.set(

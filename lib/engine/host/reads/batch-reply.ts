@@ -24,7 +24,7 @@ export function parseBatchReply(reply: Buffer, count: number): (Output | undefin
     const stdout = files.get(`o${index + 1}`);
     const stderr = files.get(`e${index + 1}`);
     if (!ended || !stdout || !stderr) return undefined;
-    return new Output(ended.code, stdout, stderr.toString('utf8'), ended.timedOut);
+    return new Output(ended.code, stdout, stderr.toString('utf8'), ended.timedOut, ended.seconds);
   });
 }
 
@@ -45,13 +45,13 @@ function readSizes(reply: Buffer): { sizes: [string, number][]; end: number } {
   }
 }
 
-/** Lines of index, exit code and whether the time limit was reached. */
-function readCodes(bytes: Buffer | undefined): Map<number, { code: number; timedOut: boolean }> {
-  const lines = (bytes?.toString('latin1') ?? '').matchAll(/^(\d+) (\d+) ([01])$/gm);
+/** Lines of index, exit code, whether the time limit was reached, and the host's uptime at the start and the end. */
+function readCodes(bytes: Buffer | undefined): Map<number, { code: number; timedOut: boolean; seconds: number }> {
+  const lines = (bytes?.toString('latin1') ?? '').matchAll(/^(\d+) (\d+) ([01])(?: ([\d.]*) ([\d.]*))?$/gm);
   return new Map(
-    [...lines].map(([, index, code, late]) => [
+    [...lines].map(([, index, code, late, from, to]) => [
       Number(index),
-      { code: late === '1' ? 124 : Number(code), timedOut: late === '1' },
+      { code: late === '1' ? 124 : Number(code), timedOut: late === '1', seconds: Number(to ?? 0) - Number(from ?? 0) },
     ]),
   );
 }

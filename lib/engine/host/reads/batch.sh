@@ -31,11 +31,13 @@ __run() {
   ) >"$__d/o$1" 2>"$__d/e$1" </dev/null &
   __pid=$!
   echo "$1 $__pid $2" >"$__d/lane$__n"
+  read -r __from __rest </proc/uptime
   wait "$__pid"
   __code=$?
+  read -r __to __rest </proc/uptime
   __late=0
   [ -e "$__d/late$1" ] && __late=1
-  echo "$1 $__code $__late" >>"$__d/codes"
+  echo "$1 $__code $__late $__from $__to" >>"$__d/codes"
 }
 
 # Reads once a second which command each lane runs, so that quick commands cost nothing.

@@ -27,7 +27,14 @@ export interface VectorRead<K, V> {
 export interface Batch {
   /** Runs a command that only reads. The same command twice in one tick runs once. */
   run(text: string, timeoutSeconds: number): Promise<Output>;
-  ask<K, V>(read: VectorRead<K, V>, key: K): Promise<V>;
+  /** @param took called with the seconds of the command on the host */
+  ask<K, V>(read: VectorRead<K, V>, key: K, took?: (seconds: number) => void): Promise<V>;
+}
+
+/** A read as a command that repeats it alone, and how long it took on the host. */
+export interface RecordedRead {
+  (): string;
+  seconds?: number;
 }
 
 /** Time limit of a vectorised read, as of any read. Seconds. */
@@ -41,10 +48,10 @@ export function batchOf(connection: Connection): Batch {
 function batchOver(tick: () => ReturnType<typeof startTick>): Batch {
   return {
     run: (text, timeoutSeconds) => tick().run({ text, timeoutSeconds }),
-    async ask(read, key) {
+    async ask(read, key, took) {
       // First, as it throws for an invalid key.
       const id = read.id(key);
-      return tick().ask(read, id, key);
+      return tick().ask(read, id, key, took);
     },
   };
 }
@@ -77,16 +84,26 @@ export function batchSentBy(
 }
 
 /** A batch that also keeps each read as a command that repeats it alone. */
-export function recorded(batch: Batch, reads: Set<() => string>): Batch {
+export function recorded(batch: Batch, reads: Set<RecordedRead>): Batch {
+  const record = (one: RecordedRead) => {
+    reads.add(one);
+    return (seconds: number) => {
+      one.seconds = seconds;
+    };
+  };
   return {
-    run(text, timeoutSeconds) {
-      reads.add(() => text);
-      return batch.run(text, timeoutSeconds);
+    async run(text, timeoutSeconds) {
+      const took = record(() => text);
+      const output = await batch.run(text, timeoutSeconds);
+      took(output.seconds);
+      return output;
     },
-    ask(read, key) {
-      reads.add(() => read.command([key]));
-      return batch.ask(read, key);
-    },
+    ask: (read, key) =>
+      batch.ask(
+        read,
+        key,
+        record(() => read.command([key])),
+      ),
   };
 }
 
@@ -94,6 +111,8 @@ export function recorded(batch: Batch, reads: Set<() => string>): Batch {
 interface Group<K, V> {
   readonly keys: Map<string, K>;
   readonly answers: Promise<Map<string, V | Error>>;
+  /** Of the command. */
+  seconds: number;
 }
 
 /** Collects the requests of one tick, and sends them at its end. */
@@ -124,10 +143,12 @@ function startTick(name: string, close: () => void, sendAll: (commands: readonly
     });
     const answers = outputs.then(async () => {
       const output = await outputOf(command);
+      group.seconds = output.seconds;
       if (output.timedOut) throw new Error(`${read.name}: no answer within ${readTimeout} s`);
       return read.answers(output, [...keys.values()]);
     });
-    return { keys, answers };
+    const group: Group<K, V> = { keys, answers, seconds: 0 };
+    return group;
   }
 
   return {
@@ -135,12 +156,13 @@ function startTick(name: string, close: () => void, sendAll: (commands: readonly
       commands.set(idOf(command), command);
       return outputOf(command);
     },
-    async ask<K, V>(read: VectorRead<K, V>, id: string, key: K): Promise<V> {
+    async ask<K, V>(read: VectorRead<K, V>, id: string, key: K, took?: (seconds: number) => void): Promise<V> {
       const groupId = `${read.name} ${read.group?.(key) ?? ''}`;
       const group = (groups.get(groupId) as Group<K, V> | undefined) ?? openGroup(read);
       groups.set(groupId, group);
       group.keys.set(id, key);
       const answers = await group.answers;
+      took?.(group.seconds);
       if (!answers.has(id)) return read.absent(key);
       const answer = answers.get(id) as V | Error;
       if (answer instanceof Error) throw answer;

@@ -4,11 +4,6 @@ import type { Output } from '../output.ts';
 import { quote } from '../quote.ts';
 import type { VectorRead } from './batch.ts';
 
-interface Query {
-  readonly target: SqlTarget;
-  readonly query: string;
-}
-
 /** Separates the results of the queries in the output of psql; no row can contain it. */
 const nonce = randomBytes(12).toString('hex');
 
@@ -19,7 +14,7 @@ const statementTimeout = '50s';
  * One `psql` in the container for all queries to one database, in a read-only session. Each query runs inside COPY: its text
  * format escapes tabs, line breaks and backslashes and distinguishes NULL from the empty text.
  */
-export const sqlRead: VectorRead<Query, SqlResult> = {
+export const sqlRead: VectorRead<{ readonly target: SqlTarget; readonly query: string }, SqlResult> = {
   name: 'sql',
   id: (query) => JSON.stringify(query),
   group: ({ target }) => JSON.stringify(target),

@@ -6,16 +6,6 @@ import type { HostKey } from './known-hosts.ts';
 import { findKnownKeys, fingerprint, hostKeyStatus, parseHostKey, readKnownHosts } from './known-hosts.ts';
 import type { SshConfig } from './ssh-config.ts';
 
-/** Verifies the key of a host. */
-export interface HostKeyCheck {
-  /** Signature algorithms to offer, those of known keys first, so that the host shows a key that can be compared. */
-  readonly algorithms: readonly string[];
-  /** Whether the key that the host shows is trusted. */
-  accept(blob: Buffer): boolean;
-  /** Why the key was refused, if it was. */
-  refusal(): Unreachable | undefined;
-}
-
 /** The algorithms of the SSH library, in order of preference. RSA with SHA-1 is left out, as in OpenSSH. */
 const supported = [
   'ssh-ed25519',
@@ -27,7 +17,9 @@ const supported = [
 ];
 
 /**
- * @param name the host's name in the inventory
+ * Verifies the key of a host.
+ *
+ * @param name its name in the inventory
  * @param settings `hostKeys`: pinned keys; where there are some, a known_hosts file cannot add to them, but can still revoke one.
  *   `knownHostsFile`: used instead of the operator's own files
  * @throws Unreachable for a pinned key that is not a key
@@ -36,7 +28,7 @@ export async function checkHostKey(
   name: string,
   config: SshConfig,
   { hostKeys, knownHostsFile }: Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile'>,
-): Promise<HostKeyCheck> {
+) {
   const files = knownHostsFile === undefined ? config.knownHostsFiles : [knownHostsFile];
   const host = config.hostKeyAlias ?? config.host;
   // An alias is a separate name: it has no port.
@@ -58,8 +50,10 @@ export async function checkHostKey(
   const first = supported.filter((algorithm) => types.includes(algorithm));
   let refusal: Unreachable | undefined;
   return {
+    /** Signature algorithms to offer, those of known keys first, so that the host shows a key that can be compared. */
     algorithms: [...first, ...supported.filter((algorithm) => !first.includes(algorithm))],
-    accept(blob) {
+    /** Whether the key that the host shows is trusted. */
+    accept(blob: Buffer): boolean {
       const status = hostKeyStatus(known, blob);
       const shown = { type: typeOfBlob(blob), blob };
       if (status === 'unknown') refusal = unknownKey(name, config, label, source, shown);
@@ -70,6 +64,7 @@ export async function checkHostKey(
       }
       return status === 'known';
     },
+    /** Why the key was refused, if it was. */
     refusal: () => refusal,
   };
 }

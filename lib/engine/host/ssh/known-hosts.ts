@@ -9,13 +9,8 @@ export interface HostKey {
   readonly blob: Buffer;
 }
 
-/** The known keys of one host. */
-export interface KnownKeys {
-  readonly accepted: readonly HostKey[];
-  readonly revoked: readonly HostKey[];
-  /** Keys of the same address without its port: enough to accept the host, and no sign of a mismatch. */
-  readonly withoutPort: readonly HostKey[];
-}
+/** The known keys of one host. Those of its address without its port are enough to accept it, and no sign of a mismatch. */
+export type KnownKeys = Readonly<Record<'accepted' | 'revoked' | 'withoutPort', readonly HostKey[]>>;
 
 /** Reads known_hosts files. A missing one counts as empty, as it does for ssh. */
 export async function readKnownHosts(files: readonly string[]): Promise<string> {

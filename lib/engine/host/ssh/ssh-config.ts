@@ -2,23 +2,7 @@ import { join } from 'node:path';
 import { account } from '../../file/account.ts';
 
 /** Address and login of a host, according to the operator's ssh_config. */
-export interface SshConfig {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  /** Key files to try, in order; some may not exist. */
-  readonly identityFiles: readonly string[];
-  /** Whether only these keys are tried, although an agent may have more. */
-  readonly identitiesOnly: boolean;
-  /** The agent's socket. */
-  readonly agent: string | undefined;
-  /** Jump hosts in order, as `user@host:port`. */
-  readonly jump: readonly string[];
-  readonly proxyCommand: string | undefined;
-  readonly knownHostsFiles: readonly string[];
-  /** The name of the host in known_hosts, if that is not its address. */
-  readonly hostKeyAlias: string | undefined;
-}
+export type SshConfig = Readonly<ReturnType<typeof parseSshConfig>>;
 
 /** Settings of the inventory. They have priority over ssh_config, like options of ssh. */
 export interface GivenLogin {
@@ -27,7 +11,7 @@ export interface GivenLogin {
 }
 
 /** @param text output of `ssh -G`; empty for the defaults */
-export function parseSshConfig(text: string, given: GivenLogin & { readonly host: string }): SshConfig {
+export function parseSshConfig(text: string, given: GivenLogin & { readonly host: string }) {
   const values = new Map<string, string[]>();
   for (const line of text.split('\n')) {
     const [, name, value] = /^(\S+) (.*)$/.exec(line) ?? [];
@@ -60,15 +44,20 @@ export function parseSshConfig(text: string, given: GivenLogin & { readonly host
     host,
     port,
     user,
+    /** Key files to try, in order; some may not exist. */
     identityFiles: expandAll(values.get('identityfile') ?? defaultIdentities),
+    /** Whether only these keys are tried, although an agent may have more. */
     identitiesOnly: first('identitiesonly') === 'yes',
+    /** The agent's socket. */
     agent: agentSocket(first('identityagent'), expand),
+    /** Jump hosts in order, as `user@host:port`. */
     jump: unlessNone('proxyjump')?.split(',') ?? [],
     proxyCommand: unlessNone('proxycommand'),
     knownHostsFiles: [
       ...filesOf('userknownhostsfile', '~/.ssh/known_hosts ~/.ssh/known_hosts2'),
       ...filesOf('globalknownhostsfile', '/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2'),
     ],
+    /** The name of the host in known_hosts, if that is not its address. */
     hostKeyAlias: unlessNone('hostkeyalias'),
   };
 }

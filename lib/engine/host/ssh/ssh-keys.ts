@@ -5,14 +5,7 @@ import { Unreachable } from '../connection-errors.ts';
 import type { SshConfig } from './ssh-config.ts';
 
 /** The keys to log in with. */
-export interface Credentials {
-  /** In the order in which they are tried. */
-  readonly methods: readonly AnyAuthMethod[];
-  /** The keys behind `methods`, for messages: key files, and `2 keys of the agent`. */
-  readonly tried: readonly string[];
-  /** Why other keys cannot be tried. */
-  readonly unusable: readonly string[];
-}
+export type Credentials = Awaited<ReturnType<typeof findCredentials>>;
 
 /**
  * Finds keys: the inventory's key file, then the agent's keys, then the usual key files.
@@ -20,11 +13,7 @@ export interface Credentials {
  * @param identityFile the key file that the inventory names
  * @throws Unreachable when that file cannot be used and no agent holds its key
  */
-export async function findCredentials(
-  name: string,
-  config: SshConfig,
-  identityFile: string | undefined,
-): Promise<Credentials> {
+export async function findCredentials(name: string, config: SshConfig, identityFile: string | undefined) {
   const agent = config.agent === undefined ? undefined : await listAgentKeys(config.agent);
   const named = identityFile === undefined ? [] : [await readNamedKey(name, identityFile, agent)];
   const paths = config.identityFiles.filter((file) => file !== identityFile);
@@ -44,8 +33,11 @@ export async function findCredentials(
   };
   const tried = [...ofFiles(named), ...(held.length > 0 ? [ofAgent] : []), ...ofFiles(usual)];
   return {
+    /** In the order in which they are tried. */
     methods: tried.map(({ method }) => method as AnyAuthMethod),
+    /** The keys behind `methods`, for messages: key files, and `2 keys of the agent`. */
     tried: tried.map(({ path }) => path),
+    /** Why other keys cannot be tried. */
     unusable: [
       ...(config.agent !== undefined && !agent ? [`no agent answers at ${config.agent}`] : []),
       ...usual.flatMap(({ path, why }) => (why === undefined ? [] : [`${path} ${why}`])),

@@ -11,11 +11,7 @@ import type { SshConfig } from './ssh-config.ts';
 import { type Credentials, findCredentials } from './ssh-keys.ts';
 
 /** One logged-in connection. `ended` returns why it ended, if it has. */
-export interface SshConnection {
-  readonly ssh: NodeSSH;
-  readonly ended: () => string | undefined;
-  close(): Promise<void>;
-}
+export type SshConnection = Awaited<ReturnType<typeof logIn>>;
 
 /** The network failed: another attempt may succeed. */
 export class NetworkError extends Unreachable {}
@@ -37,7 +33,7 @@ export async function logIn(
   connection: Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile' | 'identityFile'>,
   via: Duplex | undefined,
   { signal, timeout }: { readonly signal: AbortSignal | undefined; readonly timeout: number },
-): Promise<SshConnection> {
+) {
   const [check, credentials] = await Promise.all([
     checkHostKey(name, config, connection),
     findCredentials(name, config, connection.identityFile),
@@ -87,7 +83,7 @@ export async function logIn(
   return {
     ssh,
     ended: () => ended,
-    async close() {
+    async close(): Promise<void> {
       const closed = socket.destroyed ? undefined : once(socket, 'close');
       ssh.dispose();
       // Do not wait for a host that no longer answers.

@@ -86,13 +86,9 @@ function exec(
   { ssh }: SshConnection,
   line: string,
   input: Buffer | undefined,
-  {
-    startMarker,
-    startLimit,
-    watchdog,
-    onOutput,
-  }: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
+  limits: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
 ): Promise<SSHExecCommandResponse> {
+  const { startMarker, startLimit, watchdog, onOutput } = limits;
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     let printed = '';

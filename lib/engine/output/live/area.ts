@@ -19,32 +19,24 @@ const codes = {
  * everything below is cleared without counting lines. The cursor moves up only right after drawing, over lines that are not wrapped
  * yet. It is never hidden: a run that is killed leaves a usable prompt.
  */
-export class LiveArea {
-  readonly #terminal: Terminal;
-  #drawn: readonly string[] = [];
-
-  constructor(terminal: Terminal) {
-    this.#terminal = terminal;
-  }
-
+export function liveArea(terminal: Terminal) {
+  let drawn: readonly string[] = [];
   /** @param above lines that scroll away @param live lines that stay: none wider than the terminal, together less high */
-  draw(above: readonly string[], live: readonly string[]): void {
-    if (above.length === 0 && live.length === 0 && this.#drawn.length === 0) return;
+  const draw = (above: readonly string[], live: readonly string[]): void => {
+    if (above.length === 0 && live.length === 0 && drawn.length === 0) return;
     const scrolled = above.map((line) => `${line}\n`).join('');
     const stays = live.length > 0 ? `\n${codes.wrapOff}${live.join('\n')}${codes.wrapOn}\u001b[${live.length}A\r` : '';
     // One write, marked as one update, so that no half-drawn state is visible.
-    this.#terminal.write(`${codes.begin}\r${codes.clearBelow}${scrolled}${stays}${codes.end}`);
-    this.#drawn = live;
-  }
-
-  /** Draws only when the lines differ from the last ones. */
-  refresh(live: readonly string[]): void {
-    if (live.length === this.#drawn.length && live.every((line, at) => line === this.#drawn[at])) return;
-    this.draw([], live);
-  }
-
-  /** Removes the live lines. The next output is in their place. */
-  clear(): void {
-    this.draw([], []);
-  }
+    terminal.write(`${codes.begin}\r${codes.clearBelow}${scrolled}${stays}${codes.end}`);
+    drawn = live;
+  };
+  return {
+    draw,
+    /** Draws only when the lines differ from the last ones. */
+    refresh(live: readonly string[]): void {
+      if (live.length !== drawn.length || live.some((line, at) => line !== drawn[at])) draw([], live);
+    },
+    /** Removes the live lines. The next output is in their place. */
+    clear: () => draw([], []),
+  };
 }

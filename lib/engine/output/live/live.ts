@@ -3,7 +3,7 @@ import type { Listener } from '../../run/events.ts';
 import { redact } from '../../secret/secret.ts';
 import { GroupedWarnings } from '../grouped-warnings.ts';
 import { cutOffLines, type Style, summaryLines } from '../lines.ts';
-import { LiveArea } from './area.ts';
+import { liveArea } from './area.ts';
 import { guard } from './guard.ts';
 import { liveLines } from './lines.ts';
 import { RunState } from './run-state.ts';
@@ -24,7 +24,7 @@ export function liveOutput(terminal: Terminal, style: Style): Listener {
   const busy = new RunningTasks();
   const state = new RunState();
   const warnings = new GroupedWarnings(style);
-  const area = new LiveArea(terminal);
+  const area = liveArea(terminal);
   const start = performance.now();
   let settled = 0;
 
@@ -63,12 +63,7 @@ export function liveOutput(terminal: Terminal, style: Style): Listener {
   };
 }
 
-interface Drawing {
-  refresh(): void;
-  resized(): void;
-  clear(): void;
-  exit(): void;
-}
+type Drawing = Readonly<Record<'refresh' | 'resized' | 'clear' | 'exit', () => void>>;
 
 /** Redraws with time and on a resize, and leaves the terminal usable however the process ends. */
 function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): void } {

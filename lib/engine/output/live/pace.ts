@@ -1,22 +1,17 @@
 import type { Pace } from '../units.ts';
 
-/** The window of the measurement: long enough to be steady, short enough to follow changes. Seconds. */
-const span = 30;
+/** The rate is measured over this many seconds: long enough to be steady, short enough to follow changes. */
+const window = 30;
 
-interface Sample {
-  readonly at: number;
-  readonly done: number;
-}
-
-/** Measures the rate of work from samples of its progress. Time is in seconds from any fixed origin. */
+/** Measures the rate of work and the time left from samples of its progress. Time is in seconds from any fixed origin. */
 export class Pacer {
-  #samples: readonly Sample[] = [];
+  #samples: readonly { readonly at: number; readonly done: number }[] = [];
 
   add(at: number, done: number): void {
     // Less than before: the work started again.
     const before = (this.#samples.at(-1)?.done ?? 0) > done ? [] : this.#samples;
-    // The last sample before the window is its start.
-    const first = before.findLastIndex((sample) => at - sample.at >= span);
+    // One sample from before the window is kept: the rate is measured from there.
+    const first = before.findLastIndex((sample) => at - sample.at >= window);
     this.#samples = [...before.slice(Math.max(0, first)), { at, done }];
   }
 

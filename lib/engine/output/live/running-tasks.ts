@@ -2,24 +2,14 @@ import type { Progress } from '../../host/host.ts';
 import type { RunEvent } from '../../run/events.ts';
 import { redact } from '../../secret/secret.ts';
 import { printable } from '../../text/printable.ts';
-import { type Pace, progressText, seconds } from '../units.ts';
+import { progressText, seconds } from '../units.ts';
 import { Pacer } from './pace.ts';
 
 /** The task that a host is working on. Texts are one line, with secrets redacted and control characters written out. */
-export interface RunningTask {
-  readonly host: string;
-  /** `role: resource`. */
-  readonly task: string;
-  /** Since its start. */
-  readonly seconds: number;
-  readonly progress: Progress | undefined;
-  readonly pace: Pace;
-  /** The host's finished tasks, and all of them where known. */
-  readonly tasksDone: number;
-  readonly tasks: number | undefined;
-}
+export type RunningTask = ReturnType<RunningTasks['list']>[number];
 
 interface Entry {
+  /** `role: resource`. */
   readonly task: string;
   readonly since: number;
   progress: Progress | undefined;
@@ -74,14 +64,16 @@ export class RunningTasks {
   }
 
   /** In the order of their starts. */
-  list(): RunningTask[] {
+  list() {
     const now = this.#now();
     return [...this.#running].map(([host, { task, since, progress, pacer }]) => ({
       host,
       task,
+      /** Since its start. */
       seconds: now - since,
       progress,
       pace: pacer.pace(now, progress?.total),
+      /** The host's finished tasks, and all of them where known. */
       tasksDone: this.#done.get(host) ?? 0,
       tasks: this.#tasks.get(host),
     }));

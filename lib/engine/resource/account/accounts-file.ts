@@ -1,23 +1,7 @@
 import type { Reader } from '../../host/host.ts';
 
-/** An entry of /etc/passwd. */
-interface LocalUser {
-  readonly name: string;
-  readonly uid: number;
-  readonly gid: number;
-  readonly home: string;
-  readonly shell: string;
-}
-
-/** An entry of /etc/group. `members` leaves out users who have it as their main group. */
-interface LocalGroup {
-  readonly name: string;
-  readonly gid: number;
-  readonly members: readonly string[];
-}
-
 /** The local users. The file is read and not `getent`, which waits for a directory service that does not answer. */
-export async function localUsers(host: Reader): Promise<LocalUser[]> {
+export async function localUsers(host: Reader) {
   return (await fields(host, '/etc/passwd')).map(([name = '', , uid, gid, , home = '', shell = '']) => ({
     name,
     uid: Number(uid),
@@ -27,8 +11,8 @@ export async function localUsers(host: Reader): Promise<LocalUser[]> {
   }));
 }
 
-/** The local groups. */
-export async function localGroups(host: Reader): Promise<LocalGroup[]> {
+/** The local groups. `members` leaves out users who have one as their main group. */
+export async function localGroups(host: Reader) {
   return (await fields(host, '/etc/group')).map(([name = '', , gid, members = '']) => ({
     name,
     gid: Number(gid),

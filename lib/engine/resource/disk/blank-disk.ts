@@ -39,14 +39,10 @@ function formatting(device: string, label: string): Action {
     mkfs.ext4 -q -L ${label} ${device} </dev/null`;
 }
 
-interface Contents {
-  readonly isOurs: boolean;
-  /** Reasons against formatting it; empty if it is blank. */
-  readonly found: readonly string[];
-}
+type Contents = NonNullable<Awaited<ReturnType<typeof readDisk>>>;
 
-/** Three programs have to agree that it is blank: each knows signatures that the others do not. */
-async function readDisk(host: Reader, device: string, label: string): Promise<Contents | undefined> {
+/** Three programs have to agree that it is blank: each knows signatures that the others do not. `found` is what speaks against it. */
+async function readDisk(host: Reader, device: string, label: string) {
   const [isBlock, blkid, wipefs, lsblk] = await Promise.all([
     host.$`test -b ${device}`,
     host.$`blkid -p -o export ${device}`,

@@ -1,7 +1,9 @@
 import { command } from '../../host/action.ts';
 import type { ContainerState, Reader, Writer } from '../../host/host.ts';
 import { Failure } from '../../problem/problem.ts';
-import { containerChange, type Difference, driftOf, fileChange, unitChange, type Work } from '../resource.ts';
+import { eventually, type Patience } from '../job/eventually.ts';
+import type { Difference, Verdict, Work } from '../resource.ts';
+import { checkedAgainAfter, containerChange, driftOf, fileChange, unitChange } from '../resource.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
 /** The label that every service of a rendered compose file carries: a hash of its definition and of each file mounted into it. */
@@ -48,17 +50,6 @@ function meaningOf(exitCode: number): string {
  */
 export function composeService(given: ComposeService): Work {
   const { directory, service, container, readsAtStart } = given;
-  const staleness = async (host: Reader): Promise<readonly Difference[]> => {
-    const [state, ...files] = await Promise.all([
-      host.container(container),
-      ...readsAtStart.map((path) => host.stat(path)),
-    ]);
-    return startDifferences(
-      state,
-      readsAtStart.map((path, at) => ({ path, modified: files[at]?.modified ?? 0 })),
-    );
-  };
-
   return {
     name: `${container} is running with its configuration`,
     changes: () => [containerChange(container)],
@@ -69,12 +60,17 @@ export function composeService(given: ComposeService): Work {
     ],
 
     async check(host) {
-      const [until, state, stale] = await Promise.all([
+      const [until, state, ...files] = await Promise.all([
         untilDockerRuns(host),
         host.container(container),
-        staleness(host),
+        ...readsAtStart.map((path) => host.stat(path)),
       ]);
       if (until) return until;
+      // Inputs that a running container may have read before they were fixed.
+      const started = state?.status === 'running' ? Date.parse(state.startedAt) / 1000 : Number.POSITIVE_INFINITY;
+      const stale = readsAtStart
+        .filter((_, at) => (files[at]?.modified ?? 0) > started)
+        .map((path) => ({ what: 'started', was: `before ${path} changed`, wanted: 'after it' }));
       const differences = containerDifferences(state, given);
       const isLeft = isLeftByCompose(state);
       // `up` restarts a container only to change or to start it.
@@ -128,6 +124,17 @@ export async function ensureContainerRuns(
   throw new Failure(`container ${container} ${howItEnded(state)}${words}`);
 }
 
+/** A state that the program of a container reaches some time after its start. It is not waited for if the container does not run. */
+export function reachedBy(
+  container: string,
+  name: string,
+  check: (host: Reader) => Promise<Verdict>,
+  patience: Pick<Patience, 'seconds' | 'hint'>,
+): Work {
+  const giveUp = (host: Writer) => ensureContainerRuns(host, container);
+  return checkedAgainAfter(eventually(name, check, { ...patience, giveUp }), container);
+}
+
 /** What is not as it should be with a container; nothing when all is well. */
 function containerDifferences(
   state: ContainerState | undefined,
@@ -140,30 +147,9 @@ function containerDifferences(
     differences.push({ what: 'container', was, wanted: 'running' });
   }
   const hash = state.labels[configHashLabel] ?? '';
-  if (hash !== configHash) {
-    differences.push({
-      what: 'configuration',
-      was: hash.slice(0, 12) || 'unlabelled',
-      wanted: configHash.slice(0, 12),
-    });
-  }
+  const [was, wanted] = [hash.slice(0, 12) || 'unlabelled', configHash.slice(0, 12)];
+  if (hash !== configHash) differences.push({ what: 'configuration', was, wanted });
   if (imageId !== undefined && state.imageId !== imageId)
     differences.push({ what: 'image', was: state.imageId, wanted: imageId });
   return differences;
-}
-
-/**
- * The inputs that a running container may have read before they were fixed.
- *
- * @param files with the time of their last change, seconds since 1970
- */
-function startDifferences(
-  state: ContainerState | undefined,
-  files: readonly { readonly path: string; readonly modified: number }[],
-): readonly Difference[] {
-  if (state?.status !== 'running') return [];
-  const started = Date.parse(state.startedAt) / 1000;
-  return files
-    .filter(({ modified }) => modified > started)
-    .map(({ path }) => ({ what: 'started', was: `before ${path} changed`, wanted: 'after it' }));
 }

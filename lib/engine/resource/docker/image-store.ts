@@ -18,34 +18,32 @@ export function imagesBelowDockerRoot(): Resource[] {
     {
       name: title,
       changes: (differences) => [...(file.changes?.(differences) ?? []), unitChange('docker.service')],
-      async check(host) {
-        const store = await storeOf(host);
-        if (typeof store !== 'string') return store;
+      check: byStore(async (store, host) => {
         if (store !== 'empty') return ok;
         const verdict = await file.check(host);
         if (verdict.is !== 'drift' || !Array.isArray(verdict.change)) return verdict;
         return { ...verdict, change: [...verdict.change, command`systemctl restart docker.service`] };
-      },
+      }),
     },
     expectation(`${title}, also those that were there`, {
-      check: async (host) => {
-        const store = await storeOf(host);
-        if (typeof store !== 'string') return store;
-        return store === 'used' ? drift('they are in /var/lib/containerd, which stays on its disk') : ok;
-      },
+      check: byStore(async (store) =>
+        store === 'used' ? drift('they are in /var/lib/containerd, which stays on its disk') : ok,
+      ),
       severity: 'should',
     }),
   ];
 }
 
-/** Whether containerd keeps the images, and whether there are any; or why that is not known yet. */
-async function storeOf(host: Reader): Promise<'below the root' | 'empty' | 'used' | Verdict> {
-  const [until, info] = await Promise.all([
-    untilDockerRuns(host),
-    // A stopped engine is not queried: its socket would start it.
-    host.$`systemctl is-active --quiet docker.service && docker info --format ${'{{.Images}} {{.Containers}} {{.DriverStatus}}'}`,
-  ]);
-  if (until) return until;
-  if (!info.stdout.includes('io.containerd.snapshotter')) return 'below the root';
-  return info.stdout.startsWith('0 0 ') ? 'empty' : 'used';
+/** A check by the store of containerd, and whether it has images. An engine with another store is right. */
+function byStore(judge: (store: 'empty' | 'used', host: Reader) => Promise<Verdict>) {
+  return async (host: Reader): Promise<Verdict> => {
+    const [until, info] = await Promise.all([
+      untilDockerRuns(host),
+      // A stopped engine is not queried: its socket would start it.
+      host.$`systemctl is-active --quiet docker.service && docker info --format ${'{{.Images}} {{.Containers}} {{.DriverStatus}}'}`,
+    ]);
+    if (until) return until;
+    if (!info.stdout.includes('io.containerd.snapshotter')) return ok;
+    return judge(info.stdout.startsWith('0 0 ') ? 'empty' : 'used', host);
+  };
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { quote } from '../../host/quote.ts';
+import { shellSettings } from '../../host/shell-settings.ts';
 
 const program = readFileSync(new URL('../../../../templates/host/download.sh', import.meta.url), 'utf8');
 
@@ -18,6 +18,5 @@ export interface Source {
 
 /** The download script with its settings. @param status file on the host in which the script shows its phase */
 export function downloadScript(source: Source, status: string): string {
-  const settings = Object.entries({ ...source, status }).map(([name, value]) => `${name}=${quote(value)}\n`);
-  return `${settings.join('')}${program}`;
+  return shellSettings({ ...source, status }) + program;
 }

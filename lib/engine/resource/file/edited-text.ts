@@ -3,21 +3,19 @@ import type { Reader } from '../../host/host.ts';
 import { Failure } from '../../problem/problem.ts';
 import { asText, sha256Of } from './content.ts';
 
-/** A text file of another program, in which a part is changed. */
-interface EditedText {
-  readonly text: string;
-  /** The step that replaces the text that was read. Mode, owner and group stay; if the file is a link, its target changes. */
-  to(text: string): Action;
-}
-
-/** @returns undefined without a file. @throws Problem where it is not text: to write it back could damage it */
-export async function readText(host: Reader, path: string): Promise<EditedText | undefined> {
+/**
+ * A text file of another program, in which a part is changed.
+ *
+ * @returns undefined without a file. `to` is the step that replaces the text that was read: mode, owner and group stay; if the file is a
+ *   link, its target changes
+ * @throws Problem where it is not text: to write it back could damage it
+ */
+export async function readText(host: Reader, path: string) {
   const bytes = await host.read(path);
   if (bytes === undefined) return undefined;
   const text = asText(bytes);
-  if (text !== undefined) {
-    return { text, to: (content) => ({ do: 'rewrite', path, was: sha256Of(bytes), content }) };
-  }
+  const to = (content: string): Action => ({ do: 'rewrite', path, was: sha256Of(bytes), content });
+  if (text !== undefined) return { text, to };
   throw new Failure(`${path} is not UTF-8 text; the file was not changed`, {
     hint: 'save it as UTF-8 there, then run again',
   });

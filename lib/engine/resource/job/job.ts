@@ -42,10 +42,10 @@ export function job(name: string, { done, ...work }: Job): Work {
     name,
     check: done,
     async work(host) {
-      const run = await runInUnit(host, { ...work, title: name });
+      const words = await runInUnit(host, { ...work, title: name });
       const verdict = await done(host);
       if (verdict.is === 'ok') return;
-      throw jobFailed(name, `the job ended, and still: ${describeVerdict(verdict)}`, await run.lastWords());
+      throw jobFailed(name, `the job ended, and still: ${describeVerdict(verdict)}`, await words());
     },
   };
 }
@@ -68,18 +68,13 @@ export function startedEarly(name: string, work: LongWork, done: (host: Reader) 
   };
 }
 
-/** One run of a unit. */
-interface Run {
-  /** The last lines that it wrote. */
-  lastWords(): Promise<string>;
-}
-
 /**
  * Runs a script as a transient systemd unit, or finds the unit that an earlier run started, and watches it to its end.
  *
+ * @returns reads the last lines that it wrote
  * @throws Failure when it fails, and when a unit of that name does something else
  */
-export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
+export async function runInUnit(host: Writer, work: LongWork): Promise<() => Promise<string>> {
   const { unit, title } = work;
   const [state, script] = await Promise.all([host.unit(`${unit}.service`), host.read(scriptOf(work))]);
   if (!isRunning(state)) {
@@ -90,11 +85,11 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<Run> {
     });
   }
   const invocation = (await host.$`systemctl show --property InvocationID --value ${unit}.service`).text();
-  const run = { lastWords: () => lastWords(host, unit, invocation) };
+  const words = () => lastWords(host, unit, invocation);
   const end = await watch(host, work);
-  if (end.active !== 'failed') return run;
+  if (end.active !== 'failed') return words;
   const how = end.result === 'exit-code' ? `exit code ${end.mainExitCode}` : end.result;
-  throw jobFailed(title, `${unit} failed (${how})`, await run.lastWords());
+  throw jobFailed(title, `${unit} failed (${how})`, await words());
 }
 
 const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
@@ -122,6 +117,12 @@ async function watch(host: Writer, { unit, progress }: LongWork): Promise<UnitSt
     if (reached) host.progress(reached);
     await pause(host, seconds, `${unit} goes on on ${host.name}, and the next run finds it again`);
   }
+}
+
+/** Progress of work that fills a folder, by the bytes in it. */
+export async function bytesIn(host: Reader, folder: string, what: string): Promise<Progress> {
+  const size = await host.$`du -sb ${folder}`;
+  return { what, done: Number.parseInt(size.text(), 10) || 0, unit: 'bytes' };
 }
 
 function isRunning({ active }: UnitState): boolean {

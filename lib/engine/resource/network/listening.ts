@@ -1,6 +1,5 @@
-import { ensureContainerRuns } from '../docker/compose-service.ts';
-import { eventually } from '../job/eventually.ts';
-import { checkedAgainAfter, drift, ok, unknownUntil } from '../resource.ts';
+import { reachedBy } from '../docker/compose-service.ts';
+import { drift, ok, unknownUntil } from '../resource.ts';
 
 /** The state LISTEN in /proc/net/tcp. */
 const listenState = '0A';
@@ -12,24 +11,18 @@ const listenState = '0A';
  * @param seconds how long the program may take
  */
 export function containerListens(container: string, ports: readonly number[], seconds: number, hint?: string) {
-  return checkedAgainAfter(
-    eventually(
-      `${container} listens on ${ports.join(' and ')}`,
-      async (host) => {
-        const table = await host.$`
-        pid=$(docker inspect --format ${'{{.State.Pid}}'} ${container} 2>/dev/null) && [ "$pid" -gt 0 ] && cat /proc/"$pid"/net/tcp /proc/"$pid"/net/tcp6 2>/dev/null`;
-        const open = listeningPorts(table.stdout);
-        if (table.stdout.trim() === '') return unknownUntil(`${container} is running`);
-        const missing = ports.filter((port) => !open.has(port));
-        return missing.length === 0 ? ok : drift(`${container} does not listen on ${missing.join(' and ')}`);
-      },
-      {
-        seconds,
-        giveUp: (host) => ensureContainerRuns(host, container),
-        ...(hint === undefined ? {} : { hint }),
-      },
-    ),
+  return reachedBy(
     container,
+    `${container} listens on ${ports.join(' and ')}`,
+    async (host) => {
+      const table = await host.$`
+        pid=$(docker inspect --format ${'{{.State.Pid}}'} ${container} 2>/dev/null) && [ "$pid" -gt 0 ] && cat /proc/"$pid"/net/tcp /proc/"$pid"/net/tcp6 2>/dev/null`;
+      const open = listeningPorts(table.stdout);
+      if (table.stdout.trim() === '') return unknownUntil(`${container} is running`);
+      const missing = ports.filter((port) => !open.has(port));
+      return missing.length === 0 ? ok : drift(`${container} does not listen on ${missing.join(' and ')}`);
+    },
+    { seconds, ...(hint !== undefined && { hint }) },
   );
 }
 

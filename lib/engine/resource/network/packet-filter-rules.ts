@@ -11,11 +11,11 @@ export interface GuardedPort {
 }
 
 /** Ports that the same sources may reach. */
-export interface PortGroup {
+export interface PortGroup<Source = IpNetwork> {
   /** Suffix of its chain's name: `METRICS`. */
   readonly name: string;
   readonly ports: readonly GuardedPort[];
-  readonly sources: readonly IpNetwork[];
+  readonly sources: readonly Source[];
 }
 
 /** A chain of the table `filter`, with its rules as iptables-save writes them, without `-A CHAIN`. */

@@ -7,17 +7,12 @@ import { file } from '../file/file.ts';
 import { checkParts, type Part } from '../parts.ts';
 import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
 import { type IpNetwork, parseIpNetwork } from './ip-network.ts';
-import { type GuardedPort, packetFilterChains, packetFilterDifferences, restoreLines } from './packet-filter-rules.ts';
+import { type PortGroup, packetFilterChains, packetFilterDifferences, restoreLines } from './packet-filter-rules.ts';
 
 const script = readFileSync(new URL('../../../../templates/host/firewall.sh', import.meta.url));
 
 /** Ports that certain sources may reach: addresses, networks, or names that the host itself resolves. */
-export interface Access {
-  /** Suffix of its chain's name: `METRICS`. */
-  readonly name: string;
-  readonly ports: readonly GuardedPort[];
-  readonly sources: readonly string[];
-}
+export type Access = PortGroup<string>;
 
 interface PacketFilter {
   /** Prefix of the files on the host. */

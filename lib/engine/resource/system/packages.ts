@@ -1,6 +1,7 @@
 import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { readScript, withArguments } from '../../host/script.ts';
+import { Problem } from '../../problem/problem.ts';
 import { driftOf, type Resource, refused } from '../resource.ts';
 
 const script = readScript(new URL('../../../../templates/host/install-packages.sh', import.meta.url));
@@ -37,6 +38,26 @@ export function packages(...names: readonly string[]): Resource {
         absent.map((what) => ({ what, was: 'not installed', wanted: 'installed' })),
         [installation(absent)],
       );
+    },
+  };
+}
+
+/**
+ * Packages of several resources in one transaction.
+ *
+ * @param resources of `packages`: each of them says what is missing, and whether it can be installed
+ */
+export function inOneTransaction(name: string, resources: readonly Resource[]): Resource {
+  return {
+    name,
+
+    async check(host) {
+      const seen = await Promise.all(resources.map((resource) => resource.check(host)));
+      const drifts = seen.flatMap((verdict) => (verdict.is === 'drift' ? [verdict] : []));
+      const cannot = drifts.find(({ change }) => change instanceof Problem);
+      if (cannot) return cannot;
+      const missing = drifts.flatMap(({ differences }) => differences);
+      return driftOf(missing, [installation(missing.map(({ what }) => what))]);
     },
   };
 }

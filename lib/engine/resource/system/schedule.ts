@@ -1,6 +1,6 @@
-import { Problem } from '../../problem/problem.ts';
 import { file } from '../file/file.ts';
-import { drift, ok, type Resource } from '../resource.ts';
+import { checkParts, type Part } from '../parts.ts';
+import { drift, type Resource } from '../resource.ts';
 import { service, startUnit } from './service.ts';
 
 const units = '/etc/systemd/system';
@@ -23,34 +23,25 @@ interface Schedule {
 export function schedule(name: string, { every, command, description }: Schedule): Resource {
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name)) throw new TypeError(`schedule "${name}": not a name for a unit`);
   const timerPath = `${units}/${name}.timer`;
-  const files = [
-    file(`${units}/${name}.service`).content(serviceUnit(description, command)),
-    file(timerPath).content(timerUnit(description, every)),
+  const files: readonly Part[] = [
+    ['', file(`${units}/${name}.service`).content(serviceUnit(description, command))],
+    ['', file(timerPath).content(timerUnit(description, every))],
   ];
   const unit = `${name}.timer`;
-  const timer = service(unit, [timerPath]);
 
   return {
     name: `schedule ${name}`,
 
     async check(host) {
-      const [state, timerVerdict, ...fileVerdicts] = await Promise.all([
+      const [state, started, { differences, refusal, steps }] = await Promise.all([
         host.unit(unit),
-        ...[timer, ...files].map((part) => part.check(host)),
+        service(unit, [timerPath]).check(host),
+        checkParts(host, files),
       ]);
-      const drifting = fileVerdicts.filter((verdict) => verdict.is === 'drift');
-      const refusal = drifting.map(({ change }) => change).find((change) => change instanceof Problem);
-      const writes = drifting.flatMap(({ change = [] }) => (change instanceof Problem ? [] : change));
-      const change = refusal ?? [...writes, startUnit(unit, state, true)];
+      const change = refusal ?? [...steps.flat(), startUnit(unit, state, true)];
       // The state of a timer is not shown while its files differ.
-      if (drifting.length > 0)
-        return drift(
-          drifting.flatMap(({ differences }) => differences),
-          change,
-        );
-      return timerVerdict?.is === 'unknown'
-        ? drift('systemd has not read its units yet', change)
-        : (timerVerdict ?? ok);
+      if (differences.length > 0) return drift(differences, change);
+      return started.is === 'unknown' ? drift('systemd has not read its units yet', change) : started;
     },
   };
 }

@@ -366,7 +366,7 @@ test.each<[string, OverrideName, unknown, string | RegExp, Changes?]>([
     'a value that a tag makes',
     'node_config',
     { '+A': timestamp },
-    'a value is text, a number, true or false\n  leave out the tag tag:yaml.org,2002:timestamp',
+    'the YAML tag !!timestamp is not supported\n  leave it out',
   ],
   ['a text with NUL', 'node_config', { '+A': 'a\0' }, 'node_config.+A has a NUL character, which no program takes'],
   ['no mapping at all', 'node_config', 5, 'node_config must be a mapping, not a whole number'],

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import type { Writer } from '../lib/engine/host/host.ts';
+import { Output } from '../lib/engine/host/output.ts';
+import { shell } from '../lib/engine/host/shell.ts';
+import { applyDrift } from '../lib/engine/resource/resource.ts';
+import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
+import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
+import clientTools from './client-tools.ts';
+import docker from './docker.ts';
+import packages from './packages.ts';
+import timeSync from './time-sync.ts';
+
+/** A host that keeps what it installs, and all its runs of apt. */
+function bareHost(has: readonly string[] = []): { readonly host: Writer; readonly aptRuns: string[][] } {
+  const installed = new Set(has);
+  const aptRuns: string[][] = [];
+  const host = fakeHost([[/^command -v dpkg-query/, '']], {
+    package: async (name) => ({ installed: installed.has(name), version: undefined }),
+    run: shell(async (command) => {
+      const names = /^# apt-get install (.*)\n/.exec(command)?.[1]?.split(' ') ?? [];
+      for (const name of names) installed.add(name);
+      aptRuns.push(names);
+      return new Output(0, Buffer.alloc(0), '');
+    }),
+  });
+  return { host, aptRuns };
+}
+
+/** Makes the packages of these roles in order, as a run of them does. */
+async function deploy(roles: readonly (typeof docker)[], { host, aptRuns }: ReturnType<typeof bareHost>, given: Given) {
+  const context = { ...(await contextOf(given)), roles: new Set(roles.map(({ name }) => name)) };
+  const names: string[] = [];
+  for (const role of roles) {
+    for (const resource of await role.resources(context)) {
+      names.push(resource.name);
+      if (resource.name.startsWith('packages ')) await applyDrift(host, resource);
+    }
+  }
+  expect(names).toEqual([...new Set(names)]);
+  return { aptRuns, names };
+}
+
+const all = [packages, clientTools, timeSync, docker];
+const wanted = [
+  'ca-certificates',
+  'curl',
+  'tar',
+  'postgresql-client-15',
+  'chrony',
+  'docker.io',
+  'docker-compose',
+  'iptables',
+];
+
+test('the packages of a bare server are one transaction, and without role packages each role installs its own', async () => {
+  const { aptRuns, names } = await deploy(all, bareHost(), {});
+  expect(aptRuns).toEqual([wanted]);
+  expect(names.filter((name) => name.startsWith('packages '))).toEqual(['packages of client-tools, time-sync, docker']);
+  const moving = names.indexOf("no move of docker's data is unfinished");
+  expect(moving).toBeLessThan(names.indexOf('packages of client-tools, time-sync, docker'));
+
+  const alone = await deploy([clientTools, timeSync, docker], bareHost(), {});
+  expect(alone.aptRuns.flat()).toEqual(wanted);
+  expect(alone.aptRuns).toHaveLength(3);
+});
+
+test('a role that is left out installs nothing, and an engine from Docker stays', async () => {
+  const { aptRuns } = await deploy([packages, docker], bareHost(['docker-ce', 'docker-ce-cli']), {});
+  expect(aptRuns).toEqual([['docker-compose-plugin']]);
+});
+
+test('a client from a repository of its own is installed after it', async () => {
+  const distribution = { id: 'ubuntu', version: '24.04', codename: 'noble', title: 'Ubuntu 24.04' } as const;
+  const { aptRuns } = await deploy(all, bareHost(), { facts: { distribution } });
+  expect(aptRuns).toEqual([
+    ['ca-certificates', 'curl', 'tar', 'chrony', 'docker.io', 'docker-compose-v2', 'iptables'],
+    ['postgresql-common'],
+    ['postgresql-client-15'],
+  ]);
+});
+
+test('a host without apt is refused with what to install by hand', async () => {
+  const context = { ...(await contextOf({})), roles: new Set(['time-sync']) };
+  const [resource] = await packages.resources(context);
+  if (!resource) throw new Error('there is no resource');
+  await expect(applyDrift(fakeHost([]), resource)).rejects.toMatchObject({
+    message: 'there is no dpkg and apt on this host, so nothing can be installed',
+    hint: 'use Debian or Ubuntu, or install by hand: chrony',
+  });
+});
