@@ -1,10 +1,13 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import type { Writer } from '../../engine/host/host.ts';
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { Interrupted } from '../../engine/resource/job/pause.ts';
 import { applyDrift, containerChange, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
-import { drained, gatewayTurns, notDrained, servesAgain, turnReason } from './drain.ts';
+import { drained, gatewayTurns, notDrained } from './drain.ts';
+
+const turnReason = 'its turn in a run';
 
 const settings = { metrics: 9101, drain_seconds: 30, healthy_seconds: 5 } as Variables['gateway'];
 
@@ -76,7 +79,7 @@ class Gateway {
 beforeEach(() => () => vi.restoreAllMocks());
 
 const leaves = (changes = {}) => drained('rpc-1 leaves', 'rpc-1', turnReason, { ...settings, ...changes });
-const comesBack = servesAgain('rpc-1 comes back', 'rpc-1', settings);
+const comesBack = gatewayTurns.back('rpc-1', { vars: { gateway: settings } } as InventoryHost<Variables>);
 
 test('a host leaves, its requests end by themselves, and nothing is cut', async () => {
   const gateway = new Gateway();

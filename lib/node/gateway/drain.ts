@@ -19,7 +19,7 @@ import { drainedFolder, gatewayProgram } from './paths.ts';
 type Gateway = Variables['gateway'];
 
 /** The reason of an RPC host that is out for its turn in a run. templates/gateway/fleet.lua knows it, too. */
-export const turnReason = 'its turn in a run';
+const turnReason = 'its turn in a run';
 
 /** How long the others may take to serve again before a host leaves, for example after their own turn. Seconds. */
 const othersWithin = 60;
@@ -117,7 +117,7 @@ async function connectionsEnd(at: Writer, name: string, gateway: Gateway): Promi
 }
 
 /** An RPC host that is out for its turn has been well for a time, and serves again. One that the operator has drained stays so. */
-export function servesAgain(title: string, name: string, gateway: Gateway): Work {
+function servesAgain(title: string, name: string, gateway: Gateway): Work {
   const isBack = ({ mark, found }: State) => mark !== turnReason && (!found || found.serves || mark !== undefined);
   return {
     name: title,
