@@ -248,7 +248,7 @@ test('a missing or invalid plan is refused', async () => {
 test('a plan of another inventory is refused before a connection', async () => {
   const inventory = { name: 'x', file: join(folder, 'x.yaml'), hosts: [] };
   const file = join(folder, 'other-inventory.json');
-  const chosen = { roles: [], skippedRoles: [], set: [], assumedStopped: [] };
+  const chosen = { roles: [], skippedRoles: [], set: [], assumedStopped: [], own: {} };
   savePlan(makePlan([{ host: 'rpc-1', tasks: [] }], { playbook: 'deploy', inventory, chosen }, 0), file);
   const run = await deploy(good, '--plan', file);
   expect(run.exitCode, run.output).toBe(3);
@@ -260,7 +260,7 @@ test('a plan of another playbook, or with a host that is not in the inventory, i
   const inventory = { name: 'x', file: join(folder, 'x.yaml'), hosts: [] };
   const file = join(folder, 'plan.json');
   const plan = async (playbook: string) => {
-    const chosen = { roles: [], skippedRoles: [], set: [], assumedStopped: [] };
+    const chosen = { roles: [], skippedRoles: [], set: [], assumedStopped: [], own: {} };
     savePlan(makePlan([{ host: 'gone-1', tasks: [] }], { playbook, inventory, chosen }, 0), file);
     return deploy(good, '--plan', file);
   };

@@ -29,7 +29,7 @@ function recordingHost(): { readonly host: Writer; readonly sent: unknown[] } {
 }
 
 const notOn: Readonly<Record<'database' | 'rpc', readonly string[]>> = {
-  database: ['json-rpc', 'verify', 'database-reachable'],
+  database: ['json-rpc', 'verify', 'database-reachable', 'removed'],
   rpc: ['state-db', 'snapshot', 'sync'],
 };
 const roleNames = readdirSync(new URL('../roles', import.meta.url))

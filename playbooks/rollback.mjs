@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
 // Puts an earlier release back: its rendered files and images, by the roles and checks of a deploy.
-import { play, playbook, roles, runRollback } from '../lib/start/playbook.mjs';
+import { gatewayTurns, play, playbook, roles, runRollback } from '../lib/start/playbook.mjs';
 
 await runRollback(
   playbook('rollback', 'puts the files and images of an earlier release back, and proves that it serves.', [
@@ -12,8 +12,12 @@ await runRollback(
     play('Database+Sync server', { hosts: 'database', roles: await roles('state-db', 'prover', 'pool-db', 'sync') }),
     play('RPC servers', {
       hosts: 'rpc',
-      roles: await roles('database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
+      roles: await roles('configuration', 'database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
       needs: ['Database+Sync server'],
+      // As a deploy does.
+      serial: 1,
+      maxFail: 0,
+      turns: gatewayTurns,
     }),
     play('releases', { hosts: 'database,rpc', roles: await roles('release') }),
   ]),

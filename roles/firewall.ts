@@ -6,6 +6,9 @@ import { product } from '../lib/node/server/product.ts';
 import { isMonitor, nodeExporterUnit } from '../lib/node/variables/monitoring.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
+/** Begins the names of its chains. */
+export const rulesPrefix = 'RPC-PLAYBOOKS';
+
 /**
  * Only the deployment's own hosts reach databases, provers and metrics; the inventory says who reaches JSON-RPC. The rules concern
  * published ports only, so SSH stays as it is.
@@ -16,7 +19,7 @@ export default role<Variables>('firewall', async (context) => [
   packetFilter({
     ...(isMonitor(context.host) && { before: nodeExporterUnit }),
     product,
-    prefix: 'RPC-PLAYBOOKS',
+    prefix: rulesPrefix,
     accesses: await accesses(context),
     hint: 'make the name resolvable on this host, or set firewall.connects_from, with addresses, for the host of that name',
   }),

@@ -1,13 +1,11 @@
-// The parts that a playbook imports: plays, roles by name, and its command line.
+// The parts that a playbook imports: plays, roles by name, turns of RPC hosts behind gateways, and its command line.
 import { commandLine } from './command-line.mjs';
 import { program, role } from './program.mjs';
 
 /** @type {typeof import('../commands/playbook/main.ts')} */
-const { loadDeployment, main, openSession, play, playbook, Problem, rollback, scheduleCheck } = await program(
-  'lib/commands/playbook/main.ts',
-);
+const node = await program('lib/commands/playbook/main.ts');
 
-export { play, playbook };
+export const { gatewayTurns, play, playbook, serviceNames } = node;
 
 /**
  * The roles of these names, from roles/NAME.ts.
@@ -23,9 +21,11 @@ export async function roles(...names) {
  * Runs a playbook with the options of the command line.
  *
  * @param {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>} playbook
+ * @param {import('../engine/run/playbook.ts').Play<import('../node/variables/variables.ts').Variables>[]} [putBack] plays that put RPC
+ * servers back, with `gateway.rollback: auto`
  */
-export async function runPlaybook(playbook) {
-  await main(playbook, commandLine, dependencies);
+export async function runPlaybook(playbook, putBack = []) {
+  await node.runOrPutBack(playbook, putBack, commandLine, dependencies);
 }
 
 /**
@@ -34,17 +34,17 @@ export async function runPlaybook(playbook) {
  * @param {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>} playbook
  */
 export async function runRollback(playbook) {
-  await rollback(playbook, commandLine, dependencies);
+  await node.rollback(playbook, commandLine, dependencies);
 }
 
 /** Puts a timer for check mode on this machine. */
 export async function runSchedule() {
-  await scheduleCheck(commandLine, dependencies);
+  await node.scheduleCheck(commandLine, dependencies);
 }
 
 const dependencies = {
-  load: loadDeployment,
-  open: openSession,
+  load: node.loadDeployment,
+  open: node.openSession,
   embedded: 'lab',
   larger: 'lab-fleet',
   prepareEmbedded: bringLabUp,
@@ -60,6 +60,6 @@ async function bringLabUp(say, fleet = false) {
   try {
     await labUp({ log: say, fleet });
   } catch (error) {
-    throw error instanceof LabError ? new Problem(error.message, { hint: error.hint }) : error;
+    throw error instanceof LabError ? new node.Problem(error.message, { hint: error.hint }) : error;
   }
 }

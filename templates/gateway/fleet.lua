@@ -11,6 +11,10 @@ local configuration = os.getenv("FLEET_CONFIGURATION")
 
 -- Seconds.
 local period, patience, silence, longest_wait = 1, 0.8, 3, 3
+-- The reason of a host that is out for its turn in a run (lib/node/gateway/drain.ts).
+local turn_reason = "its turn in a run"
+-- For how long a WebSocket waits for the end of the first turn, and after its turn a host is one that no turn of this run takes out again.
+local turn_patience, renewed_for = 30, 600
 -- A host that was out comes back after so many good rounds, so that it does not go in and out.
 local good_rounds = 3
 -- Both backends have the same servers.
@@ -155,6 +159,8 @@ local function judge()
   for _, host in ipairs(hosts) do
     host.fault, host.forked = nil, false
     host.drained = drained(host)
+    if host.in_turn and not host.drained then host.renewed = now() end
+    host.in_turn = host.drained == turn_reason
     host.silent = not host.seen or now() - host.seen >= silence
     if not host.silent then
       answering[#answering + 1] = host
@@ -227,13 +233,47 @@ core.register_task(function()
   end
 end)
 
--- The next host in turn that serves, at a height or above.
-local function next_host(height)
+-- The next host in turn that serves, at a height or above; with `since`, only one whose own turn in a run has ended after that.
+local function next_host(height, since)
   for _ = 1, #hosts do
     turn = turn % #hosts + 1
     local host = hosts[turn]
-    if host.serving and host.height >= height then return host end
+    if host.serving and host.height >= height and (not since or (host.renewed or 0) > since) then return host end
   end
+end
+
+-- Connections and requests that a host has now.
+local function sessions_of(host)
+  local sessions = 0
+  for _, name in ipairs(backends) do
+    sessions = sessions + core.backends[name].servers[host.name]:get_stats().scur
+  end
+  return sessions
+end
+
+-- Whether a host is in its turn, and, with `empty`, the clients that it had have left.
+local function takes_turns(empty)
+  for _, host in ipairs(hosts) do
+    if host.in_turn and not (empty and sessions_of(host) > 0) then return true end
+  end
+end
+
+-- A WebSocket lasts, and is cut in the turn of its host. So while a run changes hosts, one that was cut goes to a host that had its turn.
+-- In the first turn it waits for its end.
+local function place_websocket(host, floor)
+  if not takes_turns() then return host end
+  -- Those that are cut together come back before the last of them is gone.
+  core.msleep(300)
+  local limit = now() + turn_patience
+  local since = now() - renewed_for
+  if not takes_turns(true) or (host and host.serving and (host.renewed or 0) > since) then return host end
+  local renewed
+  repeat
+    renewed = next_host(floor, since)
+    if renewed then return renewed end
+    core.msleep(100)
+  until now() >= limit or not takes_turns()
+  return next_host(floor, since) or (host and host.serving and host or nil)
 end
 
 -- Chooses the host of a client: the one that it had, while that one serves; otherwise one that has every block that the client may
@@ -247,6 +287,7 @@ core.register_action("place", { "http-req" }, function(txn)
     floor = host.forked and 0 or math.max(floor, host.height or 0)
     host = nil
   end
+  if txn:get_var("txn.lasts") then host = place_websocket(host, floor) end
   while not host do
     host = next_host(floor)
     if not host then
@@ -309,15 +350,11 @@ end
 core.register_service("fleet", "http", function(applet)
   local list = {}
   for _, host in ipairs(hosts) do
-    local sessions = 0
-    for _, name in ipairs(backends) do
-      sessions = sessions + core.backends[name].servers[host.name]:get_stats().scur
-    end
     list[#list + 1] = string.format(
       '{"host":%s,"serves":%s,"fit":%s,"reason":%s,"drained":%s,"height":%s,"hash":%s,"sessions":%d}',
       quoted(host.name), host.serving and "true" or "false", host.good and host.good >= good_rounds and "true" or "false",
       host.reason and quoted(host.reason) or "null", host.drained and quoted(host.drained) or "null",
-      host.height or "null", host.hash and quoted(host.hash) or "null", sessions)
+      host.height or "null", host.hash and quoted(host.hash) or "null", sessions_of(host))
   end
   local body = string.format('{"judged":%s,"configuration":%s,"hosts":[%s]}\n', judged and "true" or "false",
     quoted(configuration), table.concat(list, ","))

@@ -213,6 +213,48 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     });
   });
 
+  describe('WebSockets while a run changes hosts', () => {
+    const turn = 'its turn in a run';
+    const open = async (from: string) => {
+      const { status, headers } = await get({ port: ports.websocket, from, headers: upgrade });
+      return [status, headers['x-host']];
+    };
+    const isIn = async (name: string) =>
+      (await gateway.fleet()).hosts.some(({ host, serves }) => host === name && serves);
+
+    beforeEach(async () => {
+      gateway = await startGateway(await contextOf());
+    });
+
+    test('those of the first turn wait for its end, and later ones go to the host that had it', async () => {
+      await gateway.drain('rpc-2', turn);
+      await until(async () => !(await isIn('rpc-2')), 'rpc-2 is out');
+      const clients = Array.from({ length: 8 }, (_, at) => `127.0.8.${at + 1}`);
+      let answered = 0;
+      const count = () => {
+        answered += 1;
+      };
+      const waiting = clients.map((from) => open(from).finally(count));
+      // By HTTP they are served all the time.
+      expect(await hostOf('127.0.8.1')).not.toBe('rpc-2');
+      await sleep(2000);
+      expect(answered).toBe(0);
+      await gateway.undrain('rpc-2');
+      expect(await Promise.all(waiting)).toEqual(clients.map(() => [101, 'rpc-2']));
+      await gateway.drain('rpc-3', turn);
+      await until(async () => !(await isIn('rpc-3')), 'rpc-3 is out');
+      expect(await Promise.all(clients.map(open))).toEqual(clients.map(() => [101, 'rpc-2']));
+      await gateway.undrain('rpc-3');
+    });
+
+    test('those of a host that the operator has drained go to another one at once', async () => {
+      await gateway.drain('rpc-2', 'new disk');
+      await until(async () => !(await isIn('rpc-2')), 'rpc-2 is out');
+      expect(await open('127.0.8.1')).toEqual([101, expect.stringMatching(/^rpc-[134]$/)]);
+      expect(await isIn('rpc-2')).toBe(false);
+    });
+  });
+
   test('no client ever sees a lower height, while hosts differ, fall behind, are drained and come back', async () => {
     gateway = await startGateway(await contextOf());
     const clients = Array.from({ length: 100 }, (_, at) => `127.0.9.${at + 1}`);

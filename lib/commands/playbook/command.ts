@@ -30,6 +30,7 @@ import {
 import { Secret } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { shellWord } from '../../engine/text/shell-word.ts';
+import { didYouMean } from '../../engine/text/suggest.ts';
 import { recordFolder } from '../../node/project/project-folder.ts';
 import { chooseHosts, type InventorySource } from './choose-hosts.ts';
 import { asking, askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
@@ -47,7 +48,11 @@ interface OpenOptions extends OpenSessionOptions {
 /** The dependencies of a playbook's command line. */
 interface Dependencies<V> extends InventorySource<V> {
   open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
+  /** What puts hosts back that a failed change has left out of service, if the operator wants that. */
+  putBack?(inventory: Inventory<V>, open: Open<V>): { playbook: Playbook<V>; open: Open<V> } | undefined;
 }
+
+type Open<V> = (host: InventoryHost<V>) => Promise<Session>;
 
 /** The run that the command line requests. */
 interface Job<V> {
@@ -80,17 +85,18 @@ export async function main<V>(playbook: Playbook<V>, args: readonly string[], de
   }
 }
 
-async function perform<V>(playbook: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
-  const roleNames = [...new Set(playbook.plays.flatMap((play) => play.roles.map((role) => role.name)))];
-  const parsed = parseOptions(args, roleNames, playbook.options);
-  const limit = parsed.limit ?? (parsed.help ? undefined : playbook.limit?.(parsed.own));
+async function perform<V>(template: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
+  const roleNames = [...new Set(template.plays.flatMap((play) => play.roles.map((role) => role.name)))];
+  const parsed = parseOptions(args, roleNames, template.options);
+  const limit = parsed.limit ?? (parsed.help ? undefined : template.limit?.(parsed.own));
   const given = { ...parsed, limit };
   const plan = given.plan === undefined ? undefined : await loadPlan(given.plan);
-  const options = plan ? asPlanned(given, plan, playbook.name, roleNames) : given;
+  const options = plan ? asPlanned(given, plan, template.name, roleNames) : given;
   if (options.help) {
-    process.stdout.write(playbookHelp(playbook, roleNames));
+    process.stdout.write(playbookHelp(template, roleNames));
     return exitCode.converged;
   }
+  const playbook = withHosts(template, options.own);
   const terminal = process.stdin.isTTY && process.stderr.isTTY;
   if (options.step && !terminal)
     throw new Problem('--step asks before each change, and there is no terminal to ask on');
@@ -99,6 +105,7 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], depend
   const planned = plan?.hosts.map(({ host }) => host);
   const { inventory, hosts } = await chooseHosts(options, planned, dependencies, say);
   if (plan) refuseOtherInventory(plan, inventory);
+  refuseOtherHosts(playbook, options.own, inventory);
   if (options.listHosts) {
     for (const line of hostLines(hosts)) print(line);
     return exitCode.converged;
@@ -109,13 +116,40 @@ async function perform<V>(playbook: Playbook<V>, args: readonly string[], depend
     dependencies.open(host, { becomePassword, interrupt: signal, timeout: options.timeout, own: options.own });
   try {
     const job = { playbook, options, plan, inventory, hosts, terminal };
-    return await (options.listTasks ? printTasks(job, open) : performRun(job, open, signal, interrupt));
+    if (options.listTasks) return await printTasks(job, open);
+    const result = await performRun(job, open, signal, interrupt);
+    const out = hosts.filter(({ name }) => result.leftOut.includes(name));
+    const back = out.length > 0 ? dependencies.putBack?.(inventory, open) : undefined;
+    if (back) {
+      say(`gateway.rollback is auto: ${result.leftOut.join(', ')} gets its current release back`);
+      const whole = { roles: [], skippedRoles: [], startAt: undefined, step: false, yes: true, report: undefined };
+      const again = { ...job, playbook: back.playbook, options: { ...options, ...whole }, plan: undefined, hosts: out };
+      await performRun(again, back.open, signal, interrupt);
+    }
+    return exitCodeOf(result);
   } finally {
     release();
   }
 }
 
-async function printTasks<V>(job: Job<V>, open: (host: InventoryHost<V>) => Promise<Session>): Promise<ExitCode> {
+/** The playbook with the hosts that its own options name. */
+function withHosts<V>(template: Playbook<V>, given: Options['own']): Playbook<V> {
+  const filled = (hosts: string) => hosts.replace(/\{(\w+)\}/g, (_, name: string) => String(given[name]));
+  return { ...template, plays: template.plays.map((play) => ({ ...play, hosts: filled(play.hosts) })) };
+}
+
+/** @throws Problem where an own option names a host that is not in its group */
+function refuseOtherHosts<V>({ options }: Playbook<V>, given: Options['own'], { name, hosts }: Inventory<V>): void {
+  for (const [option, said] of Object.entries(given)) {
+    const group = options[option]?.group ?? '';
+    const known = hosts.flatMap((host) => (host.groups.includes(group) ? [host.name] : []));
+    if (group === '' || known.includes(said)) continue;
+    const what = `--${option}: ${name} has no host "${said}" in group ${group}`;
+    throw new Problem(what, { hint: didYouMean(said, known) });
+  }
+}
+
+async function printTasks<V>(job: Job<V>, open: Open<V>): Promise<ExitCode> {
   const tasks = await listTasks(job.playbook, job.inventory, open, narrowed(job));
   for (const line of taskLines(tasks)) print(line);
   return tasks.some((host) => 'error' in host) ? exitCode.unreachable : exitCode.converged;
@@ -123,10 +157,10 @@ async function printTasks<V>(job: Job<V>, open: (host: InventoryHost<V>) => Prom
 
 async function performRun<V>(
   job: Job<V>,
-  open: (host: InventoryHost<V>) => Promise<Session>,
+  open: Open<V>,
   signal: AbortSignal,
   interrupt: () => void,
-): Promise<ExitCode> {
+): Promise<RunResult> {
   const { playbook, options, plan, inventory } = job;
   const style = styleOf(job);
   const record = runRecord({ folder: recordFolder, inventory: inventory.name, check: options.check });
@@ -153,7 +187,7 @@ async function performRun<V>(
     );
     if (options.out !== undefined) savePlanOf(job, result, options.out);
     if (result.declined && !options.step) say('nothing was changed');
-    return exitCodeOf(result);
+    return result;
   } finally {
     if (options.report !== undefined && record.path) await report(record.path, options.report);
   }

@@ -5,12 +5,13 @@ import type { SavedPlan } from '../../engine/run/saved-plan.ts';
 import { type Options, parseSet, refuseUnknownRoles } from './options.ts';
 
 /** The options that narrow a run, as a saved plan keeps them. */
-export function narrowing({ roles, skippedRoles, startAt, set, assumedStopped }: Options): SavedPlan['chosen'] {
+export function narrowing({ roles, skippedRoles, startAt, set, assumedStopped, own }: Options): SavedPlan['chosen'] {
   const chosen = {
     roles: [...roles],
     skippedRoles: [...skippedRoles],
     set: set.map(({ said }) => said),
     assumedStopped: [...assumedStopped],
+    own,
   };
   return startAt === undefined ? chosen : { ...chosen, startAt };
 }
@@ -31,8 +32,8 @@ export function asPlanned(given: Options, plan: SavedPlan, playbook: string, rol
       hint: `follow it with that playbook: npx zx playbooks/${plan.playbook}.mjs --plan FILE`,
     });
   }
-  const { roles, skippedRoles, startAt, set, assumedStopped } = plan.chosen;
+  const { roles, skippedRoles, startAt, set, assumedStopped, own } = plan.chosen;
   refuseUnknownRoles([...roles, ...skippedRoles], roleNames);
   const inventory = given.inventory ?? plan.inventory.file;
-  return { ...given, inventory, roles, skippedRoles, startAt, set: set.map(parseSet), assumedStopped };
+  return { ...given, inventory, roles, skippedRoles, startAt, set: set.map(parseSet), assumedStopped, own };
 }

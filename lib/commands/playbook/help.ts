@@ -19,16 +19,18 @@ export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly strin
     (play) => `  ${play.name} (${play.hosts}): ${play.roles.map((r) => r.name).join(', ')}`,
   );
   const role = roleNames[2] ?? roleNames[0] ?? 'NAME';
+  const needed = Object.entries(playbook.options).filter(([, option]) => option.required);
+  const required = needed.map(([name, { value }]) => `--${name} ${value} `).join('');
   return helpText({
     command: `npx zx playbooks/${playbook.name}.mjs`,
     purpose: playbook.purpose,
     options: { ...playbook.options, ...runOptions },
     examples: [
-      '--inventory mainnet --check',
-      '--inventory mainnet',
+      `${required}--inventory mainnet --check`,
+      `${required}--inventory mainnet`,
       `--inventory mainnet --role ${role} --limit rpc`,
       "--inventory mainnet --limit 'rpc,!rpc-2' --set verify.attempts=60",
-    ],
+    ].slice(0, required === '' ? 4 : 2),
     exits: runExits,
     more: [['Plays and roles, in order', ...plays].join('\n')],
   });

@@ -3,7 +3,8 @@
 export { Problem } from '../../engine/problem/problem.ts';
 export { openSession } from '../../engine/run/open-session.ts';
 export { play, playbook } from '../../engine/run/playbook.ts';
+export { gatewayTurns } from '../../node/gateway/drain.ts';
 export { loadDeployment } from '../../node/inventory/inventory.ts';
-export { main } from './command.ts';
-export { rollback } from './rollback.ts';
+export { serviceNames } from '../../node/variables/services.ts';
+export { rollback, runOrPutBack } from './rollback.ts';
 export { scheduleCheck } from './schedule.ts';

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { helpText, parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { parseOptions } from './options.ts';
 
@@ -6,7 +6,6 @@ const roles = ['preflight', 'time-sync', 'docker'];
 
 test('defaults', () => {
   expect(parseOptions([], roles)).toEqual({
-    own: {},
     inventory: undefined,
     check: false,
     limit: undefined,
@@ -33,6 +32,35 @@ test('defaults', () => {
     askBecomePass: false,
     verbose: false,
     help: false,
+    own: {},
+  });
+});
+
+describe('options of one playbook', () => {
+  const own = {
+    component: { value: 'NAME', help: 'which one', required: true, completes: ['sync', 'prover'] },
+    undo: { help: 'the other way' },
+  } as const;
+
+  test('are read beside the common ones', () => {
+    expect(parseOptions(['--component', 'sync', '--undo'], roles, own).own).toEqual({ component: 'sync', undo: '' });
+    expect(parseOptions(['--component', 'sync', '--check'], roles, own)).toMatchObject({
+      own: { component: 'sync' },
+      check: true,
+    });
+    expect(parseOptions(['--help'], roles, own).own).toEqual({});
+  });
+
+  test.each([
+    [[], '--component is missing', '--component NAME: which one'],
+    [['--component', 'snyc'], '--component snyc: unknown', 'did you mean sync?'],
+    [['--plan', 'p.json', '--undo'], '--plan and --undo do not go together', 'a plan is followed as it was made'],
+  ])('refused: %j', (args, message, hint) => {
+    expect(() => parseOptions(args, roles, own)).toThrow(expect.objectContaining({ message, hint }));
+  });
+
+  test('are in no other playbook', () => {
+    expect(() => parseOptions(['--undo'], roles)).toThrow('unknown option "--undo"');
   });
 });
 

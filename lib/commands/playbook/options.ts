@@ -109,8 +109,9 @@ export function parseOptions(
   if (given.out !== undefined && !given.check) {
     throw new Problem('--out saves the plan of check mode', { hint: 'add --check' });
   }
-  for (const fixed of ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step', 'assume-stopped'] as const) {
-    const said = given[fixed];
+  const narrowing = ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step', 'assume-stopped'];
+  for (const fixed of [...narrowing, ...Object.keys(own)]) {
+    const said = (given as Readonly<Record<string, unknown>>)[fixed];
     if (
       given.plan !== undefined &&
       said !== undefined &&
@@ -164,13 +165,15 @@ function diffShown({ diff, verbose, 'no-diff': none }: Given<typeof runOptions>)
 
 /** @throws Problem for one that is missing, or has another form */
 function ownValues(own: Readonly<Record<string, OwnOption>>, given: Readonly<Record<string, unknown>>): OwnValues {
-  const said = Object.entries(own).flatMap(([name, { value, required, form, help }]) => {
+  const said = Object.entries(own).flatMap(([name, { value, required, form, help, completes }]) => {
     const text = given[name];
-    if (text === undefined && required)
+    if (text === undefined && required && given.plan === undefined)
       throw new Problem(`--${name} is missing`, { hint: `--${name} ${value}: ${help}` });
     if (typeof text === 'string' && form && !form.pattern.test(text)) {
       throw new Problem(`--${name} ${text}: ${form.words}`);
     }
+    if (typeof text === 'string' && typeof completes === 'object' && !completes.includes(text))
+      throw new Problem(`--${name} ${text}: unknown`, { hint: didYouMean(text, completes) });
     return text === undefined || text === false ? [] : [[name, typeof text === 'string' ? text : ''] as const];
   });
   return Object.fromEntries(said);

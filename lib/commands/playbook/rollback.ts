@@ -1,8 +1,9 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { task } from '../../engine/resource/resource.ts';
 import { type Role, role } from '../../engine/resource/role.ts';
-import type { OwnOption, Playbook } from '../../engine/run/playbook.ts';
-import { putBack } from '../../node/release/rollback.ts';
+import type { Session } from '../../engine/run/open-session.ts';
+import type { OwnOption, Play, Playbook } from '../../engine/run/playbook.ts';
+import { type PutBack, putBack } from '../../node/release/rollback.ts';
 import { databaseHost } from '../../node/variables/hosts.ts';
 import type { Variables } from '../../node/variables/variables.ts';
 import { main } from './command.ts';
@@ -18,20 +19,17 @@ export const rollbackOptions: Readonly<Record<string, OwnOption>> = {
   },
 };
 
+type Dependencies = Parameters<typeof main<Variables>>[2];
+
 /**
  * Runs a playbook on hosts as one of their releases has them: its roles make their resources from the release's files and images. The
  * first role of a host whose release cannot be put back fails with the reason.
  *
  * @param dependencies as for `main`
  */
-export function rollback(
-  playbook: Playbook<Variables>,
-  args: readonly string[],
-  dependencies: Parameters<typeof main<Variables>>[2],
-): Promise<void> {
-  const released = new Map<string, Host | { readonly error: unknown }>();
+export function rollback(playbook: Playbook<Variables>, args: readonly string[], dependencies: Dependencies) {
   let hosts: readonly Host[] = [];
-  const plays = playbook.plays.map((play) => ({ ...play, roles: play.roles.map((each) => onRelease(each, released)) }));
+  const { plays, open } = onReleases(playbook.plays, () => hosts);
   return main({ ...playbook, plays, options: rollbackOptions }, args, {
     ...dependencies,
     async load(...given) {
@@ -39,23 +37,54 @@ export function rollback(
       hosts = inventory.hosts;
       return inventory;
     },
-    async open(host, options) {
-      const session = await dependencies.open(host, options);
-      const onDatabase = async <T>(read: (reader: typeof session.reader) => Promise<T>) => {
-        const other = await dependencies.open(databaseHost(hosts), options);
+    open: (host, options) => {
+      const { to } = options.own;
+      return open(host, (each) => dependencies.open(each, options), to === undefined ? undefined : Number(to));
+    },
+  });
+}
+
+/**
+ * Runs a playbook. With `gateway.rollback: auto`, hosts that a failed change has left out of service get their current release back.
+ *
+ * @param plays of that rollback. @param dependencies as for `main`
+ */
+export function runOrPutBack(
+  playbook: Playbook<Variables>,
+  plays: readonly Play<Variables>[],
+  args: readonly string[],
+  dependencies: Dependencies,
+) {
+  return main(playbook, args, {
+    ...dependencies,
+    putBack({ hosts }, connect) {
+      const isAuto = hosts.some(({ groups, vars }) => groups.includes('gateway') && vars.gateway.rollback === 'auto');
+      if (!isAuto || plays.length === 0) return undefined;
+      const { plays: released, open } = onReleases(plays, () => hosts);
+      return {
+        playbook: { ...playbook, name: 'rollback', plays: released },
+        open: (host) => open(host, connect, 'current'),
+      };
+    },
+  });
+}
+
+/** Plays whose roles see each host as its release has it, and how to connect to that host. */
+function onReleases(plays: readonly Play<Variables>[], hosts: () => readonly Host[]) {
+  const released = new Map<string, Host | { readonly error: unknown }>();
+  return {
+    plays: plays.map((play) => ({ ...play, roles: play.roles.map((each) => onRelease(each, released)) })),
+    async open(host: Host, connect: (host: Host) => Promise<Session>, to: PutBack['to']): Promise<Session> {
+      const session = await connect(host);
+      const onDatabase: PutBack['onDatabase'] = async (read) => {
+        const other = await connect(databaseHost(hosts()));
         return read(other.reader).finally(() => other.close());
       };
-      const asked = {
-        host,
-        hosts,
-        reader: session.reader,
-        onDatabase,
-        to: options.own.to === undefined ? undefined : Number(options.own.to),
-      };
+      const asked = { host, hosts: hosts(), reader: session.reader, onDatabase, to };
       released.set(host.name, await putBack(asked).catch((error: unknown) => ({ error })));
       return session;
     },
-  });
+  };
 }
 
 /** A role of a rollback. Each play with one begins with a role that holds the reason of a refusal. */

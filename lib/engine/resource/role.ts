@@ -12,8 +12,8 @@ export interface Context<V> {
   includes(host: string, role: string): boolean;
   /** The names of all roles that the host has in this run. */
   readonly roles?: ReadonlySet<string>;
-  /** The playbook's own options. */
-  readonly given?: Readonly<Record<string, string>>;
+  /** The playbook's own options; a switch is an empty text. */
+  readonly given: Readonly<Record<string, string>>;
 }
 
 /** The wanted state of a host, as an ordered list of resources. */

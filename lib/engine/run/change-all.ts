@@ -5,15 +5,17 @@ import type { HostRun, Item } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import type { Play, Playbook } from './playbook.ts';
 import { playHosts } from './prepare.ts';
+import { countOf } from './rolling.ts';
 import type { RunOptions } from './run-options.ts';
+import type { TurnTaking } from './turn-taking.ts';
 
-/** Makes the changes in order, play by play. The hosts of a play work in parallel. */
+/** Makes the changes in order, play by play. The hosts of a play work in parallel, unless it is serial. */
 export async function changeAll<V>(
   playbook: Playbook<V>,
   inventory: Inventory<V>,
   hosts: readonly HostRun[],
   unreachable: readonly string[],
-  options: ChangeOptions & Pick<RunOptions, 'forks'>,
+  options: ChangeOptions & Pick<RunOptions, 'forks'> & { readonly turns: TurnTaking<V> },
   emit: Listener,
 ): Promise<void> {
   /** Plays that failed on a host, with the reason. */
@@ -44,23 +46,54 @@ export async function changeAll<V>(
     }
 
     emit({ type: 'play-started', play: play.name, hosts: ready.map((host) => host.name) });
-    // A change of an earlier play, on any host, may be visible here.
-    const moved = hosts.some((host) => host.changed > 0);
-    await mapWithForks(ready, options.forks, (host) =>
-      host.timed(async () => {
-        if (moved) host.state += 1;
-        const why = await converge(host, itemsOf(host, play), options);
-        if (why) host.stop(play.name, why);
-      }),
-    );
+    const why = await changePlay(play, hosts, ready, [...lost, ...gone.map((host) => host.name)], options);
     const stopped = ready.filter((host) => host.stopped);
-    if (stopped.length === 0) continue;
-    const why = stopped.map((host) => `${host.name}: ${host.stopped}`).join('; ');
-    broken.set(play.name, why);
-    if (!play.anyErrorsFatal) continue;
-    for (const host of hosts) if (!host.stopped) host.stop(play.name, `stopped on all hosts: ${why}`);
+    if (stopped.length > 0) broken.set(play.name, stopped.map((host) => `${host.name}: ${host.stopped}`).join('; '));
+    const all = why ?? (play.anyErrorsFatal && stopped.length > 0 ? broken.get(play.name) : undefined);
+    if (all === undefined) continue;
+    for (const host of hosts) if (!host.stopped) host.stop(play.name, `stopped on all hosts: ${all}`);
     return;
   }
+}
+
+/**
+ * Changes the hosts of a play: at the same time, or in batches.
+ *
+ * @param gone hosts of the play that are unreachable or stopped earlier: they count as failed
+ * @returns why the run ends on all hosts, or undefined
+ */
+async function changePlay<V>(
+  play: Play<V>,
+  all: readonly HostRun[],
+  ready: readonly HostRun[],
+  gone: readonly string[],
+  options: ChangeOptions & Pick<RunOptions, 'forks'> & { readonly turns: TurnTaking<V> },
+): Promise<string | undefined> {
+  // A change of an earlier play, on any host, may be visible here.
+  const moved = all.some((host) => host.changed > 0);
+  if (moved) for (const host of ready) host.state += 1;
+  const [free = [], ...batches] = await options.turns.order(play, ready, moved);
+  const failed = () => [...gone, ...ready.filter((host) => host.stopped).map((host) => host.name)];
+  const change = (hosts: readonly HostRun[]) =>
+    mapWithForks(hosts, options.forks, (host) =>
+      host.timed(async () => {
+        const why = await converge(host, itemsOf(host, play), options);
+        if (why) host.stop(play.name, await options.turns.abandon(host, play, why, options));
+      }),
+    );
+  await change(free);
+  for (const [at, batch] of batches.entries()) {
+    const most = play.maxFail === undefined ? ready.length : countOf(play.maxFail, ready.length + gone.length);
+    const first = at === 1 && batches[0]?.some((host) => host.stopped);
+    if (!options.stop.aborted && (first || failed().length > most)) {
+      const limit = first ? 'a failure in the first batch ends the run' : `at most ${most} may`;
+      return `${failed().join(', ')} failed or cannot be reached in "${play.name}", and ${limit}`;
+    }
+    // What the batch before has changed may be visible here.
+    if (at > 0) for (const host of batch) host.state += 1;
+    await change(batch);
+  }
+  return undefined;
 }
 
 function itemsOf<V>(host: HostRun, play: Play<V>): Item[] {

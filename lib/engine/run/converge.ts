@@ -119,8 +119,9 @@ async function convergeItem(host: HostRun, item: Item, rest: readonly Item[], op
 }
 
 /** @throws Failure where the plan that the run follows has another change, or none: it showed only after another change */
-function vet({ step, resource }: Item, seen: Verdict, { refuses }: ChangeOptions): void {
-  if (resource.expects || seen.is !== 'drift') return;
+function vet({ step, resource, turn }: Item, seen: Verdict, { refuses }: ChangeOptions): void {
+  // A plan that showed less keeps no host from leaving before its changes.
+  if (resource.expects || turn || seen.is !== 'drift') return;
   const why = refuses?.(step, seen.change);
   if (why !== undefined) throw new Failure(why, { hint: 'make a new plan: --check --out FILE' });
 }

@@ -50,7 +50,7 @@ export class Fleet<V> {
 
   /** Checks the condition for a plan, without locks. A host that was unreachable in this run is not tried again. */
   check(condition: EveryHost): Promise<FleetVerdict> {
-    return this.#serialize(async () => this.#check(condition, await this.#connectAll(false)));
+    return this.#serialize(async () => this.#check(condition, await this.reach(this.#run.inventory)));
   }
 
   /**
@@ -64,7 +64,7 @@ export class Fleet<V> {
   change(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined> {
     return this.#serialize(async () => {
       const { interrupt } = this.#run.options;
-      const reached = await this.#connectAll(true);
+      const reached = await this.reach(this.#run.inventory, true);
       if (interrupt.aborted) throw new Interrupted();
       const locks = await this.#lockRemaining(reached);
       try {
@@ -94,11 +94,11 @@ export class Fleet<V> {
     return turn;
   }
 
-  /** @param again whether to try hosts again that were unreachable before */
-  async #connectAll(again: boolean): Promise<Map<string, Session>> {
-    const { inventory, hosts, open, options } = this.#run;
+  /** Connects to hosts, inside or outside of the run. @param again whether to try those again that were unreachable before */
+  async reach(wanted: readonly InventoryHost<V>[], again = false): Promise<Map<string, Session>> {
+    const { hosts, open, options } = this.#run;
     const reached = new Map<string, Session>();
-    await mapWithForks(inventory, options.forks, async (host) => {
+    await mapWithForks(wanted, options.forks, async (host) => {
       if (options.interrupt.aborted) return;
       const { name } = host;
       const known = this.#sessions.get(name) ?? hosts.get(name)?.session;

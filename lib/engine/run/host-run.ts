@@ -10,6 +10,8 @@ import type { Session } from './open-session.ts';
 export interface Item {
   readonly step: Step;
   readonly resource: Resource;
+  /** Set on the tasks that surround the changes of a host with clients. */
+  readonly turn?: 'leave' | 'back';
   /** undefined before the first check. */
   seen: Verdict | CheckError | undefined;
   /** The `HostRun.state` at that check. */

@@ -42,9 +42,21 @@ export async function planOf(
   host: HostRun,
   everyHost: (condition: EveryHost) => Promise<FleetVerdict>,
 ): Promise<Planned[]> {
+  return Promise.all(
+    plannedTasks(host.items).map(async (each, at) => {
+      const item = host.items[at];
+      if (!item || (each.outcome !== 'pending' && each.outcome !== 'unknown')) return each;
+      const condition = item.resource.everyHost;
+      return condition ? judgedBy(await everyHost(condition), each) : each;
+    }),
+  );
+}
+
+/** The plan of a host's tasks, from their last checks and the effects of earlier ones, without conditions for every host. */
+export function plannedTasks(items: readonly Item[]): Planned[] {
   /** The effects so far, and whether each is certain. */
   const moved = new Map<string, boolean>();
-  const planned = host.items.map((item) => {
+  return items.map((item) => {
     const seen = plannedOf(item);
     const followed = seen.outcome === 'ok' ? (following(item, moved) ?? seen) : { ...seen, ...knownSteps(seen, moved) };
     if (followed.outcome === 'pending' || followed.outcome === 'unknown') {
@@ -53,14 +65,6 @@ export async function planOf(
     }
     return followed;
   });
-  return Promise.all(
-    planned.map(async (each, at) => {
-      const item = host.items[at];
-      if (!item || (each.outcome !== 'pending' && each.outcome !== 'unknown')) return each;
-      const condition = item.resource.everyHost;
-      return condition ? judgedBy(await everyHost(condition), each) : each;
-    }),
-  );
 }
 
 /** A text that an earlier change rewrites will be another one when its turn comes. */

@@ -1,8 +1,13 @@
 import type { Role } from '../resource/role.ts';
+import { type HostCount, refuseMiscounts, type Serial, type Turns } from './rolling.ts';
 
 /**
  * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed. `anyErrorsFatal` ends the run on all
  * hosts when one fails. An `optional` play is left out where the inventory does not have the group of its hosts.
+ *
+ * `serial`: how many of the hosts with something to change do so at a time; a failure in the first batch ends the run. `maxFail`: more
+ * failed and unreachable hosts of the play end the run; default: any number may fail. With `turns`, both hold only for hosts whose
+ * clients notice the changes, while some host has clients. Such a host does a role that its play before has, too, in its turn only.
  */
 export interface Play<V> {
   readonly name: string;
@@ -11,6 +16,9 @@ export interface Play<V> {
   readonly needs: readonly string[];
   readonly anyErrorsFatal: boolean;
   readonly optional: boolean;
+  readonly serial?: Serial;
+  readonly maxFail?: HostCount;
+  readonly turns?: Turns<V>;
 }
 
 type PlayOptions<V> = Pick<Play<V>, 'hosts' | 'roles'> & Partial<Play<V>>;
@@ -20,6 +28,9 @@ export interface OwnOption {
   readonly value?: string;
   readonly help: string;
   readonly required?: true;
+  /** The values that it takes: these, or the names of hosts in `group`. */
+  readonly completes?: readonly string[] | 'host';
+  readonly group?: string;
   /** What its value looks like, and the same in words: `must be a folder`. */
   readonly form?: { readonly pattern: RegExp; readonly words: string };
 }
@@ -32,6 +43,7 @@ export interface Playbook<V> {
   readonly name: string;
   /** One sentence for `--help`. */
   readonly purpose: string;
+  /** `{name}` in the hosts of a play is the value of its own option of this name. */
   readonly plays: readonly Play<V>[];
   readonly options: Readonly<Record<string, OwnOption>>;
   /** The hosts of a run without --limit, as a host pattern. Default: all. */
@@ -40,8 +52,9 @@ export interface Playbook<V> {
   readonly typed?: string;
 }
 
-/** @param options `needs`: names of earlier plays that must succeed on all their hosts */
+/** @param options `needs`: names of earlier plays that must succeed on all their hosts @throws TypeError for a wrong `serial` or `maxFail` */
 export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
+  refuseMiscounts(name, [options.serial ?? 1, options.maxFail ?? 0].flat());
   return { name, needs: [], anyErrorsFatal: false, optional: false, ...options };
 }
 

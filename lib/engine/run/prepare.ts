@@ -7,6 +7,7 @@ import type { Context, Role } from '../resource/role.ts';
 import { didYouMean } from '../text/suggest.ts';
 import type { Item } from './host-run.ts';
 import type { Play, Playbook } from './playbook.ts';
+import type { Turns } from './rolling.ts';
 import type { RunOptions } from './run-options.ts';
 
 /**
@@ -29,9 +30,12 @@ export async function itemsFor<V>(
   const items: Item[] = [];
   // A host of two groups may have a role in two plays, with the same resources.
   const done = new Set<Role<V>>();
-  for (const play of playbook.plays) {
-    if (!playHosts(play, inventory).has(target.name)) continue;
-    for (const role of play.roles.filter((each) => selects(each.name) && !done.has(each))) {
+  const plays = playbook.plays.filter((each) => playHosts(each, inventory).has(target.name));
+  for (const [at, play] of plays.entries()) {
+    const next = plays[at + 1];
+    // A role that the next play has, too, is part of a turn there.
+    const waits = next && coveredBy(turnsOf(next, inventory), inventory).has(target.name) ? next.roles : [];
+    for (const role of play.roles.filter((each) => selects(each.name) && !done.has(each) && !waits.includes(each))) {
       done.add(role);
       for (const resource of await resourcesOf(role, context)) {
         const step = { host: target.name, play: play.name, role: role.name, resource: resource.name };
@@ -51,6 +55,15 @@ async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<reado
     const refuse = () => Promise.reject(error);
     return [task(`${context.host.name} is fit for it`, { check: refuse })];
   }
+}
+
+/** The turns of a play, where the inventory has the hosts at which they are taken. */
+export function turnsOf<V>({ turns }: Play<V>, { hosts }: Inventory<V>): Turns<V> | undefined {
+  return hosts.some(({ groups }) => groups.includes(turns?.at ?? '')) ? turns : undefined;
+}
+
+export function coveredBy<V>(turns: Turns<V> | undefined, { hosts }: Inventory<V>): Set<string> {
+  return new Set(hosts.filter(({ groups }) => turns && groups.includes(turns.of)).map(({ name }) => name));
 }
 
 export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string> {

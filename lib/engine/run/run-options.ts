@@ -42,6 +42,8 @@ export interface RunResult {
   readonly plans: readonly HostPlan[];
   /** Whether the operator declined the plan, or ended the run. */
   readonly declined: boolean;
+  /** Hosts that are out of service, for a change in their turn failed. */
+  readonly leftOut: readonly string[];
 }
 
 /** The exit code of a run. A failure outweighs an unreachable host, and both outweigh pending changes. */

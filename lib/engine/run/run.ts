@@ -13,8 +13,9 @@ import { type Locks, lockHosts } from './lock/locks.ts';
 import type { Session } from './open-session.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
-import { itemsFor, startingAt } from './prepare.ts';
+import { itemsFor, playHosts, startingAt } from './prepare.ts';
 import type { RunOptions, RunResult } from './run-options.ts';
+import { TurnTaking } from './turn-taking.ts';
 
 /** Connects to a host and gathers its facts. Its error makes the host unreachable. */
 type Open<V> = (host: InventoryHost<V>) => Promise<Session>;
@@ -68,7 +69,7 @@ export async function run<V>(
   if (hosts.some(({ stopped }) => stopped === quitByOperator)) declined = true;
   const seconds = (performance.now() - start) / 1000;
   emit({ type: 'run-finished', hosts, seconds, interrupted, ...(declined && { declined }) });
-  return { hosts, interrupted, plans, declined };
+  return { hosts, interrupted, plans, declined, leftOut: current.turns.leftOut };
 }
 
 /** The state of one run. */
@@ -83,6 +84,7 @@ class Run<V> {
   readonly #hosts = new Map<string, HostRun>();
   readonly #unreachable = new Map<string, { readonly seconds: number; readonly error: unknown }>();
   readonly #fleet: Fleet<V>;
+  readonly turns: TurnTaking<V>;
   #locks: Locks | undefined;
   /** Hosts with a lock that another run has taken from this one. */
   readonly #lost = new Set<string>();
@@ -97,7 +99,8 @@ class Run<V> {
     this.#open = open;
     this.#options = options;
     this.#emit = emit;
-    this.targets = inventory.hosts.filter((host) => options.hosts.has(host.name));
+    const members = new Set(playbook.plays.flatMap((play) => [...playHosts(play, inventory)]));
+    this.targets = inventory.hosts.filter(({ name }) => options.hosts.has(name) && members.has(name));
     this.#fleet = new Fleet<V>({
       inventory: inventory.hosts,
       open,
@@ -107,6 +110,7 @@ class Run<V> {
       locks: () => this.#locks,
       lost: (host) => this.#lose(host),
     });
+    this.turns = new TurnTaking({ playbook, inventory, options, fleet: this.#fleet, emit });
     options.interrupt.addEventListener('abort', () => this.#stop.abort(), { once: true });
   }
 
@@ -116,6 +120,10 @@ class Run<V> {
     await mapWithForks(this.targets, this.#options.forks, (target) => this.#connect(target));
     await this.#leaveOutEarlierTasks();
     const reachable = this.targets.flatMap((target) => this.#hosts.get(target.name) ?? []);
+    for (const play of interrupt.aborted ? [] : this.#playbook.plays.filter(({ turns }) => turns)) {
+      const hosts = reachable.filter(({ items }) => items.some(({ step }) => step.play === play.name));
+      await this.turns.order(play, hosts);
+    }
     const mayChange = !check && !interrupt.aborted;
     if (mayChange) await this.#lock(reachable);
     const plans = check || confirm || refuseStale ? await this.#plan(reachable) : [];
@@ -195,8 +203,11 @@ class Run<V> {
   async #lock(reachable: readonly HostRun[]): Promise<void> {
     const { lock } = this.#options;
     if (!lock || !reachable.some((host) => host.isDue)) return;
+    // Two runs that take turns must not meet at a gateway.
+    const desks = reachable.some(({ items }) => items.some(({ turn }) => turn)) ? this.turns.sessions : [];
+    const sessions = new Map([...desks, ...reachable.map(({ name, session }) => [name, session] as const)]);
     this.#locks = await lockHosts(
-      reachable.map((host) => lockedHost(host.name, host.session)),
+      [...sessions].map(([name, session]) => lockedHost(name, session)),
       lock.holder,
       {
         breaks: lock.breaks,
@@ -232,7 +243,7 @@ class Run<V> {
     const { lock } = this.#options;
     if (lock)
       for (const host of reachable) host.before(() => appending(beginLine(lock.holder, host.items, Date.now())));
-    const options = { ...this.#options, stop: this.#stop.signal, whileEveryHost };
+    const options = { ...this.#options, stop: this.#stop.signal, whileEveryHost, turns: this.turns };
     return changeAll(this.#playbook, this.#inventory, reachable, [...this.#unreachable.keys()], options, this.#emit);
   }
 }

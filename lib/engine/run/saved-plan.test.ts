@@ -28,7 +28,7 @@ const plansOf = (...tasks: Planned[]): HostPlan[] => [{ host: 'h', tasks }];
 const origin = {
   playbook: 'deploy',
   inventory: inventoryOf(),
-  chosen: { roles: [], skippedRoles: [], set: [], assumedStopped: [] },
+  chosen: { roles: [], skippedRoles: [], set: [], assumedStopped: [], own: {} },
 };
 const saved = (...tasks: Planned[]) => makePlan(plansOf(...tasks), origin, Date.UTC(2024, 0, 1));
 const refusal = (plan: ReturnType<typeof saved>, now: HostPlan[], inventory = inventoryOf()): string => {

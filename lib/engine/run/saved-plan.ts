@@ -65,6 +65,7 @@ const schema = z.strictObject({
     startAt: z.string().optional(),
     set: z.array(z.string()),
     assumedStopped: z.array(z.string()).default([]),
+    own: z.record(z.string(), z.string()).default({}),
   }),
   hosts: z.array(z.strictObject({ host: z.string(), tasks: z.array(task) })),
 });

@@ -53,6 +53,11 @@ test.each<[string, Changes, string[]]>([
       'gateway of rpc-1 has no use: it is no gateway (name it in the vars of all hosts, or of the hosts in group gateway)',
     ],
   ],
+  [
+    'a minimum that the fleet cannot keep',
+    [[['vars', 'gateway'], { least_serving: 2 }]],
+    ['gateway.least_serving is 2, and of 2 RPC servers 1 serve while one is changed (at most 1, or add RPC servers)'],
+  ],
   ['equal ports', [[['vars', 'gateway'], { metrics: 8123 }]], ['gateway.metrics is 8123, as gateway.http is']],
   [
     'a shared address for one gateway',

@@ -28,6 +28,12 @@ export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Genera
   }
   const named = ports.map((port) => [port, vars.gateway[port]] as const);
   yield* equalPorts('gateway', named);
+  const least = vars.gateway.least_serving ?? 0;
+  const most = hosts.filter(({ groups }) => groups.includes('rpc')).length - 1;
+  if (least > Math.max(0, most)) {
+    const what = `gateway.least_serving is ${least}, and of ${most + 1} RPC servers ${most} serve while one is changed`;
+    yield { path: ['gateway', 'least_serving'], what, hint: `at most ${most}, or add RPC servers` };
+  }
   const path = ['gateway', 'shared'];
   const own = vars.gateway.shared?.address;
   const [first, ...others] = hosts.filter(isGateway);

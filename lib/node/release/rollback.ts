@@ -24,7 +24,7 @@ export interface PutBack {
   /** Reads the Database+Sync server, for another host. */
   readonly onDatabase: <T>(read: (database: Reader) => Promise<T>) => Promise<T>;
   /** Number of the release. Default: the one before the current one; where another state is deployed, the current one. */
-  readonly to?: number | undefined;
+  readonly to?: number | 'current' | undefined;
 }
 
 /**
@@ -59,7 +59,7 @@ export async function putBack(asked: PutBack): Promise<Host> {
 
 async function choose({ host, hosts, reader, to }: PutBack, releases: readonly Release[]): Promise<Release> {
   const { name, vars } = host;
-  if (to !== undefined) {
+  if (typeof to === 'number') {
     const there = releases.map(({ number }) => number).join(', ') || 'none';
     return releases.find(({ number }) => number === to) ?? refuse(`${name} has no release ${to}; it has: ${there}`);
   }
@@ -69,7 +69,7 @@ async function choose({ host, hosts, reader, to }: PutBack, releases: readonly R
   const containers = serviceNames.filter((service) => services[service]);
   const paths = files.map(({ path }) => path);
   // A deploy that failed has changed something, and no release has that.
-  if (!isDeployed(current, await readDeployed(reader, paths, containers))) return current;
+  if (to === 'current' || !isDeployed(current, await readDeployed(reader, paths, containers))) return current;
   const before = releases.find(({ number }) => number < current.number);
   return before ?? refuse(`${name} has no release before ${current.number}, which is deployed`);
 }

@@ -90,7 +90,14 @@ test.each([
   const { hosts } = await loadDeployment(await labDeployment([[['vars', 'time_servers'], undefined]]));
   const host = hosts[0] as (typeof hosts)[number];
   const { reader } = bareHost('inactive', undefined, ntp);
-  const resources = await timeSync.resources({ host, vars: host.vars, hosts, facts: sound, includes: () => true });
+  const resources = await timeSync.resources({
+    host,
+    vars: host.vars,
+    hosts,
+    facts: sound,
+    includes: () => true,
+    given: {},
+  });
   const synchronised = resources.find(({ name }) => name === 'the clock is synchronised');
   expect((await synchronised?.check(reader))?.is).toBe(verdict);
   expect((await readHost(reader, host)).clock).toMatchObject(clock);

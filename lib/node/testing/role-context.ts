@@ -43,7 +43,7 @@ export async function contextOf({
   const inventory = await loadDeployment(await labDeployment(changes));
   const host = inventory.hosts.find(({ groups }) => groups.includes(group));
   if (!host) throw new Error(`no host in ${group}`);
-  return { host, vars: host.vars, facts: { ...sound, ...facts }, hosts: hosts(inventory.hosts), includes };
+  return { host, vars: host.vars, facts: { ...sound, ...facts }, hosts: hosts(inventory.hosts), includes, given: {} };
 }
 
 /** Message and hint of a requirement that is not met. */

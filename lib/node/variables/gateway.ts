@@ -46,6 +46,13 @@ export const gatewaySchema = {
   client_requests: types.count.default(1000).describe('Most requests of one client address in a second'),
   client_connections: types.count.default(1000).describe('Most connections of one client address at a time'),
   batch_requests: types.count.default(100).describe('Most requests in one batch; a batch has at most 200000 bytes'),
+  least_serving: types
+    .whole(0, 99_999)
+    .optional()
+    .describe('Fewest RPC servers that serve while one is out; default: 1'),
+  drain_seconds: types.whole(0, 3600).default(30).describe('Seconds for connections to end before a server is changed'),
+  healthy_seconds: types.whole(0, 3600).default(5).describe('Seconds that a changed server is well before it serves'),
+  rollback: z.enum(['none', 'auto']).default('none').describe('auto: a server gets its release back if its turn fails'),
   shared: shared.optional().describe('An address that moves from a dead gateway to another one, by keepalived (VRRP)'),
   tls: tls.optional().describe('TLS for clients; default: none'),
 };

@@ -1,0 +1,182 @@
+import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
+import { Failure } from '../problem/problem.ts';
+import { applyDrift, driftOf, type Work } from '../resource/resource.ts';
+import { type ChangeOptions, quitByOperator } from './converge.ts';
+import type { Listener } from './events.ts';
+import type { Fleet } from './fleet.ts';
+import type { HostRun, Item } from './host-run.ts';
+import type { Session } from './open-session.ts';
+import { type Planned, plannedTasks } from './plan.ts';
+import type { Play, Playbook } from './playbook.ts';
+import { coveredBy, playHosts, turnsOf } from './prepare.ts';
+import { batchesOf, type Turns } from './rolling.ts';
+import type { RunOptions } from './run-options.ts';
+
+/** A host at which turns are taken, such as a gateway; without a session where it cannot be reached. */
+type Desk<V> = { readonly at: InventoryHost<V>; readonly session: Session | undefined };
+
+/** The parts of a run that turns need. */
+interface TurnsRun<V> {
+  readonly playbook: Playbook<V>;
+  readonly inventory: Inventory<V>;
+  readonly options: RunOptions;
+  readonly fleet: Fleet<V>;
+  readonly emit: Listener;
+}
+
+/** Puts the tasks of turns around those of the hosts that need one, and orders the hosts of a play. */
+export class TurnTaking<V> {
+  readonly #run: TurnsRun<V>;
+  #desks: readonly Desk<V>[] = [];
+  /** Where hosts leave at the same time, each could count on the others to serve. */
+  #queue: Promise<unknown> = Promise.resolve();
+  /** Hosts that are out of service, for a change in their turn failed. */
+  readonly leftOut: string[] = [];
+
+  constructor(run: TurnsRun<V>) {
+    this.#run = run;
+  }
+
+  /** The connected hosts at which turns are taken, by name. */
+  get sessions(): readonly (readonly [string, Session])[] {
+    return this.#desks.flatMap(({ at, session }) => (session ? [[at.name, session] as const] : []));
+  }
+
+  /**
+   * The order of the hosts of a play by their last checks. Where clients notice the changes of a host, it gets two more tasks: it leaves
+   * before the first of these changes, and comes back at the end of the play. A host that a killed run left out comes back, too.
+   *
+   * @param hosts of the play, with tasks
+   * @param moved whether their last checks are outdated
+   * @returns hosts that change at the same time, then batches that change one after the other
+   */
+  async order(play: Play<V>, hosts: readonly HostRun[], moved = false): Promise<readonly (readonly HostRun[])[]> {
+    const { inventory, options, fleet } = this.#run;
+    const turns = turnsOf(play, inventory);
+    if (!turns && (play.turns || play.serial === undefined)) return [hosts];
+    const isOwn = ({ step }: Pick<Item, 'step'>) => step.play === play.name;
+    if (moved) await Promise.all(hosts.map((host) => host.check(host.items.filter(isOwn))));
+    const total = [...playHosts(play, inventory)].filter((name) => options.hosts.has(name)).length;
+    const split = (due: readonly HostRun[]) => [
+      hosts.filter((host) => !due.includes(host)),
+      ...batchesOf(due, play.serial ?? total, total),
+    ];
+    if (!turns) {
+      const isDue = ({ step, outcome }: Planned) => isOwn({ step }) && (outcome === 'pending' || outcome === 'unknown');
+      return split(hosts.filter(({ items }) => plannedTasks(items).some(isDue)));
+    }
+    for (const host of hosts) host.items = host.items.filter((item) => !(item.turn && isOwn(item)));
+    const desks = inventory.hosts.filter(({ groups }) => groups.includes(turns.at));
+    const reached = await fleet.reach(desks);
+    this.#desks = desks
+      .map((at) => ({ at, session: reached.get(at.name) }))
+      .filter(({ at, session }) => session || !options.assumedStopped?.has(at.name));
+    // One that cannot be reached may have clients for every host.
+    const seen = await Promise.all(this.#desks.map(({ at, session }) => session && turns.look(session.reader, at)));
+    const serving = new Set(seen.flatMap((each) => each?.serving ?? 'unknown'));
+    const left = new Set(seen.flatMap((each) => each?.left ?? []));
+    const covered = this.#desks.length > 0 ? hosts.filter(({ name }) => coveredBy(turns, inventory).has(name)) : [];
+    const first = new Map(covered.map((host) => [host, this.#firstDisturbing(host, play, turns)]));
+    const rank = ({ name }: HostRun) => (left.has(name) ? 0 : serving.has(name) ? 2 : 1);
+    const due = covered.filter((host) => serving.size > 0 && first.get(host) !== undefined);
+    const order = split(due.toSorted((one, other) => rank(one) - rank(other)));
+    for (const host of covered) {
+      const turn = order.findIndex((batch) => batch.includes(host));
+      const note = turn > 0 ? `turn ${turn} of ${order.length - 1}` : '';
+      const item = (kind: 'leave' | 'back') => this.#item(kind, host, play, turns, note);
+      // One that a killed run left out may not be well before the last play of its turn.
+      const comesBack = left.has(host.name) ? !this.#takesTurnsAfter(host, play) : turn > 0;
+      const back = comesBack ? [item('back')] : [];
+      const leave = turn > 0 ? [item('leave')] : [];
+      await host.check([...leave, ...back]);
+      host.items = host.items.toSpliced(host.items.findLastIndex(isOwn) + 1, 0, ...back);
+      host.items = host.items.toSpliced(first.get(host) ?? 0, 0, ...leave);
+    }
+    return order;
+  }
+
+  /**
+   * Ends the turn of a host that did not get to its end: as it is where nothing failed in it, else the host stays out.
+   *
+   * @param why it stopped
+   * @returns why it stopped, and what became of its turn
+   */
+  async abandon(host: HostRun, play: Play<V>, why: string, { stop }: Pick<ChangeOptions, 'stop'>): Promise<string> {
+    const { interrupt } = this.#run.options;
+    const leave = host.items.find((item) => item.turn === 'leave' && item.step.play === play.name);
+    // Another run has taken the lock of this one: the turn is its own now.
+    if (!play.turns || !leave || (stop.aborted && !interrupt.aborted)) return why;
+    if (!interrupt.aborted && why !== quitByOperator && leave.seen?.is === 'ok') {
+      this.leftOut.push(host.name);
+      return `${why}; ${play.turns.staysOut}`;
+    }
+    const undo = this.#item('undo', host, play, play.turns);
+    return undo.resource.work(host.writerFor(undo.step)).then(
+      () => why,
+      (error) => `${why}; its turn was not undone: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+
+  /**
+   * The place of the first task of a play whose change clients notice. None where an earlier play without turns takes the host's clients
+   * away, as a change of the version does on all hosts together.
+   */
+  #firstDisturbing(host: HostRun, play: Play<V>, turns: Turns<V>): number | undefined {
+    const others = this.#run.playbook.plays.filter((each) => each.turns && each !== play).map(({ name }) => name);
+    const at = plannedTasks(host.items).findIndex(({ step, outcome, differences }, place) => {
+      if (outcome !== 'pending' || others.includes(step.play)) return false;
+      return host.items[place]?.resource.changes?.(differences).some((effect) => turns.disturbs(effect));
+    });
+    return host.items[at]?.step.play === play.name ? at : undefined;
+  }
+
+  #takesTurnsAfter(host: HostRun, play: Play<V>): boolean {
+    const { plays } = this.#run.playbook;
+    const later = plays.slice(plays.indexOf(play) + 1).filter(({ turns }) => turns);
+    return later.some(({ name }) => host.items.some(({ step, turn }) => step.play === name && !turn));
+  }
+
+  /** A task of a turn: the resources of all desks as one of the host. @param note shown in a plan */
+  #item(kind: 'leave' | 'back' | 'undo', host: HostRun, play: Play<V>, turns: Turns<V>, note = '') {
+    const parts = this.#desks.map(({ at, session }) => ({ at, session, resource: turns[kind](host.name, at) }));
+    const name = parts[0]?.resource.name ?? kind;
+    const step = { host: host.name, play: play.name, role: 'turn', resource: name };
+    const effect = `turn of ${host.name}`;
+    const make = async () => {
+      const writerOf = (session: Session) =>
+        session.writerFor((progress) => this.#run.emit({ type: 'progress', step, progress }));
+      const made = await Promise.allSettled(
+        parts.map(({ session, resource }) => session && applyDrift(writerOf(session), resource)),
+      );
+      for (const each of made) if (each.status === 'rejected') throw each.reason;
+    };
+    const resource: Work = {
+      name,
+      ...(kind === 'leave' && { changes: () => [effect] }),
+      ...(kind === 'back' && { follows: [{ what: effect, effect: 'is done', certain: true }] }),
+      check: async () => {
+        const verdicts = await Promise.all(
+          parts.map(({ at, session, resource: part }) => {
+            if (session) return part.check(session.reader);
+            throw new Failure(`${at.name} cannot be reached, and may send clients to ${host.name}`, {
+              hint: `run again when it answers. If you know that it is off: --assume-stopped ${at.name}`,
+            });
+          }),
+        );
+        const verdict = driftOf(
+          verdicts.flatMap((each, at) =>
+            each.is === 'drift' ? each.differences.map((one) => ({ ...one, what: parts[at]?.at.name ?? '' })) : [],
+          ),
+        );
+        return verdict.is === 'drift' && note !== '' ? { ...verdict, note } : verdict;
+      },
+      work: () => {
+        const made = kind === 'leave' ? this.#queue.then(make) : make();
+        if (kind === 'leave') this.#queue = made.catch(() => {});
+        return made;
+      },
+    };
+    const turn = kind === 'undo' ? 'back' : kind;
+    return { step, resource, turn, seen: undefined, seenIn: -1, reads: new Set<() => string>() } satisfies Item;
+  }
+}
