@@ -5,7 +5,7 @@ import { gatewayTurns, play, playbook, roles, runPlaybook, serviceNames } from '
 await runPlaybook(
   playbook(
     'restart',
-    'restarts one component; RPC servers behind gateways one after the other, without a failed request.',
+    'restarts one component; RPC servers behind gateways one after the other, after their clients have left.',
     [
       play('Database+Sync server', { hosts: 'database', roles: await roles('restarted') }),
       play('RPC servers', {
