@@ -18,22 +18,23 @@ export default role<Variables>('restarted', async (context) => {
   const name = serviceNames.find((each) => each === context.given.component);
   const { services, listens } = await renderHost(context);
   if (!name || !services[name]) return [];
+  // By the host's own clock.
+  const begin = Date.now() + context.facts.clockOffset * 1000;
   const serves = name.endsWith('-db')
     ? acceptsConnections(name as Extract<ServiceName, `${string}-db`>)
     : containerListens(name, listens[name as keyof typeof listens], startLimit);
-  return [restarted(name), serves];
+  return [restarted(name, begin), serves];
 });
 
-function restarted(name: ServiceName): Work {
-  let before: string | undefined;
+/** @param begin of the run: milliseconds since 1970 */
+function restarted(name: ServiceName, begin: number): Work {
   return {
     name: `${name} is restarted`,
     changes: () => [containerChange(name)],
     async check(host) {
       const state = await host.container(name);
       if (state?.status !== 'running') return refused(`${name} does not run`, 'a deploy starts it');
-      before ??= state.startedAt;
-      if (state.startedAt !== before) return ok;
+      if (Date.parse(state.startedAt) >= begin) return ok;
       const difference = { what: 'started', was: state.startedAt, wanted: 'in this run' };
       return drift([difference], [command`docker restart --time ${stopLimit} ${name}`]);
     },
