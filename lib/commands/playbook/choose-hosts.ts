@@ -17,6 +17,8 @@ export interface InventorySource<V> {
   readonly larger?: string;
   /** Brings up the hosts of the embedded inventory, or of the larger one, before it is loaded. */
   prepareEmbedded(say: (line: string) => void, larger?: boolean): Promise<void>;
+  /** Refuses hosts of the inventory that the playbook's own options cannot name. @throws Problem */
+  refuse?(inventory: NamedHosts<NamedHost>): void;
 }
 
 /**
@@ -35,15 +37,19 @@ export async function chooseHosts<V>(
   const name = givenInventory(options.inventory);
   const over = options.set.map(variableOver);
   const unlock = unlockOnTerminal(options.identity);
+  const choose = <H extends NamedHost>(inventory: NamedHosts<H>) => {
+    source.refuse?.(inventory);
+    return chosenOf(inventory, options, planned);
+  };
   const load = async () => {
     const inventory = await source.load(name, { over, unlock, connects: !options.listHosts });
-    return { inventory, hosts: chosenOf(inventory, options, planned) };
+    return { inventory, hosts: choose(inventory) };
   };
   if (name !== source.embedded && name !== source.larger) return load();
   const before = await load().catch((error: unknown) => error);
   // Files that the embedded hosts make are missing before the first start. Then the error is a list of Problems.
   if (before instanceof Problem) throw before;
-  if (before instanceof Error) chosenOf(await outlineInventory(name, projectInventories), options, planned);
+  if (before instanceof Error) choose(await outlineInventory(name, projectInventories));
   if (options.listHosts && !(before instanceof Error)) return before as Awaited<ReturnType<typeof load>>;
   await source.prepareEmbedded(say, name === source.larger);
   return load();

@@ -103,9 +103,9 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
   // Checked before the run, so that its plan or report is not lost at the end.
   for (const file of [options.out, options.report]) if (file !== undefined) privateTarget(file);
   const planned = plan?.hosts.map(({ host }) => host);
-  const { inventory, hosts } = await chooseHosts(options, planned, dependencies, say);
+  const source = { ...dependencies, refuse: refuseOtherHosts(playbook, options.own) };
+  const { inventory, hosts } = await chooseHosts(options, planned, source, say);
   if (plan) refuseOtherInventory(plan, inventory);
-  refuseOtherHosts(playbook, options.own, inventory);
   if (options.listHosts) {
     for (const line of hostLines(hosts)) print(line);
     return exitCode.converged;
@@ -138,15 +138,20 @@ function withHosts<V>(template: Playbook<V>, given: Options['own']): Playbook<V>
   return { ...template, plays: template.plays.map((play) => ({ ...play, hosts: filled(play.hosts) })) };
 }
 
-/** @throws Problem where an own option names a host that is not in its group */
-function refuseOtherHosts<V>({ options }: Playbook<V>, given: Options['own'], { name, hosts }: Inventory<V>): void {
-  for (const [option, said] of Object.entries(given)) {
-    const group = options[option]?.group ?? '';
-    const known = hosts.flatMap((host) => (host.groups.includes(group) ? [host.name] : []));
-    if (group === '' || known.includes(said)) continue;
-    const what = `--${option}: ${name} has no host "${said}" in group ${group}`;
-    throw new Problem(what, { hint: didYouMean(said, known) });
-  }
+/** Refuses a host that an own option names and that is not in its group. */
+function refuseOtherHosts<V>(
+  { options }: Playbook<V>,
+  given: Options['own'],
+): NonNullable<InventorySource<V>['refuse']> {
+  return ({ name, hosts }) => {
+    for (const [option, said] of Object.entries(given)) {
+      const group = options[option]?.group ?? '';
+      const known = hosts.flatMap((host) => (host.groups.includes(group) ? [host.name] : []));
+      if (group === '' || known.includes(said)) continue;
+      const what = `--${option}: ${name} has no host "${said}" in group ${group}`;
+      throw new Problem(what, { hint: didYouMean(said, known) });
+    }
+  };
 }
 
 async function printTasks<V>(job: Job<V>, open: Open<V>): Promise<ExitCode> {
