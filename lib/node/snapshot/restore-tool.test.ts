@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { applyDrift } from '../../engine/resource/resource.ts';
+import { applyDrift, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { restoreTool } from './restore-tool.ts';
@@ -36,6 +36,27 @@ test.each([
   expect(restoreTool(vars, '/x')).toEqual({
     resources: [],
     settings: { RESTORE_WITH: 'pg_restore', JOBS: jobs },
+  });
+});
+
+test('a tool from another repository is built again', async () => {
+  const source = { repository: 'https://git.example/node', ref: 'v1', go_version: '1.21' };
+  const vars = {
+    node_binary: '/app/node',
+    paths: { data: '/data' },
+    network: { kind: 'test' },
+    snapshot: { restore_with: 'source', source },
+  } as unknown as Variables;
+  const built = restoreTool(vars, '/x').resources.find(({ name }) => name === 'restore tool is built from v1');
+  const hostWith = (url: string) =>
+    fakeHost([[/./, { exitCode: 1 }]], {
+      stat: async () => ({ type: 'file', mode: 0o755, owner: 'root', group: 'root', size: 1 }) as never,
+      read: async () => Buffer.from(`[core]\n\tbare = false\n[remote "origin"]\n\turl = ${url}\n\tfetch = +refs\n`),
+    });
+  expect(await built?.check(hostWith('https://git.example/node'))).toEqual(ok);
+  expect(await built?.check(hostWith('"https://git.example/a#b"'))).toEqual(ok);
+  expect(await built?.check(hostWith('https://git.example/fork'))).toMatchObject({
+    differences: [{ was: 'https://git.example/fork', wanted: 'https://git.example/node' }],
   });
 });
 

@@ -68,8 +68,13 @@ function builtFromSource(
       unit: 'rpc-playbooks-build-restore-tool',
       script: shellSettings({ REPOSITORY: repository, REF: ref, SOURCE: directory, TOOL: path }) + buildScript,
       done: async (host) => {
-        const file = await host.stat(path);
-        return file && (file.mode & 0o100) !== 0 ? ok : drift([{ what: 'restore tool', was: 'absent', wanted: path }]);
+        const [file, git] = await Promise.all([host.stat(path), host.read(`${directory}/.git/config`)]);
+        if (!file || (file.mode & 0o100) === 0) return drift([{ what: 'restore tool', was: 'absent', wanted: path }]);
+        // Git quotes an address with special characters: such a one is not compared.
+        const from = /^\s*url = ([^"\\\n]*)$/m.exec(git?.toString() ?? '')?.[1] ?? repository;
+        return from === repository
+          ? ok
+          : drift([{ what: 'source of the restore tool', was: from, wanted: repository }]);
       },
       progress: async () => ({ what: `building the restore tool from ${ref}` }),
     }),
