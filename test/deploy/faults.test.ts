@@ -101,7 +101,9 @@ describe('foreign data is not overwritten', () => {
     const inventory = await changedLabInventory({ '  snapshot:\n': '  snapshot:\n    replace_existing: true\n' });
     const checked = await runPlaybook('deploy', '--inventory', inventory, '--check');
     expect(checked.exitCode, checked.output).toBe(1);
-    expect(checked.output).toMatch(/nothing uses the databases that are to be replaced\n.*they are used by .*rpc-1 \(/);
+    expect(checked.output).toMatch(
+      /nothing uses the databases that are to be replaced.*\n.*they are used by .*rpc-1 \(/,
+    );
     await onHost('rpc-1', 'docker stop -t 5 json-rpc prover');
     await onHost('rpc-2', 'docker stop -t 5 json-rpc prover');
     const replaced = await runPlaybook('deploy', '--inventory', inventory);

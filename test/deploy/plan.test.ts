@@ -131,7 +131,7 @@ test('tasks are listed, a run starts at one of them, and roles are skipped', asy
   const list = await deploy('--list-tasks', '--limit', 'rpc');
   expect(list.exitCode, list.output).toBe(0);
   expect(list.stdout).toMatch(
-    /^rpc-1, rpc-2\n {2}play: one synchronizer\n {4}one-synchronizer\n[\s\S]*\n {2}play: preflight\n {4}preflight\n[\s\S]*\n {4}time-sync\n {6}package/m,
+    /^rpc-1, rpc-2\n {2}play: one synchronizer\n {4}one-synchronizer\n[\s\S]*\n {2}play: preflight\n {4}preflight\n[\s\S]*\n {4}packages\n {6}[\s\S]*\n {4}time-sync\n {6}/m,
   );
 
   await moveZone('rpc-1');
