@@ -117,7 +117,7 @@ const full = {
     },
     disk_alert: { webhook: 'http://w.example/hook' },
     http_api: ['eth'],
-    gateway: { shared: { address: '192.0.2.8/24', interface: 'eth0' } },
+    gateway: { rollback: 'none', shared: { address: '192.0.2.8/24', interface: 'eth0' } },
     monitoring: {
       scrape_from: ['192.0.2.7'],
       clients: ['192.0.2.6'],
