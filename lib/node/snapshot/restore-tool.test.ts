@@ -9,15 +9,18 @@ import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { restoreTool } from './restore-tool.ts';
 
+const fromSource = {
+  node_binary: '/app/node',
+  paths: { data: '/data' },
+  network: { kind: 'test' },
+  snapshot: {
+    restore_with: 'source',
+    source: { repository: 'https://git.example/node', ref: 'v1', go_version: '1.21' },
+  },
+} as unknown as Variables;
+
 test('a Go that is too old is reported with both versions, and with what to do', async () => {
-  const source = { repository: 'https://git.example/node', ref: 'v1', go_version: '1.21' };
-  const vars = {
-    node_binary: '/app/node',
-    paths: { data: '/data' },
-    network: { kind: 'test' },
-    snapshot: { restore_with: 'source', source },
-  } as unknown as Variables;
-  const isNewEnough = restoreTool(vars, '/x').resources.find(({ name }) => name === 'Go is 1.21 or later');
+  const isNewEnough = restoreTool(fromSource, '/x').resources.find(({ name }) => name === 'Go is 1.21 or later');
   if (!isNewEnough) throw new Error('it is missing');
   await expect(
     applyDrift(fakeHost([[/go version/, 'go version go1.19.8 linux/amd64\n']]), isNewEnough),
@@ -40,14 +43,7 @@ test.each([
 });
 
 test('a tool from another repository is built again', async () => {
-  const source = { repository: 'https://git.example/node', ref: 'v1', go_version: '1.21' };
-  const vars = {
-    node_binary: '/app/node',
-    paths: { data: '/data' },
-    network: { kind: 'test' },
-    snapshot: { restore_with: 'source', source },
-  } as unknown as Variables;
-  const built = restoreTool(vars, '/x').resources.find(({ name }) => name === 'restore tool is built from v1');
+  const built = restoreTool(fromSource, '/x').resources.find(({ name }) => name === 'restore tool is built from v1');
   const hostWith = (url: string) =>
     fakeHost([[/./, { exitCode: 1 }]], {
       stat: async () => ({ type: 'file', mode: 0o755, owner: 'root', group: 'root', size: 1 }) as never,
