@@ -48,9 +48,10 @@ export interface UnitState {
   readonly enabled: string;
   /** Seconds since 1970 when it last became active; 0 if it never did. */
   readonly activeSince: number;
-  /** `success`, or how its last run ended. */
-  readonly result: string;
-  readonly mainExitCode: number;
+  /** Whether its files have changed since systemd read them. */
+  readonly needsReload: boolean;
+  /** The end of its journal, of one whose program ended within a second of its start. */
+  readonly lastWords?: string;
 }
 
 /** A container as `docker inspect` shows it. The whole document is in `raw`. */
@@ -128,7 +129,7 @@ export interface Progress {
   readonly unit?: 'bytes' | 'rows' | 'seconds';
 }
 
-/** Changes a host. Only `apply` gets one. */
+/** Changes a host. Only a change and `work` get one. */
 export interface Writer extends Reader {
   /** Runs a command that changes something. @throws CommandFailed unless it exits with 0 or an allowed code */
   readonly run: Shell;
@@ -149,6 +150,6 @@ export interface Writer extends Reader {
   rewrite(path: string, was: string, content: string): Promise<boolean>;
   /** Reports the progress of long work. */
   progress(progress: Progress): void;
-  /** Waits; ends early when the run is interrupted. @param seconds how long */
-  sleep(seconds: number): Promise<void>;
+  /** Waits; ends early when the run is interrupted. @param seconds how long @param until what ends it as well */
+  sleep(seconds: number, until?: Promise<void>): Promise<void>;
 }

@@ -13,15 +13,22 @@ import { shell } from './shell.ts';
 
 /**
  * A Reader over a connection. All reads of one tick are one exec, also those of other Readers and Writers of the connection.
+ *
+ * @param after what a read with standard input waits for, as it is a request of its own. Default: nothing
  */
-export function createReader(connection: Connection, name: string, batch = batchOf(connection)): Reader {
+export function createReader(
+  connection: Connection,
+  name: string,
+  batch = batchOf(connection),
+  after?: Promise<unknown>,
+): Reader {
   return {
     name,
-    $: shell((command, options) =>
-      options.stdin === undefined
-        ? batch.run(command, options.timeoutSeconds ?? readTimeout)
-        : execCommand(connection, command, options, readTimeout),
-    ),
+    $: shell(async (command, options) => {
+      if (options.stdin === undefined) return batch.run(command, options.timeoutSeconds ?? readTimeout);
+      if (after) await after;
+      return execCommand(connection, command, options, readTimeout);
+    }),
     stat: (path) => batch.ask(statRead, path),
     sha256: (path) => batch.ask(sha256Read, path),
     compare: (path, sha256, largest) => compareFile(batch, { path, sha256, largest }),

@@ -52,9 +52,12 @@ export function createWriter(
       return true;
     },
     progress: onProgress,
-    async sleep(seconds) {
+    async sleep(seconds, until) {
+      const end = new AbortController();
+      until?.then(() => end.abort());
       // An interrupt ends the wait: it is not a failure.
-      await delay(seconds * 1000, undefined, signal ? { signal } : {}).catch(() => {});
+      const either = AbortSignal.any([end.signal, ...(signal ? [signal] : [])]);
+      await delay(seconds * 1000, undefined, { signal: either }).catch(() => {});
     },
   };
 }

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { command } from '../action.ts';
 import type { Connection } from '../connection.ts';
+import { connectLocally, temporaryDirectory } from '../testing/local-connection.ts';
 import { makeChanges } from './make-changes.ts';
 
 /** A host that answers each script so. */
@@ -24,4 +26,25 @@ test('a host that cannot run the script is reported with what it says, by the ch
   const words = 'h: the host could not run a script of changes (75): no space left';
   await expect(Promise.all([ended, read])).rejects.toThrow(words);
   await expect(read).rejects.toThrow(words);
+});
+
+test('a read with standard input is made after the changes, too', async () => {
+  const stop = new AbortController().signal;
+  const file = join(temporaryDirectory(), 'made');
+  const changes = [{ steps: [command`sleep 0.2; echo yes >${file}`], facts: [] }];
+  const { readerFor, ended } = makeChanges(await connectLocally(), 'h', changes, () => {}, stop);
+  const reader = readerFor(new Set());
+  const read = reader.$({ stdin: 'password' })`cat ${file}`;
+  expect([(await reader.$`cat ${file}`).text(), (await read).text(), (await ended).made]).toEqual(['yes', 'yes', 1]);
+});
+
+test('changes without a read that proves them are one request', async () => {
+  const stop = new AbortController().signal;
+  const connection = await connectLocally();
+  const before = connection.execs;
+  const { ended } = makeChanges(connection, 'h', [{ steps: [command`true`], facts: [] }], () => {}, stop);
+  expect((await ended).made).toBe(1);
+  // A failed request with nobody to report to would end the process a moment later.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(connection.execs - before).toBe(1);
 });

@@ -46,9 +46,11 @@ export function makeChanges(
   });
   const sendFirst = async (commands: readonly BatchCommand[]) => {
     const watch = watchLines(connection, nonce, started, stop);
+    // A check that reads with standard input is a request of its own.
+    const isProved = commands.length > 0;
     try {
       const { stdout, stderr, code } = await connection.exec(
-        `(\n${first}${text})||exit\n${batchScript(commands, 'quick')}`,
+        `(\n${first}${text})||exit\n${isProved ? batchScript(commands, 'quick') : ''}`,
         {
           ...(stdin === '' ? {} : { stdin }),
           answerSeconds: limit + commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, readTimeout),
@@ -59,6 +61,7 @@ export function makeChanges(
       if (!parsed)
         throw new Error(`${name}: the host could not run a script of changes (${code}): ${stderr.toString().trim()}`);
       settle(resultOf(changes, parsed.end, stderr.toString(), nonce));
+      if (!isProved) return [];
       try {
         if (code === 0) return parseBatchReply(parsed.rest, commands.length);
       } catch {
@@ -75,7 +78,7 @@ export function makeChanges(
   const batch = batchSentBy(connection, sendFirst);
   return {
     /** Reads of the tick in which the request is made are sent with it, after the changes. */
-    readerFor: (reads: Set<RecordedRead>) => createReader(connection, name, recorded(batch, reads)),
+    readerFor: (reads: Set<RecordedRead>) => createReader(connection, name, recorded(batch, reads), ended),
     ended,
   };
 }

@@ -127,6 +127,8 @@ function startTick(name: string, close: () => void, sendAll: (commands: readonly
     const replies = await sendAll([...all.values()]);
     return new Map([...all.keys()].map((id, index) => [id, replies[index]]));
   });
+  // Without a read nobody waits for them.
+  outputs.catch(() => {});
 
   const outputOf = async (command: BatchCommand) => {
     const output = (await outputs).get(idOf(command));

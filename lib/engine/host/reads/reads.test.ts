@@ -227,8 +227,7 @@ ActiveState=active
 SubState=running
 UnitFileState=enabled
 ActiveEnterTimestamp=Fri 2025-11-21 08:36:01.250000 UTC
-Result=success
-ExecMainStatus=0
+NeedDaemonReload=yes
 
 Id=restore.service
 Names=restore.service
@@ -237,8 +236,7 @@ ActiveState=failed
 SubState=failed
 UnitFileState=transient
 ActiveEnterTimestamp=
-Result=exit-code
-ExecMainStatus=3`;
+NeedDaemonReload=no`;
 
 test('unit: running, failed, by an alias, unknown to systemd', async () => {
   standInFor('systemctl', `cat <<'END'\n${shown}\nEND`);
@@ -255,14 +253,38 @@ test('unit: running, failed, by an alias, unknown to systemd', async () => {
     sub: 'running',
     enabled: 'enabled',
     activeSince: Date.UTC(2025, 10, 21, 8, 36, 1) / 1000 + 0.25,
-    result: 'success',
-    mainExitCode: 0,
+    needsReload: true,
   });
   expect(byAlias).toEqual(chrony);
-  expect(restore).toMatchObject({ active: 'failed', activeSince: 0, result: 'exit-code', mainExitCode: 3 });
+  expect(restore).toMatchObject({ active: 'failed', activeSince: 0, needsReload: false });
   expect(nothing).toMatchObject({ load: 'not-found', active: 'inactive', enabled: '' });
   await expect(host.unit('getty@.service')).rejects.toThrow(TypeError);
   expect(connection.execs).toBe(1);
+});
+
+test('unit: one that may end just after its start is looked at a second later, with the end of its journal', async () => {
+  const record = (unit: string, type: string, state: string, since: string) =>
+    `Id=${unit}.service\nType=${type}\nActiveState=${state}\nActiveEnterTimestamp=Fri ${since}.5 UTC\n`;
+  const now = '$(date -u "+%F %T")';
+  const looks = join(temporaryDirectory(), 'looks');
+  standInFor('journalctl', 'echo "$*"; echo "key=value"; echo; echo last');
+  const shows = (ends: string) => `echo >>${looks}; state=active; [ "$(wc -l <${looks})" = 1 ] || state=${ends}
+case $1 in is-active) [ $state = active ];; *) cat <<END
+${record('old', 'simple', 'active', '2025-11-21 08:36:01')}
+${record('notifies', 'notify', 'active', now)}
+${record('new', 'simple', '$state', now).trimEnd()}
+END
+esac`;
+  standInFor('systemctl', shows('failed'));
+  const { host } = await open();
+  const [old, notifies, ended] = await Promise.all([host.unit('old'), host.unit('notifies'), host.unit('new')]);
+  expect(ended).toMatchObject({
+    active: 'failed',
+    lastWords: expect.stringMatching(/-u new.service\nkey=value\n\nlast$/),
+  });
+  for (const unit of [old, notifies]) expect(unit).not.toHaveProperty('lastWords');
+  standInFor('systemctl', shows('active'));
+  expect(await (await open()).host.unit('new')).not.toHaveProperty('lastWords');
 });
 
 test('unit: an older systemctl is queried without fractions of a second; without systemctl no unit exists', async () => {

@@ -1,17 +1,14 @@
 import type { UnitState } from '../host.ts';
-import { quote } from '../quote.ts';
+import { readScript, withArguments } from '../script.ts';
 import type { VectorRead } from './batch.ts';
 
-const properties = 'Id,Names,LoadState,ActiveState,SubState,UnitFileState,ActiveEnterTimestamp,Result,ExecMainStatus';
+const script = readScript(new URL('unit.sh', import.meta.url));
 
 /** One `systemctl show` over all units. A name without a suffix is a service. Without systemd no unit is found. */
 export const unitRead: VectorRead<string, UnitState> = {
   name: 'unit',
   id: unitName,
-  // Fractions of a second are shown since systemd 247; a time without them is better than none.
-  command: (names) => `set -- -p ${properties} -- ${quote(names.map(unitName))}
-export TZ=UTC0
-systemctl show --timestamp=us+utc "$@"||systemctl show "$@"`,
+  command: (names) => withArguments(script, names.map(unitName)),
   answers(output) {
     const states = new Map<string, UnitState>();
     for (const record of output.stdout.split(/\n\n+/)) {
@@ -30,14 +27,15 @@ systemctl show --timestamp=us+utc "$@"||systemctl show "$@"`,
 };
 
 function stateOf(values: ReadonlyMap<string, string>): UnitState {
+  const journal = values.get('Journal');
   return {
     load: values.get('LoadState') || 'not-found',
     active: values.get('ActiveState') || 'inactive',
     sub: values.get('SubState') || 'dead',
     enabled: values.get('UnitFileState') ?? '',
     activeSince: parseTime(values.get('ActiveEnterTimestamp') ?? ''),
-    result: values.get('Result') || 'success',
-    mainExitCode: Number(values.get('ExecMainStatus') ?? 0),
+    needsReload: values.get('NeedDaemonReload') === 'yes',
+    ...(journal !== undefined && { lastWords: journal.replaceAll('\r', '\n').trim() }),
   };
 }
 

@@ -28,11 +28,24 @@ test('a unit that does not start, or does not stay active, is reported with the 
     message: 'chrony.service did not start: Job for chrony.service failed.\nFatal error: no configuration',
     hint: 'see systemctl status chrony.service',
   });
-  const ends = fakeHost([[/systemctl restart/, { exitCode: 1, stderr: 'it is failed (failed)\nFatal error\n' }]], {
-    unit: async () => ({ ...stoppedUnit, active: 'active', activeSince: 5 }),
-    stat: async () => ({ ...rootsFile, modified: 6 }),
-  });
-  await expect(applyDrift(ends, service('chrony', ['/etc/c']))).rejects.toThrow(
-    'chrony.service did not restart: it is failed (failed)\nFatal error',
-  );
+  const ends = {
+    ...stoppedUnit,
+    active: 'failed',
+    sub: 'failed',
+    activeSince: 9,
+    lastWords: 'reading /etc/c\nFatal error',
+  };
+  const seen = await service('chrony', ['/etc/c']).check(fakeHost([], { unit: async () => ends }));
+  expect(seen).toMatchObject({ is: 'drift', note: 'it ended just after its start:\nreading /etc/c\nFatal error' });
+});
+
+test('a unit that runs with other files than there are is restarted, if one of ours is among them', async () => {
+  const dropIn = '/etc/systemd/system/exporter.service.d/own.conf';
+  const unit = async () => ({ ...stoppedUnit, active: 'active', activeSince: 9, needsReload: true });
+  const host = fakeHost([], { unit, stat: async () => ({ ...rootsFile, modified: 5 }) });
+  const seen = await service('exporter', [dropIn]).check(host);
+  expect(seen).toMatchObject({ differences: [{}, { what: 'files of the unit', wanted: 'as they are' }] });
+  expect(JSON.stringify(seen)).toContain('systemctl restart exporter.service');
+  const others = await service('exporter', ['/etc/exporter.conf']).check(host);
+  expect(JSON.stringify(others)).not.toContain('files of the unit');
 });

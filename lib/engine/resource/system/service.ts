@@ -1,7 +1,10 @@
 import { type Action, command } from '../../host/action.ts';
 import type { UnitState } from '../../host/host.ts';
 import { Failure } from '../../problem/problem.ts';
-import { type Change, driftOf, fileChange, type Resource, unitChange, unknownUntil } from '../resource.ts';
+import { type Change, drift, driftOf, fileChange, type Resource, unitChange, unknownUntil } from '../resource.ts';
+
+/** The folder of units, and of parts of units, that are not from packages. */
+const ownUnits = '/etc/systemd/system/';
 
 /** States that need no `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
 const counted = ['enabled', 'static', 'alias', 'generated'];
@@ -24,7 +27,11 @@ export function service(name: string, reads: readonly string[] = []): Resource {
     async check(host) {
       const [state, ...stats] = await Promise.all([host.unit(unit), ...reads.map((path) => host.stat(path))]);
       const newer = reads.filter((_, at) => (stats[at]?.modified ?? 0) > state.activeSince);
+      // A program that its package has started with its own settings keeps starting, after our file came too, and never reads it.
+      const isUnread = isActive(state) && state.needsReload && reads.some((path) => path.startsWith(ownUnits));
       if (state.load === 'not-found') return unknownUntil(`${unit} is installed`);
+      const change = changeOf(unit, state, newer.length > 0 || isUnread);
+      if (state.lastWords !== undefined) return drift(`it ended just after its start:\n${state.lastWords}`, change);
       const differences = [
         ...(isEnabled(state) ? [] : [{ what: 'at boot', was: state.enabled || state.load, wanted: 'enabled' }]),
         ...(isActive(state) ? [] : [{ what: 'state', was: `${state.active} (${state.sub})`, wanted: 'active' }]),
@@ -33,8 +40,9 @@ export function service(name: string, reads: readonly string[] = []): Resource {
           was: `before ${path} changed`,
           wanted: 'after it',
         })),
+        ...(isUnread ? [{ what: 'files of the unit', was: 'another state of them', wanted: 'as they are' }] : []),
       ];
-      return driftOf(differences, changeOf(unit, state, newer.length > 0));
+      return driftOf(differences, change);
     },
   };
 }
@@ -50,8 +58,8 @@ function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
 }
 
 /**
- * Starts a unit, or restarts one that is active, and checks that it stays up: one that does not notify systemd may end a second
- * later, as with a wrong configuration. A failure shows the end of its journal.
+ * Starts a unit, or restarts one that is active. A failure shows the end of its journal. Whether it stays up is seen by the check that
+ * follows.
  *
  * @param enable also makes systemd read its files again, as `daemon-reload` does
  */
@@ -62,7 +70,6 @@ export function startUnit(unit: string, state: UnitState, enable: boolean): Acti
     systemctl ${enable ? ['--quiet', 'enable', unit] : ['daemon-reload']} || exit
     systemctl reset-failed ${unit} 2>/dev/null
     if systemctl ${verb} ${unit}; then
-      case $(systemctl show --property Type ${unit}) in Type=simple | Type=exec | Type=idle) sleep 1 ;; esac
       systemctl is-active --quiet ${unit} && exit
       echo "it is $(systemctl is-active ${unit}) ($(systemctl show --property SubState --value ${unit}))" >&2
     fi
