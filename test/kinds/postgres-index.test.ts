@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Output } from '../../lib/engine/host/output.ts';
+import { shell } from '../../lib/engine/host/shell.ts';
 import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { fakeHost } from '../../lib/engine/resource/testing/fake-host.ts';
 import { postgresIndex } from '../../lib/node/databases/postgres.ts';
@@ -27,7 +29,10 @@ async function create(name: string, ...columns: string[]): Promise<void> {
   const scripts: string[] = [];
   const host = fakeHost([[/./, '']], {
     sql: async () => ({ ok: true, rows: [['t', null, null]] }),
-    write: async (_, content) => void scripts.push(String(content)),
+    run: shell(async (_, { stdin }) => {
+      scripts.push(String(stdin));
+      return new Output(0, Buffer.of(), '');
+    }),
   });
   const target = { container: 'state-db', user: postgres.user, database: 'state db' };
   await applyDrift(host, postgresIndex({ target, name, table: 'state.log', columns }));

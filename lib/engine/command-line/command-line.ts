@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import { Problem } from '../problem/problem.ts';
+import { asStarted } from '../text/as-started.ts';
 import { didYouMean, suggest } from '../text/suggest.ts';
 
 /** One option of a command. */
@@ -195,5 +196,6 @@ export function helpText(page: HelpPage): string {
     ['Exit codes', ...codes],
     ...more.map((paragraph) => [paragraph]),
   ];
-  return `${parts.map((part) => part.join('\n')).join('\n\n')}\n`;
+  const text = `${parts.map((part) => part.join('\n')).join('\n\n')}\n`;
+  return asStarted(text);
 }

@@ -2,7 +2,6 @@ import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { shellWord } from '../text/shell-word.ts';
-import { account } from './account.ts';
 
 /** Why a private file cannot be used, and what to do. The message continues the file's path: `does not exist`. */
 export class PrivateFileFault extends Error {
@@ -19,7 +18,8 @@ export class PrivateFileFault extends Error {
 }
 
 /**
- * Reads a file of mode 0600 or stricter that belongs to the operator or to root.
+ * Reads a file of mode 0600 or stricter that belongs to the operator or to root. Root may read what belongs to others: on a controller the
+ * files are those of the user who runs check mode by the clock.
  *
  * @param most the size limit in bytes: a larger file is not a secret
  * @throws PrivateFileFault
@@ -36,12 +36,10 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
         `chmod 600 ${shellWord(path)}`,
       );
     }
-    const me = account();
-    if (found.uid !== me.uid && found.uid !== 0) {
-      throw new PrivateFileFault(
-        `belongs to user id ${found.uid}; it must be yours`,
-        `chown ${me.username} ${shellWord(path)}`,
-      );
+    // Its number alone: in a container the user may have no name.
+    const me = process.getuid?.();
+    if (found.uid !== me && found.uid !== 0 && me !== 0) {
+      throw new PrivateFileFault(`belongs to user id ${found.uid}; it must be yours`, `chown ${me} ${shellWord(path)}`);
     }
     if (found.size > most) throw new PrivateFileFault(`is ${found.size} bytes long, too long for a secret`);
     return await readFile(path, 'utf8');

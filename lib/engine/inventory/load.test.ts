@@ -391,6 +391,23 @@ test.each<[string, string | Buffer, string[]]>([
   expect(await complaints({ 'a.yaml': content })).toEqual(expected);
 });
 
+test('secrets that are missing for sure are reported together with all else, without a question for a passphrase', async () => {
+  const content = `ssh: { become_password: env:SURELY_NOT_SET }
+${good.replace("'http://a.example/'", 'env:NOT_SET_EITHER').replace('7', "'<FILL: it>'")}vars_files: [b.yaml]
+`;
+  const variables = "region: 'secret:one'\nservers: ['cmd:exit 1', 'file:nowhere', 'env:HOME']\n";
+  const said = [
+    'a.yaml:3:61: network.chain_id is not filled in\n  fill in: it',
+    'a.secrets.age does not exist\n  npx zx playbooks/secrets.mjs --inventory a.yaml generate',
+    'a.yaml:1:25: ssh.become_password: environment variable SURELY_NOT_SET is not set\n  export SURELY_NOT_SET before the run',
+    'a.yaml:3:31: network.url: environment variable NOT_SET_EITHER is not set\n  export NOT_SET_EITHER before the run',
+  ];
+  expect(await complaints({ 'a.yaml': content, 'b.yaml': variables })).toEqual(said);
+  // It would have to be opened.
+  const there = await complaints({ 'a.yaml': content, 'b.yaml': variables, 'a.secrets.age': 'x' });
+  expect(there).toEqual(said.filter((line) => !line.includes('secrets.age')));
+});
+
 test('all problems are reported at once, in the order of the files, also those of a host and of a variables file', async () => {
   const said = await complaints({
     'a.yaml': `vars_files: [b.yaml]
@@ -438,6 +455,32 @@ test('an inventory that is a file of variables is reported once, at its groups',
   const files = { 'a.yaml': `vars_files: [other.yaml]\n${good.replace(', chain_id: 7', '')}`, 'other.yaml': good };
   expect(await complaints(files)).toEqual([
     'other.yaml:3:1: other.yaml is an inventory: it has groups\n  a file of vars_files holds variables only, as they are under vars',
+  ]);
+});
+
+test.each([
+  ['[database]\ndb-1 ansible_host=192.0.2.11\n', '1:1'],
+  ['# ours\n\nbastion\n[rpc:children] ; both\neast\n', '4:1'],
+  ['db-1 ansible_host=192.0.2.11 ansible_user=root\ndb-2\n', '1:1'],
+  ['---\nall:\n  children:\n    rpc: { hosts: { rpc-1: } }\n', '2:1'],
+])('an inventory of Ansible is called that: %j', async (content, place) => {
+  const said = `this is an inventory of Ansible, and not one of rpc-playbooks
+  make one with init, or copy inventory/testnet.yaml; docs/from-ansible.md says what goes where`;
+  expect(await complaints({ 'a.yaml': content })).toEqual([`a.yaml:${place}: ${said}`]);
+  const here = await write({ 'hosts.ini': content });
+  const ini = await loadInventory(join(here, 'hosts.ini'), schema, { folder: here }).catch(describeProblem);
+  expect(ini).toContain(`hosts.ini:${place}: ${said}`);
+});
+
+test('a file of the working directory is not taken for the name of an inventory', async () => {
+  await expect(loadInventory('package.json', schema, { folder })).rejects.toMatchObject({
+    hint: 'for the file of this name: --inventory ./package.json',
+  });
+});
+
+test('a key all beside groups is only an unknown one', async () => {
+  expect(await complaints({ 'a.yaml': `${good}all: {}\n` })).toEqual([
+    'a.yaml:6:1: unknown key all\n  known: vars_files, ssh, vars, groups',
   ]);
 });
 
@@ -516,6 +559,15 @@ test('a missing inventory', async () => {
     hint: 'did you mean mainnet?',
     code: 3,
   });
+  const others = {
+    'docker-compose.yaml': 'services: {}\n',
+    'vars.yaml': 'region: x\n',
+    'one.yaml': '{\n "groups": {} }',
+  };
+  const there = await write({ ...others, 'mainnet.yaml': good });
+  await mkdir(join(there, 'folder.yaml'));
+  await symlink('nowhere', join(there, 'dangling.yaml'));
+  await expect(loadInventory('x', schema, { folder: there })).rejects.toMatchObject({ hint: 'known: mainnet, one' });
   await expect(loadInventory(join(here, 'x.yaml'), schema)).rejects.toThrow('does not exist');
   await expect(loadInventory('', schema, { folder: here })).rejects.toThrow('there is no inventory called ""');
   await expect(loadInventory(here, schema)).rejects.toThrow('is a folder');

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type * as z from 'zod';
 import { pathBeside } from '../file/private-file.ts';
 import { type Place, Problem } from '../problem/problem.ts';
@@ -7,7 +8,7 @@ import { type Unlock, unlocker } from '../secret/unlock.ts';
 import { check } from './check.ts';
 import type { Inventory } from './inventory.ts';
 import { missingKeyFiles } from './key-files.ts';
-import { keyPlace, type Located, type Path, scalarAt, scalars, valueAt, valuePlace } from './located.ts';
+import { keyPlace, type Located, type Path, pathName, scalarAt, scalars, valueAt, valuePlace } from './located.ts';
 import { type InventoryOutline, type OutlinedHost, type OutlineOptions, outlineInventory } from './outline.ts';
 import { findPlaceholders } from './placeholders.ts';
 import { problemsIn, throwProblems } from './problem-list.ts';
@@ -18,6 +19,8 @@ export interface LoadOptions extends OutlineOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** Opens the file of secrets when a reference needs it. Default: with the available keys, asking for nothing. */
   readonly unlock?: Unlock;
+  /** Gets the problems of the hosts' own secrets, for a caller who reads further ones and throws all of them. Default: they are thrown. */
+  readonly unreadable?: Problem[];
   /** Whether its hosts will be connected to: then the key files that it names must exist. Default: false. */
   readonly connects?: boolean;
 }
@@ -63,12 +66,13 @@ export async function loadInventory<S extends z.ZodType>(
   const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline.hosts)];
   if (options.connects) problems.push(...missingKeyFiles(outline, options.missingFileHint));
   const vars = checkVariables(outline, schema, open, problems);
-  throwProblems(problems, open);
-
   const { environment = process.env, unlock = unlocker({ environment }) } = options;
   const secrets = { file: secretsFileOf(file), unlock };
   const read: SecretReader = (reference, question) => readSecret(reference, { ...question, environment, secrets });
-  const unreadable: Problem[] = [];
+  if (problems.length + open.length > 0) problems.push(...(await missingSecrets(outline, read)));
+  throwProblems(problems, open);
+
+  const { unreadable = [] } = options;
   const hosts = await Promise.all(
     outline.hosts.map(async (host, i) => {
       const [own] = host.groups.flatMap((group) => settings?.groups[group]?.[host.name] ?? []);
@@ -79,7 +83,7 @@ export async function loadInventory<S extends z.ZodType>(
       return { name: host.name, groups: host.groups, connection, vars: vars[i] as z.output<S> };
     }),
   );
-  throwProblems(unreadable);
+  if (!options.unreadable) throwProblems(unreadable);
 
   const outlined = new Map(outline.hosts.map((host) => [host.name, host]));
   return {
@@ -113,6 +117,19 @@ function checkVariables<S extends z.ZodType>(
     problems.push(...checked.problems);
     return checked.data;
   });
+}
+
+/** The secrets that are missing for sure, without a question to anybody: variables that are not set, a file of secrets that is not there. */
+async function missingSecrets({ file, top, vars, hosts }: InventoryOutline, read: SecretReader): Promise<Problem[]> {
+  const kinds = existsSync(secretsFileOf(file)) ? /^env:\w+$/ : /^(env:\w+|secret:\S+)$/;
+  const settings = [...scalars(top)].filter(({ path: [key, , , hostKey] }) => key !== 'vars' && hostKey !== 'vars');
+  const own = (hosts.length > 0 ? hosts : [{ vars }]).flatMap((host) => [...scalars(host.vars)]);
+  const found = [...settings, ...own].filter(({ scalar: { value } }) => kinds.test(String(value)));
+  const allowed = { pattern: /^/, reason: '' };
+  const reading = found.map(({ path, scalar: { value, at } }) =>
+    read(String(value), { name: pathName(path), where: at, allowed }).then(() => [], problemsIn),
+  );
+  return (await Promise.all(reading)).flat();
 }
 
 function duplicateAddresses(hosts: readonly OutlinedHost[]): Problem[] {

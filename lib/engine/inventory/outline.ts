@@ -1,5 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { pathBeside } from '../file/private-file.ts';
 import { shown } from '../file/shown-path.ts';
@@ -7,7 +6,7 @@ import { type Place, Problem, Problems } from '../problem/problem.ts';
 import { didYouMean } from '../text/suggest.ts';
 import { entriesAt, keyPlace, type Located, type LocatedMap, locate, merge, valueAt } from './located.ts';
 import { problemsIn } from './problem-list.ts';
-import { readYamlFile } from './yaml-file.ts';
+import { ansibleInventory, readYamlFile } from './yaml-file.ts';
 
 export interface OutlineOptions {
   /** Folder of the inventories with a name. Default: an inventory is a path. */
@@ -38,6 +37,7 @@ export type OutlinedHost = InventoryOutline['hosts'][number];
 export async function outlineInventory(nameOrFile: string, options: OutlineOptions = {}) {
   const file = await findInventory(nameOrFile, options.folder);
   const top = await read(file);
+  if (top.entries.has('all') && !top.entries.has('groups')) throw ansibleInventory(keyPlace(top, ['all']));
   const { vars, problems: unread } = await variablesOfAll(top, file, options);
   const over = (options.over ?? [])
     .map(({ values, from }) => locate(values, { file: from }))
@@ -60,9 +60,9 @@ export async function outlineInventory(nameOrFile: string, options: OutlineOptio
   };
 }
 
-/** Whether an inventory is given by its path, and not by its name. */
+/** Whether an inventory is given by its path, and not by its name. One of Ansible is read to be refused as such. */
 export function isInventoryPath(nameOrFile: string): boolean {
-  return /[/\\]|\.ya?ml$/.test(nameOrFile);
+  return /[/\\]|\.(ya?ml|ini)$/.test(nameOrFile);
 }
 
 async function findInventory(nameOrFile: string, folder: string | undefined): Promise<string> {
@@ -75,10 +75,25 @@ async function findInventory(nameOrFile: string, folder: string | undefined): Pr
     });
   }
   if (isPath) throw new Problem(`inventory ${nameOrFile} ${absence(path)}`);
-  const files = await readdir(folder).catch(() => []);
-  const names = files.filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/\.yaml$/, ''));
-  throw new Problem(`there is no inventory called "${nameOrFile}": ${shown(path)} does not exist`, {
-    hint: didYouMean(nameOrFile, names),
+  const isFileHere = existsSync(nameOrFile) && statSync(nameOrFile).isFile();
+  throw new Problem(`there is no inventory called "${nameOrFile}": ${shown(path)} ${absence(path)}`, {
+    hint: isFileHere
+      ? `for the file of this name: --inventory ./${nameOrFile}`
+      : didYouMean(nameOrFile, inventoryNames(folder)),
+  });
+}
+
+/** The names of the inventories in a folder: of its YAML files, those with a key `groups`. */
+export function inventoryNames(folder: string): string[] {
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  const names = files.flatMap((file) => /^(.+)\.yaml$/.exec(file)?.[1] ?? []).sort();
+  return names.filter((name) => {
+    try {
+      const file = join(folder, `${name}.yaml`);
+      return statSync(file).isFile() && /^[\s{"']*groups["']?\s*:/m.test(readFileSync(file, 'utf8'));
+    } catch {
+      return false;
+    }
   });
 }
 

@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeProblem, type Problem } from '../problem/problem.ts';
 import { Secret } from '../secret/secret.ts';
 import { readSecret, type SecretQuestion } from './secret-reference.ts';
@@ -71,9 +71,11 @@ test('a missing, empty or world-readable secret is refused with its place', asyn
   );
   const foreign = await put('foreign', 'good-1');
   await chown(join(folder, 'foreign'), 12, 12);
-  expect(await refusal(foreign)).toBe(
-    `${at}: foreign belongs to user id 12; it must be yours\n  chown ${userInfo().username} foreign`,
-  );
+  const me = vi.spyOn(process, 'getuid').mockReturnValue(1000);
+  expect(await refusal(foreign)).toBe(`${at}: foreign belongs to user id 12; it must be yours\n  chown 1000 foreign`);
+  me.mockReturnValue(0);
+  expect((await readSecret(foreign, question)).reveal()).toBe('good-1');
+  me.mockRestore();
   await mkdir(join(folder, 'dir'), { mode: 0o700 });
   expect(await refusal('file:dir')).toBe(`${at}: dir is not a file`);
   expect(await refusal(await put('large', 'x'.repeat(5000)))).toBe(

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { Problem } from '../problem/problem.ts';
+import { type Place, Problem } from '../problem/problem.ts';
 import type { LocatedMap } from './located.ts';
 import { parseYaml } from './parse-yaml.ts';
 
@@ -32,5 +32,20 @@ export async function readYamlFile(file: string): Promise<LocatedMap> {
       hint: 'save the file as UTF-8',
     });
   }
-  return parseYaml(text, file);
+  try {
+    return parseYaml(text, file);
+  } catch (error) {
+    const at = text.split('\n').findIndex((line) => lineOfIni.test(line));
+    throw at < 0 ? error : ansibleInventory({ file, line: at + 1, column: 1 });
+  }
+}
+
+/** Of an inventory of Ansible: a group such as `[rpc:children]`, or a host with variables. */
+const lineOfIni = /^(\[[\w.:-]+\]\s*([#;].*)?|[^\s:#]+\s.*\bansible_\w+=.*)$/;
+
+export function ansibleInventory(where: Place): Problem {
+  return new Problem('this is an inventory of Ansible, and not one of rpc-playbooks', {
+    where,
+    hint: 'make one with init, or copy inventory/testnet.yaml; docs/from-ansible.md says what goes where',
+  });
 }

@@ -1,5 +1,6 @@
 import { describeProblem, Problem, Problems } from '../problem/problem.ts';
 import { redact } from '../secret/secret.ts';
+import { asStarted } from '../text/as-started.ts';
 import { readable } from '../text/printable.ts';
 
 /** The most problems shown at once. */
@@ -11,7 +12,7 @@ const mostShown = 100;
  * @param verbose adds the stack of an error that is not the operator's mistake
  */
 export function describeError(error: unknown, verbose = false): string {
-  return readable(redact(describe(error, verbose)));
+  return asStarted(readable(redact(describe(error, verbose))));
 }
 
 function describe(error: unknown, verbose: boolean): string {

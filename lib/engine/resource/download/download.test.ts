@@ -2,8 +2,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { Output } from '../../host/output.ts';
+import { shell } from '../../host/shell.ts';
 import { applyDrift, describeVerdict, driftOf } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { download } from './download.ts';
@@ -64,27 +65,34 @@ test.each([0, 17, 1.5, Number.NaN])('%d is not a number of connections', (count)
 
 test('the query of an address is shown neither for a missing file nor in the title of its unit', async () => {
   const file = download({ url: 'https://x.example/y?X-Amz-Signature=5ec2e7', path: '/data/y', sha256: hash });
-  const host = fakeHost([[/^/, '']], { unit: async () => ({ ...stoppedUnit, active: 'failed' }) });
+  const shown = 'InvocationID=1\nActiveState=failed\nResult=exit-code\nExecMainStatus=1\n';
+  const answers = [
+    [/show --property InvocationID/, shown],
+    [/^/, ''],
+  ] as const;
+  const host = fakeHost(answers, {
+    unit: async () => ({ ...stoppedUnit, active: 'failed' }),
+    sleep: async (_, until) => until,
+  });
   expect(describeVerdict(await file.check(host))).toBe('file: absent -> https://x.example/y');
   await expect(applyDrift(host, file)).rejects.toThrow(/^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s);
 });
 
 test('progress is the size on disk, without the holes of the partial file', async () => {
-  const states = ['inactive', 'active', 'active', 'inactive'];
+  const states = ['active', 'active', 'inactive'];
   const shown: unknown[] = [];
   const statuses = ['downloading 4096000\n', 'verifying\n'];
-  const host = fakeHost(
-    [
-      [/^stat .*\.part/, '1000 512\n'],
-      [/^/, ''],
-    ],
-    {
-      unit: async () => ({ ...stoppedUnit, active: states.shift() ?? 'inactive' }),
-      read: async (path) => (path.endsWith('.status') ? Buffer.from(statuses.shift() ?? '') : undefined),
-      progress: (progress) => void shown.push(progress),
-      sleep: async (seconds) => void (await setTimeout(seconds * 1000)),
-    },
-  );
+  const answer = (text: string) => {
+    if (text.includes('show --property InvocationID')) return `ActiveState=${states.shift()}\n`;
+    return /^stat .*\.part/.test(text) ? '1000 512\n' : '';
+  };
+  const host = fakeHost([[/^/, '']], {
+    $: shell(async (text) => new Output(0, Buffer.from(answer(text)), '')),
+    unit: async () => stoppedUnit,
+    read: async (path) => (path.endsWith('.status') ? Buffer.from(statuses.shift() ?? '') : undefined),
+    progress: (progress) => void shown.push(progress),
+    sleep: async (_seconds, until) => until,
+  });
   await applyDrift(host, download({ url: 'http://x/y', path: '/data/y', sha256: hash }));
   expect(shown).toEqual([
     { what: 'downloading y', done: 512_000, total: 4_096_000, unit: 'bytes' },

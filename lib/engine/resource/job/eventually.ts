@@ -6,7 +6,7 @@ import { pause } from './pause.ts';
 export interface Patience {
   /** Maximum wait. Seconds. */
   readonly seconds: number;
-  /** Between two checks. Seconds, default 1. */
+  /** Between the first two checks; it grows to the triple. Seconds, default 1. */
   readonly pause?: number;
   /** What to do if it does not happen. */
   readonly hint?: string;
@@ -26,8 +26,9 @@ export function eventually(name: string, check: (host: Reader) => Promise<Verdic
     check,
     expects: 'must',
     async work(host) {
+      const { pause: first = 1 } = patience;
       const until = performance.now() + patience.seconds * 1000;
-      for (;;) {
+      for (let seconds = first; ; seconds = Math.min(1.25 * seconds, 3 * first)) {
         // In one tick, so that both share a request.
         const [verdict, pointless] = await Promise.allSettled([check(host), patience.giveUp?.(host)]);
         if (verdict.status === 'rejected') throw verdict.reason;
@@ -38,7 +39,7 @@ export function eventually(name: string, check: (host: Reader) => Promise<Verdic
           throw new Failure(what, { hint: patience.hint });
         }
         host.progress({ what: `waiting: ${describeVerdict(verdict.value)}` });
-        await pause(host, patience.pause ?? 1);
+        await pause(host, seconds);
       }
     },
   };

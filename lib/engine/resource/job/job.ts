@@ -1,5 +1,5 @@
-import { type Action, command, perform, write } from '../../host/action.ts';
-import type { Progress, Reader, UnitState, Writer } from '../../host/host.ts';
+import { type Action, command, perform } from '../../host/action.ts';
+import type { Progress, Reader, Writer } from '../../host/host.ts';
 import { Failure } from '../../problem/problem.ts';
 import { describeVerdict, drift, ok, type Resource, type Verdict, type Work } from '../resource.ts';
 import { pause } from './pause.ts';
@@ -7,9 +7,12 @@ import { pause } from './pause.ts';
 /** Scripts and status files of running jobs. It is in memory: nothing of it outlives a reboot. */
 export const jobDirectory = '/run/rpc-playbooks';
 
-/** Between two checks of a running job: short at first. Seconds. */
-const firstPause = 0.5;
-const longestPause = 5;
+/** How long the host watches a running job before it answers: progress is as old as that. Seconds. */
+const firstWatch = 1;
+const longestWatch = 10;
+
+/** Time for the answer itself. Seconds. */
+const answerLimit = 60;
 
 export interface LongWork {
   /** Name of the transient systemd unit, without `.service`. The same work always has the same one. */
@@ -63,7 +66,7 @@ export function startedEarly(name: string, work: LongWork, done: (host: Reader) 
     async check(host) {
       const [verdict, state] = await Promise.all([done(host), host.unit(`${work.unit}.service`)]);
       if (verdict.is !== 'drift') return verdict;
-      return isRunning(state) ? ok : drift('not started', startOf(work));
+      return isRunning(state) ? ok : drift('not started', [startOf(work)]);
     },
   };
 }
@@ -78,44 +81,59 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<() => Pro
   const { unit, title } = work;
   const [state, script] = await Promise.all([host.unit(`${unit}.service`), host.read(scriptOf(work))]);
   if (!isRunning(state)) {
-    for (const step of startOf(work)) await perform(host, step);
+    await perform(host, startOf(work));
   } else if (script?.toString() !== work.script) {
     throw new Failure(`${title}: ${unit} is still running with other settings`, {
       hint: `let it end, or end it on ${host.name}: systemctl stop ${unit}`,
     });
   }
-  const invocation = (await host.$`systemctl show --property InvocationID --value ${unit}.service`).text();
-  const words = () => lastWords(host, unit, invocation);
   const end = await watch(host, work);
-  if (end.active !== 'failed') return words;
-  const how = end.result === 'exit-code' ? `exit code ${end.mainExitCode}` : end.result;
+  const words = () => lastWords(host, unit, end.InvocationID);
+  if (end.ActiveState !== 'failed') return words;
+  const how = end.Result === 'exit-code' ? `exit code ${end.ExecMainStatus}` : end.Result;
   throw jobFailed(title, `${unit} failed (${how})`, await words());
 }
 
 const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
 
-/** The steps that start the work. Another run may start the same unit after our check: then that one is watched. */
-function startOf(work: LongWork): Action[] {
+/** The command that starts the work. Another run may start the same unit after our check: then that one is watched. */
+function startOf(work: LongWork): Action {
   const { unit, title, script } = work;
   const path = scriptOf(work);
-  return [
-    command`umask 077 && mkdir -p ${jobDirectory}`,
-    write(path, script, { mode: 0o700 }),
-    // A failed unit of an earlier run stays loaded for the operator, and prevents a new one of its name.
-    command`
-      systemctl reset-failed ${unit}.service 2>/dev/null || :
-      systemd-run --quiet --no-ask-password --unit=${unit} --description=${title} /bin/sh ${path} ||
-        case $(systemctl show --property ActiveState ${unit}.service) in *=active | *=*ing) ;; *) exit 1 ;; esac`,
-  ];
+  // A failed unit of an earlier run stays loaded for the operator, and prevents a new one of its name.
+  return command({ stdin: script })`
+    umask 077
+    mkdir -p ${jobDirectory} && cat >${path}.$$ && mv ${path}.$$ ${path} || exit
+    systemctl reset-failed ${unit}.service 2>/dev/null || :
+    systemd-run --quiet --no-ask-password --unit=${unit} --description=${title} /bin/sh ${path} ||
+      case $(systemctl show --property ActiveState ${unit}.service) in *=active | *=*ing) ;; *) exit 1 ;; esac`;
 }
 
-/** @returns how the unit ended: one that failed stays loaded, one that succeeded is gone */
-async function watch(host: Writer, { unit, progress }: LongWork): Promise<UnitState> {
-  for (let seconds = firstPause; ; seconds = Math.min(seconds * 1.5, longestPause)) {
-    const [state, reached] = await Promise.all([host.unit(`${unit}.service`), progress?.(host)]);
-    if (!isRunning(state)) return state;
+/** What systemd says of a unit that has ended: one that failed stays loaded, one that succeeded is gone, and has no InvocationID. */
+type End = Readonly<Record<'InvocationID' | 'ActiveState' | 'Result' | 'ExecMainStatus', string>>;
+
+/** Watches a unit to its end. The host answers when it has ended, or after some seconds. */
+async function watch(host: Writer, { unit, progress }: LongWork): Promise<End> {
+  let invocation = '';
+  for (let seconds = firstWatch; ; seconds = Math.min(2 * seconds, longestWatch)) {
+    const asked = Promise.all([
+      host.$({ timeoutSeconds: seconds + answerLimit })`
+        show() { systemctl show --property InvocationID,ActiveState,Result,ExecMainStatus ${unit}.service; }
+        n=0
+        while now=$(show) && [ "$n" -lt ${2 * seconds} ]; do
+          case $now in *ActiveState=active* | *ActiveState=*ing*) sleep 0.5 ;; *) break ;; esac
+          n=$((n + 1))
+        done
+        echo "$now"`,
+      progress?.(host),
+    ]);
+    const meanwhile = `${unit} goes on on ${host.name}, and the next run finds it again`;
+    await pause(host, seconds + answerLimit, meanwhile, asked);
+    const [shown, reached] = await asked;
+    const state: End = Object.fromEntries(shown.lines().map((line) => line.split(/=(.*)/s).slice(0, 2)));
+    invocation ||= state.InvocationID;
+    if (!isRunning({ active: state.ActiveState })) return { ...state, InvocationID: invocation };
     if (reached) host.progress(reached);
-    await pause(host, seconds, `${unit} goes on on ${host.name}, and the next run finds it again`);
   }
 }
 
@@ -125,7 +143,7 @@ export async function bytesIn(host: Reader, folder: string, what: string): Promi
   return { what, done: Number.parseInt(size.text(), 10) || 0, unit: 'bytes' };
 }
 
-function isRunning({ active }: UnitState): boolean {
+function isRunning({ active }: { readonly active: string }): boolean {
   return ['active', 'activating', 'deactivating', 'reloading'].includes(active);
 }
 

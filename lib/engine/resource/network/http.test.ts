@@ -16,6 +16,7 @@ beforeAll(async () => {
   server = createServer(({ url = '' }, response) => {
     asked.push(url);
     if (url === '/moved') return response.writeHead(302, { location: '/binary' }).end('elsewhere');
+    if (url === '/silent') return;
     if (url === '/mute') return response.writeHead(200).flushHeaders();
     return response.end(content);
   });
@@ -37,6 +38,13 @@ test.each(['/binary', '/moved'])('the first bytes of %s arrive exactly, with or 
 test('a server that sends headers and then nothing counts as answering', async () => {
   const answer = await askHttp(await thisMachine(), `${address}/mute`, { seconds: 1 });
   expect(answer).toMatchObject({ answered: true, status: 200, size: undefined });
+});
+
+test('a server that accepts a request and never answers is noticed after the time limit, whatever the patience', async () => {
+  const began = performance.now();
+  const answer = await askHttp(await thisMachine(), `${address}/silent`, { seconds: 1, patience: 100 });
+  expect(answer).toMatchObject({ answered: false });
+  expect(performance.now() - began).toBeLessThan(50_000);
 });
 
 test.each(['/a?b=c&d', '/[1-3]{a,b}', '/"quoted"', '/back\\slash\\n\\', `/it's$(touch%20x)\`id\``, '/x="y"'])(

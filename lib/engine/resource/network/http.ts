@@ -17,6 +17,8 @@ export interface HttpRequest {
   readonly length?: number;
   /** Time limit. Seconds, default 10. */
   readonly seconds?: number;
+  /** For how long HTTP 429, too many requests, is asked again. Seconds, default 0. */
+  readonly patience?: number;
 }
 
 /** An answer, after redirects; or the reason why there is not one. */
@@ -35,11 +37,11 @@ export type HttpAnswer =
 export async function askHttp(
   host: Reader,
   url: string,
-  { json = '', length = 1, seconds = 10 }: HttpRequest = {},
+  { json = '', length = 1, seconds = 10, patience = 0 }: HttpRequest = {},
 ): Promise<HttpAnswer> {
   // The script's own limit is shorter; this one is for a name server that does not answer.
-  const output = await host.$({ timeoutSeconds: seconds + 2 })`
-    printf '%s\\n' ${url} | sh -c ${probe} probe ${seconds} ${length} ${json}`;
+  const output = await host.$({ timeoutSeconds: seconds + patience + 2 })`
+    printf '%s\\n' ${url} | sh -c ${probe} probe ${seconds} ${length} ${json} ${patience}`;
   const asked = json === '' ? length : undefined;
   return readHttpAnswer(output.bytes, output.timedOut ? `no answer within ${seconds} s` : output.stderr, asked);
 }

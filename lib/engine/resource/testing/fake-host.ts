@@ -35,7 +35,7 @@ export function fakeHost(answers: readonly (readonly [RegExp, Answer])[], more: 
     write: async () => {},
     rewrite: async () => true,
     progress: () => {},
-    sleep: async () => {},
+    sleep: async (_seconds, until) => until,
     ...more,
   };
 }
@@ -47,8 +47,7 @@ export const stoppedUnit = {
   sub: 'dead',
   enabled: 'disabled',
   activeSince: 0,
-  result: 'success',
-  mainExitCode: 0,
+  needsReload: false,
 } as const;
 
 /** For tests: a file or directory with the attributes that the tool sets. */
