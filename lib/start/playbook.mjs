@@ -1,11 +1,12 @@
 // The parts that a playbook imports: plays, roles by name, turns of RPC hosts behind gateways, and its command line.
+import { readdirSync, readFileSync } from 'node:fs';
 import { commandLine } from './command-line.mjs';
 import { program, role } from './program.mjs';
 
 /** @type {typeof import('../commands/playbook/main.ts')} */
 const node = await program('lib/commands/playbook/main.ts');
 
-export const { gatewayTurns, play, playbook, serviceNames } = node;
+export const { play, playbook, rolling, serverRoles, serviceNames } = node;
 
 /**
  * The roles of these names, from roles/NAME.ts.
@@ -25,7 +26,8 @@ export async function roles(...names) {
  * servers back, with `gateway.rollback: auto`
  */
 export async function runPlaybook(playbook, putBack = []) {
-  await node.runOrPutBack(playbook, putBack, commandLine, dependencies);
+  if (described) described[playbook.name] = playbook.options;
+  else await node.runOrPutBack(playbook, putBack, commandLine, dependencies);
 }
 
 /**
@@ -34,12 +36,28 @@ export async function runPlaybook(playbook, putBack = []) {
  * @param {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>} playbook
  */
 export async function runRollback(playbook) {
-  await node.rollback(playbook, commandLine, dependencies);
+  if (!described) await node.rollback(playbook, commandLine, dependencies);
 }
 
 /** Puts a timer for check mode on this machine. */
 export async function runSchedule() {
-  await node.scheduleCheck(commandLine, dependencies);
+  if (!described) await node.scheduleCheck(commandLine, dependencies);
+}
+
+// While it is set, a playbook only says here which options of its own it has.
+/** @type {Record<string, import('../engine/run/playbook.ts').Playbook<unknown>['options']> | undefined} */
+let described;
+
+/** The own options of our playbooks, by the playbook's name. None of them runs afterwards. */
+export async function ownOptions() {
+  described = {};
+  const folder = new URL('../../playbooks/', import.meta.url);
+  const names = readdirSync(folder).filter((name) => name.endsWith('.mjs'));
+  for (const file of names.map((name) => new URL(name, folder))) {
+    // Another one is a command, which would run.
+    if (/^import .*\/playbook\.mjs'/m.test(readFileSync(file, 'utf8'))) await import(file.href);
+  }
+  return described;
 }
 
 const dependencies = {

@@ -4,6 +4,8 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
+// Messages name the command that was typed.
+process.env.RPC_PLAYBOOKS_PROGRAM = 'rpc-playbooks';
 const playbooks = new URL('../../playbooks/', import.meta.url);
 process.argv = [process.execPath, 'rpc-playbooks.mjs', ...process.argv.slice(2)];
 // It changes to the folder of -C, where a team's own playbooks are.

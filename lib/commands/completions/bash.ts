@@ -33,5 +33,5 @@ function caseOf({ options, words = [] }: Completed): string {
 function kindOf(name: string, { value, completes }: OptionSpec): string | undefined {
   if (value === undefined) return undefined;
   if (name === 'set') return 'set';
-  return typeof completes === 'string' ? completes : 'value';
+  return typeof completes === 'object' ? quote(`list ${completes.join('\n')}`) : (completes ?? 'value');
 }

@@ -11,7 +11,12 @@ test.each([
 ])('%j is refused', async (args, words) => {
   const complained: string[] = [];
   expect(
-    await completionsCommand(args, { root, say: () => expect.fail(), complain: (text) => complained.push(text) }),
+    await completionsCommand(args, {
+      root,
+      own: {},
+      say: () => expect.fail(),
+      complain: (text) => complained.push(text),
+    }),
   ).toBe(3);
   expect(complained).toEqual([words]);
 });

@@ -27,7 +27,14 @@ const completionsOptions = { help: shared.help } as const;
 interface CompletionsDependencies extends Output {
   /** The project's folder. */
   readonly root: string;
+  /** The own options of playbooks, by the playbook's name. */
+  readonly own: Readonly<Record<string, OptionTable>>;
 }
+
+/** As a process has it. @param own options of playbooks */
+export const withPlaybooks = (own: CompletionsDependencies['own'] = {}): CompletionsDependencies => {
+  return { ...standardOutput(), root: installation, own };
+};
 
 export const run = command({
   command: 'npx zx playbooks/completions.mjs',
@@ -43,14 +50,14 @@ export const run = command({
     'The script completes playbooks, options, and the names of inventories, hosts, groups, roles and variables. It has the options of\nthe version that printed it, and looks up all other names.',
   ],
   parse: (args) => parseCommandLine(args, completionsOptions, Object.keys(shells)),
-  around: (): CompletionsDependencies => ({ ...standardOutput(), root: installation }),
-  work({ words: [shell] }, { root, say }) {
+  around: withPlaybooks,
+  work({ words: [shell] }, { root, own, say }) {
     if (shell === undefined) {
       const hint = `one of ${Object.keys(shells).join(', ')}`;
       throw new Problem('the name of the shell is missing', { hint });
     }
     const script = readFileSync(`${root}/templates/completions/completions.${shell}`, 'utf8');
-    const parts = { project: quote(root), ...shells[shell as keyof typeof shells](completionsOf(root)) };
+    const parts = { project: quote(root), ...shells[shell as keyof typeof shells](completionsOf(root, own)) };
     say(script.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: keyof typeof parts) => parts[name]).trimEnd());
     return exitCode.converged;
   },
@@ -66,8 +73,11 @@ export interface Completed {
 /** The data of the scripts. */
 export type Completions = ReturnType<typeof completionsOf>;
 
-function completionsOf(root: string) {
+function completionsOf(root: string, own: CompletionsDependencies['own']) {
   const commands: Readonly<Record<string, Completed>> = {
+    ...Object.fromEntries(
+      Object.entries(own).map(([name, options]) => [name, { options: { ...options, ...runOptions } }]),
+    ),
     render: { options: renderOptions },
     status: { options: statusOptions },
     validate: { options: validateOptions },
@@ -83,7 +93,7 @@ function completionsOf(root: string) {
     completions: { options: completionsOptions, words: Object.keys(shells) },
   };
   return {
-    /** By name: those that are not playbooks. */
+    /** By name: those that are not playbooks, and playbooks with options of their own. */
     commands,
     /** All other playbooks. */
     run: { options: runOptions } as Completed,

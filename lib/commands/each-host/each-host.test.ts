@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
@@ -77,11 +77,13 @@ test('a command runs on each host, with its output beside the name and its exit 
 
 test('a command that changes takes the lock, and is refused while another run has it', async () => {
   const lab = await inventory();
-  const file = join(temporaryDirectory(), 'changed');
+  const folder = temporaryDirectory();
+  const [file, mayEnd] = ['changed', 'end'].map((name) => join(folder, name)) as [string, string];
   const words = ['-i', lab, '-l', 'db-1', '--change', '--'];
-  const first = ended(runCommand, ...words, `touch ${file}; sleep 3`);
-  await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(true);
+  const first = ended(runCommand, ...words, `touch ${file}; until [ -e ${mayEnd} ]; do sleep 0.1; done`);
+  await expect.poll(() => existsSync(file), { timeout: 60_000 }).toBe(true);
   const second = await ended(runCommand, ...words, 'true');
+  writeFileSync(mayEnd, '');
   expect(second.code).toBe(5);
   expect(second.complained.join()).toMatch(/db-1 is locked by .*run/);
   expect((await first).code).toBe(0);

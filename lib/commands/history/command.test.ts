@@ -1,4 +1,7 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { eventFormat } from '../../engine/output/event-json.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import type { Session } from '../../engine/run/open-session.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
@@ -33,7 +36,32 @@ const releases: Readonly<Record<string, string>> = {
   'rpc-1': `4/manifest:image prover r:5000/prover:v6 sha256:1 -\n3/manifest:image prover r:5000/prover:v5 sha256:0 -\n`,
 };
 
+/** Records of check mode: two hosts and an unreachable one, a killed one, a damaged one; and of another inventory. */
+function records(): string {
+  const folder = mkdtempSync('/tmp/records-');
+  const event = (type: string, more: object) =>
+    JSON.stringify({ format: eventFormat, time: '2024-11-21T16:42:35.000Z', type, ...more });
+  const started = event('run-started', { playbook: 'deploy', inventory: 'lab', check: true, hosts: ['db-1'] });
+  const row = (host: string, counts: object, unreachable = false) => ({
+    host,
+    counts,
+    seconds: 1,
+    unreachable,
+    roundTrips: 2,
+  });
+  const hosts = [row('db-1', { ok: 9 }), row('rpc-1', { ok: 1, pending: 2, failed: 1 }), row('rpc-2', {}, true)];
+  const finished = event('run-finished', { hosts, seconds: 1, interrupted: false });
+  const write = (name: string, text: string) => writeFileSync(join(folder, `${name}.ndjson`), text);
+  write('20241121T164235Z-lab.check', `${started}\n${finished}\n`);
+  write('20241121T154235Z-lab.check', `${started}\n`);
+  write('20241121T144235Z-lab.check', 'x\n\n');
+  write('20241121T164236Z-lab', `${started}\n${finished}\n`);
+  write('20241121T164236Z-other.check', `${started}\n${finished}\n`);
+  return folder;
+}
+
 async function history(...args: readonly string[]) {
+  const folder = records();
   const said: string[] = [];
   const code = await historyCommand(['-i', await labDeployment(), ...args], {
     open: async ({ name }) => {
@@ -47,6 +75,7 @@ async function history(...args: readonly string[]) {
     },
     say: (line) => void said.push(line),
     complain: (line) => void said.push(line),
+    folder,
   });
   return { code, said };
 }
@@ -60,6 +89,10 @@ test('the journals of all hosts are one history, newest first, and a run without
       '2024-11-21 16:00:00  deploy of lab by a@ctl, commit abc-dirty',
       '    db-1   converged, 2 changed',
       '    rpc-1  failed: json-rpc listens, 0 changed',
+      'check mode, from here',
+      '    2024-11-21 16:42:35  db-1 no drift; rpc-1 2 pending, 1 failed; rpc-2 unreachable',
+      '    2024-11-21 15:42:35  it did not end',
+      '    2024-11-21 14:42:35  its record is damaged',
       'releases (* is deployed)',
       '    rpc-1  *4  prover v6',
       '    rpc-1   3  prover v5',
@@ -83,6 +116,18 @@ test('--json is one document', async () => {
       { run: '1', hosts: [{ host: 'db-1', plan: 'p', end: { changed: ['file /etc/a', 'b'] } }, {}] },
     ],
     releases: [{ host: 'rpc-1', number: 4, isCurrent: true }, { number: 3 }],
+    checks: [
+      {
+        time: '2024-11-21T16:42:35.000Z',
+        hosts: [
+          { host: 'db-1', found: 'no drift' },
+          { host: 'rpc-1', found: '2 pending, 1 failed' },
+          { host: 'rpc-2', found: 'unreachable' },
+        ],
+      },
+      { why: 'it did not end' },
+      {},
+    ],
     unreachable: { 'rpc-2': 'rpc-2: no answer' },
   });
 });

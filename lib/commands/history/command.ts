@@ -4,44 +4,61 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { exitCode } from '../../engine/problem/problem.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
+import { recordFolder } from '../../node/project/project-folder.ts';
 import { versionOf } from '../../node/variables/generation.ts';
-import type { ReachedHosts } from '../each-host/each-host.ts';
+import type { Around, ReachedHosts } from '../each-host/each-host.ts';
 import { eachHostOptions, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
+import { checksIn, type PastCheck } from './checks.ts';
 import { type HostHistory, mergeRuns, type PastRun, readHistory } from './history.ts';
+
+/** The records of check mode are those of a project folder. */
+interface HistoryAround extends Around {
+  readonly folder: string;
+}
 
 export const historyOptions = {
   ...eachHostOptions,
-  last: { value: 'NUMBER', help: 'show so many runs (default: 20)' },
-  json: { help: 'print one JSON document: runs, releases, hosts that could not be read' },
+  last: { value: 'NUMBER', help: 'show so many runs, and as many checks (default: 20)' },
+  json: { help: 'print one JSON document: runs, checks, releases, hosts that could not be read' },
   verbose: { ...shared.verbose, help: 'name every change' },
 } as const;
 
 export const run = command({
   command: 'npx zx playbooks/history.mjs',
-  purpose: 'shows who changed the hosts, from whatever machine, and their releases, newest first. It is read-only.',
+  purpose:
+    'shows who changed the hosts, from whatever machine, what check mode found from here, and the releases, newest first. It is read-only.',
   options: historyOptions,
   examples: ['--inventory mainnet', '--inventory mainnet --limit rpc-1 --verbose', '--inventory mainnet --json'],
   exits: { 0: 'all hosts answer', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
-  around: onHosts,
+  around: (): HistoryAround => ({ ...onHosts(), folder: recordFolder }),
   work({ given }, around) {
     const last = wholeNumber('--last', given.last, 10_000) ?? 20;
     return withHosts(given, around, async (reached) => {
       const sessions = sessionsOf(reached.hosts);
       const read = await Promise.all(sessions.map(({ name, session }) => readHistory(name, session.reader)));
       const runs = mergeRuns(read).slice(0, last);
-      const lines = given.json ? [jsonOf(reached, read, runs)] : linesOf(reached, read, runs, given.verbose);
+      const checks = checksIn(around.folder, reached.inventory, last);
+      const found = { reached, read, runs, checks };
+      const lines = given.json ? [jsonOf(found)] : linesOf(found, given.verbose);
       for (const line of lines) around.say(redact(line));
       return exitCode.converged;
     });
   },
 });
 
-function jsonOf({ hosts }: ReachedHosts, read: readonly HostHistory[], runs: readonly PastRun[]): string {
+interface Found {
+  readonly reached: ReachedHosts;
+  readonly read: readonly HostHistory[];
+  readonly runs: readonly PastRun[];
+  readonly checks: readonly PastCheck[];
+}
+
+function jsonOf({ reached: { hosts }, read, runs, checks }: Found): string {
   const releases = read.flatMap(({ host, releases: own }) =>
     own.map(({ files, made, ...release }) => ({ host, ...release, files: [...files.keys()], ...madeBy(made) })),
   );
   const missing = hosts.flatMap((host) => ('error' in host ? [[host.name, describeError(host.error)]] : []));
-  return JSON.stringify({ runs, releases, unreachable: Object.fromEntries(missing) });
+  return JSON.stringify({ runs, checks, releases, unreachable: Object.fromEntries(missing) });
 }
 
 function madeBy(made: HostHistory['releases'][number]['made']) {
@@ -53,7 +70,7 @@ function madeBy(made: HostHistory['releases'][number]['made']) {
 /** A time as 2024-11-21 16:42:35, UTC. */
 const shown = (time: string) => time.replace('T', ' ').replace(/(\.\d+)?Z$/, '');
 
-function linesOf({ hosts }: ReachedHosts, read: readonly HostHistory[], runs: readonly PastRun[], verbose: boolean) {
+function linesOf({ reached: { hosts }, read, runs, checks }: Found, verbose: boolean) {
   const width = Math.max(...hosts.map(({ name }) => name.length));
   const line = (host: string, text: string) => printable(`    ${host.padEnd(width)}  ${text}`);
   const of = (commit: string | undefined) => (commit === undefined ? '' : `, commit ${commit}`);
@@ -64,6 +81,10 @@ function linesOf({ hosts }: ReachedHosts, read: readonly HostHistory[], runs: re
       ...(verbose ? (end?.changed ?? []).map((title) => line('', `  changed ${title}`)) : []),
     ]),
   ];
+  const ofCheck = ({ time, hosts: parts, why }: PastCheck) =>
+    printable(
+      `    ${shown(time)}  ${[...parts.map(({ host, found }) => `${host} ${found}`), ...(why ? [why] : [])].join('; ')}`,
+    );
   const ofHost = ({ host, releases, bad }: HostHistory) => [
     ...releases.map(({ number, isCurrent, images, made }) => {
       const versions = [...new Set(images.map(({ name }) => `${nameOf(name)} ${versionOf(name)}`))].join(', ');
@@ -75,6 +96,7 @@ function linesOf({ hosts }: ReachedHosts, read: readonly HostHistory[], runs: re
   return [
     ...hosts.flatMap((host) => ('error' in host ? [unreachableLine(hosts, host)] : [])),
     ...(runs.length > 0 ? runs.flatMap(ofRun) : ['no run has changed these hosts since they keep a journal']),
+    ...(checks.length > 0 ? ['check mode, from here', ...checks.map(ofCheck)] : []),
     'releases (* is deployed)',
     ...read.flatMap(ofHost),
   ];

@@ -10,7 +10,7 @@ import type { Options, SetVariable } from './options.ts';
 
 /** How to load inventories. */
 export interface InventorySource<V> {
-  load(nameOrFile: string, options: Pick<LoadOptions, 'over' | 'unlock' | 'connects'>): Promise<Inventory<V>>;
+  load(nameOrFile: string, how: LoadOptions, options: Options): Promise<Inventory<V>>;
   /** The name of the embedded inventory. */
   readonly embedded: string;
   /** An inventory with these and further hosts, brought up in the same way. */
@@ -42,7 +42,7 @@ export async function chooseHosts<V>(
     return chosenOf(inventory, options, planned);
   };
   const load = async () => {
-    const inventory = await source.load(name, { over, unlock, connects: !options.listHosts });
+    const inventory = await source.load(name, { over, unlock, connects: !options.listHosts }, options);
     return { inventory, hosts: choose(inventory) };
   };
   if (name !== source.embedded && name !== source.larger) return load();

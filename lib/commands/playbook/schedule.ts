@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Inventory } from '../../engine/inventory/inventory.ts';
 import { role } from '../../engine/resource/role.ts';
 import { play, playbook } from '../../engine/run/playbook.ts';
@@ -15,16 +14,16 @@ import { main } from './command.ts';
  */
 export function scheduleCheck(args: readonly string[], dependencies: Parameters<typeof main<Variables>>[2]) {
   let inventory: Inventory<Variables> | undefined;
-  const options = { identity: { type: 'string' } } as const;
-  const { identity } = parseArgs({ args: [...args], options, strict: false }).values;
+  let identity: string | undefined;
   const check = role<Variables>('drift-check', () =>
-    inventory ? driftCheck(inventory, typeof identity === 'string' ? resolve(identity) : undefined) : [],
+    inventory ? driftCheck(inventory, identity === undefined ? undefined : resolve(identity)) : [],
   );
   const purpose = 'puts a timer on this machine that runs check mode, as monitoring.drift_check of the inventory says.';
   return main(playbook('schedule', purpose, [play('controller', { hosts: 'all', roles: [check] })]), args, {
     ...dependencies,
-    async load(...given) {
-      inventory = await dependencies.load(...given);
+    async load(nameOrFile, how, options) {
+      ({ identity } = options);
+      inventory = await dependencies.load(nameOrFile, how, options);
       const [first] = inventory.hosts;
       const here = { address: 'localhost', port: undefined, user: undefined, identityFile: undefined };
       const connection = {

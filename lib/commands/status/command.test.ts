@@ -18,6 +18,7 @@ const head = (block: number) =>
   }) as const;
 const up = {
   image: '10.0.0.1:5000/node:v3.1.0',
+  imageId: 'sha256:1',
   status: 'running',
   health: undefined,
   exitCode: 0,
@@ -32,6 +33,7 @@ const state: HostState = {
   otherSynchronizer: undefined,
   chain: {
     from: 'json-rpc',
+    by: 'json-rpc',
     own: head(4252),
     trusted: head(4252),
     comparison: {

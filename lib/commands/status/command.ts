@@ -11,6 +11,7 @@ import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.t
 import { Secret } from '../../engine/secret/secret.ts';
 import { recordFolder } from '../../node/project/project-folder.ts';
 import { type Health, type HostStatus, type WatchedHost, watchedHost } from '../../node/status/host.ts';
+import { withMovedTags } from '../../node/status/moved-tag.ts';
 import { isMonitor } from '../../node/variables/monitoring.ts';
 import { givenHosts } from '../each-host/given-hosts.ts';
 import { statusJson, worstOf } from './json.ts';
@@ -157,7 +158,7 @@ function boardOf(
   const statuses = () => hosts.flatMap(({ name }) => latest.get(name) ?? []);
   const shown = async () => {
     const last = await lastRuns(runs, inventory);
-    return statuses().map((status) => ({ ...status, lastRun: last.get(status.host) }));
+    return withMovedTags(statuses()).map((status) => ({ ...status, lastRun: last.get(status.host) }));
   };
   /** @param room the columns and lines of a terminal that the text has to fit in */
   const lines = async (room: { readonly width?: number; readonly height?: number } = {}) => [

@@ -33,7 +33,7 @@ export function statusJson(inventory: string, hosts: readonly Shown[], at: numbe
 }
 
 /** Unknown fields are left out, except that a container that does not exist is null. */
-function hostJson({ state, expected, standing, behind, at, seconds, error, lastRun, ...host }: Shown): object {
+function hostJson({ state, expected, standing, behind, at, seconds, error, lastRun, replica, ...host }: Shown): object {
   const { services, diskWarnPercent } = expected;
   const container = ([name, one]: [string, ServiceState | undefined]) =>
     [name, one ? { ...one, wantedImage: services[name as keyof typeof services]?.image } : null] as const;
@@ -57,6 +57,7 @@ function hostJson({ state, expected, standing, behind, at, seconds, error, lastR
       disks: state.disks.map((disk) => ({ ...disk, warnPercent: diskWarnPercent })),
       clock: state.clock,
     }),
+    ...(replica && { replica: valueOrError(replica) }),
     lastRun,
   };
 }

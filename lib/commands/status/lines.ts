@@ -62,9 +62,8 @@ function hostBlock(status: Shown, nameWidth: number, { paint, width, now }: Stat
   const own = state?.chain.own;
   const block = own?.ok ? `, block ${count(own.value.block)}${standing === 'caught-up' ? ', caught up' : ''}` : '';
   const head = clipped(`${start}${block}`, width);
-  const more = state
-    ? facts(status, state, now).map(([title, text]) => `${title.padEnd(10)}  ${text}`)
-    : fleetLines(status.fleet);
+  const ofNode = state ? facts(status, state, now).map(([title, text]) => `${title.padEnd(10)}  ${text}`) : [];
+  const more = [...ofNode, ...fleetLines(status.fleet)];
   return [
     head.replace(host, paint('bold', host)).replace(health, paint(colours[health], health)),
     ...findings.map(({ fault, says }) => line(fault ? 'red' : 'yellow', `  ${says}`)),
@@ -88,6 +87,7 @@ function facts(status: Shown, state: HostState, now: number): (readonly [string,
   const age = (now - status.at) / 1000;
   return [
     ['blocks', chainWords(chain, status, at)],
+    ...replicaLine(status.replica),
     ['containers', services.map((service) => `${service.name} ${serviceWords(service, at)}`).join(', ') || none],
     ['versions', versions(status, [...new Set(services.map(({ image }) => image))])],
     ['disks', `${uses.join(', ')} (alert from ${expected.diskWarnPercent}%)`],
@@ -100,6 +100,13 @@ function facts(status: Shown, state: HostState, now: number): (readonly [string,
     ...(lastRun ? [['last run', lastRunWords(lastRun, now)] as const] : []),
     ...(age > 15 ? [['seen', `${seconds(age)} ago`] as const] : []),
   ];
+}
+
+function replicaLine(replica: Shown['replica']): (readonly [string, string])[] {
+  if (!replica?.ok) return [];
+  const { receives, bytesBehind, secondsBehind, cancelled } = replica.value;
+  const lag = `${bytes(bytesBehind)} and ${seconds(secondsBehind)} behind`;
+  return [['replica', `${receives ? 'receives' : 'receives nothing'}, ${lag}, ${count(cancelled)} queries cancelled`]];
 }
 
 function chainWords({ own, trusted, comparison, from }: HostState['chain'], { standing, behind }: Shown, at: number) {

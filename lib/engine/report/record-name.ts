@@ -21,6 +21,11 @@ export function parseRecordName(path: string): RecordName | undefined {
   return time === undefined || inventory === undefined ? undefined : { time, inventory, check: check !== undefined };
 }
 
+/** @param time of a record's name, as 20241121T164235Z @returns the same as 2024-11-21T16:42:35.000Z */
+export function startOf(time: string): string {
+  return time.replace(/(....)(..)(..)T(..)(..)(..)Z/, '$1-$2-$3T$4:$5:$6.000Z');
+}
+
 /** The report beside a record. */
 export function reportBeside(record: string): string {
   return `${record.replace(/\.ndjson$/, '')}.html`;

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -57,6 +58,14 @@ test('events are on disk line by line, in a file of mode 0600 that the first eve
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   expect(complaints).toEqual([]);
+});
+
+test.skipIf(process.getuid?.() !== 0)("what root records in another user's project is that user's", () => {
+  const project = temporaryDirectory();
+  chownSync(project, 1234, 1235);
+  const { made, folder } = record({ folder: join(project, '.runs') });
+  made.listener(started);
+  for (const path of [folder, made.path ?? '']) expect(statSync(path)).toMatchObject({ uid: 1234, gid: 1235 });
 });
 
 test('two runs in one second have separate files, and the name of an inventory is made safe', () => {

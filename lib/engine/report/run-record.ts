@@ -1,5 +1,5 @@
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, lchownSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describeError } from '../output/describe-error.ts';
 import { eventLine } from '../output/event-json.ts';
 import type { RunEvent } from '../run/events.ts';
@@ -43,8 +43,9 @@ export function runRecord(options: RunRecordOptions) {
     const at = now();
     if (!isRecorded(event, at)) return;
     if (path === undefined) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (mkdirSync(folder, { recursive: true, mode: 0o700 })) giveToOwner(folder);
       path = create(at, options);
+      giveToOwner(path);
       try {
         removeOld(folder, keep, keepInAll);
       } catch (error) {
@@ -75,6 +76,12 @@ export function runRecord(options: RunRecordOptions) {
       return lost ? undefined : path;
     },
   };
+}
+
+/** What root makes in the folder of another user is that user's, whose runs write there, too. */
+function giveToOwner(path: string): void {
+  const { uid, gid } = statSync(dirname(path));
+  if (process.getuid?.() === 0) lchownSync(path, uid, gid);
 }
 
 /** Uses a free name, follows no link. Of two runs that start in one second, the later gets the name of the next second. */

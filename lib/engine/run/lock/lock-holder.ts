@@ -8,6 +8,8 @@ import * as z from 'zod';
 import { account } from '../../file/account.ts';
 import { parseJson } from '../../text/parse-json.ts';
 
+const root = fileURLToPath(new URL('../../../..', import.meta.url));
+
 const schema = z.object({
   /** Unique to a run. */
   token: z.string(),
@@ -15,6 +17,8 @@ const schema = z.object({
   who: z.string(),
   /** Of this program, with `-dirty` where a file differs from it. */
   commit: z.string().optional(),
+  /** Of this program, as `programVersion` gives it. */
+  version: z.string().optional(),
   playbook: z.string(),
   inventory: z.string(),
   /** ISO 8601. */
@@ -34,12 +38,17 @@ export type LockHolder = z.output<typeof schema>;
 /** This process, as the holder of a lock. @param now milliseconds since 1970 */
 export function thisHolder(playbook: string, inventory: string, now: number): LockHolder {
   let commit: string | undefined;
+  let version: string | undefined;
   return {
     token: randomUUID(),
     // Asked for by a run that locks a host: not in check mode.
     get commit() {
-      commit ??= currentCommit();
+      commit ??= git('describe', '--always', '--exclude=*', '--abbrev=12', '--dirty');
       return commit;
+    },
+    get version() {
+      version ??= programVersion();
+      return version;
     },
     who: `${account().username}@${hostname()}`,
     playbook,
@@ -49,13 +58,21 @@ export function thisHolder(playbook: string, inventory: string, now: number): Lo
   };
 }
 
+/**
+ * The version of this program. In a clone it ends with the last commit that changed the program, as versions of the same number differ:
+ * `0.1.0+195c4c8a1f03`.
+ */
+export function programVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const commit = git('log', '-1', '--abbrev=12', '--format=%h', '--', 'lib', 'playbooks', 'roles', 'templates');
+  return commit ? `${version}+${commit}` : version;
+}
+
 /** undefined where this is not a clone, but an installed package: the repository around it is another one. */
-function currentCommit(): string | undefined {
-  const cwd = fileURLToPath(new URL('../../../..', import.meta.url));
-  if (!existsSync(join(cwd, '.git'))) return undefined;
+function git(...words: readonly string[]): string | undefined {
+  if (!existsSync(join(root, '.git'))) return undefined;
   try {
-    const words = ['describe', '--always', '--exclude=*', '--abbrev=12', '--dirty'];
-    return execFileSync('git', words, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    return execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   } catch {
     return undefined;
   }
