@@ -1,0 +1,8 @@
+import { role } from '../lib/engine/resource/role.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
+import { publishedPorts } from './firewall.ts';
+
+/** After all RPC servers have moved to the replicas that they read, no other one reaches a replica. */
+export default role<Variables>('replica-firewall', async (context) =>
+  context.host.groups.includes('replica') ? [await publishedPorts(context)] : [],
+);
