@@ -1,0 +1,21 @@
+#!/bin/sh
+# Stops state-db of the former Database+Sync server, and makes its data directory that of a replica. PostgreSQL sends all of its log to
+# the replicas that are connected then. Argument: the data directory.
+set -eu
+fail() { echo "$*" >&2; exit 1; }
+data=$1
+if docker inspect state-db >/dev/null 2>&1; then docker stop --time 300 state-db >/dev/null; fi
+# The state in pg_control. 1: shut down cleanly, as a primary.
+[ "$(od -An -v -tu4 -j16 -N4 "$data/global/pg_control" | tr -d ' ')" = 1 ] ||
+  fail "state-db did not end cleanly, and may have log that no replica has. If another server was promoted already, do not start it: remove
+$data, and deploy. Otherwise: docker start state-db, and run switch.mjs again"
+touch "$data/standby.signal"
+chown --reference="$data/PG_VERSION" "$data/standby.signal"
+sync -f "$data/standby.signal"
+# It follows nobody yet. Log that did not leave it before its end is fetched from it as from any standby.
+docker start state-db >/dev/null
+for _ in $(seq 60); do
+  if docker exec state-db pg_isready --quiet; then exit 0; fi
+  sleep 1
+done
+fail 'state-db does not answer as a replica: see docker logs state-db'
