@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
 // Rebuilds the Database+Sync server from the backup, as it was at a time, or drills that on the backup host (docs/data.md).
-import { play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
+import { play, playbook, roles, runPlaybook, serverRoles } from '../lib/start/playbook.mjs';
 
 await runPlaybook(
   playbook(
@@ -11,15 +11,7 @@ await runPlaybook(
       play('recover from the backup', { hosts: 'backup', roles: await roles('recovery'), optional: true }),
       play('prepare the server', {
         hosts: 'database',
-        roles: await roles(
-          'packages',
-          'client-tools',
-          'time-sync',
-          'docker',
-          'docker-root',
-          'firewall',
-          'configuration',
-        ),
+        roles: await roles(...serverRoles, 'configuration'),
         needs: ['recover from the backup'],
       }),
       play('Database+Sync server', {
@@ -32,6 +24,7 @@ await runPlaybook(
           'pool-db',
           'sync',
           'backup-source',
+          'replica-source',
           'recovery-end',
         ),
         needs: ['prepare the server'],

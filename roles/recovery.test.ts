@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { drift } from '../lib/engine/resource/resource.ts';
+import { fakeHost, rootsFile, runningContainer, stoppedUnit } from '../lib/engine/resource/testing/fake-host.ts';
 import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
 import recovery from './recovery.ts';
@@ -9,9 +11,10 @@ const backup: Changes = [
   [['vars', 'backup'], { password: 'env:BACKUP_PASSWORD' }],
 ];
 
-async function names(given: Record<string, string>, more: Given = { changes: backup }): Promise<readonly string[]> {
-  return (await recovery.resources({ ...(await contextOf(more)), given })).map(({ name }) => name);
-}
+const resources = async (given: Record<string, string>, more: Given = { changes: backup }) =>
+  recovery.resources({ ...(await contextOf(more)), given });
+
+const names = async (...given: Parameters<typeof resources>) => (await resources(...given)).map(({ name }) => name);
 
 test('another server than that of the inventory is refused, and so is a recovery without a backup', async () => {
   await expect(names({ 'to-time': 'latest', 'to-server': 'db-9' })).rejects.toThrow(
@@ -31,4 +34,49 @@ test('a drill changes nothing on the Database+Sync server', async () => {
     'a recovery drill to latest passes',
   ]);
   expect(await names({})).toEqual([]);
+});
+
+test('a data directory that is there is not replaced, unless it may be put aside', async () => {
+  const there = fakeHost([[/^ls/, 'PG_VERSION']]);
+  const [guard] = await resources({ 'to-time': 'latest' });
+  expect(await guard?.check(there)).toMatchObject({ note: '/data/state-db holds other data, which is not replaced' });
+  expect(await guard?.check(fakeHost([]))).toEqual({ is: 'ok' });
+  expect(await (await resources({ 'to-time': 'latest', 'set-aside': '' }))[0]?.check(there)).toEqual({ is: 'ok' });
+  const ours = fakeHost([[/^ls/, 'PG_VERSION']], { read: async () => Buffer.from('latest\n') });
+  expect(await guard?.check(ours)).toEqual({ is: 'ok' });
+});
+
+test('what uses the database server is stopped, and no other synchronizer may run', async () => {
+  const all = await resources({ 'to-time': 'latest', 'set-aside': '' });
+  const stop = all.find(({ name }) => name.includes('do not run'));
+  const host = fakeHost([], { container: async (name) => (name === 'prover' ? undefined : runningContainer) });
+  expect(await stop?.check(host)).toMatchObject({ change: [{ command: 'docker stop sync state-db' }] });
+  expect(await all.at(-1)?.check(fakeHost([]))).toMatchObject({ note: 'it is not here' });
+  expect(all.at(-1)?.everyHost?.name).toBe('no other synchronizer runs');
+});
+
+test('the staged files are served to the server alone, and only when they are of that time', async () => {
+  const all = await resources({ 'to-time': '2026-01-02T03:04:05Z' }, { changes: backup, group: 'backup' });
+  const staged = all.find(({ name }) => name.includes('recovered to'));
+  const read = (text: string) => fakeHost([], { read: async () => Buffer.from(text) });
+  expect(await staged?.check(read('2026-01-02T03:04:05Z\n'))).toEqual({ is: 'ok' });
+  expect(await staged?.check(read('latest\n'))).toMatchObject({ note: 'there is no such recovery yet' });
+  const served = all.find(({ name }) => name.includes('fetched'));
+  expect(await served?.check(fakeHost([]))).toMatchObject({ note: 'they are not served' });
+  const configuration = await all.find(({ name }) => name.includes('rsyncd'))?.check(fakeHost([]));
+  expect(JSON.stringify(configuration)).toContain('hosts allow = 172.30.77.11');
+});
+
+test('a drill that passed before proves nothing', async () => {
+  const drill = (await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' }))[0];
+  const passed = (exists: boolean) =>
+    fakeHost([[/./, '']], {
+      stat: async () => (exists ? rootsFile : undefined),
+      unit: async () => stoppedUnit,
+    });
+  expect(await drill?.check(passed(true))).toEqual(drift('it was not run yet'));
+  await drill?.work?.(passed(true));
+  expect(drill?.provesItself).toBe(true);
+  const failing = (await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' }))[0];
+  await expect(failing?.work?.(passed(false))).rejects.toThrow('it did not pass');
 });

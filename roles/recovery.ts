@@ -1,9 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { command } from '../lib/engine/host/action.ts';
+import type { Reader } from '../lib/engine/host/host.ts';
+import { shellSettings } from '../lib/engine/host/shell-settings.ts';
 import { Problem } from '../lib/engine/problem/problem.ts';
-import { role } from '../lib/engine/resource/role.ts';
-import { drillPasses, recoveryIsReceived, recoveryIsStaged } from '../lib/node/backup/recover.ts';
+import { secretContent } from '../lib/engine/resource/file/content.ts';
+import { bytesIn, job, jobDirectory } from '../lib/engine/resource/job/job.ts';
+import { directory, file, packages } from '../lib/engine/resource/kinds.ts';
+import { drift, expectation, ok, type Resource, task } from '../lib/engine/resource/resource.ts';
+import { type Context, role } from '../lib/engine/resource/role.ts';
+import { backupFolder, recoveryProgram, resultsFolder } from '../lib/node/backup/repository.ts';
 import { backupHost } from '../lib/node/backup/source.ts';
-import { databaseHost } from '../lib/node/variables/hosts.ts';
+import { noOtherSynchronizer } from '../lib/node/chain/single-sync.ts';
+import { product } from '../lib/node/server/product.ts';
+import { addressesOf, databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
+
+const receive = readFileSync(new URL('../templates/host/receive-recovery.sh', import.meta.url), 'utf8');
+
+/** rsync on the backup host, while a recovery is fetched. */
+const port = 8730;
+export const serving = `${product}-recovery-serve`;
+/** A fetch that takes longer is started again by the next run. Seconds. */
+const longestServed = 3 * 86_400;
+
+export const passwordFile = `${jobDirectory}/recovery-password`;
+export const stagedFolder = (vars: Variables) => `${backupFolder(vars)}/recovery`;
+/** The file in a data directory that says to which time it was recovered. */
+export const mark = (folder: string) => `${folder}/rpc-node-recovered`;
+export const dataOf = ({ paths }: Variables) => `${paths.data}/state-db`;
 
 /** The databases as they were at a time: made on the backup host, and put in place on the Database+Sync server. Or a drill of it. */
 export default role<Variables>('recovery', (context) => {
@@ -27,3 +51,101 @@ export default role<Variables>('recovery', (context) => {
   }
   return given.drill === undefined ? recoveryIsReceived(context, time, given['set-aside'] !== undefined) : [];
 });
+
+/** Whether a data directory is as the databases were at a time. */
+async function isRecovered(host: Reader, folder: string, time: string): Promise<boolean> {
+  return (await host.read(mark(folder)))?.toString().trim() === time;
+}
+
+/** The backup host makes the data directory as it was at a time, and lets the Database+Sync server fetch it. */
+function recoveryIsStaged({ vars, hosts }: Context<Variables>, time: string): Resource[] {
+  const folder = stagedFolder(vars);
+  const configuration = `${jobDirectory}/recovery-rsyncd.conf`;
+  const text = `use chroot = no\nuid = root\ngid = root\n[recovery]\npath = ${folder}\nread only = yes\nauth users = recovery
+secrets file = ${passwordFile}\nhosts allow = ${addressesOf(databaseHost(hosts)).join(' ')}\n`;
+  const secret = secretContent(`recovery:${vars.backup.password?.reveal()}\n`, /:/);
+  return [
+    directory(jobDirectory).mode(0o700),
+    job(`both databases are recovered to ${time}`, {
+      unit: `${product}-recovery`,
+      script: `exec ${recoveryProgram} stage ${folder} ${time}\n`,
+      done: async (host) => ((await isRecovered(host, folder, time)) ? ok : drift('there is no such recovery yet')),
+      progress: async () => ({ what: 'recovering from the backup' }),
+    }),
+    file(passwordFile).content(secret),
+    file(configuration).content(text),
+    task('the recovered files can be fetched', {
+      check: async (host) => {
+        if ((await host.unit(`${serving}.service`)).active === 'active') return ok;
+        return drift('they are not served', [
+          command`
+            systemctl reset-failed ${serving}.service 2>/dev/null || :
+            systemd-run --quiet --unit=${serving} --property=RuntimeMaxSec=${longestServed} rsync --daemon --no-detach --port=${port} --config=${configuration}`,
+        ]);
+      },
+    }),
+  ];
+}
+
+/**
+ * The Database+Sync server has the recovered data directory, and no synchronizer runs anywhere meanwhile.
+ *
+ * @param setsAside whether another data directory may be put aside; it is kept
+ */
+function recoveryIsReceived(context: Context<Variables>, time: string, setsAside: boolean): Resource[] {
+  const { vars, hosts } = context;
+  const data = dataOf(vars);
+  const settings = shellSettings({
+    ADDRESS: backupHost(hosts)?.connection.address ?? '',
+    PORT: port,
+    PASSWORD_FILE: passwordFile,
+    DATA: data,
+    TIME: time,
+    SET_ASIDE: String(setsAside),
+  });
+  const containers = ['sync', 'prover', 'state-db'];
+  const received = job(`the recovered data directory is ${data}`, {
+    unit: `${product}-recovery-receive`,
+    script: settings + receive,
+    done: async (host) => ((await isRecovered(host, data, time)) ? ok : drift('it is not here')),
+    progress: (host) => bytesIn(host, `${data}.recovered`, 'fetching the recovered databases'),
+  });
+  return [
+    expectation('no other data is in the way', {
+      check: async (host) => {
+        const [found, list] = await Promise.all([received.check(host), host.$`ls -A ${data}`]);
+        const isFree = found.is === 'ok' || setsAside || list.text() === '';
+        return isFree ? ok : drift(`${data} holds other data, which is not replaced`);
+      },
+      hint: `with --set-aside it is renamed to ${data}.before-TIME, and stays`,
+    }),
+    packages('rsync'),
+    directory(jobDirectory).mode(0o700),
+    file(passwordFile).content(secretContent(`${vars.backup.password?.reveal()}\n`, /./)),
+    {
+      name: `${containers.join(', ')} do not run during the recovery`,
+      check: async (host) => {
+        const [found, ...states] = await Promise.all([
+          received.check(host),
+          ...containers.map((name) => host.container(name)),
+        ]);
+        const running = containers.filter((_, at) => states[at]?.running);
+        if (found.is === 'ok' || running.length === 0) return ok;
+        return drift(`${running.join(', ')} run`, [command({ timeoutSeconds: 300 })`docker stop ${running}`]);
+      },
+    },
+    { ...received, everyHost: noOtherSynchronizer(context) },
+  ];
+}
+
+/** A recovery drill on the backup host. It runs each time: an earlier one that passed proves nothing. */
+function drillPasses(vars: Variables, time: string): Resource {
+  const drill = job(`a recovery drill to ${time} passes`, {
+    unit: `${product}-drill`,
+    script: `exec ${recoveryProgram} drill ${backupFolder(vars)}/drill ${time}\n`,
+    // The program removes it before it begins.
+    done: async (host) => ((await host.stat(`${resultsFolder}/drill-passed`)) ? ok : drift('it did not pass')),
+    progress: async () => ({ what: 'recovering into a container, and comparing its blocks' }),
+  });
+  return { ...drill, check: async () => drift('it was not run yet'), provesItself: true };
+}

@@ -65,9 +65,10 @@ answer=$(runuser -u barman -- timeout 50 barman check --nagios state-db 2>&1) ||
 
 passed=0
 [ ! -s "$state/drill-passed" ] || passed=$(stat -c %Y "$state/drill-passed")
-if [ "$drill" -gt 0 ]; then
-  if [ -s "$state/drill-failed" ]; then problem "the recovery drill failed: $(head -n 1 "$state/drill-failed")"
-  elif [ "$passed" -gt 0 ] && [ $((now - passed)) -gt $((drill * 3600)) ]; then problem "the recovery drill has not passed for $drill hours"; fi
+# Also one that the operator ran.
+if [ -s "$state/drill-failed" ]; then problem "the recovery drill failed: $(head -n 1 "$state/drill-failed")"
+elif [ "$drill" -gt 0 ] && [ "$passed" -gt 0 ] && [ $((now - passed)) -gt $((drill * 3600)) ]; then
+  problem "the recovery drill has not passed for $drill hours"
 fi
 
 cat >"$out/metrics" <<END

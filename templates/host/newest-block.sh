@@ -3,18 +3,19 @@
 # hash of the block here, or an empty line if there is none, and then the unchanged HTTP answer about the other.
 #
 # Standard input: the URL of the server elsewhere, as providers put a key into it.
-# Arguments: the script probe.sh, time limit of a request in seconds, longest answer in bytes; then the URL of a JSON-RPC server here,
-# or the arguments of `docker exec` for a psql query that selects number (0x…) and hash.
+# Arguments: the script probe.sh, time limit of a request in seconds, longest answer in bytes, for how many seconds HTTP 429 is asked again
+# here; then the URL of a JSON-RPC server here, or the arguments of `docker exec` for a psql query that selects number (0x…) and hash.
 probe=$1
 limit=$2
 length=$3
-shift 3
+patience=$4
+shift 4
 IFS= read -r elsewhere
 
-# Arguments: URL, number
+# Arguments: URL, number, for how many seconds HTTP 429 is asked again
 block() {
   printf '%s\n' "$1" | sh -c "$probe" probe "$limit" "$length" \
-    '{"jsonrpc":"2.0","method":"eth_getBlockByNumber","params":["'"$2"'",false],"id":1}'
+    '{"jsonrpc":"2.0","method":"eth_getBlockByNumber","params":["'"$2"'",false],"id":1}' "$3"
 }
 
 # A field of a block that holds hexadecimal digits.
@@ -24,7 +25,7 @@ field() {
 
 case $1 in
   http://*)
-    newest=$(block "$1" latest) || exit 1
+    newest=$(block "$1" latest "$patience") || exit 1
     number=$(field number)
     hash=$(field hash)
     if [ -z "$number" ]; then
@@ -39,4 +40,4 @@ case $1 in
     ;;
 esac
 printf '%s\n' "$number${number:+ $hash}"
-[ -z "$number" ] || block "$elsewhere" "$number"
+[ -z "$number" ] || block "$elsewhere" "$number" 0

@@ -8,6 +8,7 @@
 #   OWN          address of this host's JSON-RPC; empty: its chain is in the state database
 #   LAYER1       address of layer 1; empty: not asked. It is asked once a minute, because providers count requests
 #   STATE_USER, STATE_DATABASE   of the state database
+#   REPLICA      not empty, if it is there: that database follows another one
 #   CERTIFICATES paths of certificates to watch
 #   TEXTFILES    folder of the textfile collector
 #   STATE        folder for what is kept between two runs
@@ -158,6 +159,19 @@ chain() {
   [ -z "$hash" ] || echo "rpc_node_hash_same $([ "$here_hash" = "$there_hash" ] && echo 1 || echo 0)"
 }
 
+replica() {
+  [ -n "${REPLICA-}" ] && [ -n "$state_pid" ] || return 0
+  row=$(timeout 10 nsenter -t "$state_pid" -m -u -i -n -p -- psql -XqAt -F ' ' -U "$STATE_USER" -d "$STATE_DATABASE" -f - <"$program/replica.sql" 2>/dev/null) ||
+    return 0
+  # shellcheck disable=SC2086
+  set -- $row
+  [ $# -eq 5 ] || return 0
+  echo "rpc_node_replica_receiving $2"
+  echo "rpc_node_replica_behind_bytes $3"
+  echo "rpc_node_replica_behind_seconds $4"
+  echo "rpc_node_replica_cancelled_queries_total $5"
+}
+
 layer1() {
   [ -n "$LAYER1" ] || return 0
   known=$STATE/layer1
@@ -202,6 +216,7 @@ if [ -n "$CONTAINERS" ]; then
   halted
 fi
 chain
+replica
 layer1
 clock
 certificates

@@ -4,11 +4,13 @@
 # other protocols, and https without curl and wget. Without an answer it prints nothing, and the reason on standard error.
 #
 # Standard input: the URL, as providers put a key into it and other users see arguments.
-# Arguments: time limit in seconds, length of the body to read, and a JSON body to POST instead of a GET.
+# Arguments: time limit in seconds, length of the body to read, a JSON body to POST instead of a GET, and for how many seconds HTTP 429 is
+# asked again: a node answers so to more requests in a second than its configuration allows, and the checks of a run ask at the same time.
 IFS= read -r url
 limit=$1
 length=$2
 json=${3-}
+patience=${4:-0}
 
 scheme=${url%%://*}
 rest=${url#*://}
@@ -65,4 +67,15 @@ ask() {
   esac
 }
 
-ask | head -c "$longest"
+until=$(($(date +%s) + patience))
+while :; do
+  ask | {
+    IFS= read -r status
+    case $status in HTTP/*' 429'*) [ "$(date +%s)" -ge "$until" ] || exit 75 ;; esac
+    # Without an answer there is no line.
+    [ -z "$status" ] || printf '%s\n' "$status"
+    head -c $((longest - ${#status} - 1))
+  }
+  [ $? -eq 75 ] || exit 0
+  sleep 1
+done

@@ -51,14 +51,21 @@ stage() {
   as_barman barman -q archive-wal state-db >/dev/null 2>&1
   rm -rf "$folder"
   install -d -m 0700 -o barman -g barman "$folder"
-  log=pg_wal
-  set --
+  # Each recovery of the server begins a timeline. Barman by itself stays on that of the base backup.
+  timeline=1
+  for history in "$REPOSITORY"/wals/????????.history; do
+    number=$(printf '%d' "0x$(basename "$history" .history)" 2>/dev/null) || continue
+    [ "$number" -le "$timeline" ] || timeline=$number
+  done
+  set -- --target-tli "$timeline"
   if [ "$time" != latest ]; then
-    log=barman_wal
-    set -- --target-time "$(date -d "$time" '+%Y-%m-%d %H:%M:%S+00:00')" --target-action promote
+    set -- "$@" --target-time "$(date -d "$time" '+%Y-%m-%d %H:%M:%S+00:00')" --target-action promote
   fi
   said=$(as_barman barman recover "$@" state-db "$backup" "$folder" 2>&1) ||
     fail "barman recover of $backup: $(printf '%s\n' "$said" | grep -m 1 -i error)"
+  # Where Barman has put the log: with a target, its own folder, from which the server fetches it.
+  log=pg_wal
+  [ ! -d "$folder/barman_wal" ] || log=barman_wal
   # Barman leaves out what it is still receiving: the newest changes.
   as_barman mkdir -p "$folder/$log"
   for each in "$REPOSITORY"/streaming/*; do
@@ -66,7 +73,7 @@ stage() {
     if [ ${#name} != 24 ] || [ -e "$folder/$log/$name" ]; then continue; fi
     as_barman cp "$each" "$folder/$log/$name" || fail "$each cannot be copied"
   done
-  if [ "$time" = latest ]; then
+  if [ "$log" = pg_wal ]; then
     # To the end of the log in pg_wal, and then on a timeline of its own.
     as_barman touch "$folder/recovery.signal"
     printf '%s\n' "restore_command = 'false'" >>"$folder/postgresql.auto.conf"

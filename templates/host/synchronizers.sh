@@ -42,12 +42,13 @@ components() {
 }
 
 # Likewise: whether they make Docker start the container. A killed run continues with the command that it had started there: it
-# asks Compose for its version, and then starts the container.
+# asks Compose for its version, and then starts the container. A check asks for the version with --short.
 starts() {
   client='' verb='' name=''
   while IFS= read -r word || [ -n "$word" ]; do
     case ${word##*/} in docker | docker-compose) client=1 ;; esac
     case $word in
+      --short) return 1 ;;
       up | start | restart | run) verb=1 ;;
       version) verb=1 name=1 ;;
       "$container") name=1 ;;

@@ -15,7 +15,8 @@ interface Repository {
   /** Per cent of the disk that are free. */
   readonly free?: number;
   readonly barman?: string;
-  readonly drill?: { readonly failed?: string };
+  /** The drill that the operator wants each so many hours, default 48; 0 for one that was run by hand. */
+  readonly drill?: { readonly failed?: string; readonly hours?: number };
 }
 
 /** Runs the check over a repository, with stand-ins for the programs that it asks. */
@@ -46,7 +47,7 @@ function check({ newest, segments = [], server = '100|reserved', free = 50, barm
   if (drill?.failed) writeFileSync(join(results, 'drill-failed'), drill.failed);
   const { status, stderr } = spawnSync(
     'sh',
-    [script, repository, 'host=x', metrics, results, '49', drill ? '48' : '0'],
+    [script, repository, 'host=x', metrics, results, '49', String(drill ? (drill.hours ?? 48) : 0)],
     {
       env: { ...process.env, PATH: `${programs}:${process.env.PATH}` },
       encoding: 'utf8',
@@ -100,6 +101,12 @@ test.each<[string, Repository, string, Record<string, number>]>([
     { newest: now, server: 'psql: refused' },
     'the state database does not answer: psql: refused',
     { receiving: 0 },
+  ],
+  [
+    'a drill by hand that failed',
+    { newest: now, drill: { failed: 'other blocks', hours: 0 } },
+    'the recovery drill failed: other blocks',
+    { ok: 0 },
   ],
   ['a full disk', { newest: now, free: 1 }, 'repository full: ', { ok: 0 }],
   [

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
 import { Problems } from '../../engine/problem/problem.ts';
-import { drift } from '../../engine/resource/resource.ts';
-import { fakeHost, rootsFile, runningContainer, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import { contextOf } from '../testing/role-context.ts';
-import { drillPasses, recoveryHasEnded, recoveryIsReceived, recoveryIsStaged } from './recover.ts';
 import { backupRepository } from './repository.ts';
 import { serverLetsItselfBeCopied } from './source.ts';
 
@@ -39,7 +37,7 @@ test('an inventory says where the password is, and gives the backup a host of it
 
 test('the server lets in the addresses of the backup host alone, and keeps log up to a limit', async () => {
   const { server, keeper } = await contexts({ most_kept: '7GB' });
-  const resource = serverLetsItselfBeCopied(server, keeper.host);
+  const resource = serverLetsItselfBeCopied(server, 'backup', [keeper.host]);
   const said: string[] = [];
   const answers = (exitCode: number) =>
     fakeHost([[/backup-source check/, { exitCode, stderr: 'psql: refused' }]], {
@@ -49,7 +47,7 @@ test('the server lets in the addresses of the backup host alone, and keeps log u
   const verdict = await resource.check(answers(1));
   for (const step of verdict.is === 'drift' && Array.isArray(verdict.change) ? verdict.change : [])
     said.push(step.command);
-  expect(said.join()).toContain('backup-source apply rpc_node_backup state_user state_db 5432 7GB 10.0.0.7/32');
+  expect(said.join()).toContain("backup-source apply rpc_node_backup state_user state_db 5432 7GB '' 10.0.0.7/32");
   expect(said.join()).not.toContain('backup.Pw~4');
   expect(await resource.check(fakeHost([]))).toEqual({ is: 'unknown', until: 'state-db is running' });
 });
@@ -78,65 +76,4 @@ test('a base backup that is there is not made again', async () => {
   const first = backupRepository(keeper).find(({ name }) => name === 'a base backup is there');
   expect(await first?.check(fakeHost([[/^grep/, '/data/backup/state-db/base/1/backup.info']]))).toEqual({ is: 'ok' });
   expect(await first?.check(fakeHost([]))).toMatchObject({ is: 'drift', note: 'there is no whole base backup' });
-});
-
-test('a data directory that is there is not replaced, unless it may be put aside', async () => {
-  const { server } = await contexts();
-  const there = fakeHost([[/^ls/, 'PG_VERSION']]);
-  const [guard] = recoveryIsReceived(server, 'latest', false);
-  expect(await guard?.check(there)).toMatchObject({ note: '/data/state-db holds other data, which is not replaced' });
-  expect(await guard?.check(fakeHost([]))).toEqual({ is: 'ok' });
-  expect(await recoveryIsReceived(server, 'latest', true)[0]?.check(there)).toEqual({ is: 'ok' });
-  const ours = fakeHost([[/^ls/, 'PG_VERSION']], { read: async () => Buffer.from('latest\n') });
-  expect(await guard?.check(ours)).toEqual({ is: 'ok' });
-});
-
-test('what uses the database server is stopped, and no other synchronizer may run', async () => {
-  const { server } = await contexts();
-  const resources = recoveryIsReceived(server, 'latest', true);
-  const stop = resources.find(({ name }) => name.includes('do not run'));
-  const host = fakeHost([], { container: async (name) => (name === 'prover' ? undefined : runningContainer) });
-  expect(await stop?.check(host)).toMatchObject({ change: [{ command: 'docker stop sync state-db' }] });
-  expect(await resources.at(-1)?.check(fakeHost([]))).toMatchObject({ note: 'it is not here' });
-  expect(resources.at(-1)?.everyHost?.name).toBe('no other synchronizer runs');
-});
-
-test('the staged files are served to the server alone, and only when they are of that time', async () => {
-  const { keeper } = await contexts();
-  const resources = recoveryIsStaged(keeper, '2026-01-02T03:04:05Z');
-  const staged = resources.find(({ name }) => name.includes('recovered to'));
-  const read = (text: string) => fakeHost([], { read: async () => Buffer.from(text) });
-  expect(await staged?.check(read('2026-01-02T03:04:05Z\n'))).toEqual({ is: 'ok' });
-  expect(await staged?.check(read('latest\n'))).toMatchObject({ note: 'there is no such recovery yet' });
-  const served = resources.find(({ name }) => name.includes('fetched'));
-  expect(await served?.check(fakeHost([]))).toMatchObject({ note: 'they are not served' });
-  const configuration = await resources.find(({ name }) => name.includes('rsyncd'))?.check(fakeHost([]));
-  expect(JSON.stringify(configuration)).toContain('hosts allow = 172.30.77.11');
-});
-
-test('a server that replays its log has not recovered', async () => {
-  const { server } = await contexts();
-  const says = (answer: string) =>
-    recoveryHasEnded(server.vars).check(fakeHost([], { sql: async () => ({ ok: true, rows: [[answer]] }) }));
-  expect(await says('t')).toMatchObject({ note: 'it is replaying the write-ahead log' });
-  expect(await says('f')).toEqual({ is: 'ok' });
-  expect(await recoveryHasEnded(server.vars).check(fakeHost([]))).toEqual({
-    is: 'unknown',
-    until: 'state-db answers SQL',
-  });
-});
-
-test('a drill that passed before proves nothing', async () => {
-  const { keeper } = await contexts();
-  const drill = drillPasses(keeper.vars, 'latest');
-  const passed = (exists: boolean) =>
-    fakeHost([[/./, '']], {
-      stat: async () => (exists ? rootsFile : undefined),
-      unit: async () => stoppedUnit,
-    });
-  expect(await drill.check(passed(true))).toEqual(drift('it was not run yet'));
-  await drill.work?.(passed(true));
-  expect(drill.provesItself).toBe(true);
-  const failing = drillPasses(keeper.vars, 'latest');
-  await expect(failing.work?.(passed(false))).rejects.toThrow('it did not pass');
 });

@@ -7,9 +7,9 @@ import { databaseRole } from '../monitor/statistics-role.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 
-const script = readFileSync(new URL('../../../templates/host/backup-source.sh', import.meta.url), 'utf8');
+const script = readFileSync(new URL('../../../templates/host/replication-source.sh', import.meta.url), 'utf8');
 
-/** The role that copies the database server, and nothing else. */
+/** The role that copies the database server for backups, and nothing else. */
 export const backupRole = 'rpc_node_backup';
 
 /** The host that keeps the backups; undefined without one. */
@@ -18,19 +18,31 @@ export function backupHost(hosts: Context<Variables>['hosts']): InventoryHost<Va
 }
 
 /**
- * The database server lets the backup host copy it: a role with a password of its own, a line in pg_hba.conf for the host's addresses,
- * and a limit for what is kept for it, so that a repository that is full never stops the server. None of it needs a restart.
+ * The database server lets hosts copy it: a role with a password of its own, lines in pg_hba.conf for the addresses of the hosts, and a
+ * limit for what is kept for them, so that one that does not fetch it never stops the server. None of it needs a restart.
  *
- * @param backup the host that keeps the backups
+ * @param group of the hosts @param hosts the backup host, or the replicas; none: nothing of it is there
+ * @param slots of replicas, which have nothing else to make them
  */
-export function serverLetsItselfBeCopied({ vars }: Context<Variables>, backup: InventoryHost<Variables>): Resource {
+export function serverLetsItselfBeCopied(
+  { vars }: Context<Variables>,
+  group: 'backup' | 'replica',
+  hosts: readonly InventoryHost<Variables>[],
+  slots: readonly string[] = [],
+): Resource {
   const { user, database } = vars.credentials.state;
-  const addresses = addressesOf(backup).map((each) => {
+  const addresses = hosts.flatMap(addressesOf).map((each) => {
     if (each.includes('/') || !/^[\d.]+$|:/.test(each)) return each;
     return each.includes(':') ? `${each}/128` : `${each}/32`;
   });
-  const { password, most_kept } = vars.backup;
-  const stdin = new Secret(`${password?.reveal()}\n`);
-  const words = ['backup-source', backupRole, user, database, vars.ports.state_db, most_kept, ...addresses];
-  return databaseRole(`${backup.name} may copy the database server`, script, words, { stdin });
+  const password = vars[group].password;
+  const known = [`rpc_node_${group}`, user, database, vars.ports.state_db, vars.backup.most_kept];
+  const words = [`${group}-source`, ...known, slots.toSorted().join(' '), ...addresses];
+  const who = hosts.map(({ name }) => name).join(', ') || 'no replica';
+  return databaseRole(
+    `${who} may copy the database server`,
+    script,
+    words,
+    password && { stdin: new Secret(`${password.reveal()}\n`) },
+  );
 }

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SqlResult } from '../../engine/host/host.ts';
+import { Output } from '../../engine/host/output.ts';
+import { shell } from '../../engine/host/shell.ts';
 import { applyDrift } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -27,7 +29,10 @@ test.each([
   const started: string[] = [];
   const host = fakeHost([[/./, '']], {
     sql: async (): Promise<SqlResult> => ({ ok: true, rows: [[null, '7', size, size, '1']] }),
-    write: async (path) => void started.push(path),
+    run: shell(async (command) => {
+      started.push(command);
+      return new Output(0, Buffer.alloc(0), '');
+    }),
   });
   const failure = await applyDrift(host, restored(replaceExisting)).then(
     () => undefined,

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { $ } from 'zx';
 import { hostNamed, network } from '../../../lab/layout.mjs';
 import { checksums } from '../../../lab/outside.mjs';
@@ -46,40 +46,44 @@ const rowsUpTo = (block: number) =>
 const proverRows = () =>
   onHost('db-1', `docker exec state-db psql -XqAt -U state_user -d prover_db -c 'select count(*) from state.nodes'`);
 
-test('bare hosts are deployed to from a snapshot of our own, by pg_restore and by the tool of the node', async ({
-  task,
-}) => {
-  const first = await runPlaybook('deploy', '-i', 'lab', '--yes');
-  expect(first.exitCode, first.output).toBe(0);
-  const folder = `/data/snapshots/${process.pid}`;
-  const taken = await runPlaybook('snapshot', '-i', 'lab', '--to', folder, '--yes');
-  expect(taken.exitCode, taken.output).toBe(0);
-  served = await folderForTest();
-  await $`docker exec ${hostNamed('db-1').container} tar -C ${folder} -c . | tar -C ${served} -x`;
-  const manifest = join(served, 'manifest.json');
-  const { block, hash } = JSON.parse(await onHost('db-1', `cat ${folder}/manifest.json`));
-  const [rows, nodes] = [await rowsUpTo(block), Number(await proverRows())];
-  const { genesis_sha256 } = await checksums();
-  const seconds: string[] = [];
-  for (const tool of ['pg_restore', 'image']) {
-    await resetHosts([...labHosts]);
-    const inventory = await labInventoryWith({
-      // It has the checksums of the lab's own snapshot.
-      vars_files: undefined,
-      'vars.network.genesis.sha256': genesis_sha256,
-      'vars.snapshot': { restore_with: tool, manifest, from: `http://${network.gateway}:${port}` },
-    });
-    const start = performance.now();
-    const run = await runPlaybook('deploy', '-i', inventory);
-    expect(run.exitCode, run.output).toBe(0);
-    seconds.push(`${tool} ${Math.round((performance.now() - start) / 1000)} s`);
-    expect(await rowsUpTo(block), tool).toBe(rows);
-    // The prover writes more as the chain goes on.
-    expect(Number(await proverRows()), tool).toBeGreaterThan(nodes / 2);
-    const shown = (await rpc('rpc-1', 'eth_getBlockByNumber', [`0x${block.toString(16)}`, false])) as { hash: string };
-    expect(shown.hash, tool).toBe(hash);
-    const again = await runPlaybook('deploy', '-i', inventory, '--check');
-    expect(again.exitCode, again.output).toBe(0);
-  }
-  measured(task, `block ${block}; ${seconds.join(', ')}`);
-}, 3_600_000);
+describe('Own snapshots', () => {
+  test('bare hosts are deployed to from a snapshot of our own, by pg_restore and by the tool of the node', async ({
+    task,
+  }) => {
+    const first = await runPlaybook('deploy', '-i', 'lab', '--yes');
+    expect(first.exitCode, first.output).toBe(0);
+    const folder = `/data/snapshots/${process.pid}`;
+    const taken = await runPlaybook('snapshot', '-i', 'lab', '--to', folder, '--yes');
+    expect(taken.exitCode, taken.output).toBe(0);
+    served = await folderForTest();
+    await $`docker exec ${hostNamed('db-1').container} tar -C ${folder} -c . | tar -C ${served} -x`;
+    const manifest = join(served, 'manifest.json');
+    const { block, hash } = JSON.parse(await onHost('db-1', `cat ${folder}/manifest.json`));
+    const [rows, nodes] = [await rowsUpTo(block), Number(await proverRows())];
+    const { genesis_sha256 } = await checksums();
+    const seconds: string[] = [];
+    for (const tool of ['pg_restore', 'image']) {
+      await resetHosts([...labHosts]);
+      const inventory = await labInventoryWith({
+        // It has the checksums of the lab's own snapshot.
+        vars_files: undefined,
+        'vars.network.genesis.sha256': genesis_sha256,
+        'vars.snapshot': { restore_with: tool, manifest, from: `http://${network.gateway}:${port}` },
+      });
+      const start = performance.now();
+      const run = await runPlaybook('deploy', '-i', inventory);
+      expect(run.exitCode, run.output).toBe(0);
+      seconds.push(`${tool} ${Math.round((performance.now() - start) / 1000)} s`);
+      expect(await rowsUpTo(block), tool).toBe(rows);
+      // The prover writes more as the chain goes on.
+      expect(Number(await proverRows()), tool).toBeGreaterThan(nodes / 2);
+      const shown = (await rpc('rpc-1', 'eth_getBlockByNumber', [`0x${block.toString(16)}`, false])) as {
+        hash: string;
+      };
+      expect(shown.hash, tool).toBe(hash);
+      const again = await runPlaybook('deploy', '-i', inventory, '--check');
+      expect(again.exitCode, again.output).toBe(0);
+    }
+    measured(task, `block ${block}; ${seconds.join(', ')}`);
+  }, 3_600_000);
+});

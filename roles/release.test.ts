@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
-import { sha256Of } from '../../engine/resource/file/content.ts';
-import { fakeHost, rootsFile, runningContainer } from '../../engine/resource/testing/fake-host.ts';
-import { renderHost } from '../render/render.ts';
-import { contextOf } from '../testing/role-context.ts';
-import { releaseIsKept } from './release.ts';
+import { temporaryDirectory } from '../lib/engine/host/testing/local-connection.ts';
+import { sha256Of } from '../lib/engine/resource/file/content.ts';
+import { fakeHost, rootsFile, runningContainer } from '../lib/engine/resource/testing/fake-host.ts';
+import { renderHost } from '../lib/node/render/render.ts';
+import { contextOf } from '../lib/node/testing/role-context.ts';
+import release from './release.ts';
 
-const script = new URL('../../../templates/host/release.sh', import.meta.url).pathname;
+const script = new URL('../templates/host/release.sh', import.meta.url).pathname;
 
 /** A folder of releases, beside one rendered file, and an engine that has an image with two names and 22 migrations. */
 function place() {
@@ -68,7 +68,7 @@ test('the release that is deployed is never removed', () => {
 
 test('a release waits for files and containers; one that is not kept yet is drift, and one that is kept is ok', async () => {
   const context = await contextOf({ group: 'rpc' });
-  const [, keep] = await releaseIsKept(context);
+  const [, keep] = await release.resources(context);
   const { files, services } = await renderHost(context);
   const sums = new Map(files.map(({ path, content }) => [path, sha256Of(Buffer.from(content.text))]));
   const inPlace = { sha256: async (path: string) => sums.get(path) };

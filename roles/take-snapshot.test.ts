@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
-import { Problem } from '../../engine/problem/problem.ts';
-import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
-import { contextOf } from '../testing/role-context.ts';
-import { snapshotIsTaken } from './take.ts';
+import { Output } from '../lib/engine/host/output.ts';
+import { shell } from '../lib/engine/host/shell.ts';
+import { Problem } from '../lib/engine/problem/problem.ts';
+import { fakeHost, rootsFile } from '../lib/engine/resource/testing/fake-host.ts';
+import { contextOf } from '../lib/node/testing/role-context.ts';
+import takeSnapshot from './take-snapshot.ts';
 
 const [state, prover] = ['testnet_state_db.sql.tar.gz', 'testnet_prover_db.sql.tar.gz'] as const;
 const manifest = JSON.stringify({
@@ -15,14 +17,15 @@ const manifest = JSON.stringify({
   prover: { file: prover, sha256: '2'.repeat(64), bytes: 20 },
 });
 
+const resources = async () => takeSnapshot.resources({ ...(await contextOf({})), given: { to: '/data/s' } });
+
 /** What the check says about a folder with these files, by their sizes. */
 async function judged(
   files: Readonly<Record<string, number>>,
   text?: string,
   type: 'directory' | 'file' = 'directory',
 ) {
-  const { host, hosts } = await contextOf({});
-  const resource = snapshotIsTaken(host, hosts, '/data/s').at(-1);
+  const resource = (await resources()).at(-1);
   const verdict = await resource?.check(
     fakeHost([[/^ls /, Object.keys(files).join('\n')]], {
       stat: async (path) => {
@@ -60,15 +63,16 @@ test('what only looks like a snapshot is refused', async () => {
 });
 
 test('the password is in a file of root alone, and not in the script', async () => {
-  const { host, hosts } = await contextOf({});
-  const [, passwords, taken] = snapshotIsTaken(host, hosts, '/data/s');
+  const [, passwords, taken] = await resources();
   const verdict = await passwords?.check(fakeHost([]));
   expect(JSON.stringify(verdict)).not.toContain('state.Pw~1');
   expect(verdict).toMatchObject({ change: [{ secret: true, attributes: { mode: 0o600 } }] });
   const sent: string[] = [];
-  await taken
-    ?.work?.(fakeHost([[/./, '']], { write: async (_, content) => void sent.push(String(content)) }))
-    .catch(() => {});
+  const run = shell(async (_, { stdin }) => {
+    sent.push(String(stdin));
+    return new Output(0, Buffer.alloc(0), '');
+  });
+  await taken?.work?.(fakeHost([[/./, '']], { run })).catch(() => {});
   expect(sent[0]).toContain('FOLDER=/data/s');
   expect(sent[0]).not.toContain('state.Pw~1');
 });

@@ -1,0 +1,74 @@
+#!/bin/sh
+# The certificate of a gateway, which certbot gets from an ACME server. Every command is without output, except `state` and failures.
+#   acme state                         what there is, a value in each line: directory, names, valid, served
+#   acme placeholder                   what HAProxy starts with before a certificate was issued: the one given by hand, or a self-signed one
+#   acme issue DIRECTORY EMAIL NAME... gets a certificate, and keeps it new from now on (certbot.timer)
+#   acme deployed                      HAProxy gets the issued certificate; certbot runs it after each issue and renewal
+set -eu
+export LC_ALL=C
+umask 077
+
+product=$(basename "$(dirname "$0")")
+folder=/etc/$product/gateway
+socket=/run/haproxy/admin.sock
+issued=/etc/letsencrypt/live/$product
+
+# Whether HAProxy runs with the issued certificate, or would start with it.
+is_served() {
+  cat "$issued/fullchain.pem" "$issued/privkey.pem" | cmp -s - "$folder/acme.pem" || return 1
+  [ -S "$socket" ] || return 0
+  running=$(printf 'show ssl cert %s\n' "$folder/acme.pem" | socat -t 5 - "unix-connect:$socket" | sed -n 's/^Serial: //p')
+  [ "serial=$running" = "$(openssl x509 -noout -serial -in "$issued/cert.pem")" ]
+}
+
+case ${1-} in
+  state)
+    [ -e "$issued/cert.pem" ] || exit 0
+    sed -n 's/^server = /directory /p' "/etc/letsencrypt/renewal/$product.conf"
+    names=$(openssl x509 -noout -ext subjectAltName -in "$issued/cert.pem" | tr , '\n' | sed -n 's/^ *DNS://p' | sort | paste -s -d ' ')
+    echo "names $names"
+    if openssl x509 -noout -checkend 0 -in "$issued/cert.pem" >/dev/null; then echo 'valid yes'; fi
+    if is_served; then echo 'served yes'; fi
+    ;;
+  placeholder)
+    new=$(mktemp -d)
+    if [ -e "$folder/tls.pem" ]; then
+      cp "$folder/tls.pem" "$new/pem"
+    else
+      openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=placeholder \
+        -keyout "$new/key" -out "$new/pem" 2>/dev/null
+      cat "$new/key" >> "$new/pem"
+    fi
+    mv "$new/pem" "$folder/acme.pem"
+    rm -rf "$new"
+    ;;
+  issue)
+    directory=$2 email=$3
+    shift 3
+    for name; do set -- "$@" -d "$name"; shift; done
+    said=$(certbot certonly --non-interactive --agree-tos --email "$email" --server "$directory" --cert-name "$product" \
+      --force-renewal --renew-with-new-domains --standalone --http-01-address 127.0.0.1 --http-01-port 8402 \
+      --deploy-hook "$0 deployed" "$@" 2>&1) && exit
+    # Without advice about a web server on this port, and about where to ask.
+    printf '%s\n' "$said" | sed -E '/^$|^Saving debug log|^Requesting|^Renewing|^Registering|^Account reg|^Hint:|^Some challenges|^Ask for help|^- - -/d; s/^ +/  /' >&2
+    exit 1
+    ;;
+  deployed)
+    # By rename, so that HAProxy never reads a part of it.
+    cat "$issued/fullchain.pem" "$issued/privkey.pem" > "$folder/.acme.pem"
+    mv "$folder/.acme.pem" "$folder/acme.pem"
+    systemctl --quiet is-active haproxy.service || exit 0
+    systemctl reload haproxy.service
+    # The new process takes over some moments later.
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+      if is_served; then exit; fi
+      sleep 0.5
+    done
+    echo 'HAProxy does not take the issued certificate: see journalctl -u haproxy' >&2
+    exit 1
+    ;;
+  *)
+    sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
