@@ -12,6 +12,8 @@ import type { RenderContext } from '../../lib/node/render/render.ts';
 /** A real HAProxy with the files of a gateway, as this user and outside of any chroot. */
 export interface Gateway {
   readonly ports: { readonly http: number; readonly websocket: number; readonly metrics: number };
+  /** Of its master, which a SIGUSR2 reloads. */
+  readonly pid: number | undefined;
   fleet(): Promise<Fleet>;
   metrics(): Promise<string>;
   drain(host: string, reason: string): Promise<void>;
@@ -23,7 +25,15 @@ export interface Gateway {
   log(): string;
 }
 
-export async function startGateway(context: RenderContext): Promise<Gateway> {
+/**
+ * @param edit of its configuration, for what the test has elsewhere
+ * @param within words in front of the program, such as those of nsenter
+ */
+export async function startGateway(
+  context: RenderContext,
+  edit: (text: string) => string = (text) => text,
+  within: readonly string[] = [],
+): Promise<Gateway> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   const drained = join(folder, 'drained');
   await mkdir(drained);
@@ -34,14 +44,15 @@ export async function startGateway(context: RenderContext): Promise<Gateway> {
       const own = text
         .replace(/^ +(chroot|user|group|stats socket|log \/dev).*\n/gm, '')
         .replace('FLEET_DRAINED /drained', `FLEET_DRAINED ${drained}`);
-      await writeFile(join(folder, basename(path)), own);
+      await writeFile(join(folder, basename(path)), edit(own));
     }
     return hash;
   };
   await write(context);
   const { http, websocket, metrics } = context.vars.gateway;
   let log = '';
-  const haproxy: ChildProcess = spawn('haproxy', ['-W', '-db', '-f', join(folder, 'haproxy.cfg')], { detached: true });
+  const [program = '', ...words] = [...within, 'haproxy', '-W', '-db', '-f', join(folder, 'haproxy.cfg')];
+  const haproxy: ChildProcess = spawn(program, words, { detached: true });
   haproxy.stderr?.on('data', (text) => {
     log += text;
   });
@@ -49,6 +60,7 @@ export async function startGateway(context: RenderContext): Promise<Gateway> {
   const ask = (path: string) => get({ port: metrics, path });
   const gateway: Gateway = {
     ports: { http, websocket, metrics },
+    pid: haproxy.pid,
     fleet: async () => JSON.parse((await ask('/fleet')).text) as Fleet,
     metrics: async () => (await ask('/metrics')).text,
     drain: (host, reason) => writeFile(join(drained, host), `${reason}\n`),
@@ -99,6 +111,8 @@ interface Request {
   readonly path?: string;
   /** Sent as JSON by POST; text as it is. */
   readonly body?: unknown;
+  /** Address of the server. */
+  readonly address?: string;
   /** Address of the client. */
   readonly from?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -121,10 +135,11 @@ export function get({
   headers = {},
   trusts,
   agent,
+  address = '127.0.0.1',
 }: Request): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const common = {
-      host: '127.0.0.1',
+      host: address,
       port,
       path,
       localAddress: from,

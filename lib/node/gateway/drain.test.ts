@@ -5,7 +5,7 @@ import { Interrupted } from '../../engine/resource/job/pause.ts';
 import { applyDrift, containerChange, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
-import { drained, gatewayTurns, notDrained } from './drain.ts';
+import { drained, notDrained, rolling } from './drain.ts';
 
 const turnReason = 'its turn in a run';
 
@@ -79,7 +79,7 @@ class Gateway {
 beforeEach(() => () => vi.restoreAllMocks());
 
 const leaves = (changes = {}) => drained('rpc-1 leaves', 'rpc-1', turnReason, { ...settings, ...changes });
-const comesBack = gatewayTurns.back('rpc-1', { vars: { gateway: settings } } as InventoryHost<Variables>);
+const comesBack = rolling.turns.back('rpc-1', { vars: { gateway: settings } } as InventoryHost<Variables>);
 
 test('a host leaves, its requests end by themselves, and nothing is cut', async () => {
   const gateway = new Gateway();
@@ -199,11 +199,11 @@ test('a host that is let in as it is shows the command', async () => {
 });
 
 test('turns are for changes that clients notice', () => {
-  expect(['json-rpc', 'prover', 'pool-db'].map((name) => gatewayTurns.disturbs(containerChange(name)))).toEqual([
+  expect(['json-rpc', 'prover', 'pool-db'].map((name) => rolling.turns.disturbs(containerChange(name)))).toEqual([
     true,
     true,
     true,
   ]);
-  expect(gatewayTurns.disturbs('unit docker.service')).toBe(true);
-  expect(gatewayTurns.disturbs('file /opt/rpc-node/node.config.toml')).toBe(false);
+  expect(rolling.turns.disturbs('unit docker.service')).toBe(true);
+  expect(rolling.turns.disturbs('file /opt/rpc-node/node.config.toml')).toBe(false);
 });

@@ -163,7 +163,7 @@ export function notDrained(title: string, name: string, only?: string): Resource
 const disturbing = [...['json-rpc', 'prover', 'pool-db'].map(containerChange), unitChange('docker.service')];
 
 /** The turns of RPC hosts behind gateways. */
-export const gatewayTurns: Turns<Variables> = {
+const gatewayTurns: Turns<Variables> = {
   at: 'gateway',
   staysOut:
     'it gets no clients until a run has finished it; npx zx playbooks/drain.mjs --undo lets it back in as it is',
@@ -183,3 +183,6 @@ export const gatewayTurns: Turns<Variables> = {
   back: (name, { vars }) => servesAgain(`${name} comes back to the gateways`, name, vars.gateway),
   undo: (name) => notDrained(`${name} is let back in`, name, turnReason),
 };
+
+/** Of a play: behind gateways, an RPC server leaves them before a change that clients notice, one at a time. Elsewhere all change together. */
+export const rolling = { serial: 1, maxFail: 0, turns: gatewayTurns } as const;

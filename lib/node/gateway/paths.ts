@@ -6,5 +6,11 @@ export const gatewayFolder = `/etc/${product}/gateway`;
 /** A file here takes the RPC host of its name out; its first line is the reason. HAProxy sees it as /drained, from its chroot. */
 export const drainedFolder = '/var/lib/haproxy/drained';
 
+/** Gets the certificate of a gateway from an ACME server. */
+export const acmeProgram = `/usr/local/lib/${product}/acme`;
+
+/** The certificate of a gateway with its key: a given one, or the one by ACME. certbot never touches a given one. */
+export const certificateFile = (tls: object) => `${gatewayFolder}/${'acme' in tls ? 'acme' : 'tls'}.pem`;
+
 /** Drains RPC hosts at this gateway, and shows who may serve. */
 export const gatewayProgram = `/usr/local/lib/${product}/gateway`;

@@ -52,6 +52,21 @@ test('the gateways know each other, and let nobody else in', async () => {
   ]);
 });
 
+test('challenges of ACME arrive at port 80, and go to certbot here or on another gateway', async () => {
+  expect(await lines([], /:80\b|8402|acme/)).toEqual([]);
+  const tls = { acme: { email: 'a@b.example' }, names: ['b.example'] };
+  expect(await lines([[['vars', 'gateway'], { tls }]], /bind.*:(80|8123)\b|:80$|8402|retries 4/)).toEqual([
+    'bind *:8123 ssl crt /etc/rpc-node/gateway/acme.pem',
+    'bind :::8123 v6only ssl crt /etc/rpc-node/gateway/acme.pem',
+    'bind *:80',
+    'bind :::80 v6only',
+    'retries 4',
+    'server own 127.0.0.1:8402',
+    'server gw-2 [fd00::2]:80',
+    'server own 127.0.0.1:8402',
+  ]);
+});
+
 test('only a file that changes changes the hash', async () => {
   const hash = async (changes: Changes) => gatewayFiles((await contexts(changes))('gw-1')).hash;
   const first = await hash([]);

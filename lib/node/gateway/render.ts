@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path/posix';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
 import type { RenderContext } from '../render/render.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
-import { gatewayFolder } from './paths.ts';
+import { certificateFile, gatewayFolder } from './paths.ts';
 
 /** A file of the gateway. */
 interface GatewayFile {
@@ -16,22 +17,22 @@ type Hosts = RenderContext['hosts'];
 
 /**
  * The files of HAProxy on one gateway, from templates/gateway: its configuration, the script that decides which RPC hosts may serve, and
- * the certificate with its key.
+ * a given certificate with its key. One by ACME never is on this machine.
  *
  * @returns the files, and the hash of all of them, by which the running HAProxy names its configuration
  */
 export function gatewayFiles(context: RenderContext): { files: readonly GatewayFile[]; hash: string } {
   const { tls } = context.vars.gateway;
   const script = template('fleet.lua');
-  const pem = tls && `${tls.certificate.trim()}\n${tls.key.reveal().trim()}\n`;
+  const pem = tls && 'key' in tls && `${tls.certificate.trim()}\n${tls.key.reveal().trim()}\n`;
   const values = valuesOf(context);
-  const parts = [filled('haproxy.cfg', { ...values, hash: '' }), script, pem ?? ''];
+  const parts = [filled('haproxy.cfg', { ...values, hash: '' }), script, pem || ''];
   const hash = createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
   const files: GatewayFile[] = [
     { path: `${gatewayFolder}/haproxy.cfg`, content: filled('haproxy.cfg', { ...values, hash }) },
     { path: `${gatewayFolder}/fleet.lua`, content: script },
     // Every line of it may be the key's.
-    ...(pem === undefined ? [] : [{ path: `${gatewayFolder}/tls.pem`, content: secretContent(pem, /./) }]),
+    ...(pem ? [{ path: certificateFile(tls), content: secretContent(pem, /./) }] : []),
   ];
   return { files, hash };
 }
@@ -58,7 +59,14 @@ export function sharedAddressFile({ host, vars, hosts }: RenderContext): string 
 
 function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string, string>> {
   const { gateway, firewall } = vars;
+  const { tls } = gateway;
+  const isAcme = tls && 'acme' in tls;
   const others = hostsIn(hosts, 'gateway').filter(({ name }) => name !== host.name);
+  const peers = (port: (other: Hosts[number]) => number) =>
+    indented(
+      4,
+      others.map((other) => `server ${other.name} ${inUrl(other.connection.address)}:${port(other)}`),
+    );
   const clients = firewall.json_rpc;
   const rpc = hostsIn(hosts, 'rpc');
   return {
@@ -70,14 +78,16 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     http: String(gateway.http),
     websocket: String(gateway.websocket),
     metrics: String(gateway.metrics),
-    tls: vars.gateway.tls ? ' ssl crt tls.pem' : '',
+    // A given certificate is tried with the other files, in a folder beside their own. certbot's is only in place.
+    tls: tls ? ` ssl crt ${isAcme ? certificateFile(tls) : basename(certificateFile(tls))}` : '',
+    // In rotation, also while another challenge moves it.
+    acme: isAcme
+      ? filled('acme.cfg', { name: host.name, retries: String(2 * others.length + 2), others: peers(() => 80) })
+      : '',
     clients: clients ? `    tcp-request connection reject unless { src ${clients.join(' ')} }` : '',
     peers_port: String(gateway.peers),
     watchers: ['127.0.0.0/8', ...hosts.flatMap(addressesOf), ...firewall.metrics].join(' '),
-    peers: indented(
-      4,
-      others.map((other) => `server ${other.name} ${inUrl(other.connection.address)}:${other.vars.gateway.peers}`),
-    ),
+    peers: peers(({ vars: { gateway: own } }) => own.peers),
     gateways: ['127.0.0.1', ...others.flatMap(addressesOf)].join(' '),
     http_servers: indented(4, serverLines(rpc, 'rpc_http')),
     websocket_servers: indented(4, serverLines(rpc, 'rpc_websocket')),

@@ -16,7 +16,7 @@ export const backupSchema = {
   every_hours: types.whole(1, 720).default(24).describe('Hours between two base backups'),
   most_kept: types.memory(
     '64GB',
-    'Most write-ahead log that the database server keeps for a backup host that does not fetch it; then the server drops it and goes on',
+    'Most write-ahead log that the database server keeps for a backup host or a replica that does not fetch it; then the server drops it and goes on',
   ),
   drill_hours: types
     .whole(0, 8760)

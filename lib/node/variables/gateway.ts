@@ -4,13 +4,30 @@ import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts
 import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
 import * as types from './value-types.ts';
 
+/** The certificate for clients: a file with its key, or one by ACME. */
 const tls = z.strictObject({
   certificate: z
     .string()
     .min(1)
+    .optional()
     .meta({ title: 'path' })
     .describe('File with the certificate and those of its issuers, in PEM, relative to the file that names it'),
-  key: secretReferenceSchema.describe(`Where its private key is, in PEM: ${secretReferenceKinds}`),
+  key: secretReferenceSchema.optional().describe(`Where its private key is, in PEM: ${secretReferenceKinds}`),
+  acme: z
+    .strictObject({
+      email: matching(/^[\w.+-]+@[\w.-]+$/, 'must be an email address', 'email address').describe(
+        "Contact of the account there; a deploy accepts the server's terms of service in its name",
+      ),
+      directory: types.url
+        .default('https://acme-v02.api.letsencrypt.org/directory')
+        .describe(
+          "Directory of the ACME server; the gateways' own list of certificate authorities has to have its issuer",
+        ),
+    })
+    .optional()
+    .describe(
+      'In place of certificate and key: certbot on each gateway gets a certificate by ACME (HTTP-01), and renews it',
+    ),
   names: z
     .array(addressSchema)
     .min(1)

@@ -63,9 +63,9 @@ export function isMonitor({ groups }: Pick<Host, 'groups'>): boolean {
   return groups.includes('monitor');
 }
 
-/** Whether a host has no container of the deployment: it watches the others, or keeps backups. */
+/** Whether a host has no container of the deployment: it watches the others, keeps backups, or is nothing but a gateway. */
 export function isWithoutNode(host: Pick<Host, 'groups'>): boolean {
-  return isMonitor(host) || host.groups.includes('backup');
+  return isMonitor(host) || !host.groups.some((group) => ['database', 'rpc', 'replica'].includes(group));
 }
 
 /** Who reads metrics, beside the hosts themselves. None: nobody does, and no exporter is installed. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { addressSchema, portSchema as port } from '../../engine/inventory/schema.ts';
+import { addressSchema, portSchema as port, secretReferenceSchema } from '../../engine/inventory/schema.ts';
+import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
 import { mostDownloadConnections } from '../../engine/resource/download/download-script.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { backupSchema } from './backup.ts';
@@ -271,6 +272,20 @@ export const variablesSchema = z.strictObject({
     ),
   region: z.string().optional().describe("Region of this host; a host's own `region` is short for it"),
   gateway: section('The gateways in front of the RPC servers', gatewaySchema),
+  replica: section('Replicas of the state database; off without a host in group replica', {
+    password: secretReferenceSchema
+      .optional()
+      .describe(
+        `Where the password of the role that copies the database server to replicas is, needed with a host in group replica: ${secretReferenceKinds}`,
+      ),
+    use: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'For an RPC server: the replica that it reads, or `none` for the Database+Sync server; default: RPC servers are spread evenly, in the order of the inventory',
+      ),
+  }),
   backup: section('Backups of the databases; off without a host in group backup', backupSchema),
   verify: section('Attempts of the installation check', {
     attempts: types.whole(1, 10_000).default(30).describe('Attempts at one RPC server before the check fails'),
@@ -301,11 +316,18 @@ export interface Certificate {
   readonly key: Secret;
 }
 
+/** A certificate that each gateway gets by ACME. */
+export interface AcmeCertificate {
+  readonly acme: { readonly email: string; readonly directory: string };
+  readonly names: readonly string[];
+}
+
 /** The variables of roles and templates: with passwords, and with the defaults of the generation. */
 export interface Variables
-  extends Omit<RawVariables, 'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway' | 'backup'> {
+  extends Omit<RawVariables, 'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway' | 'backup' | 'replica'> {
+  readonly replica: Omit<RawVariables['replica'], 'password'> & { readonly password?: Secret };
   readonly backup: Omit<RawVariables['backup'], 'password'> & { readonly password?: Secret };
-  readonly gateway: Omit<RawVariables['gateway'], 'tls'> & { readonly tls?: Certificate };
+  readonly gateway: Omit<RawVariables['gateway'], 'tls'> & { readonly tls?: Certificate | AcmeCertificate };
   readonly prover: Readonly<Record<keyof RawVariables['prover'], number>>;
   readonly node_binary: string;
   readonly snapshot: Omit<RawSnapshot, 'source' | 'manifest' | 'from' | keyof SnapshotFiles> &
