@@ -5,6 +5,9 @@ import { parseJson } from '../../engine/text/parse-json.ts';
 /** A block with its transactions is some hundred kilobytes. Bytes. */
 export const longestAnswer = 4 * 1024 * 1024;
 
+/** For how long HTTP 429 is asked again: a node that allows one request in a second answers all checks of a run in this time. Seconds. */
+export const patience = 12;
+
 /** The id of every request, which a valid answer repeats. */
 const requestId = 1;
 
@@ -25,7 +28,11 @@ export async function jsonRpc(
   method: string,
   params: readonly unknown[] = [],
 ): Promise<JsonRpcAnswer> {
-  const answer = await askHttp(host, url, { json: jsonRpcRequest(method, params), length: longestAnswer });
+  const answer = await askHttp(host, url, {
+    json: jsonRpcRequest(method, params),
+    length: longestAnswer,
+    patience,
+  });
   if (answer.answered) return readAnswer(answer.body.toString(), url);
   return { ok: false, error: `${url} does not answer: ${answer.why}` };
 }

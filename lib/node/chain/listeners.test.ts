@@ -6,6 +6,7 @@ import { applyDrift, drift, ok, unknownUntil } from '../../engine/resource/resou
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { localHost } from '../testing/local-host.ts';
 import { answersWebSocket, servesMetrics, servesNamespaces } from './listeners.ts';
+import { newestBlockPair } from './newest-block.ts';
 
 const once = { attempts: 1, pause_seconds: 0 };
 
@@ -41,6 +42,42 @@ test('each namespace has to serve its methods; an error of a served method is an
       `txpool: ${url} answers an error: -32601 the method txpool_content does not exist; other: ${url} answers an error: -32601 the method other_version does not exist`,
     ),
   );
+});
+
+test('a node that allows few requests in a second passes, though the checks ask at the same time', async () => {
+  let [second, asked, limited] = [0, 0, 0];
+  const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+    if (isTooMuch()) return response.writeHead(429).end('You have reached maximum request limit.');
+    const { id } = JSON.parse((await request.toArray()).join('')) as { id: number };
+    const result = { number: '0x10', hash: '0x1', timestamp: '0x10' };
+    return response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  });
+  server.on('upgrade', (_, socket: Duplex) => {
+    socket.on('error', () => {});
+    if (isTooMuch()) return socket.end('HTTP/1.1 429 Too Many Requests\r\n\r\n');
+    const answer = '{"jsonrpc":"2.0","id":1,"result":"0x10"}';
+    socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+    return socket.once('data', () => socket.write(Buffer.from([0x81, answer.length, ...Buffer.from(answer)])));
+  });
+  const isTooMuch = () => {
+    const now = Math.floor(Date.now() / 1000);
+    if (now !== second) [second, asked] = [now, 0];
+    asked += 1;
+    if (asked > 3) limited += 1;
+    return asked > 3;
+  };
+  const port = await listen(server);
+  const url = `http://localhost:${port}`;
+  const host = localHost();
+  const namespaces = ['eth', 'net', 'debug', 'zkevm', 'txpool', 'web3'];
+  const verdicts = await Promise.all([
+    servesNamespaces(url, namespaces, once).check(host),
+    answersWebSocket(port, once).check(host),
+    newestBlockPair(host, { url }, url),
+  ]);
+  const pair = { here: { number: 16, hash: '0x1' }, there: { ok: true, value: { number: 16, hash: '0x1', time: 16 } } };
+  expect(verdicts).toEqual([ok, ok, { ok: true, value: pair }]);
+  expect(limited).toBeGreaterThan(0);
 });
 
 /** A WebSocket server that answers the first message with a text, and remembers the message. */

@@ -4,7 +4,7 @@ import { askHttp } from '../../engine/resource/network/http.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Answer } from './chain.ts';
 import { type Attempts, answers } from './installation-check.ts';
-import { jsonRpc, jsonRpcRequest, readAnswer } from './json-rpc.ts';
+import { jsonRpc, jsonRpcRequest, patience, readAnswer } from './json-rpc.ts';
 
 const webSocket = readFileSync(new URL('../../../templates/host/websocket.sh', import.meta.url), 'utf8');
 
@@ -48,8 +48,8 @@ export function answersWebSocket(port: number, attempts: Attempts): Resource {
 async function askWebSocket(host: Reader, port: number): Promise<Answer<unknown>> {
   const url = `ws://localhost:${port}`;
   const request = jsonRpcRequest('eth_blockNumber');
-  const output = await host.$({ timeoutSeconds: limit + 2 })`
-    timeout ${limit} bash -c ${webSocket} websocket ${port} ${request}`;
+  const output = await host.$({ timeoutSeconds: patience + limit + 2 })`
+    timeout ${patience + limit} bash -c ${webSocket} websocket ${port} ${request} ${limit} ${patience}`;
   const [status = '', ...message] = output.stdout.split('\n');
   if (status === '') return { ok: false, error: `${url} does not answer` };
   if (!status.startsWith('HTTP/1.1 101')) return { ok: false, error: `${url} answers ${status.slice(0, 80)}` };

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
 import { probe, readHttpAnswer } from '../../engine/resource/network/http.ts';
 import { type Answer, type Block, readBlock } from './chain.ts';
-import { longestAnswer, quantity, readAnswer } from './json-rpc.ts';
+import { longestAnswer, patience, quantity, readAnswer } from './json-rpc.ts';
 import { shownAddress } from './reachable.ts';
 
 const script = readFileSync(new URL('../../../templates/host/newest-block.sh', import.meta.url), 'utf8');
 
-/** Of one request. Seconds. */
+/** Of a request. Seconds. */
 const limit = 6;
 
 /** Where the newest block is read: a JSON-RPC server on the host itself, or a table of a database in a container. */
@@ -35,8 +35,8 @@ export async function newestBlockPair(
 ): Promise<Answer<BlockPair | undefined>> {
   const words = 'url' in source ? [source.url] : queryWords(source);
   // Two requests, one after the other.
-  const output = await host.$({ timeoutSeconds: 2 * (limit + 2) })`
-    printf '%s\\n' ${url} | sh -c ${script} newest-block ${probe} ${limit} ${longestAnswer} ${words}`;
+  const output = await host.$({ timeoutSeconds: patience + 2 * (limit + 2) })`
+    printf '%s\\n' ${url} | sh -c ${script} newest-block ${probe} ${limit} ${longestAnswer} ${patience} ${words}`;
   const end = output.bytes.indexOf('\n');
   if (end < 0) return { ok: false, error: output.stderr.trim().split('\n').at(-1) || 'no answer' };
   const [first = '', hash = ''] = output.bytes.toString('utf8', 0, end).split(' ');

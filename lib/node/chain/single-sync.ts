@@ -1,7 +1,15 @@
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
 import type { ContainerState, Reader, SqlTarget } from '../../engine/host/host.ts';
-import { drift, type EveryHost, expectation, ok, type Resource, type Verdict } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  type EveryHost,
+  expectation,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+} from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
@@ -9,7 +17,7 @@ import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { noSynchronizerOn } from './synchronizers.ts';
 
-type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
+type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars' | 'given'>;
 
 const corrupts = 'two synchronizers on one state database corrupt it';
 
@@ -22,7 +30,12 @@ export function noOtherSynchronizer(deployment: Deployment): EveryHost {
   return {
     name: 'no other synchronizer runs',
     check: async (host, assumedStopped) => {
-      if (host.name !== own) return noSynchronizerOn(host, false);
+      if (host.name !== own) {
+        const seen = await noSynchronizerOn(host, false);
+        return seen.is === 'drift' && mayBeFormer(deployment, host.name)
+          ? unknownUntil('the former server has ended')
+          : seen;
+      }
       const [here, clients] = await Promise.all([
         noSynchronizerOn(host, true),
         foreignClients(host, deployment, { assumedStopped, samples: 20 }),
@@ -31,6 +44,11 @@ export function noOtherSynchronizer(deployment: Deployment): EveryHost {
     },
     hint: `stop that synchronizer for good, for example with docker rm -f CONTAINER or systemctl disable --now UNIT: ${corrupts}. ${leftSessions(stateDatabase(deployment.vars))}`,
   };
+}
+
+/** Whether a switch ends the synchronizer of a host before it starts another one. */
+function mayBeFormer({ hosts, given }: Deployment, name: string): boolean {
+  return given.to !== undefined && hosts.some((host) => host.name === name && host.groups.includes('replica'));
 }
 
 /**

@@ -29,14 +29,14 @@ async function seen(own = false): Promise<string> {
   }
 }
 
-/** Docker's client, as far as it is asked. @param containers name, status and words of each */
+/** Docker's client, as far as it is asked. No id is part of a real one. @param containers name, status and words of each */
 function docker(containers: readonly (readonly string[])[]): void {
   const cases = containers.map(
-    (lines, at) => `c${at}) printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')} ;;`,
+    (lines, at) => `test${at}) printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')} ;;`,
   );
   standInFor(
     'docker',
-    `case $1 in ps) ${containers.map((_, at) => `echo c${at};`).join(' ')} : ;; *) for id; do :; done; case $id in ${cases.join('\n')} esac ;; esac`,
+    `case $1 in ps) ${containers.map((_, at) => `echo test${at};`).join(' ')} : ;; *) for id; do :; done; case $id in ${cases.join('\n')} esac ;; esac`,
   );
 }
 
@@ -57,6 +57,8 @@ const commands: [name: string, words: string[], counts: boolean][] = [
   ['docker-compose', ['--file', '/f', 'up', 'sync'], true],
   ['docker', ['restart', '--time', '120', 'sync'], true],
   ['docker', ['compose', 'version'], true],
+  // A check of ours, at the same time.
+  ['docker', ['compose', 'version', '--short'], false],
   ['docker', ['compose', 'up', 'prover'], false],
   ['docker', ['logs', 'sync'], false],
 ];

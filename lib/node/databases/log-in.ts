@@ -5,7 +5,7 @@ import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } fro
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { postgresVersion } from '../variables/generation.ts';
-import { databaseHost } from '../variables/hosts.ts';
+import { stateHost } from '../variables/hosts.ts';
 import type { ServiceName } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 
@@ -19,9 +19,9 @@ type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
 /** A database as a component of the host uses it. */
 type Login = ReturnType<typeof loginsOf>[number];
 
-/** The three databases that a host uses: state and prover on the Database+Sync server, and its own pool. */
+/** The three databases that a host uses: state and prover on the Database+Sync server or a replica, and its own pool. */
 function loginsOf({ host, hosts, vars }: Deployment) {
-  const server = databaseHost(hosts);
+  const server = stateHost(hosts, host);
   const address = server.name === host.name ? '127.0.0.1' : server.connection.address;
   const state = { server: 'state-db', address, port: server.vars.ports.state_db } as const;
   const { credentials, ports } = vars;

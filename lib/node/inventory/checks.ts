@@ -7,8 +7,9 @@ import { type Generation, generationNames, generations, tagOf } from '../variabl
 import { groups } from '../variables/groups.ts';
 import type { RawVariables } from '../variables/variables.ts';
 import { connectionFaults } from './connections.ts';
-import { equalPorts, gatewayFaults } from './gateway.ts';
+import { gatewayFaults, gatewayPorts } from './gateway.ts';
 import { networkFaults } from './network-rules.ts';
+import { replicaFaults } from './replicas.ts';
 
 type Deployment = LoadedInventory<RawVariables>;
 type Host = InventoryHost<RawVariables>;
@@ -29,11 +30,18 @@ const needed = {
   rpc: 'name one or more servers for JSON-RPC',
 };
 
-/** The groups that may have only one host, and why or what else to do. */
-const onlyOne = {
+/** The groups that may have so many hosts only, and why or what else to do. */
+const limited = {
   database: 'two synchronizers on one database corrupt it',
   monitor: 'a second Prometheus of your own is let in by monitoring: { scrape_from: [ADDRESS] }',
   backup: 'the server keeps its write-ahead log for one of them',
+  replica: 'PostgreSQL sends its log to ten others at a time, and a backup host and a new replica need three of them',
+};
+
+/** The groups whose hosts are in no other one, and why. */
+const alone = {
+  backup: 'a backup has to outlive the servers of the deployment: give it one of its own',
+  replica: 'a replica takes load off the other servers: give it one of its own',
 };
 
 function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
@@ -49,26 +57,30 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
     ...Object.entries(needed)
       .filter(([group]) => hostsIn(group).length === 0)
       .map(([group, hint]) => problem(group, `group ${group} has no host`, hint)),
-    ...Object.entries(onlyOne).flatMap(([group, hint]) => {
+    ...Object.entries(limited).flatMap(([group, hint]) => {
       const names = hostsIn(group);
-      const what = `group ${group} has ${names.length} hosts (${names.join(', ')}): there may be only one`;
-      return names.length > 1 ? [problem(group, what, hint)] : [];
+      const { most = 1 } = groups[group as keyof typeof limited];
+      const allowed = most === 1 ? 'only one' : `${most} at most`;
+      const what = `group ${group} has ${names.length} hosts (${names.join(', ')}): there may be ${allowed}`;
+      return names.length > most ? [problem(group, what, hint)] : [];
+    }),
+    ...Object.entries(alone).flatMap(([group, hint]) => {
+      const both = hosts.filter(({ groups: own }) => own.includes(group) && own.length > 1);
+      return both.map(({ name, groups: own }) => {
+        const what = `${name} is in group ${group} and in ${own.filter((other) => other !== group).join(', ')}`;
+        return new Problem(what, { where: placeOfGroup(group, name), hint });
+      });
     }),
     ...hosts
-      .filter(({ groups: own }) => own.includes('backup') && own.length > 1)
-      .map(({ name, groups: own }) => {
-        const what = `${name} is in group backup and in ${own.filter((group) => group !== 'backup').join(', ')}`;
-        return problem('backup', what, 'a backup has to outlive the servers of the deployment: give it one of its own');
-      }),
-    ...hosts
-      .filter(
-        ({ groups: own, vars }) => own.includes('database') && own.includes('rpc') && vars.network.kind === 'main',
-      )
-      .map(({ name, groups: own }) => {
-        const second = own.findLast((group) => group === 'database' || group === 'rpc') ?? '';
-        const what = `${name} is in the groups database and rpc: on the main network JSON-RPC has servers of its own`;
-        const hint = 'one server for all components is for a test network';
-        return new Problem(what, { where: placeOfGroup(second, name), hint });
+      .filter(({ vars }) => vars.network.kind === 'main')
+      .flatMap(({ name, groups: own }) => {
+        const several = ['database', 'rpc', 'gateway'].filter((group) => own.includes(group));
+        if (several.length < 2) return [];
+        const what = `${name} is in the groups ${several.join(' and ')}: on the main network JSON-RPC and gateways have servers of their own`;
+        const hint = 'one server for several of them is for a test network';
+        return [
+          new Problem(what, { where: placeOfGroup(own.findLast((each) => several.includes(each)) ?? '', name), hint }),
+        ];
       }),
   ];
 }
@@ -114,8 +126,9 @@ const ofDatabaseHost: readonly Path[] = [
 function unusedVariables({ hosts, isOwn, placeOfKey }: Deployment, { name, groups }: Host): Problem[] {
   const database = hosts.find((host) => host.groups.includes('database'));
   if (!database || groups.includes('database')) return [];
+  const ofReplica = (path: Path) => groups.includes('replica') && path.includes('state_db');
   return ofDatabaseHost
-    .filter((path) => isOwn(name, path))
+    .filter((path) => isOwn(name, path) && !ofReplica(path))
     .map((path) => {
       const what = `${path.join('.')} of ${name} has no use: only that of the Database+Sync server is used`;
       const hint = `move it to ${database.name}, or to the vars of all hosts`;
@@ -127,6 +140,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
   const faults: readonly Fault[] = [
     ...addressFaults(inventory, host),
     ...connectionFaults(inventory.hosts, host),
+    ...replicaFaults(inventory, host),
     ...networkFaults(host),
     ...gatewayFaults(inventory, host),
     ...portFaults(host),
@@ -146,7 +160,7 @@ function placeOfFault({ placeOf, placeOfKey, placeOfGroup }: Deployment, { name,
 
 /** The other servers reach the state database at the address of its server. */
 function addressFaults({ hosts }: Deployment, { name, groups, connection: { address } }: Host): Fault[] {
-  if (!groups.includes('database') || !isLoopback(address)) return [];
+  if (!groups.some((group) => group === 'database' || group === 'replica') || !isLoopback(address)) return [];
   const others = hosts
     .filter((host) => host.name !== name && host.groups.includes('rpc') && !isLoopback(host.connection.address))
     .map((host) => host.name);
@@ -160,19 +174,32 @@ function isLoopback(address: string): boolean {
   return /^(127\.|::1$|localhost\.?$)/i.test(address);
 }
 
-/** Two equal ports of one host, and the port of its SSH server. */
+/** Ports of templates/gateway/acme.cfg. */
+const acmePorts = { 80: 'challenges of the ACME server arrive', 8402: 'certbot listens' };
+
+/** Two equal ports of one host, and those where something else listens. */
 function portFaults({ groups, connection, vars }: Host): Fault[] {
-  if (!groups.some((group) => group === 'database' || group === 'rpc')) return [];
-  const isUsed = (name: string) =>
-    name.startsWith('rpc_') ? groups.includes('rpc') : groups.includes('database') || !/^(state_db|sync_)/.test(name);
-  const ports = Object.entries(vars.ports).filter(([name]) => isUsed(name));
-  const ofSsh = ports.filter(([, port]) => [22, connection.port].includes(port));
-  const rest = ports.filter((each) => !ofSsh.includes(each));
-  const bySsh = ofSsh.map(([name, port]) => ({
-    path: ['ports', name],
-    what: `ports.${name} is ${port}, where SSH listens`,
-  }));
-  return [...bySsh, ...equalPorts('ports', rest)];
+  const [isDatabase, isRpc] = [groups.includes('database'), groups.includes('rpc')];
+  const isUsed = (name: string) => {
+    if (groups.includes('replica')) return name === 'state_db';
+    return name.startsWith('rpc_') ? isRpc : isDatabase || (isRpc && !/^(state_db|sync_)/.test(name));
+  };
+  const isGateway = groups.includes('gateway');
+  const named = (section: 'ports' | 'gateway', names: readonly string[]) =>
+    names.map(
+      (name) => [[section, name], (vars[section] as Readonly<Record<string, unknown>>)[name] as number] as const,
+    );
+  const ports = [
+    ...named('ports', Object.keys(vars.ports).filter(isUsed)),
+    ...named('gateway', isGateway ? gatewayPorts : []),
+  ];
+  const ofAcme = isGateway && vars.gateway.tls?.acme ? acmePorts : {};
+  const taken: Record<number, string> = { ...ofAcme, 22: 'SSH listens', [connection.port ?? 22]: 'SSH listens' };
+  return ports.flatMap(([path, port], at) => {
+    const [first] = ports.slice(0, at).find(([, other]) => other === port) ?? [];
+    const why = taken[port] ? `where ${taken[port]}` : first && `as ${first.join('.')} is`;
+    return why === undefined ? [] : { path, what: `${path.join('.')} is ${port}, ${why}` };
+  });
 }
 
 /** Versions and paths of the other generation: they need its configuration. */

@@ -1,6 +1,7 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Fault } from '../variables/fault.ts';
 import { generationDefaults } from '../variables/generation.ts';
+import { replicaOf } from '../variables/hosts.ts';
 import type { RawVariables } from '../variables/variables.ts';
 
 type Host = InventoryHost<RawVariables>;
@@ -8,8 +9,8 @@ type Host = InventoryHost<RawVariables>;
 /** A node has two pools of connections to the state database, each of State.DB.MaxConns (its source, v3.1.0). */
 const poolsOfNode = 2;
 
-/** The connections that one prover needs, and those that all hosts open on the state database. */
-export function* connectionFaults(hosts: readonly Host[], { groups, vars }: Host): Generator<Fault> {
+/** The connections that one prover needs, and those that hosts open on the state database that they use. */
+export function* connectionFaults(all: readonly Host[], { name, groups, vars }: Host): Generator<Fault> {
   const { executor_threads, hash_db_threads, pool_connections } = generationDefaults(vars).prover;
   const threads = executor_threads + hash_db_threads + 1;
   if (threads > pool_connections) {
@@ -18,7 +19,11 @@ export function* connectionFaults(hosts: readonly Host[], { groups, vars }: Host
       what: `prover.pool_connections is ${pool_connections}, but the prover needs executor_threads + hash_db_threads + 1 = ${threads}`,
     };
   }
-  if (!groups.includes('database')) return;
+  const isReplica = groups.includes('replica');
+  if (!isReplica && !groups.includes('database')) return;
+  // Of the Database+Sync server, those of the RPC servers that read no replica.
+  const hosts = all.filter((host) => replicaOf(all, host)?.name === (isReplica ? name : undefined));
+  const who = all.length === hosts.length ? 'all hosts' : 'its hosts';
   // Each of the two groups has a component of the node: the synchronizer or json-rpc. A host of both has one prover.
   const nodesOf = (host: Host) => host.groups.filter((group) => ['database', 'rpc'].includes(group));
   const provers = hosts
@@ -31,7 +36,7 @@ export function* connectionFaults(hosts: readonly Host[], { groups, vars }: Host
   const terms = [...grouped(provers, 'prover', ''), ...grouped(nodes, 'node', `${poolsOfNode} x `)];
   yield {
     path: ['state_db', 'max_connections'],
-    what: `state_db.max_connections is ${most}, but all hosts together may open ${opened}: ${terms.join(' + ')}`,
+    what: `state_db.max_connections is ${most}, but ${who} together may open ${opened}: ${terms.join(' + ')}`,
     hint: 'name fewer hosts, lower prover.pool_connections or node.state_connections, or raise it',
   };
 }

@@ -35,6 +35,8 @@ groups:
     rpc-1: { address: 10.0.0.2, user: root, vars: { credentials: { pool: { password: 'secret:pool_1' } } } }
     rpc-2: { address: '<FILL: x>' }
     rpc-3: { address: localhost, connection: local, become_password: 'env:X' }
+  gateway:
+    gw-1: { address: 10.0.0.9 }
 vars:
   credentials:
     state: { user: State.User, database: state_db, password: 'secret:state' }

@@ -29,16 +29,19 @@ export async function inventorySecrets(nameOrFile: string) {
   return {
     name: outline.name,
     file: outline.file,
-    passwords: [...stores.flatMap((store) => passwordsOf(store, outline)), ...backupPassword(outline)],
+    passwords: [
+      ...stores.flatMap((store) => passwordsOf(store, outline)),
+      ...['backup', 'replica'].flatMap((group) => copyingPassword(group, outline)),
+    ],
     /** Names of other secrets, such as for sudo or a receiver of alerts: they cannot be generated. */
     others: [...new Set([...sudo, ...ofReceivers.flatMap((text) => secretName(text) ?? [])])],
   };
 }
 
-/** The password with which the backup host copies the database server: a deploy gives it to both. */
-function backupPassword(outline: InventoryOutline): DatabasePassword[] {
-  const name = secretName(textAt(valueAt(outline.vars, ['backup', 'password']), []));
-  return name === undefined ? [] : [{ name, path: 'backup.password', elsewhere: [], roles: [] }];
+/** The password with which the hosts of a group copy the database server: a deploy gives it to both. */
+function copyingPassword(group: string, outline: InventoryOutline): DatabasePassword[] {
+  const name = secretName(textAt(valueAt(outline.vars, [group, 'password']), []));
+  return name === undefined ? [] : [{ name, path: `${group}.password`, elsewhere: [], roles: [] }];
 }
 
 function passwordsOf(store: Store, outline: InventoryOutline) {
@@ -64,7 +67,7 @@ function passwordsOf(store: Store, outline: InventoryOutline) {
     elsewhere: i === 0 ? [...elsewhere.values()] : [],
     /** The database roles that an operator changes: none if the inventory does not refer to it, or a deploy does it. */
     roles: references.flatMap(({ host, name: own }) => {
-      const isHere = host?.groups.some((group) => (store === 'pool' ? group !== 'monitor' : group === 'database'));
+      const isHere = host?.groups.some((group) => group === 'database' || (store === 'pool' && group === 'rpc'));
       return host && isHere && own === name ? [roleOf(store, host, outline)] : [];
     }),
   }));

@@ -32,6 +32,18 @@ test('gateways need no database and no prover of their own', async () => {
   expect(hosts.filter(({ groups }) => groups.includes('gateway')).map(({ name }) => name)).toEqual(['gw-1', 'gw-2']);
 });
 
+const asRpcHost: Changes = [
+  [['groups', 'gateway', 'rpc-1'], null],
+  [['groups', 'rpc', 'rpc-1', 'vars'], { gateway: { http: 80, websocket: 81 } }],
+];
+
+test('on a test network an RPC host may be a gateway with other ports, and on the main network not', async () => {
+  expect(await problemsOf(asRpcHost)).toEqual([]);
+  expect(await problemsOf([...asRpcHost, [['vars', 'network', 'kind'], 'main']])).toContain(
+    'rpc-1 is in the groups rpc and gateway: on the main network JSON-RPC and gateways have servers of their own (one server for several of them is for a test network)',
+  );
+});
+
 test.each<[string, Changes, string[]]>([
   ['no RPC host', [[['groups', 'rpc'], {}]], ['group rpc has no host (name one or more servers for JSON-RPC)']],
   [
@@ -58,6 +70,39 @@ test.each<[string, Changes, string[]]>([
     [[['vars', 'gateway'], { least_serving: 2 }]],
     ['gateway.least_serving is 2, and of 2 RPC servers 1 serve while one is changed (at most 1, or add RPC servers)'],
   ],
+  [
+    'an RPC host that is a gateway with the same ports',
+    [[['groups', 'gateway', 'rpc-1'], null]],
+    ['gateway.http is 8123, as ports.rpc_http is', 'gateway.websocket is 8133, as ports.rpc_websocket is'],
+  ],
+  [
+    'ports of ACME',
+    [[['vars', 'gateway'], { http: 80, peers: 8402, tls: { acme: { email: 'a@b.example' }, names: ['b.example'] } }]],
+    ['gateway.http is 80, where challenges of the ACME server arrive', 'gateway.peers is 8402, where certbot listens'],
+  ],
+  [
+    'an address by ACME',
+    [[['vars', 'gateway'], { tls: { acme: { email: 'a@b.example' }, names: ['b.example', '10.0.0.9'] } }]],
+    ['gateway.tls.names: 10.0.0.9 is an address, and certbot gets certificates for names alone'],
+  ],
+  [
+    'a contact that is no address',
+    [[['vars', 'gateway'], { tls: { acme: { email: 'ops' }, names: ['b.example'] } }]],
+    ['gateway.tls.acme.email must be an email address'],
+  ],
+  ...(
+    [
+      [{}, 'no certificate'],
+      [{ certificate: 'a.pem' }, 'certificate'],
+      [{ key: 'env:KEY' }, 'key'],
+      [{ certificate: 'a.pem', acme: { email: 'a@b.example' } }, 'certificate and acme'],
+    ] as const
+  ).map(([tls, has]): [string, Changes, string[]] => [
+    `TLS with ${has}`,
+    [[['vars', 'gateway'], { tls: { ...tls, names: ['b.example'] } }]],
+    [`gateway.tls has ${has}, and needs either certificate and key, or acme`],
+  ]),
+  ['the port of SSH', [[['vars', 'gateway'], { http: 22 }]], ['gateway.http is 22, where SSH listens']],
   ['equal ports', [[['vars', 'gateway'], { metrics: 8123 }]], ['gateway.metrics is 8123, as gateway.http is']],
   [
     'a shared address for one gateway',
@@ -121,7 +166,10 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
   test('a certificate with its key and names is taken, for the gateways alone', async () => {
     const inventory = await labDeployment([...gateways, ...tls('good.pem', 'good.key', ['rpc.example', '10.0.0.9'])]);
     const { hosts } = await loadDeployment(inventory);
-    const has = hosts.map(({ name, vars }) => [name, vars.gateway.tls?.certificate.includes('BEGIN CERTIFICATE')]);
+    const has = hosts.map(({ name, vars: { gateway } }) => {
+      const given = gateway.tls && 'key' in gateway.tls ? gateway.tls : undefined;
+      return [name, given?.certificate.includes('BEGIN CERTIFICATE')];
+    });
     expect(Object.fromEntries(has)).toEqual({
       'db-1': undefined,
       'rpc-1': undefined,

@@ -9,13 +9,14 @@ import { problemsIn } from '../../engine/inventory/problem-list.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import type { Fault } from '../variables/fault.ts';
-import type { Certificate, RawVariables } from '../variables/variables.ts';
+import type { AcmeCertificate, Certificate, RawVariables } from '../variables/variables.ts';
 
 type Deployment = LoadedInventory<RawVariables>;
 type Host = InventoryHost<RawVariables>;
 
 const isGateway = ({ groups }: Host) => groups.includes('gateway');
-const ports = ['http', 'websocket', 'metrics', 'peers'] as const;
+/** The ports of `gateway` in the inventory. */
+export const gatewayPorts = ['http', 'websocket', 'metrics', 'peers'] as const;
 
 /** The rules for gateways that the schema of the variables cannot express. */
 export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Generator<Fault> {
@@ -26,8 +27,6 @@ export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Genera
     if (isOwn(name, ['gateway'])) yield { path: ['gateway'], at: 'key', what, hint };
     return;
   }
-  const named = ports.map((port) => [port, vars.gateway[port]] as const);
-  yield* equalPorts('gateway', named);
   const least = vars.gateway.least_serving ?? 0;
   const most = hosts.filter(({ groups }) => groups.includes('rpc')).length - 1;
   if (least > Math.max(0, most)) {
@@ -45,20 +44,12 @@ export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Genera
   }
 }
 
-/** Two ports of one host that are equal. @param section of the variables that has them */
-export function equalPorts(section: string, all: readonly (readonly [name: string, port: number])[]): Fault[] {
-  return all.flatMap(([name, port], at) => {
-    const [first] = all.slice(0, at).find(([, other]) => other === port) ?? [];
-    if (first === undefined) return [];
-    return { path: [section, name], what: `${section}.${name} is ${port}, as ${section}.${first} is` };
-  });
-}
-
 /** A certificate with its issuers has some kilobytes. Bytes. */
 const longest = 256 * 1024;
 
 /**
- * The certificate of a gateway and its key, checked: they belong together, and the certificate has the names and is valid now.
+ * The certificate of a gateway and its key, checked: they belong together, and the certificate has the names and is valid now. One by
+ * ACME does not exist yet.
  *
  * @param problems where all that is wrong is added
  * @returns undefined for a host without TLS, or with a problem
@@ -67,11 +58,24 @@ export async function readCertificate(
   inventory: Deployment,
   host: Host,
   problems: Problem[],
-): Promise<Certificate | undefined> {
+): Promise<Certificate | AcmeCertificate | undefined> {
   const tls = host.vars.gateway.tls;
   if (!tls || !isGateway(host)) return undefined;
-  const path = ['gateway', 'tls'];
-  const placeOf = (key: string) => inventory.placeOf(host.name, [...path, key]);
+  const placeOf = (...keys: string[]) => inventory.placeOf(host.name, ['gateway', 'tls', ...keys]);
+  const { acme, names } = tls;
+  if (acme && tls.certificate === undefined && tls.key === undefined) {
+    const address = names.find((name) => isIP(name) !== 0);
+    if (address === undefined) return { acme, names };
+    const what = `gateway.tls.names: ${address} is an address, and certbot gets certificates for names alone`;
+    problems.push(new Problem(what, { where: placeOf('names') }));
+    return undefined;
+  }
+  if (acme || tls.certificate === undefined || tls.key === undefined) {
+    const has = (['certificate', 'key', 'acme'] as const).filter((key) => tls[key] !== undefined).join(' and ');
+    const what = `gateway.tls has ${has || 'no certificate'}, and needs either certificate and key, or acme`;
+    problems.push(new Problem(what, { where: placeOf() }));
+    return undefined;
+  }
   const question = {
     name: 'gateway.tls.key',
     where: placeOf('key'),

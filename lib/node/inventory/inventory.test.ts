@@ -37,13 +37,15 @@ test('the lab inventory is valid, and its passwords are read', async () => {
   expect(JSON.stringify(hosts)).not.toContain('Pw~');
 });
 
-test.each(['testnet', 'mainnet'])('%s has placeholders and no other problem', async (name) => {
+test.each(['testnet', 'mainnet'])('%s has placeholders, and no file of secrets yet', async (name) => {
   const problems = await loadDeployment(name).then(
     () => [],
     (error: Problems) => error.problems,
   );
   expect(problems.length).toBeGreaterThan(10);
-  for (const { message, where } of problems) {
+  const last = problems.at(-1);
+  expect(last?.message).toBe(`inventory/${name}.secrets.age does not exist`);
+  for (const { message, where } of problems.slice(0, -1)) {
     expect(message).toMatch(/ is not filled in$/);
     expect(where).toMatchObject({
       file: expect.stringContaining(`inventory/${name}.yaml`),
@@ -91,7 +93,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'a misspelt group',
     [[['groups', 'rcp'], { 'rpc-9': { address: '10.9.9.9' } }]],
-    /^lab\.yaml:\d+:3: unknown group rcp\n {2}the groups are database, rpc, monitor, backup, gateway$/,
+    /^lab\.yaml:\d+:3: unknown group rcp\n {2}the groups are database, rpc, replica, monitor, backup, gateway$/,
   ],
   [
     'an older chain on one host',
@@ -122,7 +124,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'one server for all components of the main network',
     [...mainNetwork, [['groups', 'rpc', 'db-1'], null]],
-    /^lab\.yaml:\d+:\d+: db-1 is in the groups database and rpc: on the main network JSON-RPC has servers of its own\n {2}one server for all/,
+    /^lab\.yaml:\d+:\d+: db-1 is in the groups database and rpc: on the main network JSON-RPC and gateways have servers of their own\n {2}one server for several/,
   ],
   [
     'a state database that the RPC servers cannot reach',
@@ -554,6 +556,21 @@ describe('secrets of the encrypted file', () => {
     const lines = await said(file);
     expect(lines).toEqual([
       `lab.secrets.age does not exist\n  npx zx playbooks/secrets.mjs --inventory ${file} generate`,
+    ]);
+  });
+
+  test('are missing together with the sudo password and the settings of a deployment', async () => {
+    const file = await labDeployment([
+      [['ssh', 'become_password'], 'secret:sudo'],
+      [['groups', 'rpc', 'rpc-1', 'become_password'], 'env:SURELY_NOT_SET'],
+      [['vars', 'credentials', 'pool', 'password'], 'env:NOT_SET_EITHER'],
+      [['vars', 'state_db'], { max_connections: 10 }],
+    ]);
+    expect((await said(file)).map((line) => line.split('\n')[0]?.replace(/^lab\.yaml:\d+:\d+: /, ''))).toEqual([
+      'lab.secrets.age does not exist',
+      expect.stringContaining('become_password: environment variable SURELY_NOT_SET is not set'),
+      expect.stringContaining('credentials.pool.password: environment variable NOT_SET_EITHER is not set'),
+      expect.stringContaining('state_db.max_connections is 10, but all hosts'),
     ]);
   });
 

@@ -7,7 +7,7 @@ import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation.ts';
 import { isMonitor, type Receiver } from '../variables/monitoring.ts';
-import type { Certificate, RawVariables, SnapshotFiles, Variables } from '../variables/variables.ts';
+import type { AcmeCertificate, Certificate, RawVariables, SnapshotFiles, Variables } from '../variables/variables.ts';
 import { variablesSchema } from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { readCertificate } from './gateway.ts';
@@ -33,15 +33,18 @@ export const passwordCharacters = {
  * @throws Problem or Problems with everything that is wrong, each with its place; no host has been touched
  */
 export async function loadDeployment(nameOrFile: string, options: LoadOptions = {}): Promise<Inventory<Variables>> {
-  const inventory = await loadInventory(nameOrFile, variablesSchema, { ...projectInventories, ...options });
-  const problems = deploymentProblems(inventory);
-  const backup = await backupPassword(inventory, problems);
+  const problems: Problem[] = [];
+  const how = { ...projectInventories, ...options, unreadable: problems };
+  const inventory = await loadInventory(nameOrFile, variablesSchema, how);
+  problems.push(...deploymentProblems(inventory));
+  const backup = await groupPassword(inventory, 'backup', problems);
+  const replica = await groupPassword(inventory, 'replica', problems);
   const snapshots = await snapshotFiles(inventory, problems);
   const reading = inventory.hosts.map(async (host, i) => {
     const passwords = await readPasswords(inventory, host, problems);
     const receivers = await readReceivers(inventory, host, problems);
     const certificate = await readCertificate(inventory, host, problems);
-    return [host, { passwords, receivers, certificate, backup, files: snapshots[i] }] as const;
+    return [host, { passwords, receivers, certificate, backup, replica, files: snapshots[i] }] as const;
   });
   const secrets = new Map(await Promise.all(reading));
   for (const store of ['state', 'prover'] as const) {
@@ -59,8 +62,9 @@ type Passwords = Readonly<Record<(typeof stores)[number], Secret>>;
 interface Secrets {
   readonly passwords: Passwords;
   readonly receivers: readonly Receiver[];
-  readonly certificate: Certificate | undefined;
+  readonly certificate: Certificate | AcmeCertificate | undefined;
   readonly backup: Secret | undefined;
+  readonly replica: Secret | undefined;
   readonly files: SnapshotFiles;
 }
 
@@ -89,16 +93,20 @@ async function readPassword(
   return reading.catch((error) => void problems.push(...problemsIn(error)));
 }
 
-/** The password of the role that copies the server: one for all hosts, that of the backup host. None without such a host. */
-async function backupPassword(inventory: LoadedInventory<RawVariables>, problems: Problem[]) {
-  const host = inventory.hosts.find(({ groups }) => groups.includes('backup'));
+/** The password of the role that copies the server for a group: one for all hosts, that of its first host. None without such a host. */
+async function groupPassword(
+  inventory: LoadedInventory<RawVariables>,
+  group: 'backup' | 'replica',
+  problems: Problem[],
+) {
+  const host = inventory.hosts.find(({ groups }) => groups.includes(group));
   if (!host) return undefined;
-  const path = ['backup', 'password'];
-  const { password } = host.vars.backup;
+  const path = [group, 'password'];
+  const { password } = host.vars[group];
   if (password !== undefined) return readPassword(inventory, host.name, path, password, problems);
   const where = inventory.placeOf(host.name, path);
-  const hint = 'name where it is, such as secret:backup_password; it belongs to that role alone';
-  const what = 'backup.password is missing, and the inventory has a host in group backup';
+  const hint = `name where it is, such as secret:${group}_password; it belongs to that role alone`;
+  const what = `${group}.password is missing, and the inventory has a host in group ${group}`;
   problems.push(new Problem(what, { where, hint }));
   return undefined;
 }
@@ -115,9 +123,13 @@ function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): Inventory
   const { tls, ...plain } = host.vars.gateway;
   const gateway = { ...plain, ...(certificate && { tls: certificate }) };
   const { snapshot, ...defaults } = generationDefaults(host.vars);
-  const { password: _, ...rest } = host.vars.backup;
-  const backup = { ...rest, ...(own.backup && { password: own.backup }) };
-  const vars = { ...host.vars, ...defaults, credentials, monitoring, gateway, backup };
+  const copying = <T extends { readonly password?: unknown }>({ password: _, ...rest }: T, password?: Secret) => ({
+    ...rest,
+    ...(password && { password }),
+  });
+  const backup = copying(host.vars.backup, own.backup);
+  const replica = copying(host.vars.replica, own.replica);
+  const vars = { ...host.vars, ...defaults, credentials, monitoring, gateway, backup, replica };
   return { ...host, vars: { ...vars, snapshot: { ...snapshot, ...own.files } } };
 }
 

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
+import { inventoryNames } from '../../engine/inventory/outline.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { installation, projectFolder } from '../project/project-folder.ts';
 
@@ -18,9 +18,7 @@ export const projectInventories = {
  */
 export function givenInventory(given: string | undefined): string {
   if (given) return given;
-  const { folder } = projectInventories;
-  const files = existsSync(folder) ? readdirSync(folder) : [];
-  const names = files.flatMap((name) => /^(.+)\.yaml$/.exec(name)?.[1] ?? []).sort();
+  const names = inventoryNames(projectInventories.folder);
   const known = names.length > 0 ? `, one of ${names.join(', ')}` : '';
   throw new Problem('no --inventory given', { hint: `--inventory NAME${known}; or the path of a file` });
 }

@@ -4,6 +4,7 @@ import { secretContent } from '../../engine/resource/file/content.ts';
 import { file, schedule } from '../../engine/resource/kinds.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { certificateFile } from '../gateway/paths.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
 import { product } from '../server/product.ts';
 import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
@@ -48,7 +49,9 @@ export async function hostExporter(context: Context<Variables>): Promise<Resourc
         .content(fromTemplates(`${name}.sh`))
         .mode(0o755),
     ),
-    file(`${library}/node-metrics.help`).content(fromTemplates('node-metrics.help')),
+    ...['node-metrics.help', ...(context.host.groups.includes('replica') ? ['replica.sql'] : [])].map((name) =>
+      file(`${library}/${name}`).content(fromTemplates(name)),
+    ),
     file(settings).content(await metricsSettings(context)),
     schedule(`${product}-metrics`, {
       every,
@@ -61,19 +64,21 @@ export async function hostExporter(context: Context<Variables>): Promise<Resourc
 /** The settings file of templates/host/node-metrics.sh. */
 async function metricsSettings(context: RenderContext) {
   const { host, vars } = context;
-  const { network, credentials, ports, monitoring } = vars;
+  const { network, credentials, ports, monitoring, gateway } = vars;
   const { services } = await renderHost(context);
   const isDatabase = host.groups.includes('database');
+  const isReplica = host.groups.includes('replica');
   const text = shellSettings({
     CONTAINERS: Object.entries(services)
       .flatMap(([name, service]) => (service ? [name] : []))
       .join(' '),
     SEQUENCER: isWithoutNode(host) ? '' : network.trusted_sequencer_url,
-    OWN: isDatabase ? '' : `http://127.0.0.1:${ports.rpc_http}`,
+    OWN: isDatabase || isReplica ? '' : `http://127.0.0.1:${ports.rpc_http}`,
     LAYER1: isDatabase ? network.l1_rpc_url : '',
     STATE_USER: credentials.state.user,
     STATE_DATABASE: credentials.state.database,
-    CERTIFICATES: monitoring.certificates.join(' '),
+    ...(isReplica && { REPLICA: 'yes' }),
+    CERTIFICATES: [...monitoring.certificates, ...(gateway.tls ? [certificateFile(gateway.tls)] : [])].join(' '),
     TEXTFILES: textfiles,
     STATE: `/var/lib/${product}/metrics`,
   });

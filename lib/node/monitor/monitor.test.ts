@@ -76,6 +76,19 @@ test('every host is a target, by its name in the inventory', async () => {
   expect(groups[0]?.rules[0]?.expr).toBe('absent(up{job="host",instance="db-1"})');
 });
 
+test('of a gateway alone the host is a target, and of one that is an RPC server, too, the node', async () => {
+  const gateways = [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' }, 'rpc-1': null }] as const;
+  const changes = [ownMonitor, gateways, [['vars', 'gateway'], { http: 80, websocket: 81 }]] as const;
+  const { hosts } = await contextOf({ changes });
+  const targets = (job: 'host' | 'node') =>
+    targetsFile(hosts, job)
+      .match(/"instance": "[^"]+/g)
+      ?.join() ?? '';
+  expect(targets('host')).toContain('gw-1');
+  expect(targets('node')).not.toContain('gw-1');
+  expect(targets('node')).toContain('rpc-1');
+});
+
 test('a receiver has its secrets in the file, and none of it is shown', async () => {
   const url = 'env:HOOK';
   const receivers = [{ name: 'ops', severity: 'critical', configs: { webhook_configs: [{ url }] } }];

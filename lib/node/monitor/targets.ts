@@ -15,7 +15,7 @@ function targetsOf(hosts: readonly InventoryHost<Variables>[]) {
       return { job, address: `${address}:${port}`, instance, group: groups[0] ?? '' };
     };
     const own = target('host', monitoringPorts.host);
-    if (isWithoutNode(host)) return [own];
+    if (isWithoutNode(host) || groups.includes('replica')) return [own];
     if (!groups.includes('database')) return [own, target('node', vars.ports.rpc_metrics)];
     return [own, target('node', vars.ports.sync_metrics), target('postgres', monitoringPorts.postgres)];
   });

@@ -221,6 +221,17 @@ test.each([
   expect(host.text('node.config.toml')).toBe((await rendered('db-1', changes)).text('node.config.toml'));
 });
 
+test('an RPC server that is a gateway, too, has the files of an RPC server', async () => {
+  const as = (name: string, value: unknown): Changes => [
+    ...defaultSizes,
+    [['groups', 'gateway'], { [name]: value }],
+    [['vars', 'gateway'], { http: 80, websocket: 81 }],
+  ];
+  const both = await rendered('rpc-1', as('rpc-1', null));
+  expect(compose(both).parsed).toEqual(compose(await rendered('rpc-1')).parsed);
+  expect((await rendered('gw-1', as('gw-1', { address: '10.0.0.1' }))).files).toEqual([]);
+});
+
 test('one server for all components opens each port as on a server of its own', async () => {
   const hosts = await loaded([[['groups', 'rpc'], { 'db-1': null }]]);
   const host = hosts[0] as (typeof hosts)[number];

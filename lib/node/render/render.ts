@@ -4,9 +4,10 @@ import { configHashLabel } from '../../engine/resource/docker/compose-service.ts
 import type { ImagePin } from '../../engine/resource/docker/docker-image.ts';
 import { type Content, sha256Of } from '../../engine/resource/file/content.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { withOverrides } from '../../engine/template/override.ts';
+import { type Override, withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
 import type { FileName } from '../variables/generation.ts';
+import { replicaOf } from '../variables/hosts.ts';
 import { isWithoutNode } from '../variables/monitoring.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -74,7 +75,7 @@ export function renderHost(context: RenderContext): Promise<RenderedHost> {
   return result;
 }
 
-/** A gateway or a monitor runs no container. */
+/** A gateway alone or a monitor runs no container. */
 const nothing: RenderedHost = {
   files: [],
   services: Object.fromEntries(serviceNames.map((name) => [name, undefined])) as RenderedHost['services'],
@@ -85,25 +86,28 @@ const nothing: RenderedHost = {
 
 async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const { host, vars } = context;
-  if (isWithoutNode(host) || host.groups.includes('gateway')) return nothing;
+  if (isWithoutNode(host)) return nothing;
   const isDatabase = host.groups.includes('database');
+  const isReplica = host.groups.includes('replica');
   const values = valuesFor(context);
-  const file = (name: FileName, ports: Values) => renderedFile(name, render(vars, name, { ...values, ...ports }), vars);
+  const file = (name: FileName, ports: Values, more: readonly Override[] = []) =>
+    renderedFile(name, render(vars, name, { ...values, ...ports }, more), vars);
 
   // The node's file has the prover's ports. The Compose file has both programs' ports, if they are enabled, from their configuration.
-  const prover = file('prover.config.json', {});
+  const readOnly = replicaOf(context.hosts, host) ? [{ path: ['dbReadOnly'], value: true }] : [];
+  const prover = file('prover.config.json', {}, readOnly);
   const proverPorts = listenersIn(JSON.parse(prover.content.text), 'prover_config');
   const node = file('node.config.toml', proverPorts);
   const nodeConfig = toml.parse(node.content.text);
   const inside = { ...proverPorts, ...listenersIn(nodeConfig, 'node_config') };
-  const mounted = isDatabase
-    ? [file('init_prover_db.sql', inside), node, prover, file('snapshot_restore.toml', inside)]
-    : [node, prover];
+  const initScript = isDatabase || isReplica ? [file('init_prover_db.sql', inside)] : [];
+  const restore = isDatabase ? [file('snapshot_restore.toml', inside)] : [];
+  const mounted = [...initScript, ...(isReplica ? [] : [node, prover]), ...restore];
 
-  const templates = host.groups.map((group) => `docker-compose.${group}.yml`);
+  const template = composeTemplateOf(vars.generation, host.groups);
   const composeWith = (services?: RenderedHost['services']) => {
     const hashes = serviceNames.map((name) => [`config_hash.${name}`, services?.[name]?.configHash ?? '']);
-    return render(vars, templates, { ...values, ...inside, ...Object.fromEntries(hashes) });
+    return renderTemplate(template.text, { ...values, ...inside, ...Object.fromEntries(hashes) }, template.source);
   };
   const composed = servicesIn(composeWith().text);
   const services = hashedServices(composed, mounted, vars);
@@ -193,12 +197,12 @@ function listenersIn(configuration: unknown, name: string): Values {
   return Object.fromEntries(all.filter(([key, value]) => isPort(key) || typeof value === 'boolean'));
 }
 
-/** @param names of one template, or of the Compose templates of all groups of a host */
-function render(vars: Variables, names: FileName | readonly string[], values: Values): Content {
-  const { text, source } =
-    typeof names === 'string' ? templateOf(vars.generation, names) : composeTemplateOf(vars.generation, names);
+/** @param more overrides, as no inventory may say otherwise */
+function render(vars: Variables, name: FileName, values: Values, more: readonly Override[]): Content {
+  const { text, source } = templateOf(vars.generation, name);
   const content = renderTemplate(text, values, source);
-  const overrides = typeof names === 'string' ? overridesFor(vars, names) : [];
+  const isMore = ({ path }: Override) => more.some((each) => each.path.join() === path.join());
+  const overrides = [...overridesFor(vars, name).filter((each) => !isMore(each)), ...more];
   return overrides.length === 0 ? content : { ...content, text: withOverrides(content.text, source, overrides) };
 }
 

@@ -26,20 +26,28 @@ export function templateOf(generation: Variables['generation'], name: string) {
 
 /**
  * The Compose template for a host: that of its group, or for a host of two groups the first one with the services that only the second
- * one has.
+ * one has. A replica has that of the Database+Sync server, with its state-db alone.
  *
- * @param names of the templates; the Database+Sync server's comes first in the alphabet
+ * @param groups of the host; the Database+Sync server's comes first in the alphabet
  * @throws Problem as templateOf does
  */
-export function composeTemplateOf(generation: Variables['generation'], names: readonly string[]) {
-  const [first, second] = names.toSorted().map((name) => templateOf(generation, name));
+export function composeTemplateOf(generation: Variables['generation'], groups: readonly string[]) {
+  const isReplica = groups.includes('replica');
+  const names = isReplica ? ['database'] : groups.filter((group) => group !== 'gateway').toSorted();
+  const [first, second] = names.map((group) => templateOf(generation, `docker-compose.${group}.yml`));
   if (!first) throw new TypeError('a host is in a group');
+  if (isReplica) {
+    const [, head = ''] = /^(?:#.*\n)*([\s\S]*?\nservices:\n)/.exec(first.text) ?? [];
+    const stateDb = services(first.text).find(([, name]) => name === 'state-db')?.[0] ?? '';
+    return { ...first, text: `# A replica: state-db as on the Database+Sync server.\n${head}${stateDb.trimEnd()}\n` };
+  }
   if (!second) return first;
-  const services = (text: string) => [...text.slice(text.indexOf('\nservices:\n')).matchAll(service)];
   const known = new Set(services(first.text).map(([, name]) => name));
   const added = services(second.text).flatMap(([text, name]) => (known.has(name) ? [] : text.trimEnd()));
   return { ...first, text: [first.text.trimEnd(), ...added, ''].join('\n\n').replace(/\n+$/, '\n') };
 }
+
+const services = (text: string) => [...text.slice(text.indexOf('\nservices:\n')).matchAll(service)];
 
 /** One service of a Compose template, with its name: two spaces before it, and more before its keys. */
 const service = /^ {2}([\w-]+):\n(?:(?: {3}.*)?\n)*/gm;

@@ -1,7 +1,7 @@
 import { Secret } from '../../engine/secret/secret.ts';
 import type { Value, Values } from '../../engine/template/template.ts';
 import { generations } from '../variables/generation.ts';
-import { databaseHost } from '../variables/hosts.ts';
+import { stateHost } from '../variables/hosts.ts';
 import type { RenderContext } from './render.ts';
 
 /** PostgreSQL's own port, inside its container. */
@@ -14,7 +14,7 @@ const computed = {
   node_host: 'the group that the host is in',
   http_api: 'http_api',
   prover_config_path: 'the generation',
-  state_db_host: 'address of the Database+Sync server',
+  state_db_host: 'address of the Database+Sync server, or of the replica that the host reads',
   state_db_host_port: 'ports.state_db',
   pool_db_host: poolService,
   pool_db_port_inside: poolService,
@@ -28,21 +28,23 @@ export function sourceOf(name: string): string {
 
 /** The values for one host's templates: its variables by their paths, such as `ports.state_db`, and the computed ones. */
 export function valuesFor({ host, vars, hosts }: RenderContext): Values {
-  const server = databaseHost(hosts);
+  const server = stateHost(hosts, host);
   const isDatabase = host.name === server.name;
   // On its own host the state database has a name in the container network.
-  const stateHost = isDatabase ? 'state-db' : inUrl(server.connection.address);
+  const stateAddress = isDatabase ? 'state-db' : inUrl(server.connection.address);
   const statePort = isDatabase ? postgresPort : server.vars.ports.state_db;
   const { user, password, database } = vars.credentials.prover;
   const others: Readonly<Record<keyof typeof computed, Value>> = {
     node_host: isDatabase ? 'sync' : 'json-rpc',
     http_api: vars.http_api.join(','),
     prover_config_path: generations[vars.generation].proverConfig,
-    state_db_host: stateHost,
+    state_db_host: stateAddress,
     state_db_host_port: statePort,
     pool_db_host: 'pool-db',
     pool_db_port_inside: postgresPort,
-    prover_database_url: new Secret(`postgresql://${user}:${password.reveal()}@${stateHost}:${statePort}/${database}`),
+    prover_database_url: new Secret(
+      `postgresql://${user}:${password.reveal()}@${stateAddress}:${statePort}/${database}`,
+    ),
   };
   // Overrides have their values in the rendered configuration.
   const { node_config, prover_config, ...plain } = vars;

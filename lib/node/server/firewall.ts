@@ -1,7 +1,7 @@
 import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { PublishedPort } from '../render/compose-ports.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
-import { addressesOf } from '../variables/hosts.ts';
+import { addressesOf, readersOf } from '../variables/hosts.ts';
 import { isMonitor, isWithoutNode, monitoringPorts, readersOfMetrics } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 
@@ -12,14 +12,15 @@ const everybody = ['0.0.0.0/0', '::/0'];
  * to them. Behind gateways, clients reach JSON-RPC through these alone, unless the inventory says otherwise. Ports that the Compose file
  * publishes beyond those of the inventory are internal. Metrics and exporters are for the monitor, too, which reaches nothing else.
  *
+ * @param clients the hosts of the deployment that reach it. Default: all; of a replica, the RPC servers that read it
  * @throws Problem from the templates, or where they publish a random port
  */
-export async function accesses(context: RenderContext): Promise<Access[]> {
+export async function accesses(context: RenderContext, clients = clientsOf(context)): Promise<Access[]> {
   const { host, vars, hosts } = context;
   const readers = readersOfMetrics(context);
   if (isWithoutNode(host)) return [exporters(readers), ...(isMonitor(host) ? [programs(vars)] : [])];
   const { ports } = await renderHost(context);
-  const own = hosts.filter((each) => each.name !== host.name && !isMonitor(each)).flatMap(addressesOf);
+  const own = clients.flatMap(addressesOf);
   const { metrics, internal } = vars.firewall;
   const json_rpc = vars.firewall.json_rpc ?? (hosts.some(({ groups }) => groups.includes('gateway')) ? [] : everybody);
   const access = (name: Purpose, others: readonly string[]): Access => ({
@@ -33,6 +34,11 @@ export async function accesses(context: RenderContext): Promise<Access[]> {
     access('JSON-RPC', json_rpc),
     ...(readers.length > 0 ? [exporters(readers)] : []),
   ];
+}
+
+function clientsOf({ host, hosts }: RenderContext): RenderContext['hosts'] {
+  if (host.groups.includes('replica')) return readersOf(hosts, host);
+  return hosts.filter((each) => each.name !== host.name && !isMonitor(each));
 }
 
 const tcp = (port: number) => ({ protocol: 'tcp', published: String(port), target: String(port) }) as const;

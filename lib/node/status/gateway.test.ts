@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { readGateway } from './gateway.ts';
+import { watchedHost } from './host.ts';
 
 const rpc = (host: string, reason: string | null) => ({ host, serves: reason === null, reason });
 
@@ -16,6 +17,19 @@ test('an RPC host that is out is reported with its reason, and is no fault of th
   const says = 'rpc-2: does not serve: 20 blocks behind the best, at 980';
   expect(findings).toEqual([{ is: 'out', about: 'rpc-2', fault: false, says }]);
   expect(fleet?.hosts).toHaveLength(2);
+});
+
+test('of a gateway that is an RPC server, too, both are read', async () => {
+  const gateway = [['groups', 'gateway'], { 'rpc-1': null }] as const;
+  const own = [['vars', 'gateway'], { http: 80, websocket: 81 }] as const;
+  const here = [['groups', 'rpc', 'rpc-1'], { address: 'localhost', connection: 'local' }] as const;
+  const context = await contextOf({ group: 'gateway', changes: [gateway, own, here] });
+  const options = { limits: { staleAfter: 300, mostBehind: 20 }, timeout: 60, becomePassword: undefined };
+  const host = await watchedHost(context, { ...options, interrupt: new AbortController().signal });
+  const status = await host.look();
+  await host.close();
+  expect(status?.state?.disks.length).toBeGreaterThan(0);
+  expect(status?.findings.map(({ is }) => is)).toContain('gateway-down');
 });
 
 test('a gateway by which nobody serves is unhealthy, and so is one without an answer', async () => {

@@ -5,11 +5,13 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import type { Fleet } from '../gateway/fleet.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
+import { isWithoutNode } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { readBackups } from './backup.ts';
 import { readGateway } from './gateway.ts';
 import { type Expected, type Finding, judge, type Limits, type SyncStatus, syncStatus } from './judge.ts';
 import { type HostState, readHost } from './read.ts';
+import { judgeReplica, type ReplicaState, readReplica } from './replica.ts';
 
 export type Health = 'healthy' | 'unhealthy' | 'unreachable';
 
@@ -31,6 +33,8 @@ export interface HostStatus {
   readonly behind: number | undefined;
   /** What a gateway says about the RPC hosts; undefined for other hosts, and where it says nothing. */
   readonly fleet?: Fleet | undefined;
+  /** How a replica follows the database server; undefined for other hosts. */
+  readonly replica?: ReplicaState | undefined;
   /** Faults first. */
   readonly findings: readonly Finding[];
   readonly generation: Variables['generation'];
@@ -89,10 +93,18 @@ export async function watchedHost(
   };
 
   const look = async (reader: Reader) => {
-    if (host.groups.includes('gateway')) return readGateway(reader, vars);
     if (host.groups.includes('backup')) return { findings: await readBackups(reader) };
-    const state = await readHost(reader, host);
-    return { state, findings: judge(state, expected, options.limits), ...syncStatus(state.chain, options.limits) };
+    const gateway = host.groups.includes('gateway') ? await readGateway(reader, vars) : undefined;
+    if (gateway && isWithoutNode(host)) return gateway;
+    const [state, replica] = await Promise.all([
+      readHost(reader, host),
+      host.groups.includes('replica') ? readReplica(reader, vars) : undefined,
+    ]);
+    const ofReplica = replica ? judgeReplica(replica) : [];
+    const found = [...(gateway?.findings ?? []), ...ofReplica, ...judge(state, expected, options.limits)];
+    const findings = found.toSorted((a, b) => Number(b.fault) - Number(a.fault));
+    const more = { ...(replica && { replica }), ...syncStatus(state.chain, options.limits) };
+    return { fleet: gateway?.fleet, state, findings, ...more };
   };
 
   return {

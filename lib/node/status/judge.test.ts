@@ -31,6 +31,7 @@ const databaseExpected: Expected = {
 function container(image: string, changes: Partial<ServiceState> = {}): ServiceState {
   return {
     image,
+    imageId: 'sha256:1',
     status: 'running',
     health: undefined,
     exitCode: 0,
@@ -61,6 +62,7 @@ function chain(from: HostState['chain']['from'], given: ChainCase = {}): HostSta
   const height = Math.min(own, trusted);
   return {
     from,
+    by: from === 'state-db' ? 'sync' : 'json-rpc',
     own: {
       ok: true,
       value: {

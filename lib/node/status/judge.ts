@@ -93,7 +93,7 @@ function judgeContainers({ docker, containers, at, log, chain }: HostState, { se
       return isStray ? [fault('out-of-place', name, 'runs here, and should not')] : [];
     }
     if (!service) return [fault('missing', name, 'there is no such container, and this host should run it')];
-    const findings = judgeStatus(name, service, at, name === nodeOf(chain) ? log?.ended : undefined);
+    const findings = judgeStatus(name, service, at, name === chain.by ? log?.ended : undefined);
     const images = { running: service.image, wanted: wanted.image };
     if (images.running !== images.wanted) {
       const words = `runs ${images.running}, and the inventory says ${images.wanted}`;
@@ -111,11 +111,6 @@ function judgeSynchronizers({ otherSynchronizer }: HostState): Finding[] {
   if (otherSynchronizer === undefined) return [];
   const words = `no other synchronizer may run here: ${otherSynchronizer}; two on one database corrupt it`;
   return [fault('out-of-place', 'sync', words)];
-}
-
-/** The container of the node on the host. */
-function nodeOf({ from }: HostState['chain']): 'sync' | 'json-rpc' {
-  return from === 'state-db' ? 'sync' : 'json-rpc';
 }
 
 /** @param ended why the container ended the last time, in its own words */
@@ -167,7 +162,7 @@ function judgeChain({ chain, served, at, log, docker, containers }: HostState, l
 }
 
 function judgeBlocks(chain: HostState['chain'], own: Block, at: number, limits: Limits, words: string | undefined) {
-  const about = nodeOf(chain);
+  const about = chain.by;
   const { block } = own;
   const { comparison } = chain;
   const { standing, behind } = syncStatus(chain, limits);

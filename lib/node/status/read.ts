@@ -25,16 +25,17 @@ export type ServiceState = ReturnType<typeof serviceState>;
  */
 export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>) {
   const isDatabase = groups.includes('database');
-  const component = isDatabase ? 'sync' : 'json-rpc';
+  const hasState = isDatabase || groups.includes('replica');
+  const component = isDatabase ? 'sync' : hasState ? 'state-db' : 'json-rpc';
   const there = jsonRpcChain(host, vars.network.trusted_sequencer_url);
-  const here = isDatabase
+  const here = hasState
     ? stateChain(host, stateDatabase(vars))
     : jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
 
   const servesToo = isDatabase && groups.includes('rpc');
   const [trusted, early, docker, { at, clock }, disks] = await Promise.all([
     newestBlock(there),
-    isDatabase ? undefined : newestBlock(here),
+    hasState ? undefined : newestBlock(here),
     host.unit('docker.service'),
     readClock(host, vars),
     readDisks(host, ['/', vars.paths.data]),
@@ -48,7 +49,7 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
   const [states, synchronizers, lines, chain, served] = await Promise.all([
     Promise.all(serviceNames.map((name) => (engineRuns ? host.container(name) : undefined))),
     engineRuns ? noSynchronizerOn(host, isDatabase) : undefined,
-    engineRuns ? readLog(host, component) : undefined,
+    engineRuns && component !== 'state-db' ? readLog(host, component) : undefined,
     readChain(),
     servesToo ? newestBlock(jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`)) : undefined,
   ]);
@@ -62,7 +63,8 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     containers,
     /** The synchronizers that do not belong on the host, in words; undefined without one. */
     otherSynchronizer: synchronizers?.is === 'drift' ? synchronizers.note : undefined,
-    chain: { from: isDatabase ? ('state-db' as const) : ('json-rpc' as const), ...chain },
+    /** Where its blocks are from, and the component that brings them there. */
+    chain: { from: hasState ? ('state-db' as const) : ('json-rpc' as const), by: component, ...chain },
     /** Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves. */
     ...(served && { served }),
     /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
@@ -74,13 +76,24 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
 
 const stopped = { ok: false, error: 'the Docker engine does not run' } as const;
 
-function serviceState({ image, status, health, exitCode, restartCount, labels, startedAt, raw }: ContainerState) {
+function serviceState({
+  image,
+  imageId,
+  status,
+  health,
+  exitCode,
+  restartCount,
+  labels,
+  startedAt,
+  raw,
+}: ContainerState) {
   const { FinishedAt } = ((raw ?? {}) as { State?: { FinishedAt?: string } }).State ?? {};
   // Docker does not report since when a container is paused.
   const change = status === 'running' ? startedAt : status === 'paused' ? undefined : FinishedAt;
   const since = Date.parse(change ?? '') / 1000;
   return {
     image,
+    imageId,
     status,
     health,
     exitCode,

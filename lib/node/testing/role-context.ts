@@ -27,7 +27,7 @@ export const sound: Facts = {
 export interface Given {
   readonly changes?: Changes;
   readonly facts?: Partial<Facts>;
-  readonly group?: 'database' | 'rpc' | 'monitor' | 'gateway' | 'backup';
+  readonly group?: 'database' | 'rpc' | 'replica' | 'monitor' | 'gateway' | 'backup';
   readonly hosts?: (hosts: Context<Variables>['hosts']) => Context<Variables>['hosts'];
   readonly includes?: Context<Variables>['includes'];
 }
@@ -40,10 +40,20 @@ export async function contextOf({
   hosts = (all) => all,
   includes = () => true,
 }: Given) {
-  const inventory = await loadDeployment(await labDeployment(changes));
+  const inventory = await loadOnce(changes);
   const host = inventory.hosts.find(({ groups }) => groups.includes(group));
   if (!host) throw new Error(`no host in ${group}`);
   return { host, vars: host.vars, facts: { ...sound, ...facts }, hosts: hosts(inventory.hosts), includes, given: {} };
+}
+
+const loaded = new Map<string, ReturnType<typeof loadDeployment>>();
+
+/** Most tests are about the same few inventories, and loading one takes longer than what is tested. */
+function loadOnce(changes: Changes) {
+  const key = JSON.stringify(changes);
+  const known = loaded.get(key) ?? labDeployment(changes).then((file) => loadDeployment(file));
+  loaded.set(key, known);
+  return known;
 }
 
 /** Message and hint of a requirement that is not met. */
