@@ -9,6 +9,10 @@ if (first === 'hosts') {
   const { namesForPatterns } = await import('../lib/commands/completions/hosts.mjs');
   for (const name of namesForPatterns(folder, inventory)) console.log(name);
 } else {
-  const { command } = await import('../lib/start/program.mjs');
-  await command('completions');
+  const [{ program }, playbook] = await Promise.all([
+    import('../lib/start/program.mjs'),
+    import('../lib/start/playbook.mjs'),
+  ]);
+  const { run, withPlaybooks } = await program('lib/commands/completions/command.ts');
+  process.exitCode = await run(commandLine, withPlaybooks(await playbook.ownOptions()));
 }

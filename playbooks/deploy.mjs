@@ -1,9 +1,6 @@
 #!/usr/bin/env zx
 // Turns bare servers into a serving RPC node, in the order of the specification (part 1, "Deployment order").
-import { gatewayTurns, play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
-
-// Behind gateways, an RPC server leaves them before a change that clients notice, one at a time. Elsewhere all change together.
-const rolling = { serial: 1, maxFail: 0, turns: gatewayTurns };
+import { play, playbook, roles, rolling, runPlaybook, serverRoles } from '../lib/start/playbook.mjs';
 
 // What puts an RPC server back after a failure in its turn, with `gateway.rollback: auto`.
 const putBack = play('RPC servers', {
@@ -25,19 +22,11 @@ const putBack = play('RPC servers', {
 await runPlaybook(
   playbook('deploy', 'turns bare servers into a serving RPC node and keeps them so.', [
     play('one synchronizer', { hosts: 'all', roles: await roles('one-synchronizer'), anyErrorsFatal: true }),
-    play('preflight', { hosts: 'database,rpc', roles: await roles('preflight') }),
+    play('preflight', { hosts: 'database,rpc', roles: await roles('preflight', 'upgrade') }),
+    play('preflight of replicas', { hosts: 'replica', roles: await roles('preflight'), optional: true }),
     play('prepare servers', {
       hosts: 'database,rpc',
-      roles: await roles(
-        'packages',
-        'client-tools',
-        'time-sync',
-        'docker',
-        'docker-root',
-        'firewall',
-        'disk-alert',
-        'next-version',
-      ),
+      roles: await roles(...serverRoles, 'next-version'),
       ...rolling,
     }),
     // A change of the node's version: no container reads a configuration or a database of the other one.
@@ -45,14 +34,28 @@ await runPlaybook(
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
     play('Database+Sync server', {
       hosts: 'database',
-      roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync', 'backup-source'),
+      roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync', 'backup-source', 'replica-source'),
+    }),
+    play('replicas', {
+      hosts: 'replica',
+      roles: await roles(...serverRoles, 'configuration', 'replica'),
+      needs: ['Database+Sync server'],
+      // A copy reads the whole server.
+      serial: 1,
+      optional: true,
     }),
     play('RPC servers', {
       hosts: 'rpc',
       // Behind gateways, the play "configuration" leaves this role to the turn of the server.
       roles: await roles('configuration', 'database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
-      needs: ['Database+Sync server'],
+      needs: ['Database+Sync server', 'replicas'],
       ...rolling,
+    }),
+    play('replicas without other clients', {
+      hosts: 'replica',
+      roles: await roles('replica-firewall'),
+      needs: ['RPC servers'],
+      optional: true,
     }),
     play('releases', { hosts: 'database,rpc', roles: await roles('release') }),
     play('backups', {
@@ -64,6 +67,14 @@ await runPlaybook(
     play('gateways', {
       hosts: 'gateway',
       roles: await roles('time-sync', 'gateway', 'gateway-address'),
+      optional: true,
+    }),
+    // An ACME server may ask any gateway for the answer to its challenge, so all of them have to listen.
+    play('certificates', {
+      hosts: 'gateway',
+      roles: await roles('gateway-certificate'),
+      needs: ['gateways'],
+      serial: 1,
       optional: true,
     }),
     // Only where the inventory has a reader of metrics.

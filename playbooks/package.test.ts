@@ -104,6 +104,7 @@ test('a command or a folder that does not exist is refused', () => {
     status: 3,
     stderr: '-C nowhere: there is no such folder\n  name the folder of your inventories after -C\n',
   });
+  expect(program(folder, 'deploy', '--help').stdout).toContain('\n  npx rpc-playbooks deploy --inventory mainnet\n');
   expect(program(folder, '--version').stdout).toMatch(/^rpc-playbooks \d+\.\d+\.\d+\n$/);
 });
 
@@ -130,6 +131,26 @@ test('init makes a folder that says what is to be filled in, and then works', ()
   );
   const again = program(folder, 'init', 'new', '--network', 'test');
   expect(again).toMatchObject({ status: 3, stderr: expect.stringMatching(/^new is not empty: .github, .*README.md/) });
+});
+
+test('the page for the start has the answers of init and validate, to the character', () => {
+  const blocks = readFileSync(join(root, 'docs/start.md'), 'utf8').split(/\n\n(?! {7})/);
+  const shown = (command: string) => {
+    const block = blocks.find((each) => each.includes(`       $ ${command}`)) ?? '';
+    return block
+      .replaceAll(/^ {7}/gm, '')
+      .replace(/^[\s\S]*?\$ /, '')
+      .trimEnd()
+      .split('\n');
+  };
+  const [first = '', ...made] = shown('rpc-playbooks init');
+  const empty = join(folder, 'empty');
+  mkdirSync(empty);
+  const init = program(empty, ...first.split(' ').slice(1));
+  expect(`${init.stdout}${init.stderr}`.trimEnd().split('\n')).toEqual(made);
+  const [second = '', ...faults] = shown('npx rpc-playbooks validate');
+  const validate = program(join(empty, 'my-fleet'), ...second.split(' ').slice(2));
+  expect(validate.stderr.trimEnd().split('\n')).toEqual(faults);
 });
 
 describe("roles and playbooks of the team's own folder", () => {

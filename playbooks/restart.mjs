@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
 // Restarts one component, on RPC servers one after the other where there are gateways.
-import { gatewayTurns, play, playbook, roles, runPlaybook, serviceNames } from '../lib/start/playbook.mjs';
+import { play, playbook, roles, rolling, runPlaybook, serviceNames } from '../lib/start/playbook.mjs';
 
 await runPlaybook(
   playbook(
@@ -8,13 +8,12 @@ await runPlaybook(
     'restarts one component; RPC servers behind gateways one after the other, after their clients have left.',
     [
       play('Database+Sync server', { hosts: 'database', roles: await roles('restarted') }),
+      play('replicas', { hosts: 'replica', roles: await roles('restarted'), serial: 1, optional: true }),
       play('RPC servers', {
         hosts: 'rpc',
         roles: await roles('restarted', 'verify'),
         needs: ['Database+Sync server'],
-        serial: 1,
-        maxFail: 0,
-        turns: gatewayTurns,
+        ...rolling,
       }),
     ],
     {

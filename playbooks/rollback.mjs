@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
 // Puts an earlier release back: its rendered files and images, by the roles and checks of a deploy.
-import { gatewayTurns, play, playbook, roles, runRollback } from '../lib/start/playbook.mjs';
+import { play, playbook, roles, rolling, runRollback } from '../lib/start/playbook.mjs';
 
 await runRollback(
   playbook('rollback', 'puts the files and images of an earlier release back, and proves that it serves.', [
@@ -14,10 +14,7 @@ await runRollback(
       hosts: 'rpc',
       roles: await roles('configuration', 'database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
       needs: ['Database+Sync server'],
-      // As a deploy does.
-      serial: 1,
-      maxFail: 0,
-      turns: gatewayTurns,
+      ...rolling,
     }),
     play('releases', { hosts: 'database,rpc', roles: await roles('release') }),
   ]),

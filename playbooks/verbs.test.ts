@@ -9,6 +9,8 @@ const mistakes: readonly (readonly [string, readonly string[], string])[] = [
     '--host: lab-fleet has no host "db-1" in group rpc\n  known: rpc-1, rpc-2, rpc-3, rpc-4\n',
   ],
   ['restart', ['--component', 'jsonrpc'], '--component jsonrpc: unknown\n  did you mean json-rpc?\n'],
+  ['switch', [], '--to is missing\n'],
+  ['switch', ['--to', 'rpc-1'], '--to: lab-fleet has no host "rpc-1" in group database\n  known: db-1\n'],
   ['remove', ['--host', 'rpc-7'], '--host: lab-fleet has no host "rpc-7" in group rpc'],
 ];
 

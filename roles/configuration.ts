@@ -11,22 +11,27 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The files that the containers mount, each host's own (spec part 2), in a folder that only root may enter. */
 export default role<Variables>('configuration', async ({ host, vars, hosts }) => {
-  const { files } = await renderHost({ host, vars, hosts });
+  const rendered = (await renderHost({ host, vars, hosts })).files;
+  const files = rendered.map(({ path, content, mode, group }) => file(path).content(content).mode(mode).group(group));
   const downloads = `${vars.paths.deployment}/downloads`;
   const genesis = `${downloads}/genesis.json`;
   // The older restore tool reaches the state database by a name, on the server itself.
   const ownLine = '127.0.0.1 state-db';
   const hostsFile =
     vars.generation === 'older' ? line('/etc/hosts', ownLine, /^[^#]*\sstate-db(\s|$)/) : noLine('/etc/hosts', ownLine);
-  return [
-    // Before the files change that it would read.
-    ...(host.groups.includes('database') ? [] : [leftSyncIsNotRestarted()]),
-    directory(vars.paths.deployment).mode(0o700),
+  const nodeFiles = [
     directory(downloads),
     ...(host.groups.includes('database') ? [hostsFile] : []),
     // First: one that does not fit the generation ends it before a container could read the others.
     download({ url: vars.network.genesis.url, path: genesis, sha256: vars.network.genesis.sha256 }),
     genesisFile(genesis, vars),
-    ...files.map(({ path, content, mode, group }) => file(path).content(content).mode(mode).group(group)),
+  ];
+  return [
+    // Before the files change that it would read.
+    ...(host.groups.includes('database') ? [] : [leftSyncIsNotRestarted()]),
+    directory(vars.paths.deployment).mode(0o700),
+    // No component of the node runs on it.
+    ...(host.groups.includes('replica') ? [] : nodeFiles),
+    ...files,
   ];
 });

@@ -3,12 +3,12 @@ import { role } from '../lib/engine/resource/role.ts';
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
-import { databaseHost } from '../lib/node/variables/hosts.ts';
+import { stateHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** An RPC server reaches the state database. It is checked before components start that would wait for it and end. */
 export default role<Variables>('database-reachable', async (context) => {
-  const { name, connection, vars } = databaseHost(context.hosts);
+  const { name, connection, vars } = stateHost(context.hosts, context.host);
   // Its own containers reach it in their network.
   if (context.host.name === name) return [];
   const port = vars.ports.state_db;

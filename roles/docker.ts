@@ -60,8 +60,9 @@ function composeAnswers(): Resource {
     check: async (host) => {
       const [docker, plugin, program] = await Promise.all([
         host.$`command -v docker`,
-        host.$`docker compose version`,
-        host.$`docker-compose version`,
+        // With --short no other check takes it for the beginning of a start.
+        host.$`docker compose version --short`,
+        host.$`docker-compose version --short`,
       ]);
       if (!docker.ok) return unknownUntil('docker is installed');
       if (plugin.ok || program.ok) return ok;

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { applyDrift, ok, type Resource } from '../lib/engine/resource/resource.ts';
+import { applyDrift, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
 import { contextOf } from '../lib/node/testing/role-context.ts';
 import drained from './drained.ts';
@@ -23,6 +23,8 @@ test('a host is drained by the operator until it is let in', async () => {
   const [letIn, serves] = await resources({ host: 'rpc-1', undo: '' });
   expect([letIn?.name, serves?.name]).toEqual(['rpc-1 is not drained', 'rpc-1 serves']);
   expect(await letIn?.check(gateway([out], 'new disk'))).toMatchObject({ is: 'drift' });
+  // In check mode it is still drained.
+  expect(await serves?.check(gateway([{ ...out, drained: 'new disk' }]))).toEqual(unknownUntil('rpc-1 is not drained'));
   expect(await serves?.check(gateway([out]))).toMatchObject({ note: 'drained: new disk' });
   expect(await serves?.check(gateway([{ ...out, serves: true, reason: null }]))).toEqual(ok);
   expect(await serves?.check(gateway([]))).toMatchObject({ note: 'the gateway does not know it' });

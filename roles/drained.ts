@@ -1,5 +1,5 @@
 import { eventually } from '../lib/engine/resource/job/eventually.ts';
-import { drift, ok } from '../lib/engine/resource/resource.ts';
+import { drift, ok, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { drained, notDrained } from '../lib/node/gateway/drain.ts';
 import { readFleet } from '../lib/node/gateway/fleet.ts';
@@ -20,6 +20,7 @@ export default role<Variables>('drained', ({ vars: { gateway }, given }) => {
       async (at) => {
         const fleet = await readFleet(at, gateway.metrics);
         const found = fleet.ok ? fleet.value.hosts.find(({ host }) => host === name) : undefined;
+        if (found?.drained) return unknownUntil(`${name} is not drained`);
         return found?.serves ? ok : drift(fleet.ok ? (found?.reason ?? 'the gateway does not know it') : fleet.error);
       },
       { seconds: servesWithin, hint: `see status: ${name} is not well, or a deploy has to bring it into the gateways` },

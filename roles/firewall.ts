@@ -1,5 +1,7 @@
 import { packetFilter } from '../lib/engine/resource/network/packet-filter.ts';
-import { role } from '../lib/engine/resource/role.ts';
+import type { Resource } from '../lib/engine/resource/resource.ts';
+import { type Context, role } from '../lib/engine/resource/role.ts';
+import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { accesses } from '../lib/node/server/firewall.ts';
 import { product } from '../lib/node/server/product.ts';
@@ -13,14 +15,27 @@ export const rulesPrefix = 'RPC-PLAYBOOKS';
  * Only the deployment's own hosts reach databases, provers and metrics; the inventory says who reaches JSON-RPC. The rules concern
  * published ports only, so SSH stays as it is.
  */
-export default role<Variables>('firewall', async (context) => [
+export default role<Variables>('firewall', async (context) => {
+  const rules = await publishedPorts(context);
+  // An RPC server that reads another replica now, or the server itself, needs this one until its turn: role replica-firewall ends it.
+  if (context.host.groups.includes('replica')) {
+    const rpc = context.hosts.filter(({ groups }) => groups.includes('rpc'));
+    return [skipWhen(rules, await publishedPorts(context, rpc))];
+  }
   // Elsewhere it comes with Docker.
-  ...(isMonitor(context.host) ? [packages('iptables')] : []),
-  packetFilter({
+  return [...(isMonitor(context.host) ? [packages('iptables')] : []), rules];
+});
+
+/** @param clients see `accesses` */
+export async function publishedPorts(
+  context: Context<Variables>,
+  clients?: Context<Variables>['hosts'],
+): Promise<Resource> {
+  return packetFilter({
     ...(isMonitor(context.host) && { before: nodeExporterUnit }),
     product,
     prefix: rulesPrefix,
-    accesses: await accesses(context),
+    accesses: await accesses(context, clients),
     hint: 'make the name resolvable on this host, or set firewall.connects_from, with addresses, for the host of that name',
-  }),
-]);
+  });
+}

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { describeVerdict, ok } from '../lib/engine/resource/resource.ts';
 import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
+import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { contextOf, type Given, refusal } from '../lib/node/testing/role-context.ts';
 import oneSynchronizer from './one-synchronizer.ts';
 
@@ -18,4 +20,21 @@ test.each<[Given['group'], string, string]>([
   expect(await refusal(resources, name, host(''))).toEqual([undefined, undefined]);
   // A later role starts the engine.
   expect(await refusal(resources, name, host('engine'))).toEqual([undefined, undefined]);
+});
+
+test('a replica that the inventory has as the server is not deployed to, but switched to', async () => {
+  process.env.REPLICA_PASSWORD = 'replica.Pw~5';
+  const replicas: Changes = [
+    [['groups', 'replica'], { 'replica-1': { address: '10.0.0.31' } }],
+    [['vars', 'replica'], { password: 'env:REPLICA_PASSWORD' }],
+  ];
+  const [look] = await oneSynchronizer.resources(await contextOf({ changes: replicas }));
+  if (look?.name !== 'state-db is no replica') throw new Error('a deployment with replicas looks');
+  const answers = (...row: readonly string[]) => fakeHost([], { sql: async () => ({ ok: true, rows: [row] }) });
+  expect(describeVerdict(await look.check(answers('t', 'host=10.0.0.9 port=5432')))).toBe('it follows another server');
+  expect(look.hint).toBe('switch.mjs makes it the Database+Sync server');
+  // One that replays its own log after a power cut follows nobody, nor does one that does not run yet.
+  expect(await look.check(answers('t', ''))).toEqual(ok);
+  expect(await look.check(answers('f', 'host=10.0.0.9'))).toEqual(ok);
+  expect(await look.check(fakeHost([]))).toEqual(ok);
 });

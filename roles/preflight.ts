@@ -25,8 +25,12 @@ export default role<Variables>('preflight', async (context) => [
   ...addresses(context),
   ...restoreToolCanBeBuilt(context),
   ...imagesArePinned(context),
-  databasesAcceptLogins(context, (await renderHost(context)).services),
+  // A replica has the logins of the server that it follows.
+  ...(isReplica(context) ? [] : [databasesAcceptLogins(context, (await renderHost(context)).services)]),
 ]);
+
+/** It runs neither prover nor node, and pulls the image of the database alone. */
+const isReplica = ({ host }: Pick<Deployment, 'host'>) => host.groups.includes('replica');
 
 /** Supported and tested. */
 const distributions = ['debian 12', 'debian 13', 'ubuntu 22.04', 'ubuntu 24.04'];
@@ -56,7 +60,7 @@ function system(context: Deployment): Resource[] {
       hint: 'the deployment needs systemd units: use a host that boots with systemd',
     }),
     clock(context),
-    ...requiredCpuFlags.map((flag) =>
+    ...(isReplica(context) ? [] : requiredCpuFlags).map((flag) =>
       known(
         `processor has ${flag}`,
         facts.cpu.flags.includes(flag) ? ok : drift(`${facts.cpu.model || 'it'} has no ${flag}`),
@@ -123,6 +127,7 @@ function region({ host, vars: { network, region: own } }: Deployment): Resource[
 
 /** Every address outside that this host needs. It does not need again what it has already downloaded. */
 function addresses({ host, vars }: Deployment): Resource[] {
+  if (isReplica({ host })) return registriesAnswer(vars, [vars.images.database]);
   const { trusted_sequencer_url, l1_rpc_url, genesis, chain_id, l2_chain_id } = vars.network;
   const common = [
     expectation('trusted sequencer answers', {
@@ -140,17 +145,22 @@ function addresses({ host, vars }: Deployment): Resource[] {
         hint: 'check network.genesis.url in the inventory',
       }),
     ),
-    ...registries(vars).map(({ name, url, images }) =>
-      skipWhen(
-        goal((reader) => imagesAreThere(reader, images)),
-        expectation(`image registry ${name} answers`, {
-          check: (reader) => registryAnswers(reader, url),
-          hint: 'check images and registry in the inventory',
-        }),
-      ),
-    ),
+    ...registriesAnswer(vars, [vars.images.node, vars.images.prover, vars.images.database]),
   ];
   return host.groups.includes('database') ? [...common, ...snapshotAddresses(vars)] : common;
+}
+
+/** @param images those that the host needs */
+function registriesAnswer(vars: Variables, images: readonly string[]): Resource[] {
+  return registries(vars, images).map(({ name, url, images: ofRegistry }) =>
+    skipWhen(
+      goal((reader) => imagesAreThere(reader, ofRegistry)),
+      expectation(`image registry ${name} answers`, {
+        check: (reader) => registryAnswers(reader, url),
+        hint: 'check images and registry in the inventory',
+      }),
+    ),
+  );
 }
 
 function goal(isReached: (reader: Reader) => Promise<boolean>): Pick<Resource, 'check'> {
@@ -220,8 +230,10 @@ function imagesArePinned({ vars: { network, images } }: Deployment): Resource[] 
 }
 
 /** The registries that image names contain; the engine's default registry is not checked. */
-function registries({ images, registry }: Variables): { name: string; url: string; images: string[] }[] {
-  const names = [images.node, images.prover, images.database];
+function registries(
+  { registry }: Variables,
+  names: readonly string[],
+): { name: string; url: string; images: string[] }[] {
   const named = names.flatMap((image) => {
     const [first = '', ...rest] = image.split('/');
     // The first part of an image's name is a registry, or a user of the default registry.

@@ -31,7 +31,7 @@ test('what is there is named, and what to do in the inventory', async () => {
 
 test('a server that the deployment needs is refused', async () => {
   await expect(resources({ group: 'database' })).rejects.toThrow(
-    'db-1 is in group database, too: only an RPC server can be removed',
+    'db-1 is in group database, too: only an RPC server or a replica can be removed',
   );
   await expect(resources({ hosts: (all) => all.filter(({ name }) => name !== 'rpc-2') })).rejects.toMatchObject({
     message: 'rpc-1 is the only RPC server',
@@ -142,4 +142,21 @@ test('the script removes what is ours, and nothing else', () => {
     ]),
   ]);
   expect(script.run('list', ...files).filter((line) => /^(container|file)/.test(line))).toEqual([]);
+});
+
+test('a replica that RPC servers read is refused', async () => {
+  process.env.REPLICA_PASSWORD = 'replica.Pw~5';
+  const removal = (use?: string) =>
+    resources({
+      group: 'replica',
+      changes: [
+        [['groups', 'replica'], { 'replica-1': { address: '10.0.0.31' } }],
+        [['vars', 'replica'], { password: 'env:REPLICA_PASSWORD', use }],
+      ],
+    });
+  await expect(removal()).rejects.toMatchObject({
+    message: 'replica-1 is read by rpc-1, rpc-2',
+    hint: expect.stringContaining('by replica.use in the inventory'),
+  });
+  expect(await removal('none')).toHaveLength(1);
 });

@@ -6,12 +6,13 @@ import { driftOf } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { product } from '../lib/node/server/product.ts';
+import { readersOf } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 import { rulesPrefix } from './firewall.ts';
 
 const script = readFileSync(new URL('../templates/host/remove.sh', import.meta.url), 'utf8');
 
-/** What the tool has made on an RPC server is gone; data, packages and Docker stay. */
+/** What the tool has made on an RPC server or a replica is gone; data, packages and Docker stay. */
 export default role<Variables>('removed', async (context) => {
   const { host, vars } = context;
   refuseNeeded(context);
@@ -38,9 +39,15 @@ export default role<Variables>('removed', async (context) => {
 
 /** @throws Problem for a server that the deployment needs */
 function refuseNeeded({ host, hosts }: Context<Variables>): void {
+  if (host.groups.includes('replica')) {
+    const readers = readersOf(hosts, host).map(({ name }) => name);
+    if (readers.length === 0) return;
+    const hint = 'give them another one, or none, by replica.use in the inventory, deploy, and remove it then';
+    throw new Problem(`${host.name} is read by ${readers.join(', ')}`, { hint });
+  }
   const other = host.groups.find((group) => group !== 'rpc');
   if (other !== undefined)
-    throw new Problem(`${host.name} is in group ${other}, too: only an RPC server can be removed`);
+    throw new Problem(`${host.name} is in group ${other}, too: only an RPC server or a replica can be removed`);
   if (hosts.filter(({ groups }) => groups.includes('rpc')).length > 1) return;
   throw new Problem(`${host.name} is the only RPC server`, { hint: 'add another one first' });
 }

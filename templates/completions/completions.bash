@@ -1,4 +1,5 @@
-# Completes `npx zx playbooks/…` and `zx playbooks/…` in bash. Printed by playbooks/completions.mjs, which fills in the braces.
+# Completes `npx zx playbooks/…`, `zx playbooks/…` and `rpc-playbooks …` in bash. Printed by playbooks/completions.mjs, which fills in
+# the braces.
 # shellcheck shell=bash disable=SC2154
 _rpc_playbooks_project={{ project }}
 _rpc_playbooks_variables={{ variables }}
@@ -11,13 +12,24 @@ _rpc_playbooks_command() {
 
 _rpc_playbooks() {
   local current=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]}
-  local at playbook='' root kind='' options='' words='' inventory='' zx=''
+  local at playbook='' root='' kind='' options='' words='' inventory='' zx=''
   COMPREPLY=()
   for ((at = 0; at < COMP_CWORD; at++)); do
     case ${COMP_WORDS[at]} in
       zx | */zx) zx=1 ;;
       playbooks/*.mjs | */playbooks/*.mjs)
         playbook=${COMP_WORDS[at]}
+        break
+        ;;
+      rpc-playbooks | */rpc-playbooks)
+        zx=1
+        root=$(_rpc_playbooks_folder)
+        ((at += 1))
+        if ((at == COMP_CWORD)); then
+          _rpc_playbooks_offer "$(_rpc_playbooks_names "$_rpc_playbooks_project"/playbooks/*.mjs)"
+          return
+        fi
+        playbook=${COMP_WORDS[at]}.mjs
         break
         ;;
     esac
@@ -27,8 +39,10 @@ _rpc_playbooks() {
     [[ $option == zx || $option == */zx ]] && _rpc_playbooks_offer "$(printf '%s\n' playbooks/*.mjs)"
     return
   fi
-  root=${playbook%playbooks/*}
-  root=${root:-.}
+  if [[ ! $root ]]; then
+    root=${playbook%playbooks/*}
+    root=${root:-.}
+  fi
   # --option=value comes as three words.
   if [[ $current == = ]]; then
     current=
@@ -40,7 +54,7 @@ _rpc_playbooks() {
   _rpc_playbooks_command "${playbook##*/}" "$option"
   case $kind in
     inventory) _rpc_playbooks_offer "$(_rpc_playbooks_names "$root"/inventory/*.yaml)" ;;
-    role) _rpc_playbooks_offer "$(_rpc_playbooks_names "$root"/roles/*.ts)" ;;
+    role) _rpc_playbooks_offer "$(_rpc_playbooks_names "$root"/roles/*.ts "$_rpc_playbooks_project"/roles/*.ts | sort -u)" ;;
     host)
       for ((at += 1; at < COMP_CWORD; at++)); do
         case ${COMP_WORDS[at]} in -i | --inventory)
@@ -55,6 +69,7 @@ _rpc_playbooks() {
       compopt -o nospace 2>/dev/null
       _rpc_playbooks_offer "$_rpc_playbooks_variables"
       ;;
+    list\ *) _rpc_playbooks_offer "${kind#list }" ;;
     file) ;;
     value) compopt +o default +o bashdefault 2>/dev/null ;;
     '')
@@ -65,6 +80,13 @@ _rpc_playbooks() {
       fi
       ;;
   esac
+}
+
+# The project folder around the working directory, or the program's own one.
+_rpc_playbooks_folder() {
+  local folder=$PWD
+  while [[ $folder && ! -e $folder/rpc-playbooks.yaml ]]; do folder=${folder%/*}; done
+  printf '%s' "${folder:-$_rpc_playbooks_project}"
 }
 
 # Offers the names, one a line, that start with the current word.
@@ -94,4 +116,4 @@ _rpc_playbooks_names() {
   done
 }
 
-complete -o bashdefault -o default -F _rpc_playbooks npx zx
+complete -o bashdefault -o default -F _rpc_playbooks npx zx rpc-playbooks

@@ -1,5 +1,6 @@
-#compdef npx zx
-# Completes `npx zx playbooks/…` and `zx playbooks/…` in zsh. Printed by playbooks/completions.mjs, which fills in the braces.
+#compdef npx zx rpc-playbooks
+# Completes `npx zx playbooks/…`, `zx playbooks/…` and `rpc-playbooks …` in zsh. Printed by playbooks/completions.mjs, which fills in the
+# braces.
 _rpc_playbooks_project={{ project }}
 _rpc_playbooks_variables=({{ variables }})
 # Calls _arguments for a playbook.
@@ -11,8 +12,8 @@ _rpc_playbooks_command() {
 
 _rpc_playbooks() {
   local at playbook root expl
-  for (( at = 2; at < CURRENT; at++ )); do
-    [[ $words[at] == (playbooks|*/playbooks)/*.mjs ]] && break
+  for (( at = 1; at < CURRENT; at++ )); do
+    [[ $words[at] == ((playbooks|*/playbooks)/*.mjs|rpc-playbooks|*/rpc-playbooks) ]] && break
   done
   if (( at >= CURRENT )); then
     if [[ $words[CURRENT-1] == (zx|*/zx) ]]; then
@@ -24,6 +25,16 @@ _rpc_playbooks() {
   fi
   playbook=$words[at]
   root=${playbook:h:h}
+  if [[ $playbook != *.mjs ]]; then
+    if (( ++at == CURRENT )); then
+      _wanted commands expl command compadd -- $_rpc_playbooks_project/playbooks/*.mjs(N:t:r)
+      return
+    fi
+    playbook=$words[at].mjs
+    root=$PWD
+    while [[ $root != / && ! -e $root/rpc-playbooks.yaml ]]; do root=${root:h}; done
+    [[ $root == / ]] && root=$_rpc_playbooks_project
+  fi
   words=("${(@)words[at,-1]}")
   (( CURRENT -= at - 1 ))
   _rpc_playbooks_command ${playbook:t}
@@ -35,7 +46,7 @@ _rpc_playbooks_inventory() {
 }
 
 _rpc_playbooks_role() {
-  local -a names=($root/roles/*.ts(N:t:r))
+  local -aU names=({$root,$_rpc_playbooks_project}/roles/*.ts(N:t:r))
   names=(${names:#*.test})
   _wanted roles expl role compadd -a names
 }
@@ -67,5 +78,5 @@ _rpc_playbooks_set() {
 if [[ $funcstack[1] == _rpc_playbooks ]]; then
   _rpc_playbooks "$@"
 else
-  compdef _rpc_playbooks npx zx
+  compdef _rpc_playbooks npx zx rpc-playbooks
 fi
