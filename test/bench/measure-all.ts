@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bareScript, floorScript } from './floor.ts';
 import { addressOf, delayedAddressOf, type Host, type Hosts, startHosts } from './hosts.ts';
+import { measureLight } from './light.ts';
 import { type Command, type Cost, measure } from './measure.ts';
 import type { Options } from './options.ts';
 import { machine, median } from './page.ts';
@@ -36,6 +37,10 @@ export async function measureAll({
   // Kept in memory, and removed with this process.
   execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', '/mnt']);
   const directory = mkdtempSync('/mnt/bench-');
+  if (options.light !== undefined) {
+    const one = await startHosts(1, baseRoot, directory, []);
+    return measureLight(one, options.light, directory);
+  }
   const most = Math.max(...options.hosts);
   const delays = options.delays.filter((delay) => delay > 0);
   say(`booting ${most} ${most === 1 ? 'host' : 'hosts'}`);

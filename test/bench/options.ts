@@ -10,6 +10,8 @@ export interface Options {
   readonly tools: readonly ToolName[];
   /** How often each tool is measured: once per round, in turn. */
   readonly pairs: number;
+  /** Number of light hosts. Where it is set, only they are measured. */
+  readonly light: number | undefined;
 }
 
 export const help = `npm run bench -- [options]: measures the same work done by several tools, and writes docs/benchmarks.md
@@ -18,6 +20,7 @@ export const help = `npm run bench -- [options]: measures the same work done by 
   --delay MS,MS    milliseconds added to each round trip (0,25,100)
   --case NAME,…    ${cases.join(', ')} (all)
   --tool NAME,…    ${Object.keys(tools).join(', ')} (all)
+  --light N        only a run with nothing to do on N light hosts: SSH servers that answer as a real host did
   --pairs N        rounds, in each of which every tool runs once (5)
 
 What is not measured this time keeps its rows in the table, each with the date of its measurement.
@@ -34,6 +37,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
       case: { type: 'string', default: cases.join() },
       tool: { type: 'string', default: Object.keys(tools).join() },
       pairs: { type: 'string', default: '5' },
+      light: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -45,6 +49,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     cases: among('--case', values.case, cases),
     tools: among('--tool', values.tool, Object.keys(tools) as ToolName[]),
     pairs: numbers('--pairs', values.pairs, 1, 1000)[0] ?? 5,
+    light: values.light === undefined ? undefined : numbers('--light', values.light, 10, 5000)[0],
   };
 }
 

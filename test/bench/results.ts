@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { page, spread } from './page.ts';
+import { writeSummary } from './summary.ts';
 import { type Case, type ToolName, tools } from './tools.ts';
 
 /** The costs of one tool's runs, in the order of the rounds. */
@@ -35,6 +36,7 @@ export function saveResult(result: Result): void {
     (a, b) => a.hosts - b.hosts || a.delay - b.delay || order.indexOf(a.case) - order.indexOf(b.case),
   );
   writeFileSync(resultsFile, `${JSON.stringify(all, undefined, 1)}\n`);
+  writeSummary(all);
   const [before = ''] = readFileSync(page, 'utf8').split(mark);
   writeFileSync(page, `${before}${mark}${all.map(section).join('')}`);
 }
