@@ -13,7 +13,6 @@ const deployments = [
   'history',
   'snapshot',
   'docker-root',
-  'older',
   'single',
 ];
 
@@ -27,15 +26,24 @@ class DeploymentsInOrder extends BaseSequencer {
   }
 }
 
+/** With a monitor, with backups, with a switch of the server, and of the older generation. */
+const longDeployments = ['test/deploy/{monitor,backup,switch,older}.test.ts'];
+
 /** Tests beside their code that start whole programs or commands, for seconds each. */
 const programs = [
   'lib/commands/{each-host,logs,render,report,secrets,status}/*.test.ts',
   'lib/start/program.test.ts',
   'lib/engine/command-line/closed-pipe.test.ts',
   'lib/engine/host/connection.test.ts',
+  'lib/engine/host/facts/gather-facts.test.ts',
+  'lib/engine/host/ssh/ssh.test.ts',
+  'lib/engine/host/writer.test.ts',
+  'lib/engine/resource/network/http.test.ts',
   'lib/engine/run/lock/lock.test.ts',
+  'lib/engine/run/together.test.ts',
   'lib/engine/secret/age/age-file.test.ts',
   'lib/engine/secret/command-output.test.ts',
+  'lib/node/chain/{listeners,reachable}.test.ts',
   'lib/node/chain/synchronizers.test.ts',
   'lib/node/monitor/rules.test.ts',
   'lib/node/snapshot/restore-tool.test.ts',
@@ -74,8 +82,8 @@ export default defineConfig({
         test: {
           name: 'lab',
           include: ['test/deploy/**/*.test.ts'],
-          // A deploy and real faults with a monitor take more than ten minutes (npm run faults).
-          exclude: ['test/deploy/{monitor,backup}.test.ts'],
+          // Each takes more than five minutes (npm run faults).
+          exclude: longDeployments,
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
@@ -96,7 +104,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/faults/long/**/*.test.ts', 'test/deploy/{monitor,backup}.test.ts'],
+          include: ['test/faults/long/**/*.test.ts', ...longDeployments],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

@@ -1,6 +1,9 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { resetHosts } from '../../lab/reset.mjs';
 import { labUp } from '../../lab/up.mjs';
+import { filesHereWithPasswords, filesWithPasswords, labPasswords, watchProcesses } from './canary.ts';
 import {
   blockNumber,
   containersOf,
@@ -14,6 +17,7 @@ import {
   stateIndexes,
   stateSql,
 } from './lab-host.ts';
+import { folderForTest } from './lab-inventory.ts';
 import { named, runPlaybook, summaryOf } from './playbook.ts';
 
 beforeAll(async () => {
@@ -43,9 +47,26 @@ test('check mode on bare hosts plans everything and changes nothing', async () =
   expect(named(run.output, 'failed')).toEqual([]);
 });
 
-test('the first run deploys a serving node to bare hosts', async () => {
-  const run = await runPlaybook('deploy', '--inventory', 'lab');
+test('the first run deploys a serving node to bare hosts, and no password is shown', async () => {
+  const passwords = await labPasswords();
+  const stopWatching = watchProcesses(passwords);
+  const report = join(await folderForTest(), 'report.html');
+  const shown = ['--json', '--verbose', '--diff', '--report', report];
+  const run = await runPlaybook('deploy', '--inventory', 'lab', ...shown);
+  const inCommandLines = await stopWatching();
   expect(run.exitCode, run.output).toBe(0);
+  expect(inCommandLines).toEqual([]);
+  const [record = ''] = (await readdir('.runs'))
+    .filter((name) => name.endsWith('-lab.ndjson'))
+    .sort()
+    .reverse();
+  const outputs = [run.output, await readFile(report, 'utf8'), await readFile(join('.runs', record), 'utf8')];
+  for (const text of outputs) {
+    expect(text).toContain('time zone is Etc/UTC');
+    for (const password of passwords) expect(text).not.toContain(password);
+  }
+  for (const host of labHosts) expect(await filesWithPasswords(host, passwords), host).toEqual([]);
+  expect((await filesHereWithPasswords(passwords)).join()).toBe('');
   for (const host of labHosts) {
     const running = await onHost(host, `docker ps --format '{{.Names}}'`);
     expect(running.split('\n').sort()).toEqual([...containersOf[host]].sort());
@@ -152,4 +173,18 @@ test('--role runs that role alone, --limit that host alone', async () => {
   expect(await onHost('rpc-1', 'stat -c %a /etc/docker/daemon.json')).toBe('600');
   const rest = await runPlaybook('deploy', '--inventory', 'lab');
   expect(rest.exitCode, rest.output).toBe(0);
+});
+
+test('a task that fails shows no password', async () => {
+  const passwords = await labPasswords();
+  await onHost('rpc-1', 'rm /opt/rpc-node/node.config.toml && mkdir /opt/rpc-node/node.config.toml');
+  for (const form of [['--json'], ['--check'], []]) {
+    const options = ['--inventory', 'lab', '--limit', 'rpc-1', '--verbose', '--diff', ...form];
+    const run = await runPlaybook('deploy', ...options);
+    expect([1, 2], run.output).toContain(run.exitCode);
+    for (const password of passwords) expect(run.output).not.toContain(password);
+  }
+  await onHost('rpc-1', 'rmdir /opt/rpc-node/node.config.toml');
+  const fixed = await runPlaybook('deploy', '--inventory', 'lab', '--limit', 'rpc-1');
+  expect(fixed.exitCode, fixed.output).toBe(0);
 });

@@ -2,13 +2,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { afterAll } from 'vitest';
 import { parseDocument } from 'yaml';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * The lab's inventory with some text replaced, in a temporary file for the test.
+ * The lab's inventory with some text replaced, in a temporary file for the tests of a file.
  *
  * @param changes text in inventory/lab.yaml -> its replacement
  * @throws Error when a text is not there, so that a test cannot silently change nothing
@@ -23,7 +23,7 @@ export async function changedLabInventory(changes: Record<string, string>): Prom
 }
 
 /**
- * The lab's inventory with other values, in a temporary file for the test.
+ * The lab's inventory with other values, in a temporary file for the tests of a file.
  *
  * @param values a path in inventory/lab.yaml -> its new value; undefined removes the path
  */
@@ -48,9 +48,12 @@ async function write(inventory: string): Promise<string> {
   return file;
 }
 
-/** A temporary directory for the test. */
+const folders: string[] = [];
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
+
+/** A temporary directory for the tests of a file, and their hooks. */
 export async function folderForTest(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'lab-test-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  folders.push(folder);
   return folder;
 }

@@ -11,13 +11,26 @@ const sink = 'http://172.30.77.10:8081/alert';
 /** A certificate that every host has, for years to come: the first in the file. */
 const debianCertificate = '/etc/ssl/certs/ca-certificates.crt';
 
-/** The lab's inventory with rpc-2 as the monitor. @param webhook of its one receiver @param certificates that are watched */
-export function monitoredLab({ webhook = sink, certificates = [debianCertificate] } = {}): Promise<string> {
+interface Monitoring {
+  /** Of its one receiver. */
+  readonly webhook?: string;
+  /** Those that are watched. */
+  readonly certificates?: readonly string[];
+  readonly drift_check?: { readonly every_minutes: number; readonly user: string };
+}
+
+/** The lab's inventory with rpc-2 as the monitor. */
+export function monitoredLab({
+  webhook = sink,
+  certificates = [debianCertificate],
+  ...more
+}: Monitoring = {}): Promise<string> {
   return labInventoryWith({
     'groups.rpc.rpc-2': undefined,
     'groups.monitor': { [monitor]: { address: '172.30.77.13', user: 'operator' } },
     'vars.monitoring': {
       certificates,
+      ...more,
       receivers: [{ name: 'sink', configs: { webhook_configs: [{ url: webhook }] } }],
     },
   });
@@ -53,4 +66,14 @@ export async function until(what: string, limit: number, holds: () => Promise<bo
     if (performance.now() - started > limit * 1000) throw new Error(`not within ${limit} s: ${what}`);
     await sleep(2000);
   }
+}
+
+/** Waits until nothing is left. @throws Error that names what is left */
+export async function untilNone(what: string, limit: number, left: () => Promise<readonly string[]>): Promise<void> {
+  let last: readonly string[] = [];
+  const isEmpty = async () => {
+    last = await left();
+    return last.length === 0;
+  };
+  await until(what, limit, isEmpty).catch(({ message }) => Promise.reject(new Error(`${message}: ${last.join(', ')}`)));
 }

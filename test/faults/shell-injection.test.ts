@@ -65,6 +65,7 @@ const full = {
       },
     },
     rpc: { 'rpc-1': { address: 'rpc.example' } },
+    replica: { 'rep-1': { address: 'rep.example' } },
     gateway: { 'gw-1': { address: 'gw-1.example' }, 'gw-2': { address: 'gw-2.example' } },
     monitor: { 'mon-1': { address: 'mon.example' } },
     backup: { 'bak-1': { address: 'bak.example' } },
@@ -117,7 +118,12 @@ const full = {
     },
     disk_alert: { webhook: 'http://w.example/hook' },
     http_api: ['eth'],
-    gateway: { rollback: 'none', shared: { address: '192.0.2.8/24', interface: 'eth0' } },
+    gateway: {
+      rollback: 'none',
+      shared: { address: '192.0.2.8/24', interface: 'eth0' },
+      tls: { acme: { email: 'ops@a.example', directory: 'https://a.example/directory' }, names: ['rpc.example'] },
+    },
+    replica: { password: 'file:secret', use: 'rep-1' },
     monitoring: {
       scrape_from: ['192.0.2.7'],
       clients: ['192.0.2.6'],
@@ -299,7 +305,7 @@ describe('shell injection', () => {
 
   test.each<ShellName>(inEveryForm ? ['dash', 'bash', 'busybox'] : ['dash'])(
     'a command in every text field: it never runs on a host whose sh is %s, nor on the controller',
-    { timeout: 600_000 },
+    { timeout: 1_500_000 },
     async (shell) => {
       const host = startNamespaceHost(shell);
       try {

@@ -84,6 +84,19 @@ describe('bash', () => {
     ['no titles', [...deploy, '--start-at', ''], []],
     ['what secrets does', ['zx', 'playbooks/secrets.mjs', '-i', 'lab', 'ro'], ['rotate']],
     ['its options', ['zx', 'playbooks/secrets.mjs', '--re'], ['--reveal']],
+    ['own options of a playbook', ['zx', 'playbooks/recover.mjs', '--to'], ['--to-time', '--to-server']],
+    ['those of a rollback', ['zx', 'playbooks/rollback.mjs', '--to'], ['--to']],
+    ['values of an own option', ['zx', 'playbooks/restart.mjs', '--component', 's'], ['state-db', 'sync']],
+    ['values of an own option behind =', ['zx', 'playbooks/restart.mjs', '--component', '=', 'j'], ['json-rpc']],
+    ['hosts of an own option', ['zx', 'playbooks/drain.mjs', '-i', own, '--host', 'be'], ['beta-1', 'beta-2']],
+    [
+      'commands of the installed program',
+      ['rpc-playbooks', 're'],
+      ['recover', 'remove', 'render', 'report', 'restart'],
+    ],
+    ['their options', ['npx', 'rpc-playbooks', 'snapshot', '--to'], ['--to']],
+    ['inventories for them', ['rpc-playbooks', 'deploy', '-i', 'ma'], ['mainnet']],
+    ['roles for them', ['npx', 'rpc-playbooks', 'deploy', '--role', 'docker-'], ['docker-root']],
     ['in another folder', ['zx', `${root}playbooks/deploy.mjs`, '-i', 'mainn'], ['mainnet']],
   ])('offers %s', (_, words, expected) => {
     expect(offered(...words).sort()).toEqual([...expected].sort());
@@ -149,6 +162,11 @@ describe.each(['bash', 'zsh', 'zsh with it in fpath'] as const)('%s on a termina
     );
     await completed('npx zx playbooks/secrets.mjs gen', 'npx zx playbooks/secrets.mjs generate');
     await completed('npx zx playbooks/deploy.mjs --li', 'npx zx playbooks/deploy.mjs --li', '--limit', '--list-hosts');
+    await completed('npx zx playbooks/recover.mjs --to-t', 'npx zx playbooks/recover.mjs --to-time');
+    await completed('zx playbooks/restart.mjs --component js', 'zx playbooks/restart.mjs --component json-rpc');
+    await completed('npx rpc-playbooks snap', 'npx rpc-playbooks snapshot');
+    await completed('rpc-playbooks deploy -i mainn', 'rpc-playbooks deploy -i mainnet');
+    await completed('npx rpc-playbooks deploy --role time-', 'npx rpc-playbooks deploy --role time-sync');
     await completed('npx zx playbooks/render.mjs --out READ', 'npx zx playbooks/render.mjs --out README.md');
   });
 });

@@ -12,8 +12,9 @@ import (
 )
 
 // url inserts user and password unchanged, as the real program does: `/ # % ?` and a space break it, and %41 is read as A.
+// The real program sets no limit of its own to a connection: the kernel gives up after about two minutes.
 func (c DBConfig) url() string {
-	return fmt.Sprintf("postgres://%s:%s@%s:%s/%s?sslmode=disable&connect_timeout=10", c.User, c.Password, c.Host, c.Port, c.Name)
+	return fmt.Sprintf("postgres://%s:%s@%s:%s/%s?sslmode=disable&connect_timeout=120", c.User, c.Password, c.Host, c.Port, c.Name)
 }
 
 // open connects, so that wrong credentials and addresses fail at once.
@@ -24,7 +25,7 @@ func (c DBConfig) open() (*sql.DB, error) {
 	}
 	database.SetMaxOpenConns(c.MaxConns)
 	database.SetMaxIdleConns(10)
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 130*time.Second)
 	defer cancel()
 	if err := database.PingContext(ctx); err != nil {
 		database.Close()

@@ -15,6 +15,7 @@ type config struct {
 	DBNodesTableName          string
 	DBProgramTableName        string
 	DBNumberOfPoolConnections int
+	DBReadOnly                bool
 	MaxExecutorThreads        int
 	MaxHashDBThreads          int
 }
@@ -39,6 +40,7 @@ func loadConfig(path string) (config, error) {
 	c.DBNodesTableName = value(values, "dbNodesTableName", "state.nodes")
 	c.DBProgramTableName = value(values, "dbProgramTableName", "state.program")
 	c.DBNumberOfPoolConnections = number(values, "dbNumberOfPoolConnections", 30)
+	c.DBReadOnly = value(values, "dbReadOnly", false)
 	c.MaxExecutorThreads = number(values, "maxExecutorThreads", 20)
 	c.MaxHashDBThreads = number(values, "maxHashDBThreads", 8)
 	return c, nil

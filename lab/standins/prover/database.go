@@ -15,8 +15,8 @@ import (
 // held keeps the connections open for as long as the program runs.
 var held []*sql.Conn
 
-// openDatabase opens all connections of the pool, and holds them; then it creates its function in the first schema of the
-// user's search path. It finds its table only if that schema is state.
+// openDatabase opens all connections of the pool, and holds them; then, unless dbReadOnly is true, it creates its function in the first
+// schema of the user's search path. It finds its table only if that schema is state.
 func openDatabase(c config) error {
 	address, err := withoutTLS(c.DatabaseURL)
 	if err != nil {
@@ -43,10 +43,12 @@ func openDatabase(c config) error {
 		}
 	}
 	// No schema is named, neither for the function nor for its table.
-	_, err = held[0].ExecContext(context.Background(), `create or replace function get_tree_nodes(wanted bytea)
-		returns setof bytea language sql as 'select data from nodes where hash = wanted'`)
-	if err != nil {
-		return fmt.Errorf("creating get_tree_nodes: %w", err)
+	if !c.DBReadOnly {
+		_, err = held[0].ExecContext(context.Background(), `create or replace function get_tree_nodes(wanted bytea)
+			returns setof bytea language sql as 'select data from nodes where hash = wanted'`)
+		if err != nil {
+			return fmt.Errorf("creating get_tree_nodes: %w", err)
+		}
 	}
 	go keepOpen(database)
 	return nil

@@ -6,7 +6,7 @@
 // APPLY_SECONDS: JSON, the duration of each change in an undisturbed run. KILL_SEED: any text.
 import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
-import ssh2 from 'ssh2';
+import { patchSsh } from '../../patch-ssh.mjs';
 
 const { KILLED: file = '', APPLY_SECONDS = '{}', KILL_SEED = '' } = process.env;
 /** @type {Record<string, number>} */
@@ -81,33 +81,33 @@ function killedBetweenSteps(script, host) {
   );
 }
 
-/** @type {any} */
-const client = ssh2.Client.prototype;
-const run = client.exec;
-client.exec = /** @this {any} */ function (
-  /** @type {string} */ command,
-  /** @type {any} */ options,
-  /** @type {any} */ callback,
-) {
-  // As `remoteCommand` makes it: the script is in base64, in words.
-  const [, start, words] = /^(.* sh) ([A-Za-z0-9+/= ]+)$/s.exec(command) ?? [];
-  if (start === undefined || words === undefined) return run.call(this, command, options, callback);
-  const script = Buffer.from(words.replaceAll(' ', ''), 'base64').toString();
-  const changed = Buffer.from(killedBetweenSteps(script, this.config?.host ?? '')).toString('base64');
-  return run.call(
-    this,
-    `${start} ${changed.match(/.{1,6000}/g)?.join(' ')}`,
-    options,
-    (/** @type {any} */ error, /** @type {any} */ stream) => {
-      let printed = '';
-      stream?.on('data', (/** @type {Buffer} */ chunk) => {
-        printed += chunk.toString('latin1');
-        const key = between.exec(printed)?.[1];
-        if (key === undefined) return;
-        appendFileSync(file, `${key}\n`);
-        process.kill(process.pid, 'SIGKILL');
-      });
-      callback(error, stream);
-    },
-  );
-};
+patchSsh((client) => {
+  const run = client.exec;
+  client.exec = /** @this {any} */ function (
+    /** @type {string} */ command,
+    /** @type {any} */ options,
+    /** @type {any} */ callback,
+  ) {
+    // As `remoteCommand` makes it: the script is in base64, in words.
+    const [, start, words] = /^(.* sh) ([A-Za-z0-9+/= ]+)$/s.exec(command) ?? [];
+    if (start === undefined || words === undefined) return run.call(this, command, options, callback);
+    const script = Buffer.from(words.replaceAll(' ', ''), 'base64').toString();
+    const changed = Buffer.from(killedBetweenSteps(script, this.config?.host ?? '')).toString('base64');
+    return run.call(
+      this,
+      `${start} ${changed.match(/.{1,6000}/g)?.join(' ')}`,
+      options,
+      (/** @type {any} */ error, /** @type {any} */ stream) => {
+        let printed = '';
+        stream?.on('data', (/** @type {Buffer} */ chunk) => {
+          printed += chunk.toString('latin1');
+          const key = between.exec(printed)?.[1];
+          if (key === undefined) return;
+          appendFileSync(file, `${key}\n`);
+          process.kill(process.pid, 'SIGKILL');
+        });
+        callback(error, stream);
+      },
+    );
+  };
+});

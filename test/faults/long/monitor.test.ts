@@ -1,4 +1,5 @@
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { labUp } from '../../../lab/up.mjs';
 import { onHost } from '../../deploy/lab-host.ts';
 import { firing, monitor, monitoredLab, until } from '../../deploy/monitored-lab.ts';
 import { runPlaybook } from '../../deploy/playbook.ts';
@@ -57,7 +58,7 @@ const faults: readonly Fault[] = [
   {
     alert: 'ConnectionsNearlyUsedUp db-1',
     on: 'db-1',
-    make: `docker exec -d state-db sh -c 'for i in $(seq 700); do psql -XqU "$POSTGRES_USER" -d "$POSTGRES_DB" -c "select pg_sleep(600)" & done; wait'`,
+    make: `docker exec -d state-db sh -c 'for i in $(seq 900); do psql -XqU "$POSTGRES_USER" -d "$POSTGRES_DB" -c "select pg_sleep(600)" & done; wait'`,
     end: `docker exec state-db pkill -f pg_sleep`,
     within: 300,
   },
@@ -65,7 +66,7 @@ const faults: readonly Fault[] = [
     alert: 'DiskNearlyFull db-1',
     on: 'db-1',
     // Without writing it: the file system has the space reserved.
-    make: `fallocate -l $(df -B1 --output=avail,size /data | awk 'NR == 2 { printf "%d", $1 - $2 * 0.05 }') /data/ballast`,
+    make: `fallocate -l $(df -B1 --output=avail,size /data | awk 'NR == 2 { printf "%.0f", $1 - $2 * 0.05 }') /data/ballast`,
     end: 'rm /data/ballast',
   },
   { alert: 'ClockOff rpc-1', on: 'rpc-1', make: 'systemctl stop chrony', end: 'systemctl start chrony' },
@@ -103,49 +104,53 @@ const faults: readonly Fault[] = [
   },
 ];
 
-test('a monitor watches the deployment', async () => {
-  for (const host of ['db-1', 'rpc-1', monitor]) {
-    await onHost(
-      host,
-      `openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=lab -days 90 -keyout /dev/null -out ${certificate} 2>/dev/null`,
-    );
-  }
-  const inventory = await monitoredLab({ certificates: [certificate] });
-  const { exitCode, output } = await runPlaybook('deploy', '--inventory', inventory, '--yes');
-  expect(exitCode, output).toBe(0);
-  await until('no alert fires', 400, async () => (await firing()).length === 0);
-});
+beforeAll(() => labUp({ log: console.error }));
+
+/** Minutes without a fault. */
+const healthy = 30;
 
 afterAll(async () => {
   await runPlaybook('deploy', '--inventory', 'lab', '--yes');
 });
 
-test.for(faults)('$alert fires and clears', async ({ alert, on, make, end, within = 200 }, { task }) => {
-  await onHost(on, make);
-  let fired: number;
-  try {
-    fired = await until(`${alert} fires`, within, async () => (await firing()).includes(alert));
-  } finally {
-    await onHost(on, end);
-  }
-  const cleared = await until('no alert fires', 900, async () => (await firing()).length === 0);
-  measured(task, `fires after ${fired.toFixed(0)} s, is clear after ${cleared.toFixed(0)} s`);
+describe('Metrics and alerts: faults', () => {
+  test('a monitor watches the deployment', async () => {
+    for (const host of ['db-1', 'rpc-1', monitor]) {
+      await onHost(
+        host,
+        `openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=lab -days 90 -keyout /dev/null -out ${certificate} 2>/dev/null`,
+      );
+    }
+    const inventory = await monitoredLab({ certificates: [certificate] });
+    const { exitCode, output } = await runPlaybook('deploy', '--inventory', inventory, '--yes');
+    expect(exitCode, output).toBe(0);
+    await until('no alert fires', 400, async () => (await firing()).length === 0);
+  });
+
+  test.for(faults)('$alert fires and clears', async ({ alert, on, make, end, within = 200 }, { task }) => {
+    await onHost(on, make);
+    let fired: number;
+    try {
+      fired = await until(`${alert} fires`, within, async () => (await firing()).includes(alert));
+    } finally {
+      await onHost(on, end);
+    }
+    const cleared = await until('no alert fires', 900, async () => (await firing()).length === 0);
+    measured(task, `fires after ${fired.toFixed(0)} s, is clear after ${cleared.toFixed(0)} s`);
+  });
+
+  test(
+    `a healthy deployment has no alert for ${healthy} minutes`,
+    async ({ task }) => {
+      const seen: string[] = [];
+      const end = performance.now() + healthy * 60_000;
+      await until('the time is over', healthy * 60 + 60, async () => {
+        seen.push(...(await firing()));
+        return performance.now() > end;
+      });
+      expect(seen).toEqual([]);
+      measured(task, 'no alert');
+    },
+    (healthy + 5) * 60_000,
+  );
 });
-
-/** Minutes without a fault. */
-const healthy = 30;
-
-test(
-  `a healthy deployment has no alert for ${healthy} minutes`,
-  async ({ task }) => {
-    const seen: string[] = [];
-    const end = performance.now() + healthy * 60_000;
-    await until('the time is over', healthy * 60 + 60, async () => {
-      seen.push(...(await firing()));
-      return performance.now() > end;
-    });
-    expect(seen).toEqual([]);
-    measured(task, 'no alert');
-  },
-  (healthy + 5) * 60_000,
-);
