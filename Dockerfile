@@ -8,10 +8,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM ${BASE}
-# ssh reads ssh_config, and reaches jump hosts.
-RUN if ! command -v ssh >/dev/null; then \
-      apt-get update && apt-get install -y --no-install-recommends openssh-client && rm -rf /var/lib/apt/lists/*; \
-    fi
+# ssh reads ssh_config, and reaches jump hosts; the library gives it an entry in passwd for any user.
+RUN apt-get update && apt-get install -y --no-install-recommends openssh-client libnss-wrapper && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/rpc-playbooks
 COPY --from=packages /opt/rpc-playbooks/node_modules node_modules
 COPY . .
@@ -23,5 +21,5 @@ RUN ln -s /opt/rpc-playbooks/lib/start/rpc-playbooks.mjs /usr/local/bin/rpc-play
 ENV HOME=/tmp NODE_ENV=production
 USER 1000:1000
 WORKDIR /project
-ENTRYPOINT ["rpc-playbooks"]
+ENTRYPOINT ["/opt/rpc-playbooks/templates/container/entrypoint.sh"]
 CMD ["--help"]
