@@ -65,7 +65,8 @@ describe() {
   printf '{ "file": "%s", "sha256": "%s", "bytes": %s }' "$1" "${sum%% *}" "$(stat -c %s "$part/$1")"
 }
 
-[ ! -e "$FOLDER/manifest.json" ] || fail "$FOLDER holds a snapshot already"
+# Another run may have ended since the check of this one, which then judges that snapshot.
+[ ! -e "$FOLDER/manifest.json" ] || { echo "$FOLDER holds a snapshot already"; exit 0; }
 mkdir -p "$FOLDER" || fail "$FOLDER cannot be made"
 # What a run left that was ended in between. Archives without .part are somebody else's.
 if [ ! -d "$part" ]; then

@@ -144,6 +144,16 @@ test('a run that is killed between the archives and the manifest starts over', a
   expect(readFileSync(join(folder, stateName)).subarray(0, 5).toString()).toBe('PGDMP');
 });
 
+test('a snapshot that another run took meanwhile stays, and is no failure', async () => {
+  const folder = newFolder();
+  mkdirSync(folder);
+  for (const name of [stateName, proverName, 'manifest.json']) writeFileSync(join(folder, name), 'whole');
+  const { code, said } = await start(folder).ended;
+  expect([code, said]).toEqual([0, `${folder} holds a snapshot already\n`]);
+  for (const name of readdirSync(folder)) expect(readFileSync(join(folder, name), 'utf8')).toBe('whole');
+  expect(readdirSync(folder)).toHaveLength(3);
+});
+
 test('archives that are not of an interrupted snapshot stay', async () => {
   const folder = newFolder();
   mkdirSync(folder);

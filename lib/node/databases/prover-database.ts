@@ -1,7 +1,7 @@
 import type { SqlTarget } from '../../engine/host/host.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Credentials } from '../variables/variables.ts';
-import { sqlLiteral } from './postgres.ts';
+import { sqlLiteral, unknownWithoutAnswer } from './postgres.ts';
 
 /**
  * The prover's database and user. The init script creates them, which PostgreSQL's image runs on an empty data directory only, so
@@ -17,12 +17,14 @@ export function proverDatabaseIsThere(server: SqlTarget, { user, database }: Cre
         host.sql(
           server,
           `select (select pg_get_userbyid(datdba) from pg_database where datname = ${sqlLiteral(database)}),
-                  exists (select 1 from pg_roles where rolname = ${sqlLiteral(user)})`,
+                  exists (select 1 from pg_roles where rolname = ${sqlLiteral(user)}),
+                  current_setting('listen_addresses') <> ''`,
         ),
       ]);
-      if (!container?.running) return unknownUntil(`${server.container} is running`);
-      if (!result.ok) return drift(result.error);
-      const [owner, role] = result.rows[0] ?? [];
+      if (!result.ok) return unknownWithoutAnswer(server.container, container, result.error);
+      const [owner, role, listens] = result.rows[0] ?? [];
+      // The temporary server of the image's first start answers before the init script has ended.
+      if (listens === 'f') return unknownUntil(`${server.container} accepts connections`);
       const cause = 'the data directory was not initialized with the init script';
       if (role !== 't') return drift(`user ${user} does not exist: ${cause}`);
       if (!owner) return drift(`database ${database} does not exist: ${cause}`);
