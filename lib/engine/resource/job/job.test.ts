@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { UnitState, Writer } from '../../host/host.ts';
 import { Output } from '../../host/output.ts';
 import { shell } from '../../host/shell.ts';
-import { drift, ok } from '../resource.ts';
+import { drift, ok, type Verdict } from '../resource.ts';
 import { job } from './job.ts';
 
 /** With how it ended, as systemctl shows it when it is asked for that. */
@@ -26,6 +26,7 @@ function hostWith(states: State[], running?: string) {
   const next = () => states.shift() ?? unit('inactive');
   const answer = (text: string) => {
     if (text.includes('journalctl')) return 'disk is full\n';
+    if (text.includes('show --property ActiveState --value')) return next().active;
     if (!text.includes('show --property InvocationID')) return '';
     const { active, result, mainExitCode } = next();
     return `InvocationID=1\nActiveState=${active}\nResult=${result}\nExecMainStatus=${mainExitCode}\n`;
@@ -38,7 +39,6 @@ function hostWith(states: State[], running?: string) {
     name: 'db-1',
     $: command,
     run: command,
-    unit: async () => next(),
     read: async () => (running === undefined ? undefined : Buffer.from(running)),
     progress: vi.fn(),
     sleep: async (_seconds: number, until?: Promise<void>) => until,
@@ -49,17 +49,28 @@ function hostWith(states: State[], running?: string) {
   };
 }
 
+/** What the checks of a job say, one after the other; the last one stays. */
+const says = (...verdicts: Verdict[]) => {
+  return async () => (verdicts.length > 1 ? verdicts.shift() : verdicts[0]) ?? ok;
+};
+
 const work = { unit: 'work', script: 'true\n', progress: async () => ({ what: 'working' }) };
 
 test('a job that does not run is started and watched to its end', async () => {
   const { host, started } = hostWith([unit('inactive'), unit('active')]);
-  await job('it is done', { ...work, done: async () => ok }).work(host);
+  await job('it is done', { ...work, done: says(drift('not yet'), ok) }).work(host);
   expect(started()).toMatch(/cat >.*\/run\/rpc-playbooks\/work\.sh.*true\n$/s);
   expect(host.progress).toHaveBeenCalledWith({ what: 'working' });
 });
 
 test('a job that an earlier run started is found again', async () => {
   const { host, started } = hostWith([unit('active'), unit('active')], 'true\n');
+  await job('it is done', { ...work, done: async () => ok }).work(host);
+  expect(started()).toBeUndefined();
+});
+
+test('a job that ended since the check is not started again', async () => {
+  const { host, started } = hostWith([unit('inactive')]);
   await job('it is done', { ...work, done: async () => ok }).work(host);
   expect(started()).toBeUndefined();
 });
@@ -73,7 +84,7 @@ test('a unit of that name with another script is left unchanged and reported', a
 
 test('a failure is reported with its exit code and its last output', async () => {
   const { host } = hostWith([unit('inactive'), unit('failed', { result: 'exit-code', mainExitCode: 3 })]);
-  const applied = job('it is done', { ...work, done: async () => ok }).work(host);
+  const applied = job('it is done', { ...work, done: async () => drift('not yet') }).work(host);
   await expect(applied).rejects.toThrow('it is done: work failed (exit code 3)\ndisk is full');
 });
 
@@ -86,6 +97,6 @@ test('exit code 0 proves nothing: the result of the job is checked', async () =>
 test('an interrupted wait leaves the job running on the host', async () => {
   const { host } = hostWith([unit('inactive'), unit('active'), unit('active')]);
   const interrupted = { ...host, sleep: async () => {} } as unknown as Writer;
-  const applied = job('it is done', { ...work, done: async () => ok }).work(interrupted);
+  const applied = job('it is done', { ...work, done: async () => drift('not yet') }).work(interrupted);
   await expect(applied).rejects.toThrow('interrupted; work goes on on db-1, and the next run finds it again');
 });

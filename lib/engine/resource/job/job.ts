@@ -23,12 +23,15 @@ export interface LongWork {
   readonly script: string;
   /** Its progress, read while it runs. */
   readonly progress?: (host: Reader) => Promise<Progress | undefined>;
+  /**
+   * Whether the purpose of the work is reached: read from the host, as the exit code proves nothing. Without it the work is started
+   * whenever it does not run.
+   */
+  readonly done?: (host: Reader) => Promise<Verdict>;
 }
 
-export interface Job extends Omit<LongWork, 'title'> {
-  /** Whether the purpose of the job is reached: read from the host, not from the exit code of the job. */
-  readonly done: (host: Reader) => Promise<Verdict>;
-}
+/** Work whose purpose is checked. */
+export type Job = Omit<LongWork, 'title' | 'done'> & Required<Pick<LongWork, 'done'>>;
 
 /** The error of work that did not come to a good end. @param log its last words */
 function jobFailed(title: string, why: string, log: string): Failure {
@@ -45,7 +48,7 @@ export function job(name: string, { done, ...work }: Job): Work {
     name,
     check: done,
     async work(host) {
-      const words = await runInUnit(host, { ...work, title: name });
+      const words = await runInUnit(host, { ...work, title: name, done });
       const verdict = await done(host);
       if (verdict.is === 'ok') return;
       throw jobFailed(name, `the job ended, and still: ${describeVerdict(verdict)}`, await words());
@@ -64,9 +67,9 @@ export function startedEarly(name: string, work: LongWork, done: (host: Reader) 
     name,
     provesItself: true,
     async check(host) {
-      const [verdict, state] = await Promise.all([done(host), host.unit(`${work.unit}.service`)]);
+      const [verdict, isUnderWay] = await Promise.all([done(host), runs(host, work)]);
       if (verdict.is !== 'drift') return verdict;
-      return isRunning(state) ? ok : drift('not started', [startOf(work)]);
+      return isUnderWay ? ok : drift('not started', [startOf(work)]);
     },
   };
 }
@@ -79,8 +82,10 @@ export function startedEarly(name: string, work: LongWork, done: (host: Reader) 
  */
 export async function runInUnit(host: Writer, work: LongWork): Promise<() => Promise<string>> {
   const { unit, title } = work;
-  const [state, script] = await Promise.all([host.unit(`${unit}.service`), host.read(scriptOf(work))]);
-  if (!isRunning(state)) {
+  const [isUnderWay, script] = await Promise.all([runs(host, work), host.read(scriptOf(work))]);
+  if (!isUnderWay) {
+    // It may have ended since the check, and must not run twice.
+    if ((await work.done?.(host))?.is === 'ok') return async () => '';
     await perform(host, startOf(work));
   } else if (script?.toString() !== work.script) {
     throw new Failure(`${title}: ${unit} is still running with other settings`, {
@@ -92,6 +97,12 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<() => Pro
   if (end.ActiveState !== 'failed') return words;
   const how = end.Result === 'exit-code' ? `exit code ${end.ExecMainStatus}` : end.Result;
   throw jobFailed(title, `${unit} failed (${how})`, await words());
+}
+
+/** Whether the unit runs. Unlike `host.unit` it does not wait to see whether a unit that has just started ends. */
+async function runs(host: Reader, { unit }: LongWork): Promise<boolean> {
+  const active = await host.$`systemctl show --property ActiveState --value ${unit}.service`;
+  return isRunning(active.text());
 }
 
 const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
@@ -132,7 +143,7 @@ async function watch(host: Writer, { unit, progress }: LongWork): Promise<End> {
     const [shown, reached] = await asked;
     const state: End = Object.fromEntries(shown.lines().map((line) => line.split(/=(.*)/s).slice(0, 2)));
     invocation ||= state.InvocationID;
-    if (!isRunning({ active: state.ActiveState })) return { ...state, InvocationID: invocation };
+    if (!isRunning(state.ActiveState)) return { ...state, InvocationID: invocation };
     if (reached) host.progress(reached);
   }
 }
@@ -143,8 +154,8 @@ export async function bytesIn(host: Reader, folder: string, what: string): Promi
   return { what, done: Number.parseInt(size.text(), 10) || 0, unit: 'bytes' };
 }
 
-function isRunning({ active }: { readonly active: string }): boolean {
-  return ['active', 'activating', 'deactivating', 'reloading'].includes(active);
+function isRunning(activeState: string): boolean {
+  return ['active', 'activating', 'deactivating', 'reloading'].includes(activeState);
 }
 
 /** @param invocation systemd's name for the run; empty where it ended before it could be asked for */
