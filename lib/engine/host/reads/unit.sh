@@ -9,7 +9,7 @@ export TZ=UTC0
 properties=Id,Names,LoadState,ActiveState,SubState,UnitFileState,ActiveEnterTimestamp,NeedDaemonReload,Type
 shown=$(show -p "$properties" -- "$@")
 # Other types say when they have started. The day of the week is left out.
-started=$(printf '%s\n' "$shown" | awk -F= -v since="$(date -d '1 second ago' '+%F %T' || echo never)" '
+started=$(printf '%s\n' "$shown" | awk -F= -v since="$(date -d '1 second ago' '+%F %T.%6N' || echo never)" '
   function end() { if (quick && recent) print id; quick = recent = 0 }
   !$0 { end() }
   $1 == "Id" { id = $2 }
