@@ -23,12 +23,13 @@ export async function changedLabInventory(changes: Record<string, string>): Prom
 }
 
 /**
- * The lab's inventory with other values, in a temporary file for the tests of a file.
+ * An inventory of the lab with other values, in a temporary file for the tests of a file.
  *
- * @param values a path in inventory/lab.yaml -> its new value; undefined removes the path
+ * @param values a path in the inventory -> its new value; undefined removes the path
+ * @param name of the inventory
  */
-export async function labInventoryWith(values: Readonly<Record<string, unknown>>): Promise<string> {
-  const document = parseDocument(await labInventory());
+export async function labInventoryWith(values: Readonly<Record<string, unknown>>, name = 'lab'): Promise<string> {
+  const document = parseDocument(await labInventory(name));
   for (const [path, value] of Object.entries(values)) {
     const keys = path.split('.');
     if (value === undefined) document.deleteIn(keys);
@@ -37,8 +38,8 @@ export async function labInventoryWith(values: Readonly<Record<string, unknown>>
   return write(document.toString({ lineWidth: 0 }));
 }
 
-async function labInventory(): Promise<string> {
-  const text = await readFile(join(root, 'inventory/lab.yaml'), 'utf8');
+async function labInventory(name = 'lab'): Promise<string> {
+  const text = await readFile(join(root, `inventory/${name}.yaml`), 'utf8');
   return text.replaceAll('../.lab/', join(root, '.lab/'));
 }
 

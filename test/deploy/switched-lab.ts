@@ -49,10 +49,10 @@ export function expectConverged({ exitCode, output }: Ended) {
   expect(exitCode, output).toBe(0);
 }
 
-/** Which of the two run a synchronizer, and which accept writes. */
-export async function writers() {
+/** How many of some servers run a synchronizer, and how many accept writes. */
+export async function writers(servers: readonly string[] = ['db-1', 'rpc-2']) {
   const seen = await Promise.all(
-    (['db-1', 'rpc-2'] as const).map(async (server) => {
+    servers.map(async (server) => {
       const state = await onHost(
         server,
         `docker ps --format '{{.Names}}' | grep -x sync || :
@@ -65,14 +65,14 @@ export async function writers() {
 }
 
 /** Samples the writers until it is ended. */
-export function watchWriters() {
+export function watchWriters(servers?: readonly string[]) {
   const most = { sync: 0, writes: 0 };
   let longest = 0;
   let ends = false;
   const watching = (async () => {
     let since: number | undefined;
     while (!ends) {
-      const now = await writers();
+      const now = await writers(servers);
       most.sync = Math.max(most.sync, now.sync);
       most.writes = Math.max(most.writes, now.writes);
       if (now.sync > 0) since = undefined;

@@ -46,12 +46,14 @@ test('each namespace has to serve its methods; an error of a served method is an
 
 test('a node that allows few requests in a second passes, though the checks ask at the same time', async () => {
   let [second, asked, limited] = [0, 0, 0];
-  const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
-    if (isTooMuch()) return response.writeHead(429).end('You have reached maximum request limit.');
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { id } = JSON.parse((await request.toArray()).join('')) as { id: number };
     const result = { number: '0x10', hash: '0x1', timestamp: '0x10' };
     return response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
-  });
+  };
+  const server = createServer((request, response) =>
+    isTooMuch() ? response.writeHead(429).end('You have reached maximum request limit.') : answer(request, response),
+  );
   server.on('upgrade', (_, socket: Duplex) => {
     socket.on('error', () => {});
     if (isTooMuch()) return socket.end('HTTP/1.1 429 Too Many Requests\r\n\r\n');
@@ -68,12 +70,14 @@ test('a node that allows few requests in a second passes, though the checks ask 
   };
   const port = await listen(server);
   const url = `http://localhost:${port}`;
+  // A server elsewhere that limits its requests, too, is asked once only.
+  const elsewhere = `http://localhost:${await listen(createServer(answer))}`;
   const host = localHost();
   const namespaces = ['eth', 'net', 'debug', 'zkevm', 'txpool', 'web3'];
   const verdicts = await Promise.all([
     servesNamespaces(url, namespaces, once).check(host),
     answersWebSocket(port, once).check(host),
-    newestBlockPair(host, { url }, url),
+    newestBlockPair(host, { url }, elsewhere),
   ]);
   const pair = { here: { number: 16, hash: '0x1' }, there: { ok: true, value: { number: 16, hash: '0x1', time: 16 } } };
   expect(verdicts).toEqual([ok, ok, { ok: true, value: pair }]);
