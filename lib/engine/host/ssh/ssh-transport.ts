@@ -6,6 +6,7 @@ import pRetry from 'p-retry';
 import { ConnectionLost, shellNeverStarted, Unreachable } from '../connection-errors.ts';
 import type { RunLimits, Transport } from '../transport/transport.ts';
 import { createWatchdog, type Watchdog } from '../transport/watchdog.ts';
+import { type Listener, openAhead, runOnChannel } from './channel.ts';
 import type { SshConnection } from './ssh-login.ts';
 
 /** sshd allows ten channels, frees those of ended commands late, and others may share the account. */
@@ -16,6 +17,9 @@ const maxChannels = 3;
  * may be silent, and enough for a busy host.
  */
 const laterStartLimit = 60;
+
+/** Where a channel takes longer to open, the next one is opened ahead. It takes two round trips. Milliseconds. */
+const farAway = 30;
 
 /**
  * Runs commands over a logged-in connection.
@@ -32,6 +36,7 @@ export function transportOver(
   const last = chain.at(-1);
   if (!last) throw new RangeError('an empty chain');
   const limit = pLimit(maxChannels);
+  const open = channelsOf(last);
   let startLimit = firstStartLimit;
   let givenUp: string | undefined;
   const lost = (cause?: unknown) => {
@@ -46,7 +51,7 @@ export function transportOver(
       close().catch(() => {});
       return lost();
     });
-    const running = pRetry(() => exec(name, last, line, input, { ...limits, startLimit, watchdog }), {
+    const running = pRetry(() => exec(name, open, line, input, { ...limits, startLimit, watchdog }), {
       retries: 5,
       minTimeout: 100,
       shouldRetry: ({ error }) => isChannelRefused(error) && limit.activeCount === 1,
@@ -80,10 +85,46 @@ export function transportOver(
   };
 }
 
-/** Runs a command on a channel of its own. @throws Unreachable where it does not start */
+type Open = (line: string, input: Buffer | undefined, listener: Listener) => Promise<SSHExecCommandResponse>;
+
+/** Runs each command on the channel that was opened ahead, or else on a channel of its own. */
+function channelsOf({ ssh }: SshConnection): Open {
+  let ahead: ReturnType<typeof openAhead> | undefined;
+  let isRefused = false;
+  const refuse = () => {
+    isRefused = true;
+    ahead?.close();
+    ahead = undefined;
+  };
+  const openNext = () => {
+    if (!isRefused) ahead ??= openAhead(ssh, refuse);
+  };
+  return async (line, input, listener) => {
+    const waiting = ahead?.run(line, input, listener);
+    if (waiting) {
+      ahead = undefined;
+      openNext();
+      return waiting;
+    }
+    const start = performance.now();
+    const onOpen: Listener['onOpen'] = (channel) => {
+      listener.onOpen(channel);
+      if (performance.now() - start > farAway) openNext();
+    };
+    try {
+      return await runOnChannel(ssh, line, input && Readable.from([input]), { ...listener, onOpen });
+    } catch (error) {
+      // The one that waits may be one too many.
+      if (isChannelRefused(error)) refuse();
+      throw error;
+    }
+  };
+}
+
+/** Runs a command. @throws Unreachable where it does not start */
 function exec(
   name: string,
-  { ssh }: SshConnection,
+  open: Open,
   line: string,
   input: Buffer | undefined,
   limits: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
@@ -93,28 +134,23 @@ function exec(
     let timer: NodeJS.Timeout | undefined;
     let printed = '';
     let started = false;
-    ssh
-      .execCommand(line, {
-        // latin1 keeps every byte; the library decodes chunk by chunk, which breaks multi-byte characters.
-        encoding: 'latin1',
-        noTrim: true,
-        onChannel(channel) {
-          timer = setTimeout(() => {
-            channel.close();
-            reject(shellNeverStarted(name, startLimit));
-          }, startLimit * 1000);
-        },
-        onStdout(chunk) {
-          watchdog.count(chunk);
-          onOutput?.(chunk);
-          if (startMarker === undefined || started) return;
-          printed += chunk.toString('latin1');
-          started = printed.includes(startMarker);
-          if (started) clearTimeout(timer);
-        },
-        onStderr: watchdog.count,
-        ...(input ? { stdin: Readable.from([input]) } : {}),
-      })
+    open(line, input, {
+      onOpen(channel) {
+        timer = setTimeout(() => {
+          channel.close();
+          reject(shellNeverStarted(name, startLimit));
+        }, startLimit * 1000);
+      },
+      onStdout(chunk) {
+        watchdog.count(chunk);
+        onOutput?.(chunk);
+        if (startMarker === undefined || started) return;
+        printed += chunk.toString('latin1');
+        started = printed.includes(startMarker);
+        if (started) clearTimeout(timer);
+      },
+      onStderr: watchdog.count,
+    })
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));
   });

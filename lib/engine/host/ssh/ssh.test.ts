@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import ssh2, { type Connection as Client } from 'ssh2';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
@@ -220,4 +222,58 @@ test('a host that refuses a second channel gets its commands one after another',
   // Two of the first three, and one more if both are refused at once. All others wait for their turn.
   expect(turnedAway).toBeLessThanOrEqual(3);
   await transport.close();
+});
+
+/** A server that is far away and runs commands. @returns the command lines of its channels as they are opened */
+async function farServer(mostChannels = 10) {
+  const lines: string[] = [];
+  let running = 0;
+  const port = await sshServer((client) =>
+    welcome(client).on('session', (accept, reject) => {
+      if (running === mostChannels) return reject();
+      running += 1;
+      setTimeout(() => {
+        accept().on('exec', (begin, _, { command }) => {
+          lines.push(command);
+          const channel = begin();
+          const program = spawn('sh', ['-c', command]);
+          program.stdin.on('error', () => {});
+          channel.pipe(program.stdin);
+          program.stdout.pipe(channel, { end: false });
+          program.on('close', (code) => {
+            running -= 1;
+            channel.exit(code ?? 1);
+            channel.end();
+          });
+        });
+      }, 50);
+    }),
+  );
+  const config = await resolveSshConfig('127.0.0.1', { user: 'root', port });
+  const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
+  onTestFinished(() => transport.close());
+  const run = async (line: string, input?: string) => {
+    const { code, stdout } = await transport.run(line, input === undefined ? undefined : Buffer.from(input));
+    // The next channel is open by then.
+    await sleep(150);
+    return `${code} ${stdout}`;
+  };
+  return { lines, run };
+}
+
+test('on a host that is far away the next command runs on a channel that is open already', async () => {
+  const { lines, run } = await farServer();
+  const long = `: ${'x'.repeat(100_000)};`;
+  expect(await run('echo first; cat')).toBe('0 first\n');
+  expect(await run(`${long}echo "it's $((1 + 1))"; cat; exit 3`)).toBe("3 it's 2\n");
+  expect(await run(`${long}IFS= read -r a; echo "$a-"; cat`, 'one\ntwo\n')).toBe('0 one-\ntwo\n');
+  expect(await run('kill -9 $$')).not.toMatch(/^0/);
+  expect(lines[0]).toBe('echo first; cat');
+  expect(lines.slice(1)).toEqual(Array.from({ length: 4 }, () => expect.stringMatching(/^sh -c 'IFS= read -r c&&/)));
+});
+
+test('a host that is far away and allows one channel gets its commands on channels of their own', async () => {
+  const { lines, run } = await farServer(1);
+  for (const word of ['one', 'two', 'three']) expect(await run(`echo ${word}`)).toBe(`0 ${word}\n`);
+  expect(lines).toEqual(['echo one', 'echo two', 'echo three']);
 });
