@@ -46,6 +46,26 @@ test('a data directory that is there is not replaced, unless it may be put aside
   expect(await guard?.check(ours)).toEqual({ is: 'ok' });
 });
 
+test('data that a synchronizer writes are not of a recovery any more, whatever they are marked with', async () => {
+  const all = await resources({ 'to-time': 'latest', 'set-aside': '' });
+  const [received] = all.slice(-1);
+  const marked = { read: async () => Buffer.from('latest\n') };
+  expect(await received?.check(fakeHost([], marked))).toEqual({ is: 'ok' });
+  const running = fakeHost([], { ...marked, container: async () => runningContainer });
+  expect(await received?.check(running)).toMatchObject({ note: 'it is not here' });
+});
+
+test('a staged recovery of all that arrived is made again when more has arrived', async () => {
+  const of = async (time: string, newer: string) => {
+    const all = await resources({ 'to-time': time }, { changes: backup, group: 'backup' });
+    const staged = all.find(({ name }) => name.includes('recovered to'));
+    return staged?.check(fakeHost([[/find/, newer]], { read: async () => Buffer.from(`${time}\n`) }));
+  };
+  expect(await of('latest', '')).toEqual({ is: 'ok' });
+  expect(await of('latest', '/wals/1')).toMatchObject({ note: 'newer changes have reached the backup host' });
+  expect(await of('2026-01-02T03:04:05Z', '/wals/1')).toEqual({ is: 'ok' });
+});
+
 test('what uses the database server is stopped, and no other synchronizer may run', async () => {
   const all = await resources({ 'to-time': 'latest', 'set-aside': '' });
   const stop = all.find(({ name }) => name.includes('do not run'));
@@ -70,10 +90,16 @@ test('the staged files are served to the server alone, and only when they are of
 test('a drill that passed before proves nothing', async () => {
   const drill = (await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' }))[0];
   const passed = (exists: boolean) =>
-    fakeHost([[/./, '']], {
-      stat: async () => (exists ? rootsFile : undefined),
-      unit: async () => stoppedUnit,
-    });
+    fakeHost(
+      [
+        [/InvocationID/, 'ActiveState=inactive'],
+        [/./, ''],
+      ],
+      {
+        stat: async () => (exists ? rootsFile : undefined),
+        unit: async () => stoppedUnit,
+      },
+    );
   expect(await drill?.check(passed(true))).toEqual(drift('it was not run yet'));
   await drill?.work?.(passed(true));
   expect(drill?.provesItself).toBe(true);

@@ -8,12 +8,13 @@ import { bytesIn, job, jobDirectory } from '../lib/engine/resource/job/job.ts';
 import { directory, file, packages } from '../lib/engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource, task } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
-import { backupFolder, recoveryProgram, resultsFolder } from '../lib/node/backup/repository.ts';
+import { backupFolder, resultsFolder } from '../lib/node/backup/folders.ts';
 import { backupHost } from '../lib/node/backup/source.ts';
 import { noOtherSynchronizer } from '../lib/node/chain/single-sync.ts';
 import { product } from '../lib/node/server/product.ts';
 import { addressesOf, databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
+import { recoveryProgram } from './backup.ts';
 
 const receive = readFileSync(new URL('../templates/host/receive-recovery.sh', import.meta.url), 'utf8');
 
@@ -31,7 +32,7 @@ export const dataOf = ({ paths }: Variables) => `${paths.data}/state-db`;
 
 /** The databases as they were at a time: made on the backup host, and put in place on the Database+Sync server. Or a drill of it. */
 export default role<Variables>('recovery', (context) => {
-  const { host, hosts, vars, given = {} } = context;
+  const { host, hosts, vars, given } = context;
   const time = given['to-time'];
   if (time === undefined) return [];
   const server = databaseHost(hosts).name;
@@ -57,6 +58,17 @@ async function isRecovered(host: Reader, folder: string, time: string): Promise<
   return (await host.read(mark(folder)))?.toString().trim() === time;
 }
 
+/**
+ * Whether the staged data directory is still all that reached the backup host. A server that stopped for its recovery sends nothing, so
+ * log that came more than an hour later is of one that went on.
+ */
+async function isNewest(host: Reader, vars: Variables): Promise<boolean> {
+  const repository = `${backupFolder(vars)}/state-db`;
+  const newer = await host.$`
+    find ${repository}/wals ${repository}/streaming -type f -newermt "$(date -d "$(stat -c %y ${mark(stagedFolder(vars))}) 1 hour")" -print -quit`;
+  return newer.text() === '';
+}
+
 /** The backup host makes the data directory as it was at a time, and lets the Database+Sync server fetch it. */
 function recoveryIsStaged({ vars, hosts }: Context<Variables>, time: string): Resource[] {
   const folder = stagedFolder(vars);
@@ -69,7 +81,12 @@ secrets file = ${passwordFile}\nhosts allow = ${addressesOf(databaseHost(hosts))
     job(`both databases are recovered to ${time}`, {
       unit: `${product}-recovery`,
       script: `exec ${recoveryProgram} stage ${folder} ${time}\n`,
-      done: async (host) => ((await isRecovered(host, folder, time)) ? ok : drift('there is no such recovery yet')),
+      done: async (host) => {
+        if (!(await isRecovered(host, folder, time))) return drift('there is no such recovery yet');
+        return time !== 'latest' || (await isNewest(host, vars))
+          ? ok
+          : drift('newer changes have reached the backup host');
+      },
       progress: async () => ({ what: 'recovering from the backup' }),
     }),
     file(passwordFile).content(secret),
@@ -107,7 +124,11 @@ function recoveryIsReceived(context: Context<Variables>, time: string, setsAside
   const received = job(`the recovered data directory is ${data}`, {
     unit: `${product}-recovery-receive`,
     script: settings + receive,
-    done: async (host) => ((await isRecovered(host, data, time)) ? ok : drift('it is not here')),
+    done: async (host) => {
+      const [isHere, sync] = await Promise.all([isRecovered(host, data, time), host.container('sync')]);
+      // A synchronizer starts last: data that it writes are not of this recovery any more.
+      return isHere && !sync?.running ? ok : drift('it is not here');
+    },
     progress: (host) => bytesIn(host, `${data}.recovered`, 'fetching the recovered databases'),
   });
   return [
@@ -117,7 +138,7 @@ function recoveryIsReceived(context: Context<Variables>, time: string, setsAside
         const isFree = found.is === 'ok' || setsAside || list.text() === '';
         return isFree ? ok : drift(`${data} holds other data, which is not replaced`);
       },
-      hint: `with --set-aside it is renamed to ${data}.before-TIME, and stays`,
+      hint: `if it is of a recovery that got as far as the synchronizer, deploy.mjs does the rest. With --set-aside it is renamed to ${data}.before-TIME, and stays`,
     }),
     packages('rsync'),
     directory(jobDirectory).mode(0o700),
@@ -143,7 +164,7 @@ function drillPasses(vars: Variables, time: string): Resource {
   const drill = job(`a recovery drill to ${time} passes`, {
     unit: `${product}-drill`,
     script: `exec ${recoveryProgram} drill ${backupFolder(vars)}/drill ${time}\n`,
-    // The program removes it before it begins.
+    // The program puts the result of an earlier one aside before it begins.
     done: async (host) => ((await host.stat(`${resultsFolder}/drill-passed`)) ? ok : drift('it did not pass')),
     progress: async () => ({ what: 'recovering into a container, and comparing its blocks' }),
   });

@@ -27,15 +27,18 @@ test('a data directory without the signal of a standby is no copy yet', async ()
   expect(await copied.check(fakeHost([], { stat: standby }))).toEqual(ok);
 });
 
-test.each([
-  ['state-db answers', 'it is replaying the log of the copy'],
-  ['state-db has caught up with db-1', 'it receives nothing, or replays what it received'],
-])('%s: what a deploy waits for is said', async (name, words) => {
-  const reached = await resourceOf(name);
+test('what a deploy waits for is said', async () => {
+  const [started, caughtUp] = [
+    await resourceOf('state-db answers'),
+    await resourceOf('state-db has caught up with db-1'),
+  ];
   const answers = (value: string) => fakeHost([], { sql: async () => ({ ok: true, rows: [[value]] }) });
-  expect(describeVerdict(await reached.check(answers('f')))).toBe(words);
-  expect(await reached.check(answers('t'))).toEqual(ok);
-  expect(describeVerdict(await reached.check(fakeHost([])))).toBe('unknown until state-db answers SQL');
+  expect(describeVerdict(await caughtUp.check(answers('f')))).toBe('it receives nothing, or replays what it received');
+  for (const reached of [started, caughtUp]) {
+    expect(await reached.check(answers('t'))).toEqual(ok);
+    const words = 'unknown until state-db has replayed the log of the copy, and answers SQL';
+    expect(describeVerdict(await reached.check(fakeHost([])))).toBe(words);
+  }
 });
 
 test('before a switch the plan does not judge the former server as a replica', async () => {

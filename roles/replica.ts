@@ -20,12 +20,12 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 
 const read = (name: string) => readFileSync(new URL(`../templates/host/${name}.sh`, import.meta.url), 'utf8');
 
-/** The replay of the log that the server wrote during the copy. Seconds. */
+/** The replay of the log that the server wrote during the copy, and the wait until the replica has caught up. Seconds. */
 const longestReplay = 12 * 3600;
 /** A replica with less to replay is hardly behind. Bytes. */
 const caughtUpWithin = 16 * 1024 ** 2;
 
-/** A replica's slot on the database server. Names of slots have fewer characters than those of hosts. */
+/** A replica's slot on the database server. A slot's name has a-z, 0-9 and _, up to 63 bytes. */
 export function slotOf(name: string): string {
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 6);
   const start = `${product}_replica_${name}`.toLowerCase().replaceAll(/[^a-z0-9]/g, '_');
@@ -41,14 +41,13 @@ export default role<Variables>('replica', async (context) => {
     ...serverIsCopied(context),
     service,
     cpuShares('state-db', databaseCpuShares),
-    reached(context, 'state-db answers', 'select true', 'it is replaying the log of the copy'),
+    reached(context, 'state-db answers', 'select true'),
     followsTheServer(context),
     reached(
       context,
       `state-db has caught up with ${databaseHost(context.hosts).name}`,
       `select coalesce((select pg_wal_lsn_diff(latest_end_lsn, pg_last_wal_replay_lsn()) < ${caughtUpWithin}
         from pg_stat_wal_receiver where status = 'streaming'), false)`,
-      'it receives nothing, or replays what it received',
     ),
   ];
 });
@@ -103,16 +102,16 @@ function followsTheServer({ vars, hosts, host }: Context<Variables>): Resource {
   return databaseRole(`state-db follows that of ${name}`, read('standby'), words, { stdin });
 }
 
-/** @param query a select of one value, t once it is so @param words why it is not */
-function reached({ vars, given }: Context<Variables>, name: string, query: string, words: string): Resource {
+/** @param query a select of one value, t once it is so */
+function reached({ vars, given }: Context<Variables>, name: string, query: string): Resource {
   return eventually(
     name,
     async (host) => {
       const answer = await host.sql(stateDatabase(vars), `${query}, pg_is_in_recovery()`);
-      if (!answer.ok) return unknownUntil('state-db answers SQL');
+      if (!answer.ok) return unknownUntil('state-db has replayed the log of the copy, and answers SQL');
       const [isReached, follows] = answer.rows[0] ?? [];
       if (follows === 'f' && given.to !== undefined) return formerEnds;
-      return isReached === 't' ? ok : drift(words);
+      return isReached === 't' ? ok : drift('it receives nothing, or replays what it received');
     },
     {
       seconds: longestReplay,

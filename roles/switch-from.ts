@@ -13,8 +13,8 @@ const [stateScript, retireScript] = [read('server-state'), read('retire')];
 
 /** What a Database+Sync server runs beside state-db, and a replica does not, in the order in which it is stopped. */
 const besideStateDb = ['sync', 'prover', 'pool-db'];
-/** Log that the new server may have to fetch while nothing writes. Bytes. */
-const mostToFetch = 16 * 1024 ** 2;
+/** Log that the new server may have to replay while nothing writes. Bytes. */
+const mostToReplay = 16 * 1024 ** 2;
 
 /**
  * Ends the former server: the host of group replica whose data directory has no standby.signal. Its other containers are removed, and it
@@ -29,7 +29,6 @@ export default role<Variables>('switch-from', (context) => {
     if (state.kind === 'primary') seen.runs = container?.running === true;
     return state.kind === 'primary';
   };
-  const everyHost = newServerIsClose(context, seen);
   const ended: Resource = {
     name: 'sync, prover and pool-db of the former server are removed',
     check: async (host) => {
@@ -43,7 +42,7 @@ export default role<Variables>('switch-from', (context) => {
       const stops = left.map((name) => command({ timeoutSeconds: 300 })`docker stop --time 120 ${name}`);
       return drift(`${left.join(', ')} are there`, [...stops, command`docker rm ${left}`]);
     },
-    everyHost,
+    everyHost: newServerIsClose(context, seen, 'this run stopped nothing'),
   };
   const retired: Resource = {
     name: 'the former server is a replica',
@@ -53,7 +52,11 @@ export default role<Variables>('switch-from', (context) => {
             command({ timeoutSeconds: 400 })`sh -c ${retireScript} retire ${vars.paths.data}/state-db`,
           ])
         : ok,
-    everyHost,
+    everyHost: newServerIsClose(
+      context,
+      seen,
+      'state-db of the former server still accepts writes. This run or an earlier one removed its synchronizer: run again, or deploy with the inventory of before',
+    ),
   };
   return [ended, retired];
 });
@@ -78,8 +81,12 @@ export async function serverState(host: Reader, { paths }: Pick<Variables, 'path
   return { kind: kind === 'standby' ? 'standby' : 'primary', isClean, checkpoint: Number(checkpoint) } as const;
 }
 
-/** Before anything stops: the new server has nearly all of the log. One that accepts writes already has another history. */
-function newServerIsClose({ hosts, vars }: Context<Variables>, seen: Seen): EveryHost {
+/**
+ * Before anything stops: the new server has nearly all of the log. One that accepts writes already has another history.
+ *
+ * @param state of the former server, for the hint
+ */
+function newServerIsClose({ hosts, vars }: Context<Variables>, seen: Seen, state: string): EveryHost {
   const { name: target } = databaseHost(hosts);
   return {
     name: `${target} has nearly all of the log`,
@@ -96,8 +103,8 @@ function newServerIsClose({ hosts, vars }: Context<Variables>, seen: Seen): Ever
       // A server that has ended sends nothing: the promotion compares what both have.
       if (!seen.runs) return ok;
       if (behind === null || behind === undefined) return drift('it receives nothing from the former server');
-      return Number(behind) <= mostToFetch ? ok : drift(`it has ${bytes(Number(behind))} to replay`);
+      return Number(behind) <= mostToReplay ? ok : drift(`it has ${bytes(Number(behind))} to replay`);
     },
-    hint: 'this run stopped nothing. If it is behind, wait until status says that it has caught up; if both accept writes, one of them has to be copied again (docs/data.md)',
+    hint: `${state}. If it is behind, wait until status says that it has caught up; if both accept writes, one of them has to be copied again (docs/data.md)`,
   };
 }

@@ -27,6 +27,9 @@ const position = `select pg_is_in_recovery(), substring(current_setting('primary
 /** Seconds. */
 const replayLimit = 120;
 
+const emptied =
+  'it has no data directory of state-db any more. If its data is lost, shut it down, and name it by --assume-stopped';
+
 /** The server that is promoted, as its newest check saw it. */
 interface Seen {
   /** Bytes of log that it has replayed. */
@@ -36,7 +39,10 @@ interface Seen {
   former: string | undefined;
 }
 
-/** The Database+Sync server of the inventory accepts writes. No other server can accept writes, and none has log that it lacks. */
+/**
+ * The Database+Sync server of the inventory accepts writes. No other server can accept writes, and none has log that it lacks, as far as
+ * the hosts can be checked.
+ */
 export default role<Variables>('switch-to', (context) => {
   const { hosts, vars } = context;
   if (context.given.to === undefined) return [];
@@ -68,7 +74,7 @@ export default role<Variables>('switch-to', (context) => {
   return [replayed(context), resource];
 });
 
-/** The former server ends when its log was received, which is before it was replayed. */
+/** The former server ends as soon as the replica has received its log. Replay takes longer. */
 function replayed({ vars }: Context<Variables>): Resource {
   return eventually(
     'state-db has replayed what it received',
@@ -122,7 +128,7 @@ async function judge(
     host.container('state-db'),
     host.sql(stateDatabase(vars), position),
   ]);
-  if (state.kind === 'none') return host.name === former ? drift('it has no data directory of state-db') : ok;
+  if (state.kind === 'none') return host.name === former ? drift(emptied) : ok;
   if (state.kind === 'unreadable') return drift(state.why);
   if (state.kind === 'primary') {
     return host.name === former
@@ -130,7 +136,8 @@ async function judge(
       : drift('its state-db may accept writes');
   }
   if (!container?.running) {
-    // What the former server has shows what all can have. Without it, the checkpoint of a stopped replica does not show all of its log.
+    // A replica cannot have more log than the former server, which is checked. If that one is not checked, a stopped replica could have
+    // more: its checkpoint is not the end of its log.
     if (host.name !== former) {
       return former === undefined || unseen.includes(former)
         ? drift('its state-db does not run, and may have more log: start it')

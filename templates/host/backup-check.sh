@@ -34,6 +34,8 @@ elif [ $((now - newest)) -gt $((oldest * 3600)) ]; then
   problem "backup too old: the newest is of $(date -d "@$newest" '+%Y-%m-%d %H:%M'), more than $oldest hours ago"
 fi
 
+[ ! -s "$state/verify-failed" ] || problem "the newest base backup is corrupt: $(head -n 1 "$state/verify-failed")"
+
 # A segment that lacks its predecessor: nothing after the gap can be recovered from a backup before it.
 gap=$(find "$folder/wals" "$folder/streaming" -type f -name '????????????????????????' -printf '%f\n' 2>/dev/null | sort -u | awk '
   function hex(text, i, n) { for (i = 1; i <= length(text); i++) n = n * 16 + index("123456789ABCDEF", substr(text, i, 1)); return n }
@@ -63,11 +65,18 @@ fi
 answer=$(runuser -u barman -- timeout 50 barman check --nagios state-db 2>&1) ||
   problem "barman check: $(printf '%s' "$answer" | sed 's/ | .*//' | tail -n 1)"
 
+# A drill that runs puts the result of the one before it aside.
 passed=0
-[ ! -s "$state/drill-passed" ] || passed=$(stat -c %Y "$state/drill-passed")
+for each in "$state/drill-passed.before" "$state/drill-passed"; do
+  [ ! -s "$each" ] || passed=$(stat -c %Y "$each")
+done
+# One that has never passed counts from the first check.
+[ -e "$state/checked-since" ] || touch "$state/checked-since"
+since=$(stat -c %Y "$state/checked-since")
+[ "$passed" -lt "$since" ] || since=$passed
 # Also one that the operator ran.
 if [ -s "$state/drill-failed" ]; then problem "the recovery drill failed: $(head -n 1 "$state/drill-failed")"
-elif [ "$drill" -gt 0 ] && [ "$passed" -gt 0 ] && [ $((now - passed)) -gt $((drill * 3600)) ]; then
+elif [ "$drill" -gt 0 ] && [ $((now - since)) -gt $((drill * 3600)) ]; then
   problem "the recovery drill has not passed for $drill hours"
 fi
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Check mode by the clock, on a controller: writes what it found for node_exporter's textfile collector. A check that could not run says
+# Scheduled check mode, on a controller: writes what it found for node_exporter's textfile collector. A check that could not run says
 # so, and says nothing about drift.
 #   drift-check NODE PROJECT INVENTORY USER EVERY TEXTFILES [OPTION...]
 # NODE is the program node, PROJECT the folder of the playbooks, INVENTORY a file, USER runs the check, EVERY is the time between two in
@@ -26,7 +26,7 @@ case $code in
   *) finished='' ;;
 esac
 {
-  echo '# HELP rpc_node_drift_check_seconds When check mode last ran by the clock, seconds since 1970.'
+  echo '# HELP rpc_node_drift_check_seconds When scheduled check mode last ran, seconds since 1970.'
   echo '# TYPE rpc_node_drift_check_seconds gauge'
   echo "rpc_node_drift_check_seconds{inventory=\"$name\"} $(date +%s)"
   echo '# HELP rpc_node_drift_every_seconds How often it should run.'

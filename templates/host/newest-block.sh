@@ -1,6 +1,6 @@
 #!/bin/sh
 # Finds the newest block of a chain here, and asks a JSON-RPC server elsewhere for its block of the same number. Prints number and
-# hash of the block here, or an empty line if there is none, and then the unchanged HTTP answer about the other.
+# hash of the block here, or an empty line if a database has none, and then the unchanged HTTP answer about the other.
 #
 # Standard input: the URL of the server elsewhere, as providers put a key into it.
 # Arguments: the script probe.sh, time limit of a request in seconds, longest answer in bytes, for how many seconds HTTP 429 is asked again
@@ -25,7 +25,7 @@ field() {
 
 case $1 in
   http://*)
-    newest=$(block "$1" latest "$patience") || exit 1
+    newest=$(block "$1" latest "$patience")
     number=$(field number)
     hash=$(field hash)
     if [ -z "$number" ]; then

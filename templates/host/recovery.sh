@@ -90,10 +90,14 @@ hash_of_blocks() {
 }
 
 drill() {
+  # One by hand and one by the timer have the same folder and container. The lock ends with this process.
+  exec 9>/run/rpc-node-drill.lock
+  flock -n 9 || { echo 'another drill runs' >&2; exit 1; }
   docker rm --force rpc-node-drill >/dev/null 2>&1
   trap 'docker rm --force rpc-node-drill >/dev/null 2>&1; rm -rf "$folder"' EXIT
-  trap 'exit 1' TERM INT
-  rm -f "$RESULTS/drill-passed"
+  trap 'fail "the drill was ended before its result"' TERM INT
+  # The check of the repository counts the days since it.
+  [ ! -e "$RESULTS/drill-passed" ] || mv "$RESULTS/drill-passed" "$RESULTS/drill-passed.before"
   stage
   # Without connections until it has recovered: a standby would need as many as the real server.
   said=$(docker run --detach --name rpc-node-drill --network none --volume "$folder:/var/lib/postgresql/data" "$IMAGE" \

@@ -9,6 +9,8 @@ if docker inspect state-db >/dev/null 2>&1; then docker stop --time 300 state-db
 [ "$(od -An -v -tu4 -j16 -N4 "$data/global/pg_control" | tr -d ' ')" = 1 ] ||
   fail "state-db did not end cleanly, and may have log that no replica has. If another server was promoted already, do not start it: remove
 $data, and deploy. Otherwise: docker start state-db, and run switch.mjs again"
+docker inspect state-db >/dev/null 2>&1 ||
+  fail 'state-db has no container, and the new server may have to fetch log from it. Deploy with the inventory of before, and run switch.mjs again'
 touch "$data/standby.signal"
 chown --reference="$data/PG_VERSION" "$data/standby.signal"
 sync -f "$data/standby.signal"

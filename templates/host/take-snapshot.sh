@@ -93,12 +93,13 @@ free=$(df -B1 --output=avail "$FOLDER" | tail -n 1)
 size=$(head -n 1 "$part/lock.out")
 [ "$free" -gt "$size" ] || fail "$FOLDER has $free bytes free, and the databases have $size: the archives may need as many"
 
+# The synchronizer queues behind a lock that is waited for, so this wait is short. Autovacuum gives way after a second.
 # The state first: what it refers to is in the prover's database when a block is written.
 : >"$part/lock.out"
-printf '%s\n' "set lock_timeout = '60s';" "set idle_in_transaction_session_timeout = '20s';" 'begin;' \
+since=$(date +%s%N)
+printf '%s\n' "set lock_timeout = '5s';" "set idle_in_transaction_session_timeout = '20s';" 'begin;' \
   "lock table $STATE_TABLE in share mode;" '\echo ready' >&3
 answered lock "$lock_session"
-since=$(date +%s%N)
 export="begin isolation level repeatable read read only; select pg_export_snapshot();"
 newest="select block_num || ' ' || block_hash from $STATE_TABLE order by block_num desc limit 1;"
 printf '%s\n' "$export" "$newest" '\echo ready' >&4

@@ -19,7 +19,7 @@ export class PrivateFileFault extends Error {
 
 /**
  * Reads a file of mode 0600 or stricter that belongs to the operator or to root. Root may read what belongs to others: on a controller the
- * files are those of the user who runs check mode by the clock.
+ * files are those of the user who runs scheduled check mode.
  *
  * @param most the size limit in bytes: a larger file is not a secret
  * @throws PrivateFileFault

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -17,10 +26,23 @@ interface Repository {
   readonly barman?: string;
   /** The drill that the operator wants each so many hours, default 48; 0 for one that was run by hand. */
   readonly drill?: { readonly failed?: string; readonly hours?: number };
+  /** Hours ago: when the repository was checked first, and when drills passed, by the name of the result. */
+  readonly hoursAgo?: Readonly<Record<string, number>>;
+  /** What the verification of the newest backup said. */
+  readonly corrupt?: string;
 }
 
 /** Runs the check over a repository, with stand-ins for the programs that it asks. */
-function check({ newest, segments = [], server = '100|reserved', free = 50, barman = '', drill }: Repository) {
+function check({
+  newest,
+  segments = [],
+  server = '100|reserved',
+  free = 50,
+  barman = '',
+  drill,
+  hoursAgo = {},
+  corrupt,
+}: Repository) {
   const folder = mkdtempSync(join(tmpdir(), 'backups-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [repository, results, metrics, programs] = ['repository', 'results', 'metrics', 'bin'].map((name) => {
@@ -45,6 +67,12 @@ function check({ newest, segments = [], server = '100|reserved', free = 50, barm
     `case $* in *psql*) printf '%s\\n' '${server}' ;; *) ${barman === '' ? ':' : `echo '${barman}'; exit 2`} ;; esac`,
   );
   if (drill?.failed) writeFileSync(join(results, 'drill-failed'), drill.failed);
+  if (corrupt) writeFileSync(join(results, 'verify-failed'), corrupt);
+  for (const [name, hours] of Object.entries(hoursAgo)) {
+    const time = Date.now() / 1000 - hours * 3600;
+    writeFileSync(join(results, name), 'PASS');
+    utimesSync(join(results, name), time, time);
+  }
   const { status, stderr } = spawnSync(
     'sh',
     [script, repository, 'host=x', metrics, results, '49', String(drill ? (drill.hours ?? 48) : 0)],
@@ -108,6 +136,24 @@ test.each<[string, Repository, string, Record<string, number>]>([
     'the recovery drill failed: other blocks',
     { ok: 0 },
   ],
+  [
+    'a drill that has never passed',
+    { newest: now, drill: {}, hoursAgo: { 'checked-since': 49 } },
+    'the recovery drill has not passed for 48 hours',
+    { ok: 0, drill_passed_seconds: 0 },
+  ],
+  [
+    'a drill that passed long ago, while the next one runs',
+    { newest: now, drill: {}, hoursAgo: { 'checked-since': 90, 'drill-passed.before': 49 } },
+    'the recovery drill has not passed for 48 hours',
+    { ok: 0 },
+  ],
+  [
+    'a corrupt backup',
+    { newest: now, corrupt: 'ERROR: checksum mismatch for file "base/1"' },
+    'the newest base backup is corrupt: ERROR: checksum mismatch',
+    { ok: 0 },
+  ],
   ['a full disk', { newest: now, free: 1 }, 'repository full: ', { ok: 0 }],
   [
     'what Barman finds',
@@ -126,4 +172,9 @@ test.each<[string, Repository, string, Record<string, number>]>([
   expect(problems).toHaveLength(1);
   expect(problems[0]).toContain(words);
   expect(metrics).toMatchObject(values);
+});
+
+test('a drill that passed, or that has its time yet, is no problem', () => {
+  for (const hoursAgo of [{ 'checked-since': 90, 'drill-passed.before': 47 }, { 'checked-since': 47 }, undefined])
+    expect(check({ newest: now, drill: {}, ...(hoursAgo && { hoursAgo }) }).problems).toEqual([]);
 });

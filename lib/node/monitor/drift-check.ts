@@ -14,7 +14,7 @@ const script = readFileSync(new URL('../../../templates/host/drift-check.sh', im
 const program = `/usr/local/lib/${product}/drift-check`;
 
 /**
- * Check mode by the clock, on the machine of the playbooks.
+ * Scheduled check mode, on the machine of the playbooks.
  *
  * @param identity the file that opens the inventory's secrets, if they need one
  * @throws Problem where the inventory does not ask for it

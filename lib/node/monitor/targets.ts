@@ -6,7 +6,10 @@ import type { Variables } from '../variables/variables.ts';
 export const jobs = ['host', 'node', 'postgres'] as const;
 type Job = (typeof jobs)[number];
 
-/** All endpoints with metrics, in the order of the inventory. `instance` is the name of an endpoint's host there. */
+/**
+ * The endpoints with metrics, in the order of the inventory. `instance` is the name of an endpoint's host there. On one server for all
+ * components the node's are those of its synchronizer.
+ */
 function targetsOf(hosts: readonly InventoryHost<Variables>[]) {
   return hosts.flatMap((host) => {
     const { connection, groups, vars, name: instance } = host;
@@ -41,7 +44,7 @@ export function absentRules(hosts: readonly InventoryHost<Variables>[]): string 
     labels: { severity: 'critical', group },
     annotations: {
       summary: `Prometheus has no target ${job} of ${instance}`,
-      description: 'The host is in the inventory, and nothing of it is measured.',
+      description: 'The host is in the inventory, and Prometheus does not scrape this exporter.',
       runbook: 'docs/operating.md#an-exporter-is-gone',
     },
   }));
@@ -51,7 +54,7 @@ export function absentRules(hosts: readonly InventoryHost<Variables>[]): string 
     for: '5m',
     labels: { severity: 'warning' },
     annotations: {
-      summary: 'Prometheus knows of no check mode by the clock',
+      summary: 'Prometheus knows of no scheduled check mode',
       description: 'The inventory has monitoring.drift_check, and no host with node_exporter has its result.',
       runbook: 'docs/operating.md#drift-is-not-checked',
     },

@@ -1,6 +1,6 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { seconds } from '../../engine/output/units.ts';
-import { resultsFolder } from '../backup/repository.ts';
+import { resultsFolder } from '../backup/folders.ts';
 import { type Finding, fault } from './judge.ts';
 
 /** The check of the repository runs each minute: results of an earlier time say nothing. Seconds. */

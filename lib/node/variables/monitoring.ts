@@ -46,7 +46,7 @@ export const monitoringShape = {
         .describe('Who runs it on the controller, with a clone of this project and a key of its own'),
     })
     .optional()
-    .describe('Check mode by the clock on a controller, by playbooks/schedule.mjs. It is an alert if it never ran'),
+    .describe('Scheduled check mode on a controller, by playbooks/schedule.mjs. It is an alert if it never ran'),
   certificates: z
     .array(types.absolutePath)
     .default([])

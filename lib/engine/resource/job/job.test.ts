@@ -29,6 +29,7 @@ function hostWith(states: State[], running?: string) {
     if (text.includes('show --property ActiveState --value')) return next().active;
     if (!text.includes('show --property InvocationID')) return '';
     const { active, result, mainExitCode } = next();
+    if (active === '') return '\n';
     return `InvocationID=1\nActiveState=${active}\nResult=${result}\nExecMainStatus=${mainExitCode}\n`;
   };
   const command = shell(async (text, { stdin = '' }) => {
@@ -92,6 +93,22 @@ test('exit code 0 proves nothing: the result of the job is checked', async () =>
   const { host } = hostWith([unit('inactive')]);
   const applied = job('it is done', { ...work, done: async () => drift('the table is empty') }).work(host);
   await expect(applied).rejects.toThrow('the job ended, and still: the table is empty\ndisk is full');
+});
+
+test('a job is watched on while systemd does not answer', async () => {
+  const { host } = hostWith([unit('inactive'), unit('active'), unit(''), unit('active')]);
+  const done = says(drift('not yet'), ok);
+  await job('it is done', { ...work, done }).work(host);
+  expect(host.progress).toHaveBeenCalledTimes(3);
+});
+
+test('a job of which systemd says nothing for long is left running', async () => {
+  const { host } = hostWith([unit('inactive'), ...Array.from({ length: 20 }, () => unit(''))]);
+  const applied = job('it is done', { ...work, done: async () => drift('not yet') }).work(host);
+  await expect(applied).rejects.toMatchObject({
+    message: 'systemd does not say whether work runs',
+    hint: 'work goes on on db-1, and the next run finds it again',
+  });
 });
 
 test('an interrupted wait leaves the job running on the host', async () => {

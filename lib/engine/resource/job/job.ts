@@ -4,12 +4,15 @@ import { Failure } from '../../problem/problem.ts';
 import { describeVerdict, drift, ok, type Resource, type Verdict, type Work } from '../resource.ts';
 import { pause } from './pause.ts';
 
-/** Scripts and status files of running jobs. It is in memory: nothing of it outlives a reboot. */
+/** Scripts of jobs, passwords for them, and the lock of a run. It is in memory: nothing of it outlives a reboot. */
 export const jobDirectory = '/run/rpc-playbooks';
 
 /** How long the host watches a running job before it answers: progress is as old as that. Seconds. */
 const firstWatch = 1;
 const longestWatch = 10;
+
+/** So many times in a row systemd may say nothing about a job, each after a watch of it. */
+const mostUnanswered = 6;
 
 /** Time for the answer itself. Seconds. */
 const answerLimit = 60;
@@ -24,7 +27,7 @@ export interface LongWork {
   /** Its progress, read while it runs. */
   readonly progress?: (host: Reader) => Promise<Progress | undefined>;
   /**
-   * Whether the purpose of the work is reached: read from the host, as the exit code proves nothing. Without it the work is started
+   * Whether the purpose of the work is reached: read from the host, as exit code 0 proves nothing. Without it the work is started
    * whenever it does not run.
    */
   readonly done?: (host: Reader) => Promise<Verdict>;
@@ -93,7 +96,7 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<() => Pro
     });
   }
   const end = await watch(host, work);
-  const words = () => lastWords(host, unit, end.InvocationID);
+  const words = () => lastWords(host, unit, end.InvocationID ?? '');
   if (end.ActiveState !== 'failed') return words;
   const how = end.Result === 'exit-code' ? `exit code ${end.ExecMainStatus}` : end.Result;
   throw jobFailed(title, `${unit} failed (${how})`, await words());
@@ -121,18 +124,20 @@ function startOf(work: LongWork): Action {
 }
 
 /** What systemd says of a unit that has ended: one that failed stays loaded, one that succeeded is gone, and has no InvocationID. */
-type End = Readonly<Record<'InvocationID' | 'ActiveState' | 'Result' | 'ExecMainStatus', string>>;
+type End = Readonly<Partial<Record<'InvocationID' | 'ActiveState' | 'Result' | 'ExecMainStatus', string>>>;
 
 /** Watches a unit to its end. The host answers when it has ended, or after some seconds. */
 async function watch(host: Writer, { unit, progress }: LongWork): Promise<End> {
   let invocation = '';
+  let unanswered = 0;
   for (let seconds = firstWatch; ; seconds = Math.min(2 * seconds, longestWatch)) {
     const asked = Promise.all([
       host.$({ timeoutSeconds: seconds + answerLimit })`
         show() { systemctl show --property InvocationID,ActiveState,Result,ExecMainStatus ${unit}.service; }
         n=0
-        while now=$(show) && [ "$n" -lt ${2 * seconds} ]; do
-          case $now in *ActiveState=active* | *ActiveState=*ing*) sleep 0.5 ;; *) break ;; esac
+        while [ "$n" -lt ${2 * seconds} ]; do
+          now=$(show)
+          case $now in '' | *ActiveState=active* | *ActiveState=*ing*) sleep 0.5 ;; *) break ;; esac
           n=$((n + 1))
         done
         echo "$now"`,
@@ -142,8 +147,12 @@ async function watch(host: Writer, { unit, progress }: LongWork): Promise<End> {
     await pause(host, seconds + answerLimit, meanwhile, asked);
     const [shown, reached] = await asked;
     const state: End = Object.fromEntries(shown.lines().map((line) => line.split(/=(.*)/s).slice(0, 2)));
-    invocation ||= state.InvocationID;
-    if (!isRunning(state.ActiveState)) return { ...state, InvocationID: invocation };
+    invocation ||= state.InvocationID ?? '';
+    // While systemd is busy or starts again it does not answer, and the unit runs on.
+    unanswered = state.ActiveState === undefined ? unanswered + 1 : 0;
+    if (unanswered === mostUnanswered)
+      throw new Failure(`systemd does not say whether ${unit} runs`, { hint: meanwhile });
+    if (unanswered === 0 && !isRunning(state.ActiveState)) return { ...state, InvocationID: invocation };
     if (reached) host.progress(reached);
   }
 }
@@ -154,7 +163,7 @@ export async function bytesIn(host: Reader, folder: string, what: string): Promi
   return { what, done: Number.parseInt(size.text(), 10) || 0, unit: 'bytes' };
 }
 
-function isRunning(activeState: string): boolean {
+function isRunning(activeState = ''): boolean {
   return ['active', 'activating', 'deactivating', 'reloading'].includes(activeState);
 }
 

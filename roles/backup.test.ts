@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
-import { Problems } from '../../engine/problem/problem.ts';
-import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
-import { loadDeployment } from '../inventory/inventory.ts';
-import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
-import { contextOf } from '../testing/role-context.ts';
-import { backupRepository } from './repository.ts';
-import { serverLetsItselfBeCopied } from './source.ts';
+import { Problems } from '../lib/engine/problem/problem.ts';
+import { fakeHost, rootsFile, runningContainer } from '../lib/engine/resource/testing/fake-host.ts';
+import { serverLetsItselfBeCopied } from '../lib/node/backup/source.ts';
+import { loadDeployment } from '../lib/node/inventory/inventory.ts';
+import { type Changes, labDeployment } from '../lib/node/testing/lab-deployment.ts';
+import { contextOf } from '../lib/node/testing/role-context.ts';
+import backup from './backup.ts';
 
 process.env.BACKUP_PASSWORD = 'backup.Pw~4';
-const backup = (settings: Record<string, unknown> = {}): Changes => [
+const withBackup = (settings: Record<string, unknown> = {}): Changes => [
   [['groups', 'backup'], { 'backup-1': { address: '10.0.0.7' } }],
   [['vars', 'backup'], { password: 'env:BACKUP_PASSWORD', ...settings }],
 ];
 
 async function contexts(settings?: Record<string, unknown>) {
-  const changes = backup(settings);
+  const changes = withBackup(settings);
   return { server: await contextOf({ changes }), keeper: await contextOf({ changes, group: 'backup' }) };
 }
 
@@ -25,13 +25,13 @@ async function problems(changes: Changes): Promise<string[]> {
 }
 
 test('an inventory says where the password is, and gives the backup a host of its own', async () => {
-  expect(await problems([...backup(), [['vars', 'backup'], undefined]])).toEqual([
+  expect(await problems([...withBackup(), [['vars', 'backup'], undefined]])).toEqual([
     'backup.password is missing, and the inventory has a host in group backup',
   ]);
-  expect(await problems([...backup(), [['groups', 'backup', 'backup-2'], { address: '10.0.0.8' }]])).toEqual([
+  expect(await problems([...withBackup(), [['groups', 'backup', 'backup-2'], { address: '10.0.0.8' }]])).toEqual([
     'group backup has 2 hosts (backup-1, backup-2): there may be only one',
   ]);
-  const shared: Changes = [...backup(), [['groups', 'backup'], { 'rpc-1': null }]];
+  const shared: Changes = [...withBackup(), [['groups', 'backup'], { 'rpc-1': null }]];
   expect(await problems(shared)).toEqual(['rpc-1 is in group backup and in rpc']);
 });
 
@@ -54,7 +54,7 @@ test('the server lets in the addresses of the backup host alone, and keeps log u
 
 test("Barman's settings are the inventory's", async () => {
   const { keeper } = await contexts({ keep_days: 9, every_hours: 6 });
-  const file = backupRepository(keeper).find(({ name }) => name === 'file /etc/barman.d/state-db.conf');
+  const file = (await backup.resources(keeper)).find(({ name }) => name === 'file /etc/barman.d/state-db.conf');
   const verdict = await file?.check(fakeHost([]));
   const text =
     verdict?.is === 'drift' ? (verdict.differences.find(({ what }) => what === 'content')?.wanted ?? '') : '';
@@ -66,14 +66,17 @@ test("Barman's settings are the inventory's", async () => {
 
 test('the drill has a timer only where the inventory asks for it', async () => {
   const names = async (settings?: Record<string, unknown>) =>
-    backupRepository((await contexts(settings)).keeper).map(({ name }) => name);
+    (await backup.resources((await contexts(settings)).keeper)).map(({ name }) => name);
   expect(await names()).not.toContain('schedule rpc-node-recovery-drill');
   expect(await names({ drill_hours: 24 })).toContain('schedule rpc-node-recovery-drill');
 });
 
-test('a base backup that is there is not made again', async () => {
+test('a base backup that is there is not made again, unless it is corrupt', async () => {
   const { keeper } = await contexts();
-  const first = backupRepository(keeper).find(({ name }) => name === 'a base backup is there');
-  expect(await first?.check(fakeHost([[/^grep/, '/data/backup/state-db/base/1/backup.info']]))).toEqual({ is: 'ok' });
+  const first = (await backup.resources(keeper)).find(({ name }) => name === 'a base backup is there');
+  const whole = [/^grep/, '/data/backup/state-db/base/1/backup.info'] as const;
+  expect(await first?.check(fakeHost([whole]))).toEqual({ is: 'ok' });
+  const corrupt = fakeHost([whole], { stat: async (path) => (path.endsWith('verify-failed') ? rootsFile : undefined) });
+  expect(await first?.check(corrupt)).toMatchObject({ is: 'drift', note: 'the newest base backup is corrupt' });
   expect(await first?.check(fakeHost([]))).toMatchObject({ is: 'drift', note: 'there is no whole base backup' });
 });
