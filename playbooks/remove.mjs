@@ -18,7 +18,13 @@ await runPlaybook(
     ],
     {
       options: {
-        host: { value: 'NAME', help: 'the RPC server, or a replica', required: true, completes: 'host', group: 'rpc' },
+        host: {
+          value: 'NAME',
+          help: 'the RPC server, or a replica',
+          required: true,
+          completes: 'host',
+          group: 'rpc,replica',
+        },
       },
     },
   ),

@@ -14,7 +14,7 @@ await runPlaybook(
           required: true,
           help: 'an empty or new folder for it, on the Database+Sync server or on another\nhost of the inventory',
           form: {
-            pattern: /^([^:/]+:)?(\/(?!\.\.?(\/|$))[\w.-]+)+$/,
+            pattern: /^([\w.-]+:)?(\/(?!\.\.?(\/|$))[\w.-]+)+$/,
             words: 'must be a folder, /data/snapshots/today, or one of a host, rpc-1:/data/snapshots/today',
           },
         },

@@ -73,7 +73,11 @@ test.each<[string, Answer, string]>([
   ['former', 'primary 6 4900', 'unknown until the former server is a replica'],
   ['former', 'standby 6 4900', 'its state-db did not end cleanly'],
   ['former', 'standby 1 5100', 'it has log up to 5100, and the new server has replayed 5000'],
-  ['former', 'none', 'it has no data directory of state-db'],
+  [
+    'former',
+    'none',
+    'it has no data directory of state-db any more. If its data is lost, shut it down, and name it by --assume-stopped',
+  ],
   ['rpc-1', 'none', 'ok'],
   ['rpc-1', 'standby 2 9000', 'ok'],
   ['rpc-1', 'primary 1 4000', 'its state-db may accept writes'],

@@ -62,6 +62,20 @@ test('what only looks like a snapshot is refused', async () => {
   );
 });
 
+test.each([
+  ['all:/data/s', '--to all:/data/s is on all, and this run is on db-1'],
+  ['rpc-1:/data/s', '--to rpc-1:/data/s is on rpc-1, and this run is on db-1'],
+])('--to names one host: %s on db-1', async (to, words) => {
+  await expect(async () => takeSnapshot.resources({ ...(await contextOf({})), given: { to } })).rejects.toThrow(words);
+});
+
+test('a folder without a host is on the Database+Sync server, whatever --limit says', async () => {
+  const context = await contextOf({ group: 'rpc' });
+  await expect(async () => takeSnapshot.resources({ ...context, given: { to: '/data/s' } })).rejects.toThrow(
+    '--to /data/s is on db-1, and this run is on rpc-1',
+  );
+});
+
 test('the password is in a file of root alone, and not in the script', async () => {
   const [, passwords, taken] = await resources();
   const verdict = await passwords?.check(fakeHost([]));

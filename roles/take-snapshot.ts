@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Reader } from '../lib/engine/host/host.ts';
 import { shellSettings } from '../lib/engine/host/shell-settings.ts';
+import { Problem } from '../lib/engine/problem/problem.ts';
 import { secretContent } from '../lib/engine/resource/file/content.ts';
 import { bytesIn } from '../lib/engine/resource/job/job.ts';
 import { directory, file, job } from '../lib/engine/resource/kinds.ts';
@@ -16,9 +17,14 @@ const script = readFileSync(new URL('../templates/host/take-snapshot.sh', import
 
 /** A snapshot of the databases is in the folder that option --to names: both archives, of one moment, and their manifest. */
 export default role<Variables>('take-snapshot', ({ host, hosts, given }): Resource[] => {
-  const folder = given?.to?.replace(/^[^/]*:/, '');
-  if (folder === undefined) return [];
+  if (given.to === undefined) return [];
   const server = databaseHost(hosts);
+  const [, named = server.name, folder = ''] = /^(?:([^/]*):)?(.*)$/.exec(given.to) ?? [];
+  if (named !== host.name) {
+    throw new Problem(`--to ${given.to} is on ${named}, and this run is on ${host.name}`, {
+      hint: `name one host, and no --limit: --to ${host.name}:${folder}`,
+    });
+  }
   const { credentials, network, ports } = server.vars;
   const names = { state: archiveName(network.kind, 'state'), prover: archiveName(network.kind, 'prover') };
   const passwords = `${host.vars.paths.deployment}/snapshot.pgpass`;

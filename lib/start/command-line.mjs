@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { markedFolder } from '../node/project/marked-folder.mjs';
 
 const words = process.argv.slice(process.argv.findIndex((word) => word.endsWith('.mjs')) + 1);
 
@@ -26,6 +28,14 @@ function inFolder(all) {
     process.chdir(folder ?? '');
   } catch {
     console.error(`-C ${folder ?? ''}: there is no such folder\n  name the folder of your inventories after -C`);
+    process.exit(3);
+  }
+  const isOurs = `${process.cwd()}/` === fileURLToPath(new URL('../..', import.meta.url));
+  const makesOne = process.argv.some((word) => /(^|\/)init(\.mjs)?$/.test(word));
+  if (!isOurs && !makesOne && markedFolder(process.cwd()) === undefined) {
+    console.error(
+      `-C ${folder}: no rpc-playbooks.yaml is there or above\n  init makes such a folder; the file may be empty`,
+    );
     process.exit(3);
   }
   return all;

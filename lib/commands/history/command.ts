@@ -95,7 +95,9 @@ function linesOf({ reached: { hosts }, read, runs, checks }: Found, verbose: boo
   ];
   return [
     ...hosts.flatMap((host) => ('error' in host ? [unreachableLine(hosts, host)] : [])),
-    ...(runs.length > 0 ? runs.flatMap(ofRun) : ['no run has changed these hosts since they keep a journal']),
+    ...(runs.length > 0 || read.length === 0
+      ? runs.flatMap(ofRun)
+      : [`no run has changed ${read.map(({ host }) => host).join(', ')} since there is a journal`]),
     ...(checks.length > 0 ? ['check mode, from here', ...checks.map(ofCheck)] : []),
     'releases (* is deployed)',
     ...read.flatMap(ofHost),

@@ -59,11 +59,23 @@ test('without addresses the inventory is ours, and everything that it names is t
 
 test('one server for all components has its settings once', async () => {
   const folder = newFolder();
-  await init([folder, '--network', 'test', '--database', 'all=10.0.0.1', '--rpc', 'all=10.0.0.1']);
+  await init([folder, '--network', 'test', '--database', 'one=10.0.0.1', '--rpc', 'one=10.0.0.1']);
   expect(inventoryOf(folder, 'testnet').groups).toEqual({
-    database: { all: { address: '10.0.0.1' } },
-    rpc: { all: null },
+    database: { one: { address: '10.0.0.1' } },
+    rpc: { one: null },
   });
+});
+
+test.each([
+  ['db-1=10.0.0.3', 'db-1 has two addresses, 10.0.0.1 and 10.0.0.3'],
+  ['10.0.0.1', 'rpc-1 and db-1 have one address, 10.0.0.1'],
+  ['all=10.0.0.3', '--rpc all=10.0.0.3: all means several hosts in a pattern'],
+])('no address is dropped: --rpc %s beside --database 10.0.0.1', async (rpc, words) => {
+  const folder = newFolder();
+  const outcome = await init([folder, '--network', 'test', '--database', '10.0.0.1', '--rpc', rpc]);
+  expect(outcome).toMatchObject({ code: 3 });
+  expect(outcome.said).toContain(words);
+  expect(existsSync(folder)).toBe(false);
 });
 
 test('on a terminal it asks for what is missing, and again after a wrong answer', async () => {

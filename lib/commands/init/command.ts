@@ -44,6 +44,7 @@ export const run = command({
     if (!folder) throw new Problem('the name of the folder is missing', { hint: 'init DIR, such as: init my-fleet' });
     refuseUsed(folder);
     const answers = await answered(given, around);
+    refuseClash(answers);
     const name = inventories[answers.network];
     const made = write(folder, name, answers);
     const there = printable(shown(folder));
@@ -105,6 +106,16 @@ function readHosts(text: string): readonly NewHost[] {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return hosts;
   throw new Problem(`two RPC servers are named ${twice}`, { hint: 'give each a name of its own: NAME=ADDRESS' });
+}
+
+/** @throws Problem for a server with two addresses, and for an address of two servers */
+function refuseClash({ database, rpc }: Known): void {
+  for (const { name, address } of rpc) {
+    if (address === undefined || (name === database.name) === (address === database.address)) continue;
+    const isSame = name === database.name;
+    const clash = isSame ? `has two addresses, ${database.address} and` : `and ${database.name} have one address,`;
+    throw new Problem(`${name} ${clash} ${address}`, { hint: 'a server of both groups has one name and one address' });
+  }
 }
 
 /** @returns the files, relative to the folder */

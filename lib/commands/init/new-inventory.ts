@@ -22,6 +22,8 @@ export interface Known {
  */
 export function readHost(option: string, text: string, standard: string): NewHost {
   const [, name = standard, address = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? [];
+  if (['all', 'database', 'rpc'].includes(name))
+    throw new Problem(`${option} ${text}: ${name} means several hosts in a pattern`);
   if (!namePattern.test(name))
     throw new Problem(`${option} ${text}: a name starts with a letter or digit and holds only letters, digits, . _ -`);
   return { name, address: accepted(addressSchema, address, `${option} ${text}`) };

@@ -145,10 +145,10 @@ function refuseOtherHosts<V>(
 ): NonNullable<InventorySource<V>['refuse']> {
   return ({ name, hosts }) => {
     for (const [option, said] of Object.entries(given)) {
-      const group = options[option]?.group ?? '';
-      const known = hosts.flatMap((host) => (host.groups.includes(group) ? [host.name] : []));
-      if (group === '' || known.includes(said)) continue;
-      const what = `--${option}: ${name} has no host "${said}" in group ${group}`;
+      const groups = options[option]?.group?.split(',');
+      const known = hosts.flatMap((host) => (groups?.some((group) => host.groups.includes(group)) ? [host.name] : []));
+      if (!groups || known.includes(said)) continue;
+      const what = `--${option}: ${name} has no host "${said}" in group ${groups.join(' or ')}`;
       throw new Problem(what, { hint: didYouMean(said, known) });
     }
   };

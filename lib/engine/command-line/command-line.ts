@@ -78,7 +78,8 @@ export function parseCommandLine<T extends OptionTable>(
   const { values, positionals } = read(args, table);
   const extra = positionals.find((word, i) => !(i === 0 ? words.includes(word) : more));
   if (extra !== undefined) {
-    const known = words.length > 0 ? didYouMean(extra, words) : 'options start with --; see --help';
+    const allowed = words.length > 0 ? didYouMean(extra, words) : 'options start with --; see --help';
+    const known = words.includes(extra) ? `only one word fits here, and ${positionals[0]} is the first` : allowed;
     throw new Problem(`unexpected word "${extra}"`, { hint: elsewhere('words', extra) ?? known });
   }
   const given = Object.entries(table).map(([name, { value, repeat }]) => {

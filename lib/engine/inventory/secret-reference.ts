@@ -63,7 +63,7 @@ export async function readSecret(reference: string, question: SecretQuestion): P
   const fault = fits ? `is too short: at least ${least} characters` : `has a character that is not allowed: ${reason}`;
   throw new Problem(`${name} (from ${source}) ${fault}`, {
     where,
-    hint: 'choose another password; an existing database user is changed with ALTER ROLE … PASSWORD',
+    hint: 'choose another one; for an existing database user, change it with ALTER ROLE … PASSWORD',
   });
 }
 

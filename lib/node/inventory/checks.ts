@@ -5,6 +5,7 @@ import { overrideFaults } from '../render/overrides/overrides.ts';
 import type { Fault } from '../variables/fault.ts';
 import { type Generation, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
+import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
 import type { RawVariables } from '../variables/variables.ts';
 import { connectionFaults } from './connections.ts';
 import { gatewayFaults, gatewayPorts } from './gateway.ts';
@@ -42,6 +43,7 @@ const limited = {
 const alone = {
   backup: 'a backup has to outlive the servers of the deployment: give it one of its own',
   replica: 'a replica takes load off the other servers: give it one of its own',
+  monitor: 'a monitor has to notice when other servers fail: give it one of its own',
 };
 
 function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
@@ -143,7 +145,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...replicaFaults(inventory, host),
     ...networkFaults(host),
     ...gatewayFaults(inventory, host),
-    ...portFaults(host),
+    ...portFaults(inventory, host),
     ...generationFaults(host.vars),
     ...layer1Faults(host.vars),
     ...overrideFaults(host.vars),
@@ -177,8 +179,14 @@ function isLoopback(address: string): boolean {
 /** Ports of templates/gateway/acme.cfg. */
 const acmePorts = { 80: 'challenges of the ACME server arrive', 8402: 'certbot listens' };
 
+/** Where each is on every host, so that one rule holds for all. */
+const exporterPorts = {
+  [monitoringPorts.host]: 'node_exporter listens',
+  [monitoringPorts.postgres]: 'postgres_exporter listens',
+};
+
 /** Two equal ports of one host, and those where something else listens. */
-function portFaults({ groups, connection, vars }: Host): Fault[] {
+function portFaults({ hosts }: Deployment, { groups, connection, vars }: Host): Fault[] {
   const [isDatabase, isRpc] = [groups.includes('database'), groups.includes('rpc')];
   const isUsed = (name: string) => {
     if (groups.includes('replica')) return name === 'state_db';
@@ -194,7 +202,13 @@ function portFaults({ groups, connection, vars }: Host): Fault[] {
     ...named('gateway', isGateway ? gatewayPorts : []),
   ];
   const ofAcme = isGateway && vars.gateway.tls?.acme ? acmePorts : {};
-  const taken: Record<number, string> = { ...ofAcme, 22: 'SSH listens', [connection.port ?? 22]: 'SSH listens' };
+  const isMeasured = hosts.some(isMonitor) || vars.monitoring.scrape_from.length > 0;
+  const taken: Record<number, string> = {
+    ...(isMeasured && exporterPorts),
+    ...ofAcme,
+    22: 'SSH listens',
+    [connection.port ?? 22]: 'SSH listens',
+  };
   return ports.flatMap(([path, port], at) => {
     const [first] = ports.slice(0, at).find(([, other]) => other === port) ?? [];
     const why = taken[port] ? `where ${taken[port]}` : first && `as ${first.join('.')} is`;

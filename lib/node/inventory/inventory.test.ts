@@ -131,6 +131,14 @@ test.each<[string, Changes, string | RegExp]>([
     [[['groups', 'database', 'db-1', 'address'], '127.0.0.1']],
     /^lab\.yaml:16:13: db-1 is at 127\.0\.0\.1, where only db-1 itself can reach its state database, but rpc-1, rpc-2 need it too\n/,
   ],
+  [
+    'the port of an exporter',
+    [
+      [['vars', 'monitoring'], { scrape_from: ['192.0.2.99'] }],
+      [['vars', 'ports'], { rpc_http: 9100 }],
+    ],
+    /ports\.rpc_http is 9100, where node_exporter listens$/,
+  ],
   ['the port of SSH', [[['vars', 'ports'], { rpc_http: 22 }]], /ports\.rpc_http is 22, where SSH listens$/],
   [
     'the port of the SSH server of one host',

@@ -44,7 +44,7 @@ async function served(status: number, text: string): Promise<string> {
   const server = createServer((_, answer) => answer.writeHead(status).end(text));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/day/manifest.json?x=1`;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/day/manifest.json`;
 }
 
 test('a manifest beside the inventory names the archives, which are in a folder elsewhere', async () => {
@@ -116,6 +116,23 @@ test.each<[Record<string, unknown>, string | undefined, string[]]>([
     JSON.stringify({ ...manifest, network: 'main' }),
     [`snapshot.manifest: /manifest.json is of the main network | ${hint}`],
   ],
+  [
+    { manifest: 'manifest.json', from },
+    JSON.stringify({ ...manifest, state: manifest.prover, prover: manifest.state }),
+    [
+      `snapshot.manifest: /manifest.json names testnet_prover_db.sql.tar.gz as the state archive, which is called testnet_state_db.sql.tar.gz | ${hint}`,
+    ],
+  ],
+  [
+    { manifest: 'manifest.json', from: 'http://files/a?signature=x' },
+    undefined,
+    ['snapshot.from must not have a query: the names of the archives are put behind it | '],
+  ],
+  [
+    { manifest: 'http://files/manifest.json?signature=x' },
+    undefined,
+    ['snapshot.from is missing: the archives would have no query, as the manifest has | '],
+  ],
 ])('%j', async (snapshot, text, expected) => {
   expect(await problems(await inventory(snapshot, text))).toEqual(expected);
 });
@@ -125,12 +142,13 @@ test.each([
   [200, 'x'.repeat(70_000), 'is longer than 65536 bytes'],
 ])('a web server that answers %i', async (status, text, why) => {
   const address = await served(status, text);
-  expect(await problems(await inventory({ manifest: address }))).toEqual([
+  // A signed address is as good as a password.
+  expect(await problems(await inventory({ manifest: `${address}?signature=x`, from }))).toEqual([
     `snapshot.manifest: ${address} ${why} | ${hint}`,
   ]);
 });
 
 test('a web server that does not answer', async () => {
   const found = await problems(await inventory({ manifest: 'http://127.0.0.1:1/manifest.json' }));
-  expect(found[0]).toMatch(/manifest.json cannot be read \(\w+\)/);
+  expect(found[0]).toMatch(/manifest.json cannot be read \((?!undefined)[\w ]+\)/);
 });

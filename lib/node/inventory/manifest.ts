@@ -4,7 +4,9 @@ import { shown } from '../../engine/file/shown-path.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { Problem } from '../../engine/problem/problem.ts';
+import { withoutQuery } from '../../engine/resource/network/http.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
+import { archiveName } from '../variables/archive-name.ts';
 import { type Manifest, manifestSchema } from '../variables/manifest.ts';
 import type { RawVariables, SnapshotFiles } from '../variables/variables.ts';
 
@@ -41,10 +43,9 @@ async function filesOf(
   const text = texts.get(source) ?? read(source);
   texts.set(source, text);
   const found = await text.then(parse).catch((error: Error) => error.message);
-  const why =
-    typeof found === 'string' ? found : found.network === network.kind ? '' : `is of the ${found.network} network`;
+  const why = typeof found === 'string' ? found : whyOther(found, network.kind);
   if (typeof found === 'string' || why !== '') {
-    const what = `snapshot.manifest: ${isRemote ? source : shown(source)} ${why}`;
+    const what = `snapshot.manifest: ${isRemote ? withoutQuery(source) : shown(source)} ${why}`;
     const known = problems.some(({ message, where: other }) => message === what && other?.line === where.line);
     const hint = 'it is the manifest.json that playbooks/snapshot.mjs writes; a copy beside the inventory lasts';
     if (!known) problems.push(new Problem(what, { where, hint }));
@@ -53,6 +54,16 @@ async function filesOf(
   const folder = new URL(from === undefined ? '.' : from.replace(/\/*$/, '/'), isRemote ? source : undefined);
   const archive = ({ file, sha256 }: Manifest['state']) => ({ url: new URL(file, folder).href, sha256 });
   return { state: archive(found.state), prover: archive(found.prover), date: found.date };
+}
+
+/** Why a manifest is not that of a network; empty where it is. */
+function whyOther({ network, state, prover }: Manifest, kind: Manifest['network']): string {
+  if (network !== kind) return `is of the ${network} network`;
+  const files = Object.entries({ state, prover }) as ['state' | 'prover', Manifest['state']][];
+  const other = files.find(([store, { file }]) => file !== archiveName(kind, store));
+  return other
+    ? `names ${other[1].file} as the ${other[0]} archive, which is called ${archiveName(kind, other[0])}`
+    : '';
 }
 
 const isAddress = (manifest: string) => /^https?:/i.test(manifest);
@@ -73,7 +84,7 @@ async function read(source: string): Promise<string> {
     const { code, cause, message, name } = error as NodeJS.ErrnoException & { cause?: NodeJS.ErrnoException };
     if (code === 'ENOENT') throw new Error('does not exist');
     if (name === 'TimeoutError') throw new Error(`does not answer within ${patience / 1000} s`);
-    throw new Error(code || cause ? `cannot be read (${cause?.code ?? code})` : message);
+    throw new Error(code || cause ? `cannot be read (${cause?.code ?? cause?.message ?? code})` : message);
   }
 }
 

@@ -84,6 +84,8 @@ test('the timer runs it as the inventory says, and an inventory that says nothin
   const path = await labDeployment([[['vars', 'monitoring'], { drift_check: { every_minutes: 5, user: 'checker' } }]]);
   const resources = driftCheck(await loadDeployment(path), '/home/checker/key');
   expect(resources.map(({ name }) => name)).toContain('schedule rpc-node-drift-lab');
+  const spaced = { ...(await loadDeployment(path)), name: 'd r' };
+  expect(() => driftCheck(spaced)).toThrow('the inventory "d r" cannot name a timer');
   const without = await loadDeployment(await labDeployment());
   const refused = (() => {
     try {

@@ -27,6 +27,10 @@ export function driftCheck({ name, file: path, hosts }: Inventory<Variables>, id
       hint: 'such as monitoring: { drift_check: { every_minutes: 60 } }',
     });
   }
+  if (!/^[\w.-]+$/.test(name)) {
+    const hint = 'rename its file: the name of the timer has letters, digits, . _ and -';
+    throw new Problem(`the inventory "${name}" cannot name a timer`, { where: { file: path }, hint });
+  }
   const every = wanted.every_minutes * 60;
   const more = ['-C', projectFolder, ...(identity === undefined ? [] : ['--identity', identity])];
   return [

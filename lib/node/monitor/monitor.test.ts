@@ -111,7 +111,14 @@ test('a receiver has its secrets in the file, and none of it is shown', async ()
 });
 
 test('a secret of a receiver that is missing has its place', async () => {
-  const receivers = [{ name: 'ops', configs: { webhook_configs: [{ url: 'env:HOOK' }] } }];
+  const receiver = { name: 'ops', configs: { webhook_configs: [{ url: 'env:HOOK' }] } };
+  const twice = await labDeployment([ownMonitor, [['vars', 'monitoring'], { receivers: [receiver, receiver] }]]);
+  await expect(loadDeployment(twice)).rejects.toMatchObject({
+    problems: expect.arrayContaining([
+      expect.objectContaining({ message: 'monitoring.receivers must have each name once' }),
+    ]),
+  });
+  const receivers = [receiver];
   const file = await labDeployment([ownMonitor, [['vars', 'monitoring'], { receivers }]]);
   await expect(loadDeployment(file, { environment: {} })).rejects.toThrow(
     'monitoring.receivers.0.configs.webhook_configs.0.url: environment variable HOOK is not set',

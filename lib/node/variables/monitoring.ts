@@ -7,7 +7,7 @@ import type { Variables } from './variables.ts';
 const receiver = z.strictObject({
   name: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'must be a name of letters, digits and . _ -')
+    .regex(/^(?!nobody$)[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'must be a name of letters, digits and . _ -, and not nobody')
     .describe('Its name in Alertmanager'),
   severity: z.enum(['warning', 'critical']).default('warning').describe('The lowest severity that it gets'),
   configs: z
@@ -15,6 +15,7 @@ const receiver = z.strictObject({
       z.string().regex(/^[a-z]+_configs$/, "must be one of Alertmanager's, such as webhook_configs or email_configs"),
       z.array(z.record(z.string(), z.unknown())).min(1),
     )
+    .refine((configs) => Object.keys(configs).length > 0, 'must have at least one, such as webhook_configs')
     .describe(
       "Alertmanager's own settings of a receiver: webhook_configs, email_configs and so on. A text secret:NAME, file:PATH or env:NAME is replaced by that secret",
     ),
@@ -35,7 +36,11 @@ export const monitoringShape = {
     .describe('Who may open Prometheus (9090) and Alertmanager (9093) on the monitor, such as a Grafana server'),
   retention_days: types.whole(1, 3650).default(90).describe('How long Prometheus keeps its data, in days'),
   retention_gb: types.whole(1, 100_000).default(50).describe('Most space of its data, in GB'),
-  receivers: z.array(receiver).default([]).describe('Who gets alerts; none: they are only shown by Alertmanager'),
+  receivers: z
+    .array(receiver)
+    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'must have each name once')
+    .default([])
+    .describe('Who gets alerts; none: they are only shown by Alertmanager'),
   drift_check: z
     .strictObject({
       every_minutes: types.whole(5, 10_080).default(60).describe('Minutes between two checks'),

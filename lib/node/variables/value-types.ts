@@ -146,7 +146,10 @@ const nameRule = `at most ${longestName} characters of A-Z a-z 0-9 _ . ~ -`;
 /** User, password and name of one database. */
 export const credentials = z.strictObject({
   user: credentialName
-    .refine((name) => !/^(pg_.*|public|none)$/.test(name), 'is a reserved name of PostgreSQL')
+    .refine(
+      (name) => !/^(pg_.*|public|none|rpc_node_.*)$/.test(name),
+      'is a reserved name of PostgreSQL or of these playbooks',
+    )
     .describe(`Database user: ${nameRule}`),
   password: secretReferenceSchema.describe(`Where the password is: ${secretReferenceKinds}`),
   database: credentialName

@@ -104,6 +104,10 @@ const snapshot = z
       wrong('manifest', 'must be a web address without user name and password, or a path');
     }
     if (manifest === undefined && from !== undefined) wrong('from', 'has no use without a manifest');
+    const query = 'must not have a query: the names of the archives are put behind it';
+    if (from?.includes('?')) wrong('from', query);
+    else if (isWeb && from === undefined && manifest?.includes('?'))
+      wrong('from', 'is missing: the archives would have no query, as the manifest has');
     const isFile = manifest !== undefined && !isWeb;
     if (isFile && from === undefined) wrong('from', 'is missing: the manifest is a file here');
   })
@@ -162,7 +166,7 @@ export const variablesSchema = z.strictObject({
     .describe('Users, passwords and names of the databases, for all files that need them'),
   paths: section('Folders on the host', {
     deployment: types.ownFolder.default('/opt/rpc-node').describe('Folder of the rendered files'),
-    data: types.folder
+    data: types.ownFolder
       .default('/data')
       .describe('Folder of databases and snapshots, wherever docker_root is: it belongs on the large disk, too'),
   }),
