@@ -27,13 +27,20 @@ afterAll(async () => {
 /** Runs the script that the resource starts as a unit. */
 async function create(name: string, ...columns: string[]): Promise<void> {
   const scripts: string[] = [];
-  const host = fakeHost([[/./, '']], {
-    sql: async () => ({ ok: true, rows: [['t', null, null]] }),
-    run: shell(async (_, { stdin }) => {
-      scripts.push(String(stdin));
-      return new Output(0, Buffer.of(), '');
-    }),
-  });
+  const unit = 'ActiveState=inactive';
+  const host = fakeHost(
+    [
+      [/InvocationID/, unit],
+      [/./, ''],
+    ],
+    {
+      sql: async () => ({ ok: true, rows: [['t', null, null]] }),
+      run: shell(async (_, { stdin }) => {
+        scripts.push(String(stdin));
+        return new Output(0, Buffer.of(), '');
+      }),
+    },
+  );
   const target = { container: 'state-db', user: postgres.user, database: 'state db' };
   await applyDrift(host, postgresIndex({ target, name, table: 'state.log', columns }));
   const env = { ...process.env, ...postgres.environment, PATH: `${folder}:${process.env.PATH}` };

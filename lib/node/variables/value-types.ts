@@ -108,7 +108,7 @@ export const absolutePath = matching(
   'absolute path',
 ).refine((path) => !path.split('/').includes('..'), 'must not contain ..');
 
-export const folder = absolutePath.refine(
+const folder = absolutePath.refine(
   (path) => /^(\/[^/]+)+$/.test(path) && !path.split('/').includes('.'),
   'must name a folder, with no /./ or // in it and no / at its end',
 );

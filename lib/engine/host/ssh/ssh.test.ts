@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import ssh2, { type Connection as Client } from 'ssh2';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { describeProblem } from '../../problem/problem.ts';
 import { newKeyPair } from '../../secret/testing/keys.ts';
@@ -227,10 +227,14 @@ test('a host that refuses a second channel gets its commands one after another',
 /** A server that is far away and runs commands. @returns the command lines of its channels as they are opened */
 async function farServer(mostChannels = 10) {
   const lines: string[] = [];
+  const refused = join(temporaryDirectory(), 'refused');
   let running = 0;
   const port = await sshServer((client) =>
     welcome(client).on('session', (accept, reject) => {
-      if (running === mostChannels) return reject();
+      if (running === mostChannels) {
+        writeFileSync(refused, '');
+        return reject();
+      }
       running += 1;
       setTimeout(() => {
         accept().on('exec', (begin, _, { command }) => {
@@ -252,13 +256,16 @@ async function farServer(mostChannels = 10) {
   const config = await resolveSshConfig('127.0.0.1', { user: 'root', port });
   const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
   onTestFinished(() => transport.close());
+  let commands = 0;
   const run = async (line: string, input?: string) => {
+    commands += 1;
     const { code, stdout } = await transport.run(line, input === undefined ? undefined : Buffer.from(input));
     // The next channel is open by then.
+    if (mostChannels > 1) await vi.waitFor(() => expect(lines).toHaveLength(commands + 1), 10_000);
     await sleep(150);
     return `${code} ${stdout}`;
   };
-  return { lines, run };
+  return { lines, refused, run };
 }
 
 test('on a host that is far away the next command runs on a channel that is open already', async () => {
@@ -273,7 +280,9 @@ test('on a host that is far away the next command runs on a channel that is open
 });
 
 test('a host that is far away and allows one channel gets its commands on channels of their own', async () => {
-  const { lines, run } = await farServer(1);
-  for (const word of ['one', 'two', 'three']) expect(await run(`echo ${word}`)).toBe(`0 ${word}\n`);
-  expect(lines).toEqual(['echo one', 'echo two', 'echo three']);
+  const { lines, refused, run } = await farServer(1);
+  // The first one still runs when the host refuses the next channel.
+  const commands = [`until [ -e ${refused} ]; do sleep 0.1; done; echo 1`, 'echo 2', 'echo 3'];
+  for (const [at, command] of commands.entries()) expect(await run(command)).toBe(`0 ${at + 1}\n`);
+  expect(lines).toEqual(commands);
 });
