@@ -23,6 +23,8 @@ const programs = `/usr/lib/postgresql/${postgresVersion}/bin`;
 /** Seconds between two checks of the repository. */
 const checkEvery = 60;
 
+const baseBackup = `${library}/base-backup ${resultsFolder}`;
+
 /** One base backup may fail. */
 const oldestHours = ({ backup }: Variables) => 2 * backup.every_hours + 1;
 
@@ -94,7 +96,7 @@ export default role<Variables>('backup', (context) => {
         shellSettings({
           PROGRAMS: programs,
           CONNECTION: connection,
-          BASE_BACKUP: `${library}/base-backup ${resultsFolder}`,
+          BASE_BACKUP: baseBackup,
         }) + read('host/first-backup.sh'),
       done: (host) => hasBackup(host, folder),
       progress: (host) => bytesIn(host, `${folder}/state-db/base`, 'copying the database server'),
@@ -112,7 +114,7 @@ function schedules(vars: Variables, connection: string): Resource[] {
   return [
     schedule(`${product}-base-backup`, {
       every: every_hours * 3600,
-      command: `${library}/base-backup ${resultsFolder}`,
+      command: baseBackup,
       description: 'Base backup of the databases',
     }),
     schedule(`${product}-backup-check`, {

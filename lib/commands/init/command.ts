@@ -111,9 +111,9 @@ function readHosts(text: string): readonly NewHost[] {
 /** @throws Problem for a server with two addresses, and for an address of two servers */
 function refuseClash({ database, rpc }: Known): void {
   for (const { name, address } of rpc) {
-    if (address === undefined || (name === database.name) === (address === database.address)) continue;
-    const isSame = name === database.name;
-    const clash = isSame ? `has two addresses, ${database.address} and` : `and ${database.name} have one address,`;
+    const isSameName = name === database.name;
+    if (address === undefined || isSameName === (address === database.address)) continue;
+    const clash = isSameName ? `has two addresses, ${database.address} and` : `and ${database.name} have one address,`;
     throw new Problem(`${name} ${clash} ${address}`, { hint: 'a server of both groups has one name and one address' });
   }
 }
