@@ -43,7 +43,7 @@ await runPlaybook(
           required: true,
           help: 'the time to recover to, such as 2026-11-22T18:00:00Z, or all that the backup has',
           form: {
-            pattern: /^(latest|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/,
+            pattern: /^(latest|\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ)$/,
             words: 'must be latest, or a time in UTC such as 2026-11-22T18:00:00Z',
           },
         },

@@ -93,4 +93,7 @@ test('the shared address has one configuration on each gateway', async () => {
   expect(first).toContain('10.0.0.9/24 dev eth1\n');
   expect(sharedAddressFile(of('gw-2'))).toContain('priority 199\n');
   expect(sharedAddressFile((await contexts())('gw-1'))).toBeUndefined();
+  // Zero is no number for VRRP.
+  const sixth = await contexts([[['vars', 'gateway'], { shared: { address: 'fd00::256/64', interface: 'eth1' } }]]);
+  expect(sharedAddressFile(sixth('gw-1'))).toContain('virtual_router_id 1\n');
 });

@@ -47,7 +47,7 @@ export function sharedAddressFile({ host, vars, hosts }: RenderContext): string 
     interface: shared.interface,
     address: shared.address,
     // A number from 1 to 255 that others on this network do not have: the last of the address.
-    router: String(router % 256),
+    router: String(router % 256 || 1),
     priority: String(200 - gateways.findIndex(({ name }) => name === host.name)),
     own: host.connection.address,
     others: indented(

@@ -130,6 +130,11 @@ test.each<[string, Changes, string[]]>([
     ],
     ['gateway.shared of gw-2 differs from that of gw-1, which shares the address'],
   ],
+  [
+    'the address of a host as the shared one',
+    [[['vars', 'gateway'], { shared: { address: '10.0.0.1/24', interface: 'eth0' } }]],
+    ['gateway.shared.address 10.0.0.1/24 is the address of gw-1 (the gateways share an address that no host has)'],
+  ],
 ])('refused: %s', async (_, changes, problems) => {
   expect(await problemsOf(changes)).toEqual(problems);
 });

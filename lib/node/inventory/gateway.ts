@@ -42,6 +42,11 @@ export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Genera
   } else if (own !== first?.vars.gateway.shared?.address) {
     yield { path, what: `gateway.shared of ${name} differs from that of ${first?.name}, which shares the address` };
   }
+  const taken = hosts.find(({ connection }) => connection.address === own?.replace(/\/.*/, ''));
+  if (taken) {
+    const hint = 'the gateways share an address that no host has';
+    yield { path: [...path, 'address'], what: `gateway.shared.address ${own} is the address of ${taken.name}`, hint };
+  }
 }
 
 /** A certificate with its issuers has some kilobytes. Bytes. */
