@@ -139,6 +139,14 @@ test.each<[string, Changes, string | RegExp]>([
     ],
     /ports\.rpc_http is 9100, where node_exporter listens$/,
   ],
+  [
+    'the port of the other exporter',
+    [
+      [['vars', 'monitoring'], { scrape_from: ['192.0.2.99'] }],
+      [['vars', 'ports'], { rpc_http: 9187 }],
+    ],
+    /ports\.rpc_http is 9187, where postgres_exporter listens$/,
+  ],
   ['the port of SSH', [[['vars', 'ports'], { rpc_http: 22 }]], /ports\.rpc_http is 22, where SSH listens$/],
   [
     'the port of the SSH server of one host',
