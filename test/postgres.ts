@@ -24,22 +24,32 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
+const asPostgres = ['--reuid=postgres', '--regid=postgres', '--init-groups'];
+
+function initialize(data: string): void {
+  const words = ['--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C', `--username=${superuser}`, data];
+  execFileSync('setpriv', [...asPostgres, `${programs}/initdb`, ...words], { cwd: data, stdio: 'ignore' });
+}
+
 /**
  * Starts one. Needs root; installs Debian's package if it is missing.
  *
  * @param parent directory for its data
  * @param settings options of the server
+ * @param fill makes its data directory; without it there is an empty server
  */
-export async function startPostgres(parent: string, settings: Readonly<Record<string, string>>): Promise<Postgres> {
+export async function startPostgres(
+  parent: string,
+  settings: Readonly<Record<string, string>>,
+  fill = initialize,
+): Promise<Postgres> {
   installMissing([[`${programs}/postgres`, 'postgresql-15']]);
   const folder = mkdtempSync(join(parent, 'postgres-'));
   const [data, socket] = [join(folder, 'data'), join(folder, 'socket')];
   const id = (option: string) => Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }));
-  for (const path of [data, socket]) mkdirSync(path);
+  for (const path of [data, socket]) mkdirSync(path, { mode: 0o700 });
   for (const path of [folder, data, socket]) chownSync(path, id('-u'), id('-g'));
-  const asPostgres = ['--reuid=postgres', '--regid=postgres', '--init-groups'];
-  const making = ['--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C', `--username=${superuser}`, data];
-  execFileSync('setpriv', [...asPostgres, `${programs}/initdb`, ...making], { cwd: folder, stdio: 'ignore' });
+  fill(data);
   const port = 5432;
   const all = { listen_addresses: '', unix_socket_directories: socket, port: String(port), ...settings };
   const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
-// Measures pg_restore with one and with several jobs, on its own PostgreSQL (docs/benchmarks.md).
+// Measures pg_restore with one and with several jobs, and a base backup, on its own PostgreSQL (docs/benchmarks.md).
 import { parseArgs } from 'node:util';
 import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
@@ -16,11 +16,11 @@ const { values } = parseArgs({
   },
 });
 if (values.help) {
-  console.log(`npm run bench:restore -- [options]: restores one archive with 1, 2 and 4 jobs, and writes docs/benchmarks.md
+  console.log(`npm run bench:restore -- [options]: restores one archive with 1, 2 and 4 jobs, and a base backup, and writes docs/benchmarks.md
 
   --megabytes N    size of the database with its indexes (2000)
   --rounds N       in each of which every number of jobs has its turn (3)
-  --folder PATH    where the database goes while it is measured: three times its size (/var/tmp)
+  --folder PATH    where the database goes while it is measured: five times its size (/var/tmp)
 
 Needs root on Debian; installs postgresql-15 where it is missing.`);
 } else {

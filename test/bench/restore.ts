@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { startPostgres } from '../postgres.ts';
+import { installMissing } from '../install-missing.ts';
+import { type Postgres, startPostgres } from '../postgres.ts';
 import { machine, putSection, spread } from './page.ts';
 
 /** The node's own tool restores with one job. */
@@ -14,6 +15,8 @@ type Seconds = Readonly<Record<(typeof jobs)[number], readonly number[]>>;
 
 export interface MeasuredRestore {
   readonly seconds: Seconds;
+  /** Seconds of each recovery from a base backup. */
+  readonly recovered: readonly number[];
   /** Bytes of the restored database and of the archive. */
   readonly megabytes: { readonly database: number; readonly archive: number };
   readonly tables: readonly string[];
@@ -65,8 +68,40 @@ create index idx_receipt_tx_index on state.receipt (block_num, tx_index);
 create index receipt_block_num_idx on state.receipt (block_num);`;
 
 /**
- * Fills a database, dumps it, and restores the dump with each number of jobs in turn. The source is removed first, so that the
- * kernel caches only data of the restores.
+ * Recovers a server from a base backup of it, as `recover.mjs` does apart from the network: the files are copied to the place where the
+ * log is added, and from there to the new server, which starts.
+ *
+ * @returns seconds until it answers
+ */
+async function recover(postgres: Postgres, parent: string, rows: string): Promise<number> {
+  const folder = mkdtempSync(join(parent, 'recover-bench-'));
+  const [base, staged] = [join(folder, 'base'), join(folder, 'staged')];
+  try {
+    execFileSync('pg_basebackup', [`--pgdata=${base}`, '--checkpoint=fast'], {
+      env: { ...process.env, ...postgres.environment },
+      stdio: 'ignore',
+    });
+    execFileSync('sync');
+    const start = performance.now();
+    const recovered = await startPostgres(parent, settings, (data) => {
+      execFileSync('rsync', ['-a', `${base}/`, `${staged}/`]);
+      execFileSync('rsync', ['-a', '--chown=postgres:postgres', `${staged}/`, `${data}/`]);
+    });
+    try {
+      const took = (performance.now() - start) / 1000;
+      if (recovered.sql('restored', rowsOf) !== rows) throw new Error('the base backup did not have everything');
+      return took;
+    } finally {
+      await recovered.stop();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Fills a database, dumps it, and restores the dump with each number of jobs in turn, and once in each round from a base backup. The
+ * source is removed first, so that the kernel caches only data of the restores.
  *
  * @param stopped ends it after the current restore
  * @throws Error without enough space, after an incomplete restore, or when it was stopped
@@ -79,9 +114,10 @@ export async function measureRestore(
 ): Promise<MeasuredRestore> {
   const { bavail, bsize } = statfsSync(parent);
   const free = Math.floor((bavail * bsize) / 1e6);
-  if (free < 3 * megabytes + 5000)
-    throw new Error(`${parent} has ${free} MB free, and ${3 * megabytes + 5000} are needed`);
+  const needed = 5 * megabytes + 10_000;
+  if (free < needed) throw new Error(`${parent} has ${free} MB free, and ${needed} are needed`);
   const otherLoad = loadavg()[0] ?? 0;
+  installMissing([['/usr/bin/rsync', 'rsync']]);
   const postgres = await startPostgres(parent, settings);
   const folder = mkdtempSync(join(parent, 'restore-bench-'));
   try {
@@ -91,10 +127,13 @@ export async function measureRestore(
     say(`filling a database of about ${megabytes} MB`);
     postgres.sql('postgres', 'create database filled');
     postgres.sql('filled', made(Math.ceil(megabytes * partsInMegabyte)));
-    const [tables, rows, size] = [tablesOf, rowsOf, sizeOf].map((query) => postgres.sql('filled', query));
+    const [tables = '', rows = '', size = ''] = [tablesOf, rowsOf, sizeOf].map((query) =>
+      postgres.sql('filled', query),
+    );
     run('pg_dump', '--format=custom', `--file=${archive}`, 'filled');
     postgres.sql('postgres', 'drop database filled');
     const seconds = { 1: [], 2: [], 4: [] } as Record<(typeof jobs)[number], number[]>;
+    const recovered: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       // Each number of jobs has each position in turn.
       for (const count of [...jobs.slice(round % jobs.length), ...jobs.slice(0, round % jobs.length)]) {
@@ -108,13 +147,19 @@ export async function measureRestore(
         seconds[count].push(took);
         say(`round ${round + 1}: ${count} ${count === 1 ? 'job' : 'jobs'}, ${took.toFixed(1)} s`);
         if (postgres.sql('restored', rowsOf) !== rows) throw new Error(`${count} jobs did not restore everything`);
+        if (count === 1) {
+          const again = await recover(postgres, parent, rows);
+          recovered.push(again);
+          say(`round ${round + 1}: from a base backup, ${again.toFixed(1)} s`);
+        }
         postgres.sql('postgres', 'drop database restored');
       }
     }
     return {
       seconds,
+      recovered,
       megabytes: { database: Math.round(Number(size) / 1e6), archive: Math.round(statSync(archive).size / 1e6) },
-      tables: (tables ?? '').split('\n'),
+      tables: tables.split('\n'),
       versions: [postgres.sql('postgres', 'show server_version'), `Node ${process.versions.node}`],
       otherLoad,
       date: new Date().toISOString().slice(0, 10),
@@ -139,14 +184,17 @@ export function saveRestore(measured: MeasuredRestore): string {
   return table;
 }
 
-function tableOf({ seconds, megabytes, tables, versions, otherLoad, date }: MeasuredRestore): string {
-  const rows = jobs.map((count) => {
-    const own = seconds[count];
+function tableOf({ seconds, recovered, megabytes, tables, versions, otherLoad, date }: MeasuredRestore): string {
+  const rowOf = (name: string, own: readonly number[]) => {
     const ratios = own.map((value, round) => value / (seconds[1][round] ?? Number.NaN));
-    const part = count === 1 ? '1' : spread(ratios, (value) => value.toFixed(2));
-    return `| ${count} | ${spread(own, (value) => value.toFixed(1))} | ${part} |`;
-  });
-  return `| Jobs | Seconds | Of one job's time |
+    const part = own === seconds[1] ? '1' : spread(ratios, (value) => value.toFixed(2));
+    return `| ${name} | ${spread(own, (value) => value.toFixed(1))} | ${part} |`;
+  };
+  const rows = [
+    ...jobs.map((count) => rowOf(`pg_restore, ${count} ${count === 1 ? 'job' : 'jobs'}`, seconds[count])),
+    rowOf('a base backup', recovered),
+  ];
+  return `| Restored by | Seconds | Of one job's time |
 |---|---|---|
 ${rows.join('\n')}
 
