@@ -58,7 +58,7 @@ const faults: readonly Fault[] = [
   {
     alert: 'ConnectionsNearlyUsedUp db-1',
     on: 'db-1',
-    make: `docker exec -d state-db sh -c 'for i in $(seq 900); do psql -XqU "$POSTGRES_USER" -d "$POSTGRES_DB" -c "select pg_sleep(600)" & done; wait'`,
+    make: `docker exec -d state-db sh -c 'for i in $(seq 800); do psql -XqU "$POSTGRES_USER" -d "$POSTGRES_DB" -c "select pg_sleep(600)" & done; wait'`,
     end: `echo "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'PgSleep'" |
       docker exec -i state-db sh -c 'psql -XqU "$POSTGRES_USER" -d "$POSTGRES_DB" -o /dev/null'`,
     within: 300,
