@@ -159,8 +159,6 @@ local function judge()
   for _, host in ipairs(hosts) do
     host.fault, host.forked = nil, false
     host.drained = drained(host)
-    if host.in_turn and not host.drained then host.renewed = now() end
-    host.in_turn = host.drained == turn_reason
     host.silent = not host.seen or now() - host.seen >= silence
     if not host.silent then
       answering[#answering + 1] = host
@@ -194,6 +192,10 @@ local function enact(host)
   local was = host.serving
   host.good = host.fault and 0 or (host.good or good_rounds - 1) + 1
   host.serving = not host.fault and not host.drained and (was or host.good >= good_rounds)
+  -- A turn ends when its host serves again, or fails: those that wait for its end find the host.
+  local in_turn = host.drained == turn_reason or (host.in_turn and not host.drained and not host.serving and not host.fault)
+  if host.in_turn and not in_turn and not host.drained then host.renewed = now() end
+  host.in_turn = in_turn
   host.reason = host.drained and "drained: " .. host.drained or host.fault or (not host.serving and "was out, coming back") or nil
   if host.serving == was then return end
   for _, name in ipairs(backends) do

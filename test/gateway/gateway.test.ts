@@ -247,6 +247,21 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       await gateway.undrain('rpc-3');
     });
 
+    test('they wait until the host serves again, where it was faulty during its turn', async () => {
+      const stateOf = async () => (await gateway.fleet()).hosts.find(({ host }) => host === 'rpc-2');
+      await gateway.drain('rpc-2', turn);
+      await until(async () => !(await isIn('rpc-2')), 'rpc-2 is out');
+      named('rpc-2').height -= 20;
+      await until(async () => !(await stateOf())?.fit, 'rpc-2 is behind');
+      const clients = Array.from({ length: 8 }, (_, at) => `127.0.8.${at + 1}`);
+      const waiting = clients.map(open);
+      named('rpc-2').height += 20;
+      // Its first good round: it serves after two more.
+      await until(async () => (await stateOf())?.height === named('rpc-2').height, 'rpc-2 is back at the head');
+      await gateway.undrain('rpc-2');
+      expect(await Promise.all(waiting)).toEqual(clients.map(() => [101, 'rpc-2']));
+    });
+
     test('those of a host that the operator has drained go to another one at once', async () => {
       await gateway.drain('rpc-2', 'new disk');
       await until(async () => !(await isIn('rpc-2')), 'rpc-2 is out');
