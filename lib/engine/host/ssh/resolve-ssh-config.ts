@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { quote } from '../quote.ts';
+import { commonSshConfig } from './common-ssh-config.ts';
 import { type GivenLogin, parseSshConfig, type SshConfig } from './ssh-config.ts';
 
 /**
@@ -10,7 +11,7 @@ import { type GivenLogin, parseSshConfig, type SshConfig } from './ssh-config.ts
  */
 export async function resolveSshConfig(address: string, { user, port }: GivenLogin = {}): Promise<SshConfig> {
   const options = [...(user === undefined ? [] : ['-l', user]), ...(port === undefined ? [] : ['-p', String(port)])];
-  const printed = await runSsh(['-G', ...options, '--', address]);
+  const printed = (await commonSshConfig(timeLimit)) ?? (await runSsh(['-G', ...options, '--', address]));
   return parseSshConfig(printed, { host: address, user, port });
 }
 
@@ -24,7 +25,7 @@ let requests: { readonly options: readonly string[]; readonly resolve: (printed:
 
 /**
  * The output of ssh with these options. The requests of one tick share a shell and run in parallel: Node blocks for some
- * milliseconds at every start of a process, and a run makes a request for each host.
+ * milliseconds at every start of a process, and a run makes a request for each host that may differ.
  *
  * @returns nothing where ssh is missing, fails or takes too long
  */
