@@ -1,11 +1,13 @@
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
-  rmSync,
+  readlinkSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -20,6 +22,18 @@ const start = Date.UTC(2024, 10, 21, 16, 42, 35, 120);
 const step = { host: 'db-1', play: 'a', role: 'snapshot', resource: 'restored' };
 const started: RunEvent = { type: 'run-started', playbook: 'deploy', inventory: 'lab', check: false, hosts: ['db-1'] };
 const stopping: RunEvent = { type: 'stopping' };
+
+/** Gives the descriptor with which this process has a file open to another file. */
+function replaceOpen(path: string, other: string): void {
+  const isOpen = (name: string) =>
+    existsSync(`/proc/self/fd/${name}`) && readlinkSync(`/proc/self/fd/${name}`) === path;
+  const descriptor = Number(readdirSync('/proc/self/fd').find(isOpen));
+  closeSync(descriptor);
+  // The lowest free number is given first.
+  const opened = [openSync(other, 'a')];
+  while (opened.at(-1) !== descriptor) opened.push(openSync(other, 'a'));
+  for (const one of opened.slice(0, -1)) closeSync(one);
+}
 
 /** A record in a directory that does not exist yet, with a clock that the test sets. */
 function record(options: Partial<Omit<RunRecordOptions, 'now' | 'complain'>> = {}) {
@@ -97,8 +111,7 @@ test('a directory that cannot be written is reported once, and the run goes on',
 test('a full disk is reported once, the record ends there, and the run goes on', () => {
   const { emit, made, complaints } = record();
   emit(started);
-  rmSync(made.path ?? '');
-  symlinkSync('/dev/full', made.path ?? '');
+  replaceOpen(made.path ?? '', '/dev/full');
   emit(stopping);
   emit(stopping);
   expect(complaints).toEqual([

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readText } from './read-text.ts';
 
 /** Never resolves (RFC 6761): no configuration names it. */
 const anyHost = 'any.invalid';
@@ -30,11 +30,8 @@ function filesIn(log: string): readonly string[] {
 }
 
 function isForAll(file: string): boolean {
-  try {
-    return !differs.test(readFileSync(file, 'utf8'));
-  } catch {
-    return false;
-  }
+  const text = readText(file);
+  return text !== undefined && !differs.test(text);
 }
 
 function withoutName(printed: string): string {

@@ -24,7 +24,7 @@ const supported = [
  *   `knownHostsFile`: used instead of the operator's own files
  * @throws Unreachable for a pinned key that is not a key
  */
-export async function checkHostKey(
+export function checkHostKey(
   name: string,
   config: SshConfig,
   { hostKeys, knownHostsFile }: Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile'>,
@@ -33,7 +33,7 @@ export async function checkHostKey(
   const host = config.hostKeyAlias ?? config.host;
   // An alias is a separate name: it has no port.
   const port = config.hostKeyAlias === undefined ? config.port : 22;
-  const found = findKnownKeys(await readKnownHosts(files), host, port);
+  const found = findKnownKeys(readKnownHosts(files), host, port);
   const pinned = hostKeys.map((text) => {
     const key = parseHostKey(text);
     if (key) return key;

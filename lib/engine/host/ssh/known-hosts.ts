@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { typeOfBlob } from '../../secret/ssh-key-type.ts';
 import { fitsInOrder } from '../../text/glob.ts';
+import { readText } from './read-text.ts';
 
 /** A host key: its type (`ssh-ed25519`) and the whole blob, as it goes over the wire and as base64 in known_hosts. */
 export interface HostKey {
@@ -13,9 +13,8 @@ export interface HostKey {
 export type KnownKeys = Readonly<Record<'accepted' | 'revoked' | 'withoutPort', readonly HostKey[]>>;
 
 /** Reads known_hosts files. A missing one counts as empty, as it does for ssh. */
-export async function readKnownHosts(files: readonly string[]): Promise<string> {
-  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
-  return texts.join('\n');
+export function readKnownHosts(files: readonly string[]): string {
+  return files.map((file) => readText(file) ?? '').join('\n');
 }
 
 /**

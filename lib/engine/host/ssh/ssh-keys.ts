@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import ssh2, { type AnyAuthMethod, type ParsedKey } from 'ssh2';
 import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../connection-errors.ts';
+import { readText } from './read-text.ts';
 import type { SshConfig } from './ssh-config.ts';
 
 /** The keys to log in with. */
@@ -15,9 +15,9 @@ export type Credentials = Awaited<ReturnType<typeof findCredentials>>;
  */
 export async function findCredentials(name: string, config: SshConfig, identityFile: string | undefined) {
   const agent = config.agent === undefined ? undefined : await listAgentKeys(config.agent);
-  const named = identityFile === undefined ? [] : [await readNamedKey(name, identityFile, agent)];
+  const named = identityFile === undefined ? [] : [readNamedKey(name, identityFile, agent)];
   const paths = config.identityFiles.filter((file) => file !== identityFile);
-  const usual = (await Promise.all(paths.map(readKeyFile))).filter((file) => file !== undefined);
+  const usual = paths.map(readKeyFile).filter((file) => file !== undefined);
 
   const username = config.user;
   const ofFiles = (files: readonly KeyFile[]) =>
@@ -50,13 +50,13 @@ const lockedKey = 'is locked with a passphrase';
 /** A private key file. `key` is missing if it cannot be used without a passphrase; `why` has the reason. */
 interface KeyFile {
   readonly path: string;
-  readonly key: string | undefined;
+  readonly key: ParsedKey | undefined;
   readonly publicKey: Buffer | undefined;
   readonly why: string | undefined;
 }
 
-async function readNamedKey(name: string, path: string, agent: readonly Buffer[] | undefined): Promise<KeyFile> {
-  const file = await readKeyFile(path);
+function readNamedKey(name: string, path: string, agent: readonly Buffer[] | undefined): KeyFile {
+  const file = readKeyFile(path);
   if (!file) throw new Unreachable(name, `the key file ${path} cannot be read`, 'see identity_file in the inventory');
   if (file.why === undefined || agent?.some((key) => file.publicKey?.equals(key))) return file;
   const add = `ssh-add ${shellWord(path)}`;
@@ -71,14 +71,23 @@ async function readNamedKey(name: string, path: string, agent: readonly Buffer[]
   );
 }
 
-async function readKeyFile(path: string): Promise<KeyFile | undefined> {
-  const text = await readFile(path, 'utf8').catch(() => undefined);
+function readKeyFile(path: string): KeyFile | undefined {
+  const text = readText(path);
   if (text === undefined) return undefined;
-  const parsed = ssh2.utils.parseKey(text);
-  if (!(parsed instanceof Error)) return { path, key: text, publicKey: publicBlob(parsed), why: undefined };
+  const parsed = parseKey(text);
+  if (!(parsed instanceof Error)) return { path, key: parsed, publicKey: publicBlob(parsed), why: undefined };
   const why = /passphrase/i.test(parsed.message) ? lockedKey : `cannot be used: ${parsed.message}`;
-  const beside = ssh2.utils.parseKey(await readFile(`${path}.pub`, 'utf8').catch(() => ''));
+  const beside = parseKey(readText(`${path}.pub`) ?? '');
   return { path, key: undefined, publicKey: beside instanceof Error ? undefined : publicBlob(beside), why };
+}
+
+/** By their text: the logins at all hosts use the same few. */
+const parsedKeys = new Map<string, ParsedKey | Error>();
+
+function parseKey(text: string): ParsedKey | Error {
+  const parsed = parsedKeys.get(text) ?? firstOf(ssh2.utils.parseKey(text));
+  parsedKeys.set(text, parsed);
+  return parsed;
 }
 
 /** Listed beforehand: a dead agent would end the login with an error, although other keys could be tried. */
@@ -94,8 +103,12 @@ function blobOfIdentity(key: ssh2.KnownPublicKeys<ParsedKey>[number]): Buffer {
 }
 
 /** The library's types know of one key where an older format may hold several. */
-function publicBlob(parsed: ParsedKey | ParsedKey[]): Buffer {
-  return Buffer.from(((Array.isArray(parsed) ? parsed[0] : parsed) as ParsedKey).getPublicSSH());
+function firstOf(parsed: ParsedKey | ParsedKey[] | Error): ParsedKey | Error {
+  return Array.isArray(parsed) ? (parsed[0] as ParsedKey) : parsed;
+}
+
+function publicBlob(key: ParsedKey): Buffer {
+  return Buffer.from(key.getPublicSSH());
 }
 
 /** @param allowed the only keys that may be tried; undefined for all */

@@ -34,10 +34,8 @@ export async function logIn(
   via: Duplex | undefined,
   { signal, timeout }: { readonly signal: AbortSignal | undefined; readonly timeout: number },
 ) {
-  const [check, credentials] = await Promise.all([
-    checkHostKey(name, config, connection),
-    findCredentials(name, config, connection.identityFile),
-  ]);
+  const check = checkHostKey(name, config, connection);
+  const credentials = await findCredentials(name, config, connection.identityFile);
   if (credentials.methods.length === 0) throw noKey(name, config, credentials);
   if (signal?.aborted) throw new Unreachable(name, 'interrupted while connecting');
 
