@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import toml from '@iarna/toml';
 import { beforeAll, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Facts } from '../lib/engine/host/facts/facts.ts';
 import type { Reader, Writer } from '../lib/engine/host/host.ts';
 import { Output } from '../lib/engine/host/output.ts';

@@ -70,9 +70,7 @@ function stateOf(bundles) {
   const folders = bundles.flat().map((file) => (isAbsolute(file) ? dirname(file) : file.replace(/\/.*/, '')));
   for (const folder of new Set(['lib', ...folders])) {
     if (isAbsolute(folder)) files.push(join(folder, '../node_modules/.package-lock.json'));
-    for (const name of fs.readdirSync(resolve(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
-      if (isSource(name) || name.endsWith('.mjs')) files.push(join(folder, name));
-    }
+    files.push(...filesUnder(folder).sort());
   }
   for (const file of files) {
     // The time of the last status change shows every change of content, also by a copy that keeps the other times.
@@ -80,6 +78,29 @@ function stateOf(bundles) {
     state.update(`${file} ${size} ${ctimeMs}\n`);
   }
   return state.digest('hex').slice(0, 32);
+}
+
+/**
+ * The modules under a folder. Node's own recursive listing takes four times as long.
+ *
+ * @param {string} folder
+ * @returns {string[]}
+ */
+function filesUnder(folder) {
+  return fs.readdirSync(resolve(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() || (entry.isSymbolicLink() && isFolder(path))) return filesUnder(path);
+    return isSource(entry.name) || entry.name.endsWith('.mjs') ? [path] : [];
+  });
+}
+
+/** @param {string} path */
+function isFolder(path) {
+  try {
+    return fs.statSync(resolve(root, path)).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 #!/usr/bin/env zx
 // A playbook for light hosts: a few files, and one task with a check and a change of configurable duration.
 import { writeFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
 

@@ -36,7 +36,8 @@ export function safeName(inventory: string): string {
   return inventory.replace(/[^A-Za-z0-9_-]+/g, '-').slice(0, 100) || 'unnamed';
 }
 
-/** Newest first. */
+/** Newest first. All of it is ASCII; comparing by the rules of a language takes 5 ms to start. */
 export function byAge(a: RecordName, b: RecordName): number {
-  return b.time.localeCompare(a.time) || a.inventory.localeCompare(b.inventory);
+  if (a.time !== b.time) return a.time < b.time ? 1 : -1;
+  return a.inventory < b.inventory ? -1 : Number(a.inventory > b.inventory);
 }

@@ -1,5 +1,5 @@
 // The workload as a playbook of this project, run like any other: the same command line, inventory, plan and report.
-import { z } from 'zod';
+import * as z from 'zod';
 import { main } from '../../../lib/commands/playbook/command.ts';
 import { loadInventory } from '../../../lib/engine/inventory/load.ts';
 import { openSession } from '../../../lib/engine/run/open-session.ts';
