@@ -112,6 +112,7 @@ test('bad input ends with 3 and one clear message, and writes nothing', async ()
     '20241121T164235Z-lb',
   );
   await refused(`no run of mainet is recorded in ${folder}\n  did you mean mainnet?`, '-i', 'mainet');
+  await refused(`no run of mainet is recorded in ${folder}\n  did you mean mainnet?`, '--list', '-i', 'mainet');
   await refused(
     `${bad}:${line}: this line is not JSON\n  remove this line, or choose another record: --list shows them`,
     bad,

@@ -73,7 +73,10 @@ function parse(args: readonly string[]) {
 /** A line for each record, in columns. */
 function listed(inventory: string | undefined, folder: string): string[] {
   const rows = ofInventory(inventory, folder).map(({ path }) => rowOf(path));
-  if (rows.length === 0) return [`no run is recorded in ${shown(folder)}`];
+  if (rows.length === 0) {
+    if (inventory !== undefined) throw noneOf(inventory, folder);
+    return [`no run is recorded in ${shown(folder)}`];
+  }
   return columns(rows, 4);
 }
 
@@ -100,9 +103,13 @@ function rowOf(path: string): string[] {
 function newest(inventory: string | undefined, folder: string): string {
   const [record] = ofInventory(inventory, folder);
   if (record) return record.path;
+  throw noneOf(inventory, folder);
+}
+
+function noneOf(inventory: string | undefined, folder: string): Problem {
   const known = new Set(recordsIn(folder).map((each) => each.inventory));
   const of = inventory === undefined ? '' : ` of ${inventory}`;
-  throw new Problem(`no run${of} is recorded in ${shown(folder)}`, {
+  return new Problem(`no run${of} is recorded in ${shown(folder)}`, {
     hint:
       inventory !== undefined && known.size > 0
         ? didYouMean(inventory, known)

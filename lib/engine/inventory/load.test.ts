@@ -305,6 +305,21 @@ test.each<[string, string | Buffer, string[]]>([
     ['a.yaml:5:28: rpc-1 has the same address as db-1: foo.example port 22\n  each host is named once'],
   ],
   [
+    'one IPv6 address in two ways of writing',
+    good.replace('10.0.0.1', '"2001:db8::1"').replace('10.0.0.2', '"2001:DB8:0:0::0001"'),
+    ['a.yaml:5:28: rpc-1 has the same address as db-1: 2001:db8::1 port 22\n  each host is named once'],
+  ],
+  [
+    'one address, its port once in ssh',
+    `ssh: { port: 2022 }\n${good.replace('10.0.0.1', '10.0.0.2, port: 2022')}`,
+    ['a.yaml:6:28: rpc-1 has the same address as db-1: 10.0.0.2 port 2022\n  each host is named once'],
+  ],
+  [
+    'this machine twice',
+    good.replace('10.0.0.1', '10.0.0.1, connection: local').replace('10.0.0.2', '10.0.0.2, connection: local'),
+    ['a.yaml:5:28: rpc-1 has the same address as db-1: this machine\n  each host is named once'],
+  ],
+  [
     'a port in an address',
     good.replace('10.0.0.2', '"192.0.2.21:2222"'),
     [
@@ -665,7 +680,7 @@ describe('missing key files', () => {
   test('are accepted if no host is connected to with them', async () => {
     expect(await refusal('ssh: { identity_file: id, known_hosts: known }')).toEqual([]);
     expect(await refusal('ssh: { identity_file: ide, known_hosts: konwn }', good, false)).toEqual([]);
-    const local = good.replaceAll('address:', 'connection: local, address:');
+    const local = good.replace(/ {2}rpc:.*\n/, '').replaceAll('address:', 'connection: local, address:');
     expect(await refusal('ssh: { identity_file: ide, known_hosts: konwn }', local)).toEqual([]);
     const own = good.replaceAll('address:', 'known_hosts: known, address:');
     expect(await refusal('ssh: { known_hosts: konwn }', own)).toEqual([]);

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
 import type * as z from 'zod';
 import { pathBeside } from '../file/private-file.ts';
 import { type Place, Problem } from '../problem/problem.ts';
@@ -63,7 +64,7 @@ export async function loadInventory<S extends z.ZodType>(
   // Variables are searched once for each host, merged.
   const open = findPlaceholders(top, ([key, , , hostKey]) => key !== 'vars' && hostKey !== 'vars');
   const { data: settings, problems: wrong } = check(inventorySchema, top);
-  const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline.hosts)];
+  const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline)];
   if (options.connects) problems.push(...missingKeyFiles(outline, options.missingFileHint));
   const vars = checkVariables(outline, schema, open, problems);
   const { environment = process.env, unlock = unlocker({ environment }) } = options;
@@ -132,13 +133,14 @@ async function missingSecrets({ file, top, vars, hosts }: InventoryOutline, read
   return (await Promise.all(reading)).flat();
 }
 
-function duplicateAddresses(hosts: readonly OutlinedHost[]): Problem[] {
+function duplicateAddresses({ hosts, ssh }: InventoryOutline): Problem[] {
   const seen = new Map<string, string>();
   return hosts.flatMap(({ name, own }) => {
     const address = scalarAt(own, ['address']);
     if (typeof address !== 'string' || address.includes('<FILL')) return [];
-    // A dot at the end of a host name means the same host.
-    const key = `${address.toLowerCase().replace(/\.$/, '')} port ${scalarAt(own, ['port']) ?? 22}`;
+    const port = scalarAt(own, ['port']) ?? scalarAt(ssh, ['port']) ?? 22;
+    const isLocal = scalarAt(own, ['connection']) === 'local';
+    const key = isLocal ? 'this machine' : `${oneSpelling(address)} port ${port}`;
     const first = seen.get(key);
     seen.set(key, first ?? name);
     if (first === undefined) return [];
@@ -147,6 +149,12 @@ function duplicateAddresses(hosts: readonly OutlinedHost[]): Problem[] {
       hint: 'each host is named once',
     });
   });
+}
+
+/** One spelling for all of an address: an IPv6 address has many, and a dot at the end of a host name means the same host. */
+function oneSpelling(address: string): string {
+  if (isIPv6(address) && !address.includes('%')) return new URL(`http://[${address}]`).hostname.slice(1, -1);
+  return address.toLowerCase().replace(/\.$/, '');
 }
 
 function connectionSettings(host: HostSettings, ssh: SshSettings, file: string) {

@@ -52,6 +52,7 @@ test.each([
   ['rcp-1', 'no host or group is called "rcp-1"', 'did you mean rpc-1?'],
   ['!databse', 'no host or group is called "databse"', 'did you mean database?'],
   ['a-b', 'no host or group is called "a-b"', undefined],
+  ['rpc:!rpc-1', 'no host or group is called "rpc:!rpc-1"', 'terms are separated by commas: rpc,!rpc-1'],
   [
     '~rpc-.*',
     '"~rpc-.*": regular expressions are not supported',
