@@ -89,18 +89,14 @@ function stateOf(bundles) {
 function filesUnder(folder) {
   return fs.readdirSync(resolve(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory() || (entry.isSymbolicLink() && isFolder(path))) return filesUnder(path);
-    return isSource(entry.name) || entry.name.endsWith('.mjs') ? [path] : [];
+    const modules = isSource(entry.name) || entry.name.endsWith('.mjs') ? [path] : [];
+    try {
+      return entry.isFile() ? modules : filesUnder(path);
+    } catch {
+      // A link to a file, or to nothing.
+      return modules;
+    }
   });
-}
-
-/** @param {string} path */
-function isFolder(path) {
-  try {
-    return fs.statSync(resolve(root, path)).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 /**

@@ -20,7 +20,7 @@ afterAll(async () => {
 const page = (events: Parameters<typeof recorded>[0]) => reportHtml(recorded(events));
 
 test('the script of the page passes its type check', async () => {
-  const checked = await $({ nothrow: true })`node_modules/.bin/tsc -p lib/engine/report/page`;
+  const checked = await $({ nothrow: true })`node_modules/.bin/tsc -p templates/report`;
   expect(checked.exitCode, checked.stdout).toBe(0);
 });
 

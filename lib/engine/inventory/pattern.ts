@@ -49,12 +49,10 @@ function hostsOfTerm<H extends NamedHost>(hosts: readonly H[], term: string): Re
     if (name.startsWith('~')) throw new Problem(`"${name}": regular expressions are not supported`, { hint: globs });
     if (name.startsWith('@'))
       throw new Problem(`"${name}": a list of hosts in a file is not supported`, { hint: globs });
-    if (name.includes(':')) {
-      const hint = `terms are separated by commas: ${name.replaceAll(':', ',')}`;
-      throw new Problem(`no host or group is called "${name}"`, { hint });
-    }
     const known = new Set([...hosts.flatMap((host) => [host.name, ...host.groups]), 'all']);
-    throw new Problem(`no host or group is called "${name}"`, { hint: didYouMean(name, known) });
+    const commas = `terms are separated by commas: ${name.replaceAll(':', ',')}`;
+    const hint = name.includes(':') ? commas : didYouMean(name, known);
+    throw new Problem(`no host or group is called "${name}"`, { hint });
   }
   if (!position) return new Set(found);
   const [, , first = '0', colon, last = colon ? '-1' : first] = position;

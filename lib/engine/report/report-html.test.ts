@@ -106,7 +106,7 @@ test('a run with only its start recorded has a page', () => {
 });
 
 test('the script of the page creates no markup', () => {
-  const script = readFileSync(new URL('page/filter.mjs', import.meta.url), 'utf8');
+  const script = readFileSync(new URL('../../../templates/report/filter.mjs', import.meta.url), 'utf8');
   expect(script).not.toMatch(
     /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc|eval\(|Function\(/,
   );

@@ -97,7 +97,7 @@ ${badge(outcome as ShownOutcome)} ${word} ${counts.get(outcome)}</label>
 }
 
 function part(name: string): string {
-  return readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`../../../templates/report/${name}`, import.meta.url), 'utf8');
 }
 
 function hashOf(text: string): string {

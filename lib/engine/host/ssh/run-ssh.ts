@@ -1,0 +1,19 @@
+import { execFile } from 'node:child_process';
+
+/** Time limit of ssh, in milliseconds: its configuration may run programs of the operator (`Match exec`). */
+const timeLimit = 10_000;
+
+/**
+ * Runs ssh with these options.
+ *
+ * @returns its standard output and its log; undefined where ssh is missing, fails or takes too long
+ */
+export function runSsh(options: readonly string[]) {
+  return new Promise<{ readonly printed: string; readonly log: string } | undefined>((resolve) => {
+    const running = execFile('ssh', options, (error, printed, log) => {
+      clearTimeout(timer);
+      resolve(error ? undefined : { printed, log });
+    });
+    const timer = setTimeout(() => running.kill(), timeLimit);
+  });
+}
