@@ -1,4 +1,4 @@
-import { redact, Secret } from '../secret/secret.ts';
+import { bytesOf, redact, Secret } from '../secret/secret.ts';
 import type { Action } from './action.ts';
 import { quote } from './quote.ts';
 import { checkPath } from './reads/path.ts';
@@ -49,11 +49,13 @@ export function scriptOf(step: Action): ActionScript {
 
 /** A command that prints bytes without secrets, which are in its text. */
 export function inText(bytes: Buffer): string {
+  const text = bytes.toString();
+  if (!text.includes('\0') && Buffer.from(text).equals(bytes)) return `printf %s ${quote(text)}`;
   return `printf %s ${quote(bytes.toString('base64'))} | base64 -d`;
 }
 
 function stdinOf(content: string | Buffer | Secret, secret: boolean): { stdin: Buffer; isSecret: boolean } {
-  const stdin = Buffer.from(content instanceof Secret ? content.reveal() : content);
+  const stdin = bytesOf(content);
   const text = stdin.toString();
   return { stdin, isSecret: secret || content instanceof Secret || redact(text) !== text };
 }

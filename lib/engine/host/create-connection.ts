@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Secret } from '../secret/secret.ts';
+import { bytesOf } from '../secret/secret.ts';
 import type { Connection } from './connection.ts';
 import { shellRanNothing } from './connection-errors.ts';
 import type { Become } from './transport/become.ts';
@@ -20,7 +20,11 @@ export function createConnection(name: string, transport: Transport, become: Bec
       execs += 1;
       const nonce = randomBytes(12).toString('hex');
       const body = timeoutSeconds === undefined ? script : withTimeLimit(script, timeoutSeconds, nonce);
-      const { command, input } = remoteCommand(`${prelude(nonce)}\n${body}`, become, asBuffer(stdin));
+      const { command, input } = remoteCommand(
+        `${prelude(nonce)}\n${body}`,
+        become,
+        stdin === undefined ? stdin : bytesOf(stdin),
+      );
       const limits = { startMarker: nonce, seconds: answerSeconds, onOutput };
       const { code, stdout, stderr } = await transport.run(command, input, limits);
       const out = cutAfter(stdout, nonce);
@@ -49,9 +53,4 @@ function cutAfter(bytes: Buffer, nonce: string): Buffer | undefined {
 function timeLimitReached(stderr: Buffer, nonce: string): { stderr: Buffer; timedOut: boolean } {
   const at = stderr.lastIndexOf(`${nonce} time limit\n`);
   return at < 0 ? { stderr, timedOut: false } : { stderr: stderr.subarray(0, at), timedOut: true };
-}
-
-function asBuffer(stdin: string | Buffer | Secret | undefined): Buffer | undefined {
-  if (stdin instanceof Secret) return Buffer.from(stdin.reveal());
-  return typeof stdin === 'string' ? Buffer.from(stdin) : stdin;
 }

@@ -1,6 +1,6 @@
+import { bytesOf } from '../secret/secret.ts';
 import type { Connection } from './connection.ts';
-import type { CommandOptions, Reader } from './host.ts';
-import { Output } from './output.ts';
+import type { Reader } from './host.ts';
 import { batchOf, readTimeout } from './reads/batch.ts';
 import { containerRead } from './reads/container.ts';
 import { compareFile, readFile } from './reads/content.ts';
@@ -11,24 +11,13 @@ import { statRead } from './reads/stat.ts';
 import { unitRead } from './reads/unit.ts';
 import { shell } from './shell.ts';
 
-/**
- * A Reader over a connection. All reads of one tick are one exec, also those of other Readers and Writers of the connection.
- *
- * @param after what a read with standard input waits for, as it is a request of its own. Default: nothing
- */
-export function createReader(
-  connection: Connection,
-  name: string,
-  batch = batchOf(connection),
-  after?: Promise<unknown>,
-): Reader {
+/** A Reader over a connection. All reads of one tick are one exec, also those of other Readers and Writers of the connection. */
+export function createReader(connection: Connection, name: string, batch = batchOf(connection)): Reader {
   return {
     name,
-    $: shell(async (command, options) => {
-      if (options.stdin === undefined) return batch.run(command, options.timeoutSeconds ?? readTimeout);
-      if (after) await after;
-      return execCommand(connection, command, options, readTimeout);
-    }),
+    $: shell((text, { stdin, timeoutSeconds = readTimeout }) =>
+      batch.run({ text, timeoutSeconds, stdin: stdin === undefined ? undefined : bytesOf(stdin) }),
+    ),
     stat: (path) => batch.ask(statRead, path),
     sha256: (path) => batch.ask(sha256Read, path),
     compare: (path, sha256, largest) => compareFile(batch, { path, sha256, largest }),
@@ -38,18 +27,4 @@ export function createReader(
     container: (container) => batch.ask(containerRead, container),
     sql: (target, query) => batch.ask(sqlRead, { target, query }),
   };
-}
-
-/** Runs a command in a separate request: one with standard input, or one that changes the host. */
-export async function execCommand(
-  connection: Connection,
-  command: string,
-  options: CommandOptions,
-  timeoutSeconds: number,
-): Promise<Output> {
-  const { code, stdout, stderr, timedOut } = await connection.exec(command, {
-    timeoutSeconds: options.timeoutSeconds ?? timeoutSeconds,
-    stdin: options.stdin,
-  });
-  return new Output(code, stdout, stderr.toString('utf8'), timedOut);
 }

@@ -35,8 +35,10 @@ else
   owner=$(stat -c %u:%g "$path") && mode=$(stat -c %a "$path") || exit
 fi
 
+name=${2##*/}
+[ ${#name} -le 200 ] || name=$(printf %.200s "$name")
 # mktemp makes it with mode 0600.
-temporary=$(mktemp "${directory%/}/.$(printf %.200s "${2##*/}").XXXXXX") || exit
+temporary=$(mktemp "${directory%/}/.$name.XXXXXX") || exit
 trap 'rm -f "$temporary"' EXIT
 trap 'exit 129' HUP INT TERM PIPE
 cat >"$temporary" || exit

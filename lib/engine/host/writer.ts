@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Secret } from '../secret/secret.ts';
+import { bytesOf } from '../secret/secret.ts';
 import type { Action } from './action.ts';
 import { changedMeanwhile, inText, scriptOf } from './action-script.ts';
 import type { Connection } from './connection.ts';
 import type { Progress, Writer } from './host.ts';
-import { CommandFailed } from './output.ts';
+import { CommandFailed, Output } from './output.ts';
 import { quote } from './quote.ts';
-import { createReader, execCommand } from './reader.ts';
+import { createReader } from './reader.ts';
 import { shell } from './shell.ts';
 
 /** Standard input of a command costs a round trip of its own. Bytes; every process list of the host has them. */
@@ -26,11 +26,13 @@ export function createWriter(
   name: string,
   { onProgress, signal, first = () => '' }: WriterOptions,
 ): Writer {
-  const send = (step: Action) => {
+  const send = async (step: Action) => {
     const { text, stdin, seconds, isSecret } = scriptOf(step);
-    if (!stdin || isSecret || stdin.length > mostInCommand)
-      return execCommand(connection, first() + text, stdin ? { stdin } : {}, seconds);
-    return execCommand(connection, `${first()}${inText(stdin)} | {\n${text}\n}`, {}, seconds);
+    const isInCommand = stdin !== undefined && !isSecret && stdin.length <= mostInCommand;
+    const script = isInCommand ? `${inText(stdin)} | {\n${text}\n}` : text;
+    const options = { timeoutSeconds: seconds, stdin: isInCommand ? undefined : stdin };
+    const { code, stdout, stderr, timedOut } = await connection.exec(first() + script, options);
+    return new Output(code, stdout, stderr.toString('utf8'), timedOut);
   };
   return {
     ...createReader(connection, name),
@@ -41,8 +43,7 @@ export function createWriter(
       return output;
     }),
     async write(path, content, attributes) {
-      const bytes = Buffer.from(content instanceof Secret ? content.reveal() : content);
-      const output = await send({ do: 'write', path, content: bytes, secret: true, attributes });
+      const output = await send({ do: 'write', path, content: bytesOf(content), secret: true, attributes });
       if (!output.ok) throw new CommandFailed(`write ${quote(path)}`, output);
     },
     async rewrite(path, was, content) {

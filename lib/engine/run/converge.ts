@@ -4,7 +4,7 @@ import { describeUnmet, type EveryHost, makeChange, type Verdict } from '../reso
 import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 import type { RunOptions } from './run-options.ts';
-import { changesTogether, changeTogether, didNotConverge, mostTogether } from './together.ts';
+import { changesTogether, changeTogether, didNotConverge, mostTogether, travelsAlone } from './together.ts';
 
 /** The reason of a host that stopped because the operator ended the run. */
 export const quitByOperator = 'you ended the run here';
@@ -23,12 +23,6 @@ export interface ChangeOptions {
   /** Makes a change while a condition holds on every host. @returns a note about unchecked hosts @throws Problem where it does not hold */
   whileEveryHost(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined>;
 }
-
-/**
- * The number of later changes that are checked together with the current one. More than one, so that a change that has become
- * unnecessary costs no request. Not all, or a first run would check every task after each change.
- */
-const changesAhead = 3;
 
 /**
  * Converges a host's items in order. The first failure ends it, because later items depend on earlier ones.
@@ -51,10 +45,10 @@ export async function converge(
     // An unknown state was read beside its condition, which may be met since: it is a failure only if it stays.
     const isOutdated = item.seenIn !== host.state || item.seen?.is === 'unknown';
     const rest = items.slice(at);
-    if (isOutdated) await host.check(next(rest, host));
+    if (isOutdated) await host.check(next(rest));
     const together = changesTogether(host, rest, (each) => fits(each, options));
     if (together) {
-      const { handled, failed } = await changeTogether(host, together, next(rest, host), options.stop);
+      const { handled, failed } = await changeTogether(host, together, next(rest), options.stop);
       if (failed) return failed;
       at += handled;
       if (handled > 0) continue;
@@ -146,7 +140,7 @@ async function change(
   const apply = async () => {
     host.state += 1;
     await makeChange(host.writerFor(step), resource, before, (seen) => vet(item, seen, options));
-    await host.check(next(resource.provesItself ? rest.slice(1) : rest, host));
+    await host.check(next(resource.provesItself ? rest.slice(1) : rest));
     if (resource.provesItself) return;
     const after = item.seen;
     if (!after || after.is === 'error') throw after?.error;
@@ -171,11 +165,16 @@ async function change(
   return undefined;
 }
 
-/** The first item and the following ones, up to some changes ahead by the last check. */
-function next(items: readonly Item[], host: HostRun): readonly Item[] {
-  const drifting = items.flatMap(({ seen, resource }, at) =>
-    at > 0 && seen?.is === 'drift' && resource.expects !== 'should' ? [at] : [],
-  );
-  const last = drifting[(host.session.makeChanges ? mostTogether : changesAhead) - 1];
-  return last === undefined ? items : items.slice(0, last + 1);
+/**
+ * The first item and the following ones, up to some changes ahead by the last check. After one that travels alone all others are checked
+ * again, so it is the last.
+ */
+function next(items: readonly Item[]): readonly Item[] {
+  let left = mostTogether;
+  const last = items.findIndex((item, at) => {
+    if (at === 0 || item.seen?.is === 'ok' || item.resource.expects === 'should') return false;
+    if (item.seen?.is === 'drift') left -= 1;
+    return left === 0 || travelsAlone(item.resource);
+  });
+  return last < 0 ? items : items.slice(0, last + 1);
 }

@@ -1,7 +1,7 @@
 import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
-import type { RecordedRead } from '../host/reads/batch.ts';
+import type { RecordedRead } from '../host/reads/recorded-read.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { Counts, HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
 import type { Session } from './open-session.ts';

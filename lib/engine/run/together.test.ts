@@ -9,7 +9,8 @@ import { makeChanges } from '../host/changes/make-changes.ts';
 import type { Connection } from '../host/connection.ts';
 import type { Facts } from '../host/facts/facts.ts';
 import { createReader } from '../host/reader.ts';
-import { batchOf, recorded } from '../host/reads/batch.ts';
+import { batchOf } from '../host/reads/batch.ts';
+import { type RecordedRead, recorded } from '../host/reads/recorded-read.ts';
 import { connectLocally, processesWith, standInFor, temporaryDirectory } from '../host/testing/local-connection.ts';
 import { createWriter } from '../host/writer.ts';
 import type { Inventory } from '../inventory/inventory.ts';
@@ -52,7 +53,7 @@ async function runHere(
   const session = {
     reader: createReader(connection, 'here'),
     facts: {} as Facts,
-    recording: (reads: Set<() => string>) => createReader(connection, 'here', recorded(batchOf(connection), reads)),
+    recording: (reads: Set<RecordedRead>) => createReader(connection, 'here', recorded(batchOf(connection), reads)),
     makeChanges: (
       ...[changes, started, stop]: Parameters<typeof makeChanges> extends [unknown, unknown, ...infer Rest]
         ? Rest

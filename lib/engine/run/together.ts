@@ -2,8 +2,9 @@ import type { Action } from '../host/action.ts';
 import { scriptOf } from '../host/action-script.ts';
 import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
+import { type RecordedRead, repeating } from '../host/reads/recorded-read.ts';
 import { Failure, Problem } from '../problem/problem.ts';
-import { describeVerdict, type Verdict } from '../resource/resource.ts';
+import { describeVerdict, type Resource, type Verdict } from '../resource/resource.ts';
 import type { HostRun, Item } from './host-run.ts';
 
 /** The most changes of one request. */
@@ -15,6 +16,11 @@ const mostContent = 64 * 1024;
 export function didNotConverge(before: Verdict, after: Verdict): Failure {
   const [was, is] = [describeVerdict(before), describeVerdict(after)];
   return new Failure(`applied but did not converge\n  before: ${was}\n  after:  ${is}`);
+}
+
+/** Whether a change of the resource is a request of its own. */
+export function travelsAlone({ work, provesItself, everyHost }: Resource): boolean {
+  return work !== undefined || provesItself === true || everyHost !== undefined;
 }
 
 /** Items whose changes travel in one request. The last one has a change. */
@@ -33,24 +39,31 @@ export function changesTogether(
 ): Together | undefined {
   if (!host.session.makeChanges) return undefined;
   const all: Together[number][] = [];
-  let facts: string[] = [];
+  let reads: RecordedRead[] = [];
   let end = 0;
   let count = 0;
   let size = 0;
   for (const item of items) {
-    const { seen, resource, seenIn, reads } = item;
+    const { seen, resource, seenIn } = item;
     if (!seen || seen.is === 'error' || seenIn !== host.state) break;
-    if (count > 0) facts.push(...[...reads].map((read) => read()));
+    if (count > 0) reads.push(...item.reads);
     if (seen.is === 'ok') {
       all.push({ item, before: seen, change: undefined });
       continue;
     }
-    const plain = !resource.expects && !resource.work && !resource.provesItself;
-    if (!plain || seen.is !== 'drift' || !seen.change || seen.change instanceof Problem || !fits(item)) break;
+    if (
+      resource.expects ||
+      travelsAlone(resource) ||
+      seen.is !== 'drift' ||
+      !seen.change ||
+      seen.change instanceof Problem ||
+      !fits(item)
+    )
+      break;
     size += seen.change.reduce((sum, step) => sum + sizeOf(step), 0);
     if (size > mostContent || count === mostTogether) break;
-    all.push({ item, before: seen, change: { steps: seen.change, facts } });
-    facts = [];
+    all.push({ item, before: seen, change: { steps: seen.change, facts: repeating(reads) } });
+    reads = [];
     count += 1;
     end = all.length;
   }

@@ -1,3 +1,4 @@
+import type { RecordedRead } from '../host/reads/recorded-read.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { Failure } from '../problem/problem.ts';
 import { applyDrift, driftOf, type Work } from '../resource/resource.ts';
@@ -177,6 +178,6 @@ export class TurnTaking<V> {
       },
     };
     const turn = kind === 'undo' ? 'back' : kind;
-    return { step, resource, turn, seen: undefined, seenIn: -1, reads: new Set<() => string>() } satisfies Item;
+    return { step, resource, turn, seen: undefined, seenIn: -1, reads: new Set<RecordedRead>() } satisfies Item;
   }
 }

@@ -39,3 +39,8 @@ export function redact(text: string): string {
   for (const value of known) clean = clean.replaceAll(value, shown);
   return clean;
 }
+
+/** The bytes of a content, to be sent to a host. */
+export function bytesOf(content: string | Buffer | Secret): Buffer {
+  return Buffer.from(content instanceof Secret ? content.reveal() : content);
+}

@@ -1,7 +1,7 @@
 import type { Action } from '../action.ts';
 import { inText, scriptOf } from '../action-script.ts';
 import { readScript, sharedWords, withArguments } from '../script.ts';
-import { limitFunction } from '../transport/time-limit.ts';
+import { laneWatch } from '../transport/time-limit.ts';
 
 /** A change, and the commands that repeat the reads of its check and of the checks since the change before it. */
 export interface ReadyChange {
@@ -29,7 +29,7 @@ export function changesScript(changes: readonly ReadyChange[], nonce: string): {
     return `__steps${index + 1}(){\n${lines.join(' &&\n')}\n}\n__facts${index + 1}(){\n${[...reads, ':'].join('\n')}\n}\n`;
   });
   return {
-    text: withArguments(definitions() + limitFunction + functions.join('') + script, [nonce, changes.length]),
+    text: withArguments(definitions() + laneWatch + functions.join('') + script, [nonce, changes.length]),
     stdin: secrets.map((secret) => `${secret}\n`).join(''),
   };
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Secret } from '../../secret/secret.ts';
 import { command } from '../action.ts';
 import type { Connection } from '../connection.ts';
 import { connectLocally, temporaryDirectory } from '../testing/local-connection.ts';
@@ -36,6 +37,19 @@ test('a read with standard input is made after the changes, too', async () => {
   const reader = readerFor(new Set());
   const read = reader.$({ stdin: 'password' })`cat ${file}`;
   expect([(await reader.$`cat ${file}`).text(), (await read).text(), (await ended).made]).toEqual(['yes', 'yes', 1]);
+});
+
+test('a read gets its own standard input in the same request, also after a change that did not read its own', async () => {
+  const stop = new AbortController().signal;
+  const connection = await connectLocally();
+  const changes = [
+    { steps: [command`false`], facts: [] },
+    { steps: [command({ stdin: new Secret('of the change') })`cat`], facts: [] },
+  ];
+  const { readerFor, ended } = makeChanges(connection, 'h', changes, () => {}, stop);
+  const read = readerFor(new Set()).$({ stdin: new Secret('of the read') })`cat`;
+  expect([(await read).stdout, (await ended).made]).toEqual(['of the read', 0]);
+  expect(connection.execs).toBe(1);
 });
 
 test('changes without a read that proves them are one request', async () => {

@@ -5,9 +5,10 @@ import type { Connection } from '../connection.ts';
 import { CommandFailed, Output } from '../output.ts';
 import { quote } from '../quote.ts';
 import { createReader } from '../reader.ts';
-import { batchSentBy, type RecordedRead, readTimeout, recorded, send } from '../reads/batch.ts';
+import { batchSentBy, readTimeout, send } from '../reads/batch.ts';
 import { parseBatchReply } from '../reads/batch-reply.ts';
 import { type BatchCommand, batchScript } from '../reads/batch-script.ts';
+import { type RecordedRead, recorded } from '../reads/recorded-read.ts';
 import { changesScript, parseChangesEnd, type ReadyChange } from './changes-script.ts';
 
 /** How changes in one request ended: the number of those that were made, and what happened to the next one. */
@@ -46,13 +47,14 @@ export function makeChanges(
   });
   const sendFirst = async (commands: readonly BatchCommand[]) => {
     const watch = watchLines(connection, nonce, started, stop);
-    // A check that reads with standard input is a request of its own.
     const isProved = commands.length > 0;
+    // Their standard input comes first, as changes after a failed one do not read theirs.
+    const reads = isProved ? batchScript(commands, 'quick') : { inputs: '', text: '', stdin: '' };
     try {
       const { stdout, stderr, code } = await connection.exec(
-        `(\n${first}${text})||exit\n${isProved ? batchScript(commands, 'quick') : ''}`,
+        `${reads.inputs}(\n${first}${text})||exit\n${reads.text}`,
         {
-          ...(stdin === '' ? {} : { stdin }),
+          stdin: reads.stdin + stdin || undefined,
           answerSeconds: limit + commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, readTimeout),
           onOutput: watch.see,
         },
@@ -78,7 +80,7 @@ export function makeChanges(
   const batch = batchSentBy(connection, sendFirst);
   return {
     /** Reads of the tick in which the request is made are sent with it, after the changes. */
-    readerFor: (reads: Set<RecordedRead>) => createReader(connection, name, recorded(batch, reads), ended),
+    readerFor: (reads: Set<RecordedRead>) => createReader(connection, name, recorded(batch, reads)),
     ended,
   };
 }

@@ -1,11 +1,12 @@
 import { quote } from '../quote.ts';
 import { readScript, withArguments } from '../script.ts';
-import { processTree } from '../transport/time-limit.ts';
+import { laneWatch } from '../transport/time-limit.ts';
 
-/** One command of a batch: its text for sh, and its time limit. */
+/** One command of a batch: its text for sh, its time limit, and its standard input, which may be secret. */
 export interface BatchCommand {
   readonly text: string;
   readonly timeoutSeconds: number;
+  readonly stdin?: Buffer | undefined;
 }
 
 /** Commands that run at once on a host: enough that waiting for one engine or server does not delay the others. */
@@ -21,8 +22,18 @@ const script = readScript(new URL('batch.sh', import.meta.url));
  * of the batch start first.
  *
  * @param way careful sends each file up to its announced size and no further, at the cost of a process for each
+ * @returns `inputs` comes before `text`, and reads `stdin` to its end into variables: `read` takes no byte beyond its line
  */
-export function batchScript(commands: readonly BatchCommand[], way: 'quick' | 'careful'): string {
+export function batchScript(commands: readonly BatchCommand[], way: 'quick' | 'careful') {
+  const inputs = commands.flatMap(({ stdin }, index) => (stdin ? [{ name: `__in${index + 1}`, stdin }] : []));
+  return {
+    inputs: inputs.map(({ name }) => `IFS= read -r ${name}||exit\n`).join(''),
+    stdin: inputs.map(({ stdin }) => `${stdin.toString('base64')}\n`).join(''),
+    text: textOf(commands, way),
+  };
+}
+
+function textOf(commands: readonly BatchCommand[], way: 'quick' | 'careful'): string {
   const runs = commands.map(
     ({ text, timeoutSeconds }, index) => `__run ${index + 1} ${Math.ceil(timeoutSeconds)} ${quote(text)}\n`,
   );
@@ -31,5 +42,5 @@ export function batchScript(commands: readonly BatchCommand[], way: 'quick' | 'c
     const own = runs.filter((_, index) => index % laneCount === lane);
     return `__lane${lane}(){\n${own.join('')}}\n`;
   });
-  return withArguments(processTree + functions.join('') + script, [way, laneCount, commands.length]);
+  return withArguments(laneWatch + functions.join('') + script, [way, laneCount, commands.length]);
 }

@@ -1,7 +1,8 @@
 # shellcheck shell=sh disable=SC2154,SC2317
-# Runs the commands of a batch and prints the reply that batch-reply.ts parses. It follows process-tree.sh and the functions __lane0,
-# __lane1, …, which call __run once for each command. Lanes run at the same time, the commands of a lane one after another.
-# Each command has its own exit code, standard output, standard error and time limit, and nothing on its standard input.
+# Runs the commands of a batch and prints the reply that batch-reply.ts parses. It follows process-tree.sh, lane-watch.sh and the functions
+# __lane0, __lane1, …, which call __run once for each command. Lanes run at the same time, the commands of a lane one after another.
+# Each command has its own exit code, standard output, standard error and time limit. Its standard input is the variable __in with its
+# number, in base64; without one it is empty.
 # Arguments: `quick` or `careful`, the number of lanes, the number of commands.
 # It leaves nothing behind, however it ends. Exit code 75: no room for output.
 __way=$1 __lanes=$2 __commands=$3
@@ -24,11 +25,10 @@ fi
 
 # Arguments: number of the command, seconds, text.
 __run() {
-  (
-    __text=$3
-    set --
-    eval "$__text"
-  ) >"$__d/o$1" 2>"$__d/e$1" </dev/null &
+  eval "__in=\${__in$1-}"
+  {
+    if [ "$__in" ]; then printf %s "$__in" | base64 -d | __eval "$3"; else __eval "$3" </dev/null; fi
+  } >"$__d/o$1" 2>"$__d/e$1" &
   __pid=$!
   echo "$1 $__pid $2" >"$__d/lane$__n"
   read -r __from __rest </proc/uptime
@@ -38,38 +38,6 @@ __run() {
   __late=0
   [ -e "$__d/late$1" ] && __late=1
   echo "$1 $__code $__late $__from $__to" >>"$__d/codes"
-}
-
-# Reads once a second which command each lane runs, so that quick commands cost nothing.
-__watch() {
-  trap 'kill -9 $! 2>/dev/null; exit 0' TERM
-  while [ -d "$__d" ]; do
-    sleep 1 &
-    wait $!
-    __n=0
-    while [ "$__n" -lt "$__lanes" ]; do
-      __check_lane
-      __n=$((__n + 1))
-    done
-  done
-}
-
-# The command that lane $__n ran a second ago, its age and its processes are in variables with the lane's number.
-__check_lane() {
-  { read -r __i __pid __limit <"$__d/lane$__n"; } 2>/dev/null || return
-  [ "$__i" ] || return
-  eval "__before=\$__before$__n __age=\$__age$__n __all=\$__all$__n"
-  [ "$__before" = "$__i" ] || __age=0
-  __age=$((__age + 1))
-  # shellcheck disable=SC2046,SC2086
-  if [ "$__age" = "$__limit" ]; then
-    : >"$__d/late$__i"
-    __all=$(__tree "$__pid")
-    kill -TERM $__all
-  elif [ "$__age" = $((__limit + __grace)) ]; then
-    kill -KILL $__all $(__tree "$__pid")
-  fi
-  eval "__before$__n=\$__i __age$__n=\$__age __all$__n=\$__all"
 }
 
 __watch </dev/null >/dev/null 2>&1 &

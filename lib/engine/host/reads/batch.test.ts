@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Secret } from '../../secret/secret.ts';
 import type { Connection } from '../connection.ts';
 import type { Reader } from '../host.ts';
 import { createReader } from '../reader.ts';
@@ -110,10 +111,46 @@ test('a read that hangs ends at its own limit, and the others get their results'
   expect(processesWith(`sleep ${mark}`)).toEqual([]);
 });
 
-test('standard input of a read is empty by default, and given input reaches that read only', async () => {
-  const { host } = await open();
-  const [empty, given] = await Promise.all([host.$`cat`, host.$({ stdin: 'given' })`cat`]);
-  expect([empty.stdout, given.stdout]).toEqual(['', 'given']);
+test('standard input of a read is empty by default, and given input reaches that read only, in the same exec', async () => {
+  const { host, connection } = await open();
+  const secret = new Secret('a secret\n\nof lines');
+  const all = await Promise.all([
+    host.$`cat`,
+    host.$({ stdin: 'given' })`cat`,
+    host.$({ stdin: secret })`cat; exit 7`,
+    host.$({ stdin: secret })`tr a-z A-Z`,
+    host.$({ stdin: Buffer.from([0, 10, 255]) })`cat`,
+    host.$({ stdin: '' })`cat`,
+  ]);
+  expect(all.map(({ bytes }) => bytes.toString('latin1'))).toEqual([
+    '',
+    'given',
+    'a secret\n\nof lines',
+    'A SECRET\n\nOF LINES',
+    '\0\n\xff',
+    '',
+  ]);
+  expect(all[2]?.exitCode).toBe(7);
+  expect(connection.execs).toBe(1);
+});
+
+test('an input of a read is in no script and in no process list, and of one that was cut off no read is made', async () => {
+  const { connection } = await open();
+  const sent: { script: string; stdin: unknown }[] = [];
+  const recording: Connection = {
+    ...connection,
+    exec: (script, options = {}) => {
+      sent.push({ script, stdin: options.stdin });
+      return connection.exec(script, sent.length > 1 ? { ...options, stdin: '' } : options);
+    },
+  };
+  const host = createReader(recording, 'here');
+  const read = () => host.$({ stdin: new Secret('swordfish-in-a-read') })`cat`;
+  expect((await read()).stdout).toBe('swordfish-in-a-read');
+  const encoded = Buffer.from('swordfish-in-a-read').toString('base64');
+  expect(sent[0]?.stdin).toBe(`${encoded}\n`);
+  expect(sent[0]?.script).not.toMatch(new RegExp(`swordfish|${encoded}`));
+  await expect(read()).rejects.toThrow('the host could not run a batch of reads (1)');
 });
 
 test('a command does not see the arguments of the batch', async () => {
@@ -131,7 +168,7 @@ test('a batch leaves no file and no process', async () => {
         { text: 'echo "$$"', timeoutSeconds: 60 },
       ],
       'quick',
-    ),
+    ).text,
   );
   const directory = /(\/.*rpc-playbooks\.\w+)/.exec(stdout.toString())?.[1];
   expect(directory).toBeDefined();
@@ -162,7 +199,10 @@ test('frames that are invalid or found no room are requested again, once, in a s
       scripts.push(script);
       return replies[scripts.length - 1] ?? fine;
     };
-    const output = batchOf({ name: 'fake', execs: 0, close: async () => {}, exec }).run('echo hi', 5);
+    const output = batchOf({ name: 'fake', execs: 0, close: async () => {}, exec }).run({
+      text: 'echo hi',
+      timeoutSeconds: 5,
+    });
     return {
       text: await output.then(({ stdout }) => stdout, String),
       careful: scripts.map((s) => s.startsWith('set -- careful')),

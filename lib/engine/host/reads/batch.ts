@@ -26,15 +26,9 @@ export interface VectorRead<K, V> {
 /** Commands and vectorised reads of one tick, over one exec. */
 export interface Batch {
   /** Runs a command that only reads. The same command twice in one tick runs once. */
-  run(text: string, timeoutSeconds: number): Promise<Output>;
+  run(command: BatchCommand): Promise<Output>;
   /** @param took called with the seconds of the command on the host */
   ask<K, V>(read: VectorRead<K, V>, key: K, took?: (seconds: number) => void): Promise<V>;
-}
-
-/** A read as a command that repeats it alone, and how long it took on the host. */
-export interface RecordedRead {
-  (): string;
-  seconds?: number;
 }
 
 /** Time limit of a vectorised read, as of any read. Seconds. */
@@ -47,7 +41,7 @@ export function batchOf(connection: Connection): Batch {
 
 function batchOver(tick: () => ReturnType<typeof startTick>): Batch {
   return {
-    run: (text, timeoutSeconds) => tick().run({ text, timeoutSeconds }),
+    run: (command) => tick().run(command),
     async ask(read, key, took) {
       // First, as it throws for an invalid key.
       const id = read.id(key);
@@ -81,30 +75,6 @@ export function batchSentBy(
 ): Batch {
   let open: ReturnType<typeof startTick> | undefined = startTick(connection.name, () => (open = undefined), first);
   return batchOver(() => open ?? currentTick(connection));
-}
-
-/** A batch that also keeps each read as a command that repeats it alone. */
-export function recorded(batch: Batch, reads: Set<RecordedRead>): Batch {
-  const record = (one: RecordedRead) => {
-    reads.add(one);
-    return (seconds: number) => {
-      one.seconds = seconds;
-    };
-  };
-  return {
-    async run(text, timeoutSeconds) {
-      const took = record(() => text);
-      const output = await batch.run(text, timeoutSeconds);
-      took(output.seconds);
-      return output;
-    },
-    ask: (read, key) =>
-      batch.ask(
-        read,
-        key,
-        record(() => read.command([key])),
-      ),
-  };
 }
 
 /** Keys that one command answers. */
@@ -173,8 +143,8 @@ function startTick(name: string, close: () => void, sendAll: (commands: readonly
   };
 }
 
-function idOf({ text, timeoutSeconds }: BatchCommand): string {
-  return `${timeoutSeconds} ${text}`;
+function idOf({ text, timeoutSeconds, stdin }: BatchCommand): string {
+  return `${timeoutSeconds} ${stdin?.toString('base64') ?? ''} ${text}`;
 }
 
 /** The output of each command, in order; undefined where the host could not keep it. */
@@ -186,7 +156,9 @@ export async function send(
   commands: readonly BatchCommand[],
   way: 'quick' | 'careful',
 ): Promise<Outputs> {
-  const { code, stdout, stderr } = await connection.exec(batchScript(commands, way), {
+  const { inputs, text, stdin } = batchScript(commands, way);
+  const { code, stdout, stderr } = await connection.exec(inputs + text, {
+    stdin: stdin || undefined,
     answerSeconds: commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0),
   });
   const printed = stderr.toString().trim();

@@ -76,7 +76,10 @@ function parseReply(bytes: Buffer, ids: readonly string[]): Map<string, Compared
 }
 
 async function readAlone(batch: Batch, path: string): Promise<Buffer | undefined> {
-  const output = await batch.run(`[ -f ${quote(path)} ]||exit 66\ncat -- ${quote(path)}`, readTimeout);
+  const output = await batch.run({
+    text: `[ -f ${quote(path)} ]||exit 66\ncat -- ${quote(path)}`,
+    timeoutSeconds: readTimeout,
+  });
   if (output.ok) return output.bytes;
   if (output.exitCode === 66) return undefined;
   const why = output.timedOut ? `no answer within ${readTimeout} s` : output.stderr.trim();

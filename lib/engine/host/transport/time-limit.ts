@@ -1,11 +1,10 @@
 import { readScript, withArguments } from '../script.ts';
 
-/** Shell: the function `__tree`, and the seconds between SIGTERM and SIGKILL as `$__grace`. */
-export const processTree = readScript(new URL('process-tree.sh', import.meta.url));
+const processTree = readScript(new URL('process-tree.sh', import.meta.url));
 const timeLimit = readScript(new URL('time-limit.sh', import.meta.url));
 
-/** Shell: the function `__limit`, with the arguments of time-limit.sh. */
-export const limitFunction = `${processTree}__limit(){ (\n${timeLimit}) }\n`;
+/** Shell: time limits of commands in lanes, as lane-watch.sh describes them. */
+export const laneWatch = processTree + readScript(new URL('lane-watch.sh', import.meta.url));
 
 /**
  * A script that ends itself and all its processes after some seconds. The code is 124 then, and the last line of standard error

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { command } from '../../host/action.ts';
+import type { RecordedRead } from '../../host/reads/recorded-read.ts';
 import { connectLocally, temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { drift } from '../../resource/resource.ts';
 import { HostRun } from '../host-run.ts';
@@ -16,7 +17,7 @@ const item = (change: string) => ({
   resource: { name: step.resource, check: async () => drift('differs', []) },
   seen: drift('differs', [command`echo ${change}`]),
   seenIn: 0,
-  reads: new Set<() => string>(),
+  reads: new Set<RecordedRead>(),
 });
 const hostRun = () => new HostRun('h', {} as Session, () => {});
 
