@@ -99,6 +99,16 @@ test('a unit that ends right after its start fails with the end of its journal',
   expect(await service(unit).check(host)).toMatchObject({ is: 'drift', note });
 });
 
+test('a unit that computes for a while and then ends fails with the end of its journal, and one that waits quietly is well', async () => {
+  const computes = 'i=0; while [ $$i -lt 200000 ]; do i=$$((i+1)); done; echo bad-setting; exit 1';
+  await install(`ExecStart=/bin/sh -c "${computes}"`);
+  await applyDrift(host, service(unit));
+  const note = expect.stringMatching(/^it ended just after its start:[\s\S]*bad-setting/);
+  expect(await service(unit).check(host)).toMatchObject({ is: 'drift', note });
+  await install('ExecStart=/bin/sleep infinity');
+  await converge(host, service(unit));
+});
+
 test('a unit whose condition is not met fails, and names the condition', async () => {
   await install('ExecStart=/bin/sleep infinity\n[Unit]\nConditionPathExists=/not-here');
   await expect(applyDrift(host, service(unit))).rejects.toThrow(/did not start[\s\S]*ConditionPathExists=\/not-here/);
