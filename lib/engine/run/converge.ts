@@ -105,6 +105,8 @@ async function convergeItem(host: HostRun, item: Item, rest: readonly Item[], op
         if (answer === 'quit') return quitByOperator;
         if (answer === 'skip') {
           host.done(step, 'skipped', { differences: seen.differences, note: seen.note });
+          // Later rewrites of the same file were checked as if it had been made.
+          host.state += 1;
           return undefined;
         }
       }

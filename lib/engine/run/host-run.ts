@@ -1,8 +1,10 @@
+import type { Action } from '../host/action.ts';
 import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 import type { RecordedRead } from '../host/reads/recorded-read.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
+import { bytesOf } from '../secret/secret.ts';
 import type { Counts, HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
 import type { Session } from './open-session.ts';
 
@@ -96,16 +98,44 @@ export class HostRun {
     await Promise.all(
       items.map(async (item) => {
         item.seenIn = state;
-        item.reads = new Set();
-        try {
-          item.seen = await item.resource.check(readerFor(item.reads));
-        } catch (error) {
-          item.seen = { is: 'error', error };
-        }
+        item.seen = await this.#see(item, readerFor);
         const slowest = Math.max(0, ...[...item.reads].map(({ seconds = 0 }) => seconds));
         if (slowest >= slowCheck) this.#slow.set(item.step, slowest);
       }),
     );
+    await this.#checkAfterRewrites(items);
+  }
+
+  async #see(item: Item, readerFor: (reads: Set<RecordedRead>) => Reader): Promise<Verdict | CheckError> {
+    item.reads = new Set();
+    try {
+      return await item.resource.check(readerFor(item.reads));
+    } catch (error) {
+      return { is: 'error', error };
+    }
+  }
+
+  /**
+   * Checks rewrites of a file again with the content that it has after the changes before them, so that their steps are known before
+   * those are made. A step of a rewrite holds the hash of the content it needs, so no other proof is needed that this came true.
+   */
+  async #checkAfterRewrites(items: readonly Item[]): Promise<void> {
+    const contents = new Map<string, Buffer>();
+    for (const item of items) {
+      const steps = stepsOf(item.seen);
+      if (item.resource.expects || steps.length === 0) continue;
+      if (steps.some((step) => step.do === 'rewrite' && contents.has(step.path))) {
+        const [before, reads] = [item.seen, item.reads];
+        const seen = await this.#see(item, (recorded) => withContents(this.#recording(recorded), contents));
+        // It may become unnecessary, or depend on more than contents: that is seen in its turn.
+        if (stepsOf(seen).every((step) => step.do === 'rewrite') && stepsOf(seen).length > 0) item.seen = seen;
+        else [item.seen, item.reads] = [before, reads];
+      }
+      for (const step of stepsOf(item.seen)) {
+        if (step.do === 'rewrite' || (step.do === 'write' && !step.secret))
+          contents.set(step.path, bytesOf(step.content));
+      }
+    }
   }
 
   /**
@@ -191,4 +221,13 @@ export class HostRun {
   get changed(): number {
     return this.#counts.changed;
   }
+}
+
+function stepsOf(seen: Item['seen']): readonly Action[] {
+  return seen?.is === 'drift' && Array.isArray(seen.change) ? seen.change : [];
+}
+
+/** A Reader to which these files have these contents. */
+function withContents(host: Reader, contents: ReadonlyMap<string, Buffer>): Reader {
+  return { ...host, read: async (path) => contents.get(path) ?? host.read(path) };
 }

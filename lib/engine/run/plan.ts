@@ -1,5 +1,6 @@
 import { type Action, describeAction } from '../host/action.ts';
 import { Problem } from '../problem/problem.ts';
+import { sha256Of } from '../resource/file/content.ts';
 import { type Difference, describeUnmet, type EveryHost, fileChange } from '../resource/resource.ts';
 import type { Outcome, Step } from './events.ts';
 import type { FleetVerdict } from './fleet.ts';
@@ -56,9 +57,13 @@ export async function planOf(
 export function plannedTasks(items: readonly Item[]): Planned[] {
   /** The effects so far, and whether each is certain. */
   const moved = new Map<string, boolean>();
+  /** SHA-256 of the contents so far. */
+  const contents = new Map<string, string>();
   return items.map((item) => {
     const seen = plannedOf(item);
-    const followed = seen.outcome === 'ok' ? (following(item, moved) ?? seen) : { ...seen, ...knownSteps(seen, moved) };
+    const steps = seen.steps && knownSteps(seen.steps, moved, contents);
+    const followed = seen.outcome === 'ok' ? (following(item, moved) ?? seen) : { ...seen, steps };
+    for (const step of steps ?? []) if (step.do !== 'run') contents.set(step.path, sha256Of(step.content));
     if (followed.outcome === 'pending' || followed.outcome === 'unknown') {
       for (const what of item.resource.changes?.(followed.differences) ?? [])
         moved.set(what, moved.get(what) || followed.outcome === 'pending');
@@ -67,11 +72,15 @@ export function plannedTasks(items: readonly Item[]): Planned[] {
   });
 }
 
-/** A text that an earlier change rewrites will be another one when its turn comes. */
-function knownSteps({ steps }: Planned, moved: ReadonlyMap<string, boolean>): Pick<Planned, 'steps'> {
-  return {
-    steps: steps?.some((step) => step.do === 'rewrite' && moved.has(fileChange(step.path))) ? undefined : steps,
-  };
+/** A text that an earlier change decides in its turn will be another one then: undefined for a rewrite of it. */
+function knownSteps(
+  steps: readonly Action[],
+  moved: ReadonlyMap<string, boolean>,
+  contents: ReadonlyMap<string, string>,
+): readonly Action[] | undefined {
+  const isOpen = (step: Action) =>
+    step.do === 'rewrite' && moved.has(fileChange(step.path)) && contents.get(step.path) !== step.was;
+  return steps.some(isOpen) ? undefined : steps;
 }
 
 function judgedBy({ refused, until, note }: FleetVerdict, planned: Planned): Planned {

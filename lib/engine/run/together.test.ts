@@ -15,7 +15,7 @@ import { connectLocally, processesWith, standInFor, temporaryDirectory } from '.
 import { createWriter } from '../host/writer.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing/this-machine.ts';
-import { secretContent } from '../resource/file/content.ts';
+import { secretContent, sha256Of } from '../resource/file/content.ts';
 import { directory } from '../resource/file/directory.ts';
 import { file } from '../resource/file/file.ts';
 import { line } from '../resource/file/line.ts';
@@ -181,6 +181,45 @@ test('no change is made on a check that an earlier change has made out of date',
   ]);
   expect([second, third].map((path) => readFileSync(path, 'utf8'))).toEqual(['after\n', 'after\n']);
   expect(sent.length).toBeLessThanOrEqual(4);
+});
+
+test('several rewrites of one file are planned with the content before each, and made in one request', async () => {
+  const list = join(temporaryDirectory(), 'list');
+  writeFileSync(list, 'one\n');
+  const resources = () => ['two', 'three', 'four'].map((text) => line(list, text));
+  const plan = await runHere(resources(), { check: true });
+  const contents = ['one\n', 'one\ntwo\n', 'one\ntwo\nthree\n', 'one\ntwo\nthree\nfour\n'];
+  const steps = [1, 2, 3].map((at) => ({
+    do: 'rewrite',
+    path: list,
+    was: sha256Of(contents[at - 1] ?? ''),
+    content: contents[at],
+  }));
+  expect(plan.result.plans[0]?.tasks.map((planned) => planned.steps)).toEqual(steps.map((step) => [step]));
+  expect(plan.done.map(({ differences }) => differences[0]?.was)).toEqual(contents.slice(0, 3));
+
+  const { outcomes, sent } = await runHere(resources());
+  expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(['changed', 'changed', 'changed']);
+  expect(sent).toHaveLength(2);
+  expect(readFileSync(list, 'utf8')).toBe(contents[3]);
+});
+
+test('a rewrite after one that was skipped, or after a change of the file from outside, starts from what is there', async () => {
+  const list = join(temporaryDirectory(), 'list');
+  writeFileSync(list, 'one\n');
+  const resources = ['two', 'three', 'four'].map((text) => line(list, text));
+  const seen: string[] = [];
+  const { outcomes } = await runHere(resources, {
+    confirmEach: async ({ resource }, { differences }) => {
+      seen.push(differences[0]?.was ?? '');
+      if (resource.includes('two')) return 'skip';
+      if (resource.includes('four')) writeFileSync(list, 'zero\none\nthree\n');
+      return 'change';
+    },
+  });
+  expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(['skipped', 'changed', 'changed']);
+  expect(seen).toEqual(['one\n', 'one\n', 'one\nthree\n']);
+  expect(readFileSync(list, 'utf8')).toBe('zero\none\nthree\nfour\n');
 });
 
 test('a change that is made and not proved stops the host, and what was made after it is reported', async () => {
