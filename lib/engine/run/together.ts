@@ -8,7 +8,7 @@ import { describeVerdict, type Resource, type Verdict } from '../resource/resour
 import type { HostRun, Item } from './host-run.ts';
 
 /** The most changes of one request. */
-export const mostTogether = 40;
+export const mostTogether = 60;
 /** Larger contents go by themselves: a shell reads secrets byte by byte. Bytes of all steps of a request. */
 const mostContent = 64 * 1024;
 
