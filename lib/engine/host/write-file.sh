@@ -37,10 +37,11 @@ fi
 
 name=${2##*/}
 [ ${#name} -le 200 ] || name=$(printf %.200s "$name")
-# mktemp makes it with mode 0600.
-temporary=$(mktemp "${directory%/}/.$name.XXXXXX") || exit
+temporary=${directory%/}/.$name.$$
 trap 'rm -f "$temporary"' EXIT
 trap 'exit 129' HUP INT TERM PIPE
+# Empty, with mode and owner from the beginning. A file of this name is removed first.
+install -m "$mode" -o "${owner%%:*}" -g "${owner#*:}" /dev/null "$temporary" || exit
 cat >"$temporary" || exit
 # A lost connection looks like the end of standard input here.
 received=$(wc -c <"$temporary")
@@ -56,9 +57,6 @@ if [ "$1" = rewrite ] && mountpoint -q "$path"; then
   cat "$temporary" >"$path"
   exit
 fi
-# The owner first: a change of owner clears set-user-id bits.
-chown "$owner" "$temporary" || exit
-chmod "$mode" "$temporary" || exit
 sync "$temporary" 2>/dev/null
 same
 mv -f "$temporary" "$path" || exit
