@@ -59,7 +59,7 @@ export interface Resource {
   check(host: Reader): Promise<Verdict>;
   /** Only kinds that have to look in between have it: see `Work`. It follows the steps of the change. */
   work?(host: Writer): Promise<void>;
-  /** Whether the end of `work` or of the steps is the proof, as `check` cannot see it: no check follows. */
+  /** Whether the end of `work` or of the steps is the proof: no check follows. */
   readonly provesItself?: true;
   /** Set on an expectation: the tool cannot fix it. Drift of `must` fails the host, drift of `should` is a warning. */
   readonly expects?: 'must' | 'should';

@@ -174,8 +174,8 @@ async function change(
 function next(items: readonly Item[]): readonly Item[] {
   let left = mostTogether;
   const last = items.findIndex((item, at) => {
-    if (at === 0 || item.seen?.is === 'ok' || item.resource.expects === 'should') return false;
-    if (item.seen?.is === 'drift') left -= 1;
+    if (at === 0 || item.seen?.is !== 'drift' || item.resource.expects === 'should') return false;
+    left -= 1;
     return left === 0 || travelsAlone(item.resource);
   });
   return last < 0 ? items : items.slice(0, last + 1);

@@ -19,8 +19,8 @@ export function didNotConverge(before: Verdict, after: Verdict): Failure {
 }
 
 /** Whether a change of the resource is a request of its own. */
-export function travelsAlone({ work, provesItself, everyHost }: Resource): boolean {
-  return work !== undefined || provesItself === true || everyHost !== undefined;
+export function travelsAlone({ work, everyHost }: Resource): boolean {
+  return work !== undefined || everyHost !== undefined;
 }
 
 /** Items whose changes travel in one request. The last one has a change. */
@@ -135,7 +135,8 @@ function sizeOf(step: Action): number {
 }
 
 /** Why a change is not proved by the check after it. */
-function unproved({ seen }: Item, before: Verdict): unknown {
+function unproved({ seen, resource }: Item, before: Verdict): unknown {
+  if (resource.provesItself) return undefined;
   if (seen?.is === 'error') return seen.error;
   return seen?.is === 'ok' ? undefined : didNotConverge(before, seen ?? before);
 }

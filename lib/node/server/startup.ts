@@ -1,5 +1,6 @@
-import type { Reader } from '../../engine/host/host.ts';
+import type { Reader, Writer } from '../../engine/host/host.ts';
 import { reachedBy } from '../../engine/resource/docker/compose-service.ts';
+import { pause } from '../../engine/resource/job/pause.ts';
 import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 
 /** "wait 5 seconds": between the start of pool-db and that of sync or json-rpc (spec part 1.6). */
@@ -24,7 +25,16 @@ function hasRunFor(name: string, container: string, seconds: number): Resource {
     if (age === undefined) return unknownUntil(`${container} is running`);
     return age >= seconds ? ok : drift(`${container} has run for ${Math.floor(age)} s`);
   };
-  return reachedBy(container, name, check, { seconds: 30 });
+  const reached = reachedBy(container, name, check, { seconds: 30 });
+  return {
+    ...reached,
+    // The wait is known, so nobody has to ask again and again.
+    async work(host: Writer) {
+      const age = (await runningFor(host, container)) ?? seconds;
+      if (age < seconds) await pause(host, seconds - age);
+      await reached.work(host);
+    },
+  };
 }
 
 /** Seconds by the host's own clock; undefined where the container does not run. */

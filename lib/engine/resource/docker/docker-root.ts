@@ -54,9 +54,9 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
     check,
 
     async work(host) {
-      await applyDrift(host, packages('rsync'));
+      const [unfinished] = await Promise.all([isUnfinished(host, product), applyDrift(host, packages('rsync'))]);
       // An unfinished move may also end with the engine at its old place: then it starts again.
-      if (await isUnfinished(host, product)) {
+      if (unfinished) {
         await finish(host, product, name);
         if ((await check(host)).is !== 'drift') return;
       }
@@ -106,6 +106,8 @@ async function prepare(host: Writer, product: string, root: string): Promise<voi
     host.$`[ "$(cat ${`${state}/copy`})" = "$(stat -c '%i %W' ${root})" ]`,
     host.$`find ${root} -mindepth 1 -maxdepth 1 -print -quit`,
     host.$`stat -L --format %m ${dirname(root)}`,
+    // Settings that cannot be read are reported now, and not in the middle of the move.
+    wantedSettings(host, root),
   ]);
   if (!now.ok)
     throw new Failure('the docker engine does not answer', {
@@ -117,36 +119,32 @@ async function prepare(host: Writer, product: string, root: string): Promise<voi
       hint: `check what this path is used for, then move it: mv ${quote(root)} ${quote(`${root}.old`)}`,
     });
   }
-  // Settings that cannot be read are reported now, and not in the middle of the move.
-  await wantedSettings(host, root);
-  await host.run`umask 077 && mkdir -p ${state}`;
-  for (const [name, text] of [
-    ['to', root],
-    ['mount', mount.text()],
-    ['from', now.text()],
-  ]) {
-    await put(host, `${state}/${name}`, `${text}\n`);
-  }
+  await host.run`
+    umask 077 && mkdir -p ${state} && cd ${state} || exit
+    printf '%s\n' ${root} >to && printf '%s\n' ${mount.text()} >mount && printf '%s\n' ${now.text()} >from.new || exit
+    sync to mount from.new && mv from.new from && sync .`;
 }
 
 /** Runs the move, or watches the one that is running. */
 async function finish(host: Writer, product: string, title: string): Promise<void> {
   const unit = `${product}-docker-root`;
   const state = stateOf(product);
-  const { active } = await host.unit(`${unit}.service`);
-  const root = active === 'inactive' || active === 'failed' ? await host.read(`${state}/to`) : undefined;
-  // Written at each start: other keys may have changed since the first one.
-  if (root) await put(host, `${state}/settings.new`, await wantedSettings(host, root.toString().trim()));
+  const [{ active }, root, current] = await Promise.all([
+    host.unit(`${unit}.service`),
+    host.read(`${state}/to`),
+    readText(host, settings),
+  ]);
+  if (root && (active === 'inactive' || active === 'failed')) {
+    // Written at each start: other keys may have changed since the first one.
+    const wanted = withDataRoot(current?.text ?? '', root.toString().trim());
+    await host.write(`${state}/settings.new`, wanted, { mode: 0o600, owner: 'root', group: 'root' });
+  }
   const script = `state=${quote(state)}\n${program}`;
   await runInUnit(host, { unit, title, script, progress: (reader) => progress(reader, state) });
 }
 
 async function wantedSettings(host: Reader, root: string): Promise<string> {
   return withDataRoot((await readText(host, settings))?.text ?? '', root);
-}
-
-async function put(host: Writer, path: string, text: string): Promise<void> {
-  await host.write(path, text, { mode: 0o600, owner: 'root', group: 'root' });
 }
 
 async function progress(host: Reader, state: string): Promise<Progress | undefined> {

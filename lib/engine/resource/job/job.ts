@@ -7,7 +7,7 @@ import { pause } from './pause.ts';
 /** Scripts of jobs, passwords for them, and the lock of a run. It is in memory: nothing of it outlives a reboot. */
 export const jobDirectory = '/run/rpc-playbooks';
 
-/** How long the host watches a running job before it answers: progress is as old as that. Seconds. */
+/** How long the host watches a running job before it answers: its progress, if it shows one, is as old as that. Seconds. */
 const firstWatch = 1;
 const longestWatch = 10;
 
@@ -50,6 +50,8 @@ export function job(name: string, { done, ...work }: Job): Work {
   return {
     name,
     check: done,
+    // The work ends with the check, as its failure has to show the last words of the job.
+    provesItself: true,
     async work(host) {
       const words = await runInUnit(host, { ...work, title: name, done });
       const verdict = await done(host);
@@ -130,7 +132,7 @@ type End = Readonly<Partial<Record<'InvocationID' | 'ActiveState' | 'Result' | '
 async function watch(host: Writer, { unit, progress }: LongWork): Promise<End> {
   let invocation = '';
   let unanswered = 0;
-  for (let seconds = firstWatch; ; seconds = Math.min(2 * seconds, longestWatch)) {
+  for (let seconds = progress ? firstWatch : longestWatch; ; seconds = Math.min(2 * seconds, longestWatch)) {
     const asked = Promise.all([
       host.$({ timeoutSeconds: seconds + answerLimit })`
         show() { systemctl show --property InvocationID,ActiveState,Result,ExecMainStatus ${unit}.service; }
