@@ -87,7 +87,6 @@ secrets file = ${passwordFile}\nhosts allow = ${addressesOf(databaseHost(hosts))
           ? ok
           : drift('newer changes have reached the backup host');
       },
-      progress: async () => ({ what: 'recovering from the backup' }),
     }),
     file(passwordFile).content(secret),
     file(configuration).content(text),
@@ -166,7 +165,6 @@ function drillPasses(vars: Variables, time: string): Resource {
     script: `exec ${recoveryProgram} drill ${backupFolder(vars)}/drill ${time}\n`,
     // The program puts the result of an earlier one aside before it begins.
     done: async (host) => ((await host.stat(`${resultsFolder}/drill-passed`)) ? ok : drift('it did not pass')),
-    progress: async () => ({ what: 'recovering into a container, and comparing its blocks' }),
   });
   return { ...drill, check: async () => drift('it was not run yet'), provesItself: true };
 }

@@ -76,7 +76,6 @@ function builtFromSource(
           ? ok
           : drift([{ what: 'source of the restore tool', was: from, wanted: repository }]);
       },
-      progress: async () => ({ what: `building the restore tool from ${ref}` }),
     }),
   ];
 }

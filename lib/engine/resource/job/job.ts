@@ -8,7 +8,7 @@ import { pause } from './pause.ts';
 export const jobDirectory = '/run/rpc-playbooks';
 
 /** How long the host watches a running job before it answers: its progress, if it shows one, is as old as that. Seconds. */
-const firstWatch = 1;
+const firstWatch = 2;
 const longestWatch = 10;
 
 /** So many times in a row systemd may say nothing about a job, each after a watch of it. */
