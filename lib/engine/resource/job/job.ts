@@ -1,8 +1,12 @@
 import { type Action, command, perform } from '../../host/action.ts';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
+import { readScript } from '../../host/script.ts';
 import { Failure } from '../../problem/problem.ts';
 import { describeVerdict, drift, ok, type Resource, type Verdict, type Work } from '../resource.ts';
 import { pause } from './pause.ts';
+
+const watchScript = readScript(new URL('watch-job.sh', import.meta.url));
+const wordsScript = readScript(new URL('last-words.sh', import.meta.url));
 
 /** Scripts of jobs, passwords for them, and the lock of a run. It is in memory: nothing of it outlives a reboot. */
 export const jobDirectory = '/run/rpc-playbooks';
@@ -134,15 +138,7 @@ async function watch(host: Writer, { unit, progress }: LongWork): Promise<End> {
   let unanswered = 0;
   for (let seconds = progress ? firstWatch : longestWatch; ; seconds = Math.min(2 * seconds, longestWatch)) {
     const asked = Promise.all([
-      host.$({ timeoutSeconds: seconds + answerLimit })`
-        show() { systemctl show --property InvocationID,ActiveState,Result,ExecMainStatus ${unit}.service; }
-        n=0
-        while [ "$n" -lt ${2 * seconds} ]; do
-          now=$(show)
-          case $now in '' | *ActiveState=active* | *ActiveState=*ing*) sleep 0.5 ;; *) break ;; esac
-          n=$((n + 1))
-        done
-        echo "$now"`,
+      host.$({ timeoutSeconds: seconds + answerLimit })`sh -c ${watchScript} watch-job ${unit} ${2 * seconds}`,
       progress?.(host),
     ]);
     const meanwhile = `${unit} goes on on ${host.name}, and the next run finds it again`;
@@ -171,14 +167,6 @@ function isRunning(activeState = ''): boolean {
 
 /** @param invocation systemd's name for the run; empty where it ended before it could be asked for */
 async function lastWords(host: Writer, unit: string, invocation: string): Promise<string> {
-  // The last output may not have reached the journal yet, and output of a process that is ending may be recorded without its run. The
-  // run begins with its own output or with systemd's message that it started: one that wrote nothing has no words of an earlier run.
-  const journal = await host.$`
-    journalctl --sync 2>/dev/null
-    last() { journalctl --quiet --no-pager "$@"; }
-    since=$(last --output=short-unix _SYSTEMD_INVOCATION_ID=${invocation || 'unknown'} + INVOCATION_ID=${invocation || 'unknown'} |
-      sed 's/ .*//;q')
-    if [ -n "$since" ]; then last --output=cat --lines=15 --since="@$since" _SYSTEMD_UNIT=${unit}.service
-    else last --output=cat --lines=5 _SYSTEMD_UNIT=${unit}.service; fi`;
+  const journal = await host.$`sh -c ${wordsScript} last-words ${unit} ${invocation || 'unknown'}`;
   return journal.ok ? journal.text() : '';
 }

@@ -1,6 +1,10 @@
 import type { Writer } from '../../host/host.ts';
+import { readScript } from '../../host/script.ts';
 import { appending } from './journal.ts';
 import { isDead, type LockHolder, parseHolder } from './lock-holder.ts';
+
+const takeScript = readScript(new URL('take-lock.sh', import.meta.url));
+const breakScript = readScript(new URL('break-lock.sh', import.meta.url));
 
 /** In memory: a reboot releases the lock. */
 const usualFolder = '/run/rpc-playbooks';
@@ -28,22 +32,7 @@ export async function takeLock(host: Writer, own: LockHolder, folder = usualFold
 }
 
 async function ask(host: Writer, own: LockHolder, folder: string): Promise<LockAnswer> {
-  const output = await host.run({ stdin: JSON.stringify(own) })`
-    umask 077
-    mkdir -p ${folder} && cd ${folder} || exit 1
-    if mkdir lock 2>/dev/null; then
-      # Without its holder the lock could never be released.
-      cat > lock/holder && [ -s lock/holder ] || { rm -rf lock; echo "$PWD cannot be written" >&2; exit 1; }
-      echo taken
-      stat -c %Y last 2>/dev/null || echo 0
-    elif [ -d lock ]; then
-      echo held
-      echo $(( $(date +%s) - $(stat -c %Y lock/holder 2>/dev/null || date +%s) ))
-      [ ! -f lock/holder ] || head -c 4096 lock/holder
-    else
-      mkdir lock
-      exit 1
-    fi`;
+  const output = await host.run({ stdin: JSON.stringify(own) })`sh -c ${takeScript} take-lock ${folder}`;
   const [state, number = '0', ...rest] = output.stdout.split('\n');
   if (state === 'taken') return { taken: true, lastEnd: Number(number) };
   return { taken: false, holder: parseHolder(rest.join('\n')), silent: Number(number) };
@@ -51,15 +40,7 @@ async function ask(host: Writer, own: LockHolder, folder: string): Promise<LockA
 
 /** Takes a lock from its holder, if the holder still has it. It is renamed first, so that one of two succeeds. */
 export async function breakLock(host: Writer, holder: LockHolder | undefined, folder = usualFolder): Promise<void> {
-  await host.run`
-    cd ${folder} || exit 0
-    if [ ${holder?.token ?? ''} ]; then
-      grep -qF ${holder?.token ?? ''} lock/holder || exit 0
-    else
-      # A lock that is just being taken has no holder yet. An unreadable one belongs to nobody.
-      [ $(( $(date +%s) - $(stat -c %Y lock || date +%s) )) -gt 10 ] || exit 0
-    fi
-    mv lock "broken-$$" 2>/dev/null && rm -rf "broken-$$" || :`;
+  await host.run`sh -c ${breakScript} break-lock ${folder} ${holder?.token ?? ''}`;
 }
 
 /** Sends a heartbeat. @returns false where the lock has been taken away */
