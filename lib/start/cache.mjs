@@ -2,9 +2,11 @@
 // takes five times as long as everything else before the first connection.
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
+import * as vm from 'node:vm';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/rpc-playbooks');
@@ -22,30 +24,55 @@ const folderMode = 0o755;
 /**
  * Modules that share what they import, as if each were imported from its own file.
  *
- * @param {readonly (readonly string[])[]} bundles TypeScript files from the program's root, or absolute. The modules of a bundle are loaded
- *   together with the first of them: many small files take twice as long
+ * @param {readonly string[]} modules TypeScript files from the program's root, or absolute
  * @returns {Promise<(file: string) => Promise<any>>} imports one of them
  */
-export async function compiled(bundles) {
-  const folder = await folderOf(bundles);
-  // Source maps are read as each module is loaded, so only where a stack is going to be shown.
-  if (process.argv.includes('--verbose')) process.setSourceMapsEnabled(true);
-  return async (file) => {
-    const bundle = bundles.findIndex((files) => files.includes(file));
-    const { modules } = await import(pathToFileURL(join(folder, `${bundle}.mjs`)).href);
-    return modules[file];
-  };
+export async function compiled(modules) {
+  const program = load(join(await folderOf(modules), 'program.cjs'));
+  return async (file) => program.modules[file]?.();
 }
 
-/** @param {readonly (readonly string[])[]} bundles */
-async function folderOf(bundles) {
+/**
+ * Loads the compiled program. V8 keeps its code beside it, as parsing and compiling it takes longer than all that it does before the
+ * first connection. Node does that by itself since version 22, and only for files that it loads one by one.
+ *
+ * @param {string} path
+ * @returns {{ modules: Record<string, () => Promise<any>> }}
+ */
+function load(path) {
+  const require = createRequire(path);
+  // Only Node's own loader reads source maps, which takes long: where a stack is going to be shown.
+  if (process.argv.includes('--verbose')) {
+    process.setSourceMapsEnabled(true);
+    return require(path);
+  }
+  const code = `${path}.${process.version}.v8`;
+  const cachedData = fs.existsSync(code) ? fs.readFileSync(code) : undefined;
+  const text = `(function (exports, require, module) {${fs.readFileSync(path, 'utf8')}\n})`;
+  const script = new vm.Script(text, { filename: path, ...(cachedData && { cachedData }) });
+  const module = { exports: /** @type {any} */ ({}) };
+  script.runInThisContext()(module.exports, require, module);
+  process.once('exit', () => {
+    if (cachedData && !script.cachedDataRejected) return;
+    try {
+      writeToDisk(`${code}.${process.pid}`, script.createCachedData());
+      fs.renameSync(`${code}.${process.pid}`, code);
+    } catch {
+      // The folder of another user, or one that was removed: the next run compiles, too.
+    }
+  });
+  return module.exports;
+}
+
+/** @param {readonly string[]} modules */
+async function folderOf(modules) {
   for (;;) {
-    const folder = join(cache, stateOf(bundles));
+    const folder = join(cache, stateOf(modules));
     if (isUsable(folder)) return folder;
     const { compile } = await import('./compile.mjs');
-    const files = await compile(bundles);
+    const files = await compile(modules);
     // A source that changed during the compilation could have left a mixture.
-    if (folder === join(cache, stateOf(bundles))) return keep(files, folder);
+    if (folder === join(cache, stateOf(modules))) return keep(files, folder);
   }
 }
 
@@ -61,13 +88,13 @@ export function isSource(path) {
 /**
  * Everything that the compiled code depends on, as one name: where the project is, its modules, and the packages.
  *
- * @param {readonly (readonly string[])[]} bundles
+ * @param {readonly string[]} modules
  */
-function stateOf(bundles) {
-  const state = createHash('sha256').update(JSON.stringify([root, bundles]));
+function stateOf(modules) {
+  const state = createHash('sha256').update(JSON.stringify([root, modules]));
   const files = ['node_modules/.package-lock.json'];
   // A team's own roles have absolute paths.
-  const folders = bundles.flat().map((file) => (isAbsolute(file) ? dirname(file) : file.replace(/\/.*/, '')));
+  const folders = modules.map((file) => (isAbsolute(file) ? dirname(file) : file.replace(/\/.*/, '')));
   for (const folder of new Set(['lib', ...folders])) {
     if (isAbsolute(folder)) files.push(join(folder, '../node_modules/.package-lock.json'));
     files.push(...filesUnder(folder).sort());
@@ -175,12 +202,20 @@ function write(files, folder) {
   const named = files.map(({ path, contents: content }) => ({ name: path.slice(1), content }));
   const sizes = Object.fromEntries(named.map(({ name, content }) => [name, content.length]));
   for (const { name, content } of [...named, { name: contents, content: JSON.stringify(sizes) }]) {
-    const file = fs.openSync(join(folder, name), 'wx', folderMode & 0o666);
-    fs.writeFileSync(file, content);
-    fs.fsyncSync(file);
-    fs.closeSync(file);
+    writeToDisk(join(folder, name), content);
   }
   fs.chmodSync(folder, folderMode & ~process.umask());
+}
+
+/**
+ * @param {string} path of a new file
+ * @param {string | Uint8Array} content
+ */
+function writeToDisk(path, content) {
+  const file = fs.openSync(path, 'wx', folderMode & 0o666);
+  fs.writeFileSync(file, content);
+  fs.fsyncSync(file);
+  fs.closeSync(file);
 }
 
 function dropOld() {

@@ -1,4 +1,4 @@
-// Bundles TypeScript modules into a few files of JavaScript.
+// Bundles TypeScript modules into one file of JavaScript.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
@@ -7,20 +7,21 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * @param {readonly (readonly string[])[]} bundles files from the project's root; each bundle becomes one file
- * @returns {Promise<import('esbuild').OutputFile[]>} /0.mjs for the first bundle, and so on. Each exports `modules`, by file name.
- *   Code that several bundles share is in files of its own
+ * @param {readonly string[]} modules files from the project's root, or absolute
+ * @returns {Promise<import('esbuild').OutputFile[]>} one CommonJS module, program.cjs, and its source map. It exports `modules`: functions
+ *   that import a module, by its file
  */
-export async function compile(bundles) {
+export async function compile(modules) {
   const { build } = await import('esbuild');
+  const imports = modules.map(
+    (file) => `${JSON.stringify(file)}: () => import(${JSON.stringify(isAbsolute(file) ? file : `./${file}`)})`,
+  );
   const { outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: bundles.map((_, index) => ({ in: `bundle:${index}`, out: String(index) })),
-    outdir: '/',
-    outExtension: { '.js': '.mjs' },
+    stdin: { contents: `export const modules = { ${imports.join(', ')} };`, resolveDir: root },
+    outfile: '/program.cjs',
     bundle: true,
-    splitting: true,
-    format: 'esm',
+    format: 'cjs',
     platform: 'node',
     target: 'node20',
     minifyWhitespace: true,
@@ -29,35 +30,12 @@ export async function compile(bundles) {
     sourceRoot: '/',
     write: false,
     logLevel: 'silent',
-    // CommonJS packages need it.
-    banner: {
-      js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);`,
-    },
     plugins: [
-      { name: 'bundles', setup: (building) => gather(building, bundles) },
       { name: 'places', setup: keepPlaces },
-      { name: 'own', setup: (building) => serveOwn(building, bundles) },
+      { name: 'own', setup: (building) => serveOwn(building, modules) },
     ],
   });
   return outputFiles;
-}
-
-/**
- * Makes the entry module of each bundle, which exports the bundle's modules by file name.
- *
- * @param {import('esbuild').PluginBuild} build
- * @param {readonly (readonly string[])[]} bundles
- */
-function gather(build, bundles) {
-  build.onResolve({ filter: /^bundle:/ }, ({ path }) => ({ path, namespace: 'bundle' }));
-  build.onLoad({ filter: /./, namespace: 'bundle' }, ({ path }) => {
-    const files = bundles[Number(path.slice('bundle:'.length))] ?? [];
-    const imports = files.map(
-      (file, index) => `import * as module${index} from ${JSON.stringify(isAbsolute(file) ? file : `./${file}`)};`,
-    );
-    const names = files.map((file, index) => `${JSON.stringify(file)}: module${index}`);
-    return { contents: `${imports.join('\n')}\nexport const modules = { ${names.join(', ')} };`, resolveDir: root };
-  });
 }
 
 /**
@@ -70,7 +48,7 @@ function keepPlaces(build) {
   const { resolve } = createRequire(import.meta.url);
   /** @type {(path: string, word: string, place: string) => string} */
   const withPlace = (path, word, place) => readFileSync(path, 'utf8').replaceAll(word, () => JSON.stringify(place));
-  build.onResolve({ filter: /^zx$/ }, ({ path }) => ({ path: pathToFileURL(resolve(path)).href, external: true }));
+  build.onResolve({ filter: /^zx$/ }, ({ path }) => ({ path: resolve(path), external: true }));
   build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({ path: join(resolveDir, path), external: true }));
   build.onLoad({ filter: /\.ts$/ }, ({ path }) => ({
     loader: 'ts',
@@ -87,10 +65,10 @@ function keepPlaces(build) {
  * they change.
  *
  * @param {import('esbuild').PluginBuild} build
- * @param {readonly (readonly string[])[]} bundles
+ * @param {readonly string[]} modules
  */
-function serveOwn(build, bundles) {
-  const own = dirname(bundles.flat().find((file) => isAbsolute(file)) ?? sep);
+function serveOwn(build, modules) {
+  const own = dirname(modules.find((file) => isAbsolute(file)) ?? sep);
   const kinds = join(root, 'lib/engine/resource/kinds.ts');
   build.onResolve({ filter: /^rpc-playbooks\/roles$/ }, () => ({ path: kinds }));
   build.onResolve({ filter: /^\.\.\// }, ({ path, importer }) => {

@@ -24,7 +24,7 @@ const roles = readdirSync(roleFolder)
 
 const own = ownRoles();
 
-const load = await compiled([[runsPlaybooks, ...roles, ...own], ...commands.map((file) => [file])]).catch(refuse);
+const load = await compiled([runsPlaybooks, ...roles, ...own, ...commands]).catch(refuse);
 
 /**
  * Imports a module of the program.

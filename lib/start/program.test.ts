@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -268,8 +269,8 @@ describe('a project that was run before', () => {
   });
 
   test.each<[what: string, spoil: () => void]>([
-    ['a file is missing', () => rmSync(join(only(), '0.mjs'))],
-    ['a file is cut off', () => truncateSync(join(only(), '0.mjs'), 100)],
+    ['a file is missing', () => rmSync(join(only(), 'program.cjs'))],
+    ['a file is cut off', () => truncateSync(join(only(), 'program.cjs'), 100)],
     ['all of it is missing', () => readdirSync(only()).forEach((name) => void rmSync(join(only(), name)))],
     [
       'it is no folder',
@@ -285,11 +286,27 @@ describe('a project that was run before', () => {
     expect(readdirSync(cache)).toHaveLength(1);
   });
 
+  test("V8's code is kept once, and written again where it is damaged", async () => {
+    const code = () => readdirSync(only()).filter((name) => name.endsWith('.v8'));
+    expect(code()).toEqual([`program.cjs.${process.version}.v8`]);
+    const file = join(only(), code()[0] ?? '');
+    const whole = readFileSync(file);
+    const { ino } = statSync(file);
+    expect(await run()).toEqual(good);
+    expect(statSync(file).ino).toBe(ino);
+    for (const damaged of [Buffer.alloc(0), Buffer.alloc(whole.length), whole.subarray(0, whole.length / 2)]) {
+      writeFileSync(file, damaged);
+      expect(await run()).toEqual(good);
+      expect(readFileSync(file).equals(damaged)).toBe(false);
+      expect(code()).toHaveLength(1);
+    }
+  });
+
   test.each<[what: string, give: () => void]>([
     ['is of another user', () => chownSync(only(), 65534, 65534)],
     ['lies where anybody may write', () => chmodSync(cache, 0o777)],
   ])('code in a directory that %s is not run', async (_, give) => {
-    const code = join(only(), '0.mjs');
+    const code = join(only(), 'program.cjs');
     // Of the same size, so that it is complete.
     writeFileSync(code, 'console.log("mine");'.padEnd(statSync(code).size));
     give();

@@ -1,15 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Problem } from '../problem/problem.ts';
 
@@ -24,12 +14,12 @@ export function privateTarget(path: string): string {
   if (path === '')
     throw new Problem('the name of the file to write is empty', { hint: 'name a file after the option' });
   try {
-    const existing = lstatSync(path, { throwIfNoEntry: false });
-    if (existing?.isSymbolicLink() && !existsSync(path))
+    const existing = fs.lstatSync(path, { throwIfNoEntry: false });
+    if (existing?.isSymbolicLink() && !fs.existsSync(path))
       throw new Problem(`${path} is a link, and its target does not exist`);
-    const target = existing?.isSymbolicLink() ? realpathSync(path) : path;
-    if (existing && !statSync(target).isFile()) throw new Problem(`${path} exists and is not a file`);
-    accessSync(dirname(target), constants.W_OK | constants.X_OK);
+    const target = existing?.isSymbolicLink() ? fs.realpathSync(path) : path;
+    if (existing && !fs.statSync(target).isFile()) throw new Problem(`${path} exists and is not a file`);
+    fs.accessSync(dirname(target), fs.constants.W_OK | fs.constants.X_OK);
     return target;
   } catch (error) {
     if (error instanceof Problem) throw error;
@@ -55,10 +45,10 @@ export function writePrivateFile(path: string, content: string | Uint8Array): vo
 function putInPlace(target: string, content: string | Uint8Array): void {
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
-    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
-    renameSync(temporary, target);
+    fs.writeFileSync(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
+    fs.renameSync(temporary, target);
   } catch (error) {
-    rmSync(temporary, { force: true });
+    fs.rmSync(temporary, { force: true });
     throw error;
   }
 }

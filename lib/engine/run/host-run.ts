@@ -121,15 +121,17 @@ export class HostRun {
    */
   async #checkAfterRewrites(items: readonly Item[]): Promise<void> {
     const contents = new Map<string, Buffer>();
+    const readerFor = (reads: Set<RecordedRead>): Reader => {
+      const host = this.#recording(reads);
+      return { ...host, read: async (path) => contents.get(path) ?? host.read(path) };
+    };
     for (const item of items) {
-      const steps = stepsOf(item.seen);
-      if (item.resource.expects || steps.length === 0) continue;
-      if (steps.some((step) => step.do === 'rewrite' && contents.has(step.path))) {
-        const [before, reads] = [item.seen, item.reads];
-        const seen = await this.#see(item, (recorded) => withContents(this.#recording(recorded), contents));
+      const { seen, reads, resource } = item;
+      if (resource.expects) continue;
+      if (stepsOf(seen).some((step) => step.do === 'rewrite' && contents.has(step.path))) {
+        item.seen = await this.#see(item, readerFor);
         // It may become unnecessary, or depend on more than contents: that is seen in its turn.
-        if (stepsOf(seen).every((step) => step.do === 'rewrite') && stepsOf(seen).length > 0) item.seen = seen;
-        else [item.seen, item.reads] = [before, reads];
+        if (!stepsOf(item.seen).some((step) => step.do === 'rewrite')) [item.seen, item.reads] = [seen, reads];
       }
       for (const step of stepsOf(item.seen)) {
         if (step.do === 'rewrite' || (step.do === 'write' && !step.secret))
@@ -225,9 +227,4 @@ export class HostRun {
 
 function stepsOf(seen: Item['seen']): readonly Action[] {
   return seen?.is === 'drift' && Array.isArray(seen.change) ? seen.change : [];
-}
-
-/** A Reader to which these files have these contents. */
-function withContents(host: Reader, contents: ReadonlyMap<string, Buffer>): Reader {
-  return { ...host, read: async (path) => contents.get(path) ?? host.read(path) };
 }

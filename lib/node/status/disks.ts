@@ -1,17 +1,14 @@
+import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
+
+const script = readFileSync(new URL('../../../templates/host/disks.sh', import.meta.url), 'utf8');
 
 /**
  * The file systems of some paths and of Docker's root, each once, as the disk alert reads them: a path that does not exist yet counts for
  * the file system that it will be on. A stopped engine is not asked, because that would start it.
  */
 export async function readDisks(host: Reader, paths: readonly string[]) {
-  const output = await host.$({ timeoutSeconds: 15 })`
-    root=$(systemctl is-active --quiet docker.service && docker info --format ${'{{.DockerRootDir}}'} 2>/dev/null)
-    for path in ${paths} "$root"; do
-      [ "$path" ] || continue
-      while [ ! -e "$path" ]; do path=$(dirname "$path"); done
-      df -P -k "$path" | tail -n 1
-    done`;
+  const output = await host.$({ timeoutSeconds: 15 })`sh -c ${script} disks ${paths}`;
   return diskUses(output.lines());
 }
 

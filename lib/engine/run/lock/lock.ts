@@ -4,6 +4,7 @@ import { appending } from './journal.ts';
 import { isDead, type LockHolder, parseHolder } from './lock-holder.ts';
 
 const takeScript = readScript(new URL('take-lock.sh', import.meta.url));
+const releaseScript = readScript(new URL('release-lock.sh', import.meta.url));
 const breakScript = readScript(new URL('break-lock.sh', import.meta.url));
 
 /** In memory: a reboot releases the lock. */
@@ -57,10 +58,5 @@ export async function releaseLock(
   { folder = usualFolder, closing }: { readonly folder?: string; readonly closing?: string | undefined } = {},
 ): Promise<void> {
   // The lock is released in any case.
-  await host.run`
-    sh -c ${closing === undefined ? ':' : appending(closing)} || :
-    cd ${folder} || exit 0
-    grep -qF ${own.token} lock/holder 2>/dev/null || exit 0
-    touch last
-    rm -rf lock`;
+  await host.run`sh -c ${closing === undefined ? ':' : appending(closing)} || :; sh -c ${releaseScript} release-lock ${folder} ${own.token}`;
 }
