@@ -153,7 +153,8 @@ function duplicateAddresses({ hosts, ssh }: InventoryOutline): Problem[] {
 
 /** One spelling for all of an address: an IPv6 address has many, and a dot at the end of a host name means the same host. */
 function oneSpelling(address: string): string {
-  if (address.includes(':') && isIPv6(address) && !address.includes('%')) return new URL(`http://[${address}]`).hostname.slice(1, -1);
+  if (address.includes(':') && isIPv6(address) && !address.includes('%'))
+    return new URL(`http://[${address}]`).hostname.slice(1, -1);
   return address.toLowerCase().replace(/\.$/, '');
 }
 
