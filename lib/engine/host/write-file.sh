@@ -41,7 +41,7 @@ temporary=${directory%/}/.$name.$$
 trap 'rm -f "$temporary"' EXIT
 trap 'exit 129' HUP INT TERM PIPE
 # Empty, with mode and owner from the beginning. A file of this name is removed first.
-install -m "$mode" -o "${owner%%:*}" -g "${owner#*:}" /dev/null "$temporary" || exit
+install -T -m "$mode" -o "${owner%%:*}" -g "${owner#*:}" /dev/null "$temporary" || exit
 cat >"$temporary" || exit
 # A lost connection looks like the end of standard input here.
 received=$(wc -c <"$temporary")

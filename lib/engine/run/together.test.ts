@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -181,6 +182,21 @@ test('no change is made on a check that an earlier change has made out of date',
   ]);
   expect([second, third].map((path) => readFileSync(path, 'utf8'))).toEqual(['after\n', 'after\n']);
   expect(sent.length).toBeLessThanOrEqual(4);
+});
+
+test('a process that a check leaves running delays no change', async () => {
+  const root = temporaryDirectory();
+  const mark = `3600.${Date.now() % 1_000_000}`;
+  const leaves = (path: string): Resource => ({
+    ...touch(path),
+    async check(host) {
+      await host.$`sleep ${mark} &`;
+      return touch(path).check(host);
+    },
+  });
+  const { outcomes } = await runHere([touch(join(root, 'a')), leaves(join(root, 'b'))]);
+  expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(['changed', 'changed']);
+  spawnSync('pkill', ['-f', `sleep ${mark}`]);
 });
 
 test('several rewrites of one file are planned with the content before each, and made in one request', async () => {

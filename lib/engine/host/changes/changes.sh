@@ -46,19 +46,20 @@ __do() (
   exit 1
 )
 
-# The facts of a change, with a line after the last of them: those that took too long are without it.
+# Reads the facts of a change into a file, with a line after the last of them: those that took too long are without it. A process that a
+# read has left running cannot delay a file. Arguments: the change, the name of the file.
 __read() {
   "__facts$1"
   echo "$__nonce"
 }
-__facts_of() {
-  __read "$1" </dev/null 2>/dev/null &
+__look() (
+  __read "$1" </dev/null >"$__d/$2" 2>/dev/null &
   __follow 120
-}
+)
 
 __n=2
 while [ "$__n" -le "$__changes" ]; do
-  eval "__was$__n=\$(__facts_of $__n)"
+  __look "$__n" "was$__n"
   __n=$((__n + 1))
 done
 
@@ -66,10 +67,7 @@ __n=1 __why='done 0 0'
 while [ "$__n" -le "$__changes" ]; do
   [ ! -e "$__d/stop" ] || { __why='stopped 0 0' && break; }
   if [ "$__n" -gt 1 ]; then
-    __now=$(__facts_of "$__n")
-    eval "__was=\$__was$__n"
-    # shellcheck disable=SC2154
-    case $__now in *"$__nonce") [ "$__now" = "$__was" ] ;; *) false ;; esac || { __why='outdated 0 0' && break; }
+    { __look "$__n" now && cmp -s "$__d/now" "$__d/was$__n"; } || { __why='outdated 0 0' && break; }
   fi
   echo "$__nonce start $__n"
   "__steps$__n" || {
