@@ -40,8 +40,11 @@ name=${2##*/}
 temporary=${directory%/}/.$name.$$
 trap 'rm -f "$temporary"' EXIT
 trap 'exit 129' HUP INT TERM PIPE
-# Empty, with mode and owner from the beginning. A file of this name is removed first.
-install -T -m "$mode" -o "${owner%%:*}" -g "${owner#*:}" /dev/null "$temporary" || exit
+# Empty, with mode and owner from the beginning: by one program, or by what busybox has.
+install -T -m "$mode" -o "${owner%%:*}" -g "${owner#*:}" /dev/null "$temporary" 2>/dev/null || {
+  rm -f "$temporary"
+  (umask 077 && set -C && : >"$temporary") && chown "$owner" "$temporary" && chmod "$mode" "$temporary" || exit
+}
 cat >"$temporary" || exit
 # A lost connection looks like the end of standard input here.
 received=$(wc -c <"$temporary")

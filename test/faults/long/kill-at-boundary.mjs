@@ -70,7 +70,7 @@ function killedBetweenSteps(script, host) {
   let number = 0;
   let found = false;
   return script.replaceAll(/^__steps\d+\(\)\{\n[\s\S]*?^\}$/gm, (steps) =>
-    steps.replaceAll(/^(?=.*__do \d+ \d+ ')/gm, () => {
+    steps.replaceAll(/(?=__do \d+ \d+ ')/g, () => {
       number += 1;
       const digest = createHash('sha256').update(steps).digest('hex').slice(0, 16);
       const key = keyOf('between', `${host} step ${number} ${digest}`);
