@@ -61,15 +61,17 @@ function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
  * Starts a unit, or restarts one that is active. A failure shows the end of its journal. Whether it stays up is seen by the check that
  * follows.
  *
- * systemd reads all its files again only where that may matter: it takes longer than all else. A service that it has read as it is now
- * needs none; other units may start one that has changed.
+ * systemd reads all its files again only where the unit, or one that it triggers, has changed since: that takes longer than all else.
  */
 export function startUnit(unit: string, state: UnitState, enable: boolean): Action {
   const verb = isActive(state) ? 'restart' : 'start';
-  const isRead = unit.endsWith('.service') && !state.needsReload;
   // A unit that failed too often does not start before reset-failed.
   return command({ failure: { what: `${unit} did not ${verb}`, hint: `see systemctl status ${unit}` } })`
-    systemctl ${enable ? ['--quiet', ...(isRead ? ['--no-reload'] : []), 'enable', unit] : ['daemon-reload']} || exit
+    ${enable ? ['systemctl', '--quiet', '--no-reload', 'enable', unit] : ':'} || exit
+    triggers=$(systemctl show --property Triggers --value ${unit})
+    case $(systemctl show --property NeedDaemonReload --value ${unit} $triggers) in
+      *yes*) systemctl daemon-reload || exit ;;
+    esac
     systemctl reset-failed ${unit} 2>/dev/null
     if systemctl ${verb} ${unit}; then
       systemctl is-active --quiet ${unit} && exit
