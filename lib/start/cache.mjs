@@ -47,7 +47,15 @@ function load(path) {
     return require(path);
   }
   const code = `${path}.${process.version}.v8`;
-  const cachedData = fs.existsSync(code) ? fs.readFileSync(code) : undefined;
+  /** @type {Buffer | undefined} */
+  let cachedData;
+  try {
+    // V8 would run damaged code, so the file begins with the hash of the rest.
+    const file = fs.readFileSync(code);
+    if (sha256(file.subarray(32)).equals(file.subarray(0, 32))) cachedData = file.subarray(32);
+  } catch {
+    // There is none yet, or it is another user's.
+  }
   const text = `(function (exports, require, module) {${fs.readFileSync(path, 'utf8')}\n})`;
   const script = new vm.Script(text, { filename: path, ...(cachedData && { cachedData }) });
   const module = { exports: /** @type {any} */ ({}) };
@@ -55,7 +63,8 @@ function load(path) {
   process.once('exit', () => {
     if (cachedData && !script.cachedDataRejected) return;
     try {
-      writeToDisk(`${code}.${process.pid}`, script.createCachedData());
+      const data = script.createCachedData();
+      writeToDisk(`${code}.${process.pid}`, Buffer.concat([sha256(data), data]));
       fs.renameSync(`${code}.${process.pid}`, code);
     } catch {
       // The folder of another user, or one that was removed: the next run compiles, too.
@@ -63,6 +72,9 @@ function load(path) {
   });
   return module.exports;
 }
+
+/** @param {Uint8Array} data */
+const sha256 = (data) => createHash('sha256').update(data).digest();
 
 /** @param {readonly string[]} modules */
 async function folderOf(modules) {

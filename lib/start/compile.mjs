@@ -46,17 +46,13 @@ export async function compile(modules) {
  */
 function keepPlaces(build) {
   const { resolve } = createRequire(import.meta.url);
-  /** @type {(path: string, word: string, place: string) => string} */
-  const withPlace = (path, word, place) => readFileSync(path, 'utf8').replaceAll(word, () => JSON.stringify(place));
   build.onResolve({ filter: /^zx$/ }, ({ path }) => ({ path: resolve(path), external: true }));
   build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({ path: join(resolveDir, path), external: true }));
-  build.onLoad({ filter: /\.ts$/ }, ({ path }) => ({
-    loader: 'ts',
-    contents: withPlace(path, 'import.meta.url', pathToFileURL(path).href),
-  }));
-  build.onLoad({ filter: /\.js$/ }, ({ path }) => ({
-    loader: 'js',
-    contents: withPlace(path, '__dirname', dirname(path)),
+  build.onLoad({ filter: /\.(ts|m?js)$/ }, ({ path }) => ({
+    loader: path.endsWith('.ts') ? 'ts' : 'js',
+    contents: readFileSync(path, 'utf8')
+      .replaceAll('import.meta.url', () => JSON.stringify(pathToFileURL(path).href))
+      .replaceAll('__dirname', () => JSON.stringify(dirname(path))),
   }));
 }
 

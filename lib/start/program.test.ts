@@ -294,7 +294,10 @@ describe('a project that was run before', () => {
     const { ino } = statSync(file);
     expect(await run()).toEqual(good);
     expect(statSync(file).ino).toBe(ino);
-    for (const damaged of [Buffer.alloc(0), Buffer.alloc(whole.length), whole.subarray(0, whole.length / 2)]) {
+    const flipped = Buffer.from(whole);
+    flipped.fill(0xff, whole.length / 2, whole.length / 2 + 64);
+    const cut = whole.subarray(0, whole.length / 2);
+    for (const damaged of [Buffer.alloc(0), Buffer.alloc(whole.length), cut, flipped]) {
       writeFileSync(file, damaged);
       expect(await run()).toEqual(good);
       expect(readFileSync(file).equals(damaged)).toBe(false);

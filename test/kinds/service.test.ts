@@ -55,6 +55,14 @@ test('a running unit that is disabled is enabled and keeps running', async () =>
   expect(await started()).toBe(before);
 });
 
+test('a running unit that is disabled is enabled and restarted after a change of its file', async () => {
+  await host.run`echo first > ${settings} && systemctl start ${unit} && sleep 0.1 && echo changed > ${settings}`;
+  expect(await converge(host, service(unit, [settings]))).toEqual([
+    { what: 'at boot', was: 'disabled', wanted: 'enabled' },
+    { what: 'started', was: `before ${settings} changed`, wanted: 'after it' },
+  ]);
+});
+
 test('it restarts once for a changed file, and not again', async () => {
   const kept = service(unit, [settings]);
   await converge(host, kept);

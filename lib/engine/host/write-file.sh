@@ -40,11 +40,15 @@ name=${2##*/}
 temporary=${directory%/}/.$name.$$
 trap 'rm -f "$temporary"' EXIT
 trap 'exit 129' HUP INT TERM PIPE
-# Empty, with mode and owner from the beginning: by one program, or by what busybox has.
-install -T -m "$mode" -o "${owner%%:*}" -g "${owner#*:}" /dev/null "$temporary" 2>/dev/null || {
+# Empty, with mode and owner from the beginning, by one program. Busybox may have none, and in a folder for everybody only root's own file
+# is safe until it has its content.
+unfinished=
+if [ -k "$directory" ] ||
+  ! install -T -m "$mode" -o "${owner%%:*}" -g "${owner#*:}" /dev/null "$temporary" 2>/dev/null; then
+  unfinished=1
   rm -f "$temporary"
-  (umask 077 && set -C && : >"$temporary") && chown "$owner" "$temporary" && chmod "$mode" "$temporary" || exit
-}
+  (umask 077 && set -C && : >"$temporary") || exit
+fi
 cat >"$temporary" || exit
 # A lost connection looks like the end of standard input here.
 received=$(wc -c <"$temporary")
@@ -60,6 +64,8 @@ if [ "$1" = rewrite ] && mountpoint -q "$path"; then
   cat "$temporary" >"$path"
   exit
 fi
+# The owner first: a change of owner clears set-user-id bits.
+[ -z "$unfinished" ] || { chown "$owner" "$temporary" && chmod "$mode" "$temporary"; } || exit
 sync "$temporary" 2>/dev/null
 same
 mv -f "$temporary" "$path" || exit

@@ -22,11 +22,19 @@ __secret() {
   IFS= read -r __line && printf %s "$__line" | base64 -d
 }
 
-# Waits for the process that was just started. Argument: its time limit in seconds.
+# Waits for the process that was just started, and after its time limit for the end of all its processes. Argument: the limit in seconds.
 __follow() {
   __pid=$!
   echo "$__pid $__pid $1" >"$__d/lane0"
   wait "$__pid"
+  __code=$?
+  [ -e "$__d/late$__pid" ] || return "$__code"
+  __waited=0
+  while [ ! -e "$__d/killed$__pid" ] && [ "$__waited" -lt 10 ]; do
+    sleep 1
+    __waited=$((__waited + 1))
+  done
+  return 124
 }
 
 # In a shell of its own: the shell around it waits for it, and ends by a signal only afterwards.
@@ -36,11 +44,7 @@ __do() (
   { __eval "$4" <&3 3<&- >/dev/null 2>"$__d/error" & } 3<&0
   __follow "$2"
   __code=$?
-  if [ -e "$__d/late$__pid" ]; then
-    while [ ! -e "$__d/killed$__pid" ]; do sleep 1; done
-    __code=124
-    echo "$__nonce time limit" >>"$__d/error"
-  fi
+  [ ! -e "$__d/late$__pid" ] || echo "$__nonce time limit" >>"$__d/error"
   case $3 in *" $__code "*) exit 0 ;; esac
   echo "$1 $__code" >"$__d/failed"
   exit 1

@@ -23,14 +23,19 @@ if [ -z "$started" ]; then
   exit
 fi
 
-# The processor time of each; `busy` for one with several processes, such as a shell that waits for another program.
+# The processor time of each; `busy` for one with several processes, such as a shell that waits for another program, or that runs.
 used() {
   printf '%s\n' "$started" | while read -r unit group; do
     # Where cgroup v1 is mounted, too, v2 is below it.
     [ -e "/sys/fs/cgroup$group/cpu.stat" ] || group=/unified$group
-    second=busy usage=busy
+    first='' second=busy usage=busy line=
     { read -r first && read -r second; } <"/sys/fs/cgroup$group/cgroup.procs"
     [ "$second" ] || read -r usage <"/sys/fs/cgroup$group/cpu.stat"
+    # One that waits for a disk, or for a processor, is not idle.
+    for thread in "/proc/$first/task/"*/stat; do
+      read -r line <"$thread"
+      case ${line##*) } in S*) ;; *) usage=busy ;; esac
+    done
     echo "$unit $usage"
   done 2>/dev/null
 }

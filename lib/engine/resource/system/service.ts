@@ -61,7 +61,8 @@ function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
  * Starts a unit, or restarts one that is active. A failure shows the end of its journal. Whether it stays up is seen by the check that
  * follows.
  *
- * systemd reads all its files again only where the unit, or one that it triggers, has changed since: that takes longer than all else.
+ * systemd reads all its files again only where the unit, or one that it triggers, has changed since, or is still known as disabled: that
+ * takes longer than all else.
  */
 export function startUnit(unit: string, state: UnitState, enable: boolean): Action {
   const verb = isActive(state) ? 'restart' : 'start';
@@ -69,8 +70,8 @@ export function startUnit(unit: string, state: UnitState, enable: boolean): Acti
   return command({ failure: { what: `${unit} did not ${verb}`, hint: `see systemctl status ${unit}` } })`
     ${enable ? ['systemctl', '--quiet', '--no-reload', 'enable', unit] : ':'} || exit
     triggers=$(systemctl show --property Triggers --value ${unit})
-    case $(systemctl show --property NeedDaemonReload --value ${unit} $triggers) in
-      *yes*) systemctl daemon-reload || exit ;;
+    case $(systemctl show --property NeedDaemonReload,UnitFileState --value ${unit} $triggers) in
+      *yes* | *disabled*) systemctl daemon-reload || exit ;;
     esac
     systemctl reset-failed ${unit} 2>/dev/null
     if systemctl ${verb} ${unit}; then
