@@ -75,4 +75,4 @@ await runPlaybook(
 
 Run it with \`npx rpc-playbooks operators --inventory NAME\`: it has all options of a deploy. A role imports from \`rpc-playbooks/roles\`,
 from packages of the folder, and from files in \`roles/\`. Roles and playbooks run with your rights, so files that others can write to
-are refused, and so is a name of ours. In a clone, for a role that becomes ours, the import is \`../lib/engine/resource/kinds.ts\`.`;
+are refused, and so are a name of ours and an \`await\` outside of a function. In a clone, for a role that becomes ours, the import is \`../lib/engine/resource/kinds.ts\`.`;
