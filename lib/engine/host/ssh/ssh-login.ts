@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { connect as connectSocket } from 'node:net';
+import { connect as connectSocket, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { NodeSSH } from 'node-ssh';
 import type { AuthHandlerMiddleware, ServerHostKeyAlgorithm } from 'ssh2';
@@ -82,12 +81,9 @@ export async function logIn(
     ssh,
     ended: () => ended,
     async close(): Promise<void> {
-      const closed = socket.destroyed ? undefined : once(socket, 'close');
       ssh.dispose();
-      // Do not wait for a host that no longer answers.
-      const timer = setTimeout(() => socket.destroy(), 500);
-      await closed?.catch(() => {});
-      clearTimeout(timer);
+      // After all that was sent, and without a round trip for the host's own end. A stream through a jump host ends with the jump host.
+      if (socket instanceof Socket) socket.destroySoon();
     },
   };
 }
