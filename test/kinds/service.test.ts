@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 async function cleanUp() {
   await host.run({ allow: [0, 1, 5] })`systemctl disable --now --quiet ${unit}`;
-  await host.run`rm -rf ${unitFile} ${settings} && systemctl daemon-reload`;
+  await host.run`rm -rf ${unitFile} ${`${unitFile}.d`} ${settings} && systemctl daemon-reload`;
   await host.run({ allow: [0, 1] })`systemctl reset-failed ${unit}`;
 }
 
@@ -53,6 +53,13 @@ test('a running unit that is disabled is enabled and keeps running', async () =>
   const before = await started();
   expect(await converge(host, service(unit))).toEqual([{ what: 'at boot', was: 'disabled', wanted: 'enabled' }]);
   expect(await started()).toBe(before);
+});
+
+test('a start follows a drop-in that has just been made', async () => {
+  await host.run`systemctl enable --quiet ${unit} && systemctl show ${unit} && mkdir ${`${unitFile}.d`}`;
+  await host.run`printf '[Service]\\nEnvironment=FROM=drop-in\\n' > ${`${unitFile}.d/a.conf`}`;
+  await converge(host, service(unit));
+  expect((await host.$`systemctl show --property Environment --value ${unit}`).text()).toBe('FROM=drop-in');
 });
 
 test('a running unit that is disabled is enabled and restarted after a change of its file', async () => {

@@ -61,18 +61,13 @@ function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
  * Starts a unit, or restarts one that is active. A failure shows the end of its journal. Whether it stays up is seen by the check that
  * follows.
  *
- * systemd reads all its files again only where the unit, or one that it triggers, has changed since, or is still known as disabled: that
- * takes longer than all else.
+ * @param enable also makes systemd read its files again, as `daemon-reload` does: a new file in the folder of a unit is otherwise not seen
  */
 export function startUnit(unit: string, state: UnitState, enable: boolean): Action {
   const verb = isActive(state) ? 'restart' : 'start';
   // A unit that failed too often does not start before reset-failed.
   return command({ failure: { what: `${unit} did not ${verb}`, hint: `see systemctl status ${unit}` } })`
-    ${enable ? ['systemctl', '--quiet', '--no-reload', 'enable', unit] : ':'} || exit
-    triggers=$(systemctl show --property Triggers --value ${unit})
-    case $(systemctl show --property NeedDaemonReload,UnitFileState --value ${unit} $triggers) in
-      *yes* | *disabled*) systemctl daemon-reload || exit ;;
-    esac
+    systemctl ${enable ? ['--quiet', 'enable', unit] : ['daemon-reload']} || exit
     systemctl reset-failed ${unit} 2>/dev/null
     if systemctl ${verb} ${unit}; then
       systemctl is-active --quiet ${unit} && exit
