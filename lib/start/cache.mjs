@@ -54,7 +54,7 @@ function load(path) {
     const file = fs.readFileSync(code);
     if (sha256(file.subarray(32)).equals(file.subarray(0, 32))) cachedData = file.subarray(32);
   } catch {
-    // There is none yet, or it is another user's.
+    // It does not exist yet, or only another user may read it.
   }
   const text = `(function (exports, require, module) {${fs.readFileSync(path, 'utf8')}\n})`;
   const script = new vm.Script(text, { filename: path, ...(cachedData && { cachedData }) });

@@ -31,6 +31,11 @@ export interface Batch {
   ask<K, V>(read: VectorRead<K, V>, key: K, took?: (seconds: number) => void): Promise<V>;
 }
 
+/** The name of the keys that share a command with this one. */
+export function groupOf<K, V>(read: VectorRead<K, V>, key: K): string {
+  return `${read.name} ${read.group?.(key) ?? ''}`;
+}
+
 /** Time limit of a vectorised read, as of any read. Seconds. */
 export const readTimeout = 60;
 
@@ -129,7 +134,7 @@ function startTick(name: string, close: () => void, sendAll: (commands: readonly
       return outputOf(command);
     },
     async ask<K, V>(read: VectorRead<K, V>, id: string, key: K, took?: (seconds: number) => void): Promise<V> {
-      const groupId = `${read.name} ${read.group?.(key) ?? ''}`;
+      const groupId = groupOf(read, key);
       const group = (groups.get(groupId) as Group<K, V> | undefined) ?? openGroup(read);
       groups.set(groupId, group);
       group.keys.set(id, key);

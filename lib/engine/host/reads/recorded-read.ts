@@ -1,4 +1,4 @@
-import type { Batch, VectorRead } from './batch.ts';
+import { type Batch, groupOf, type VectorRead } from './batch.ts';
 
 /** A read that was made, and the seconds that it took on the host: a command, or a key of a vectorised read. */
 export interface RecordedRead {
@@ -34,7 +34,7 @@ export function repeating(reads: Iterable<RecordedRead>): string[] {
     if (text !== undefined) commands.add(text);
     if (!vector) continue;
     const { read, key } = vector;
-    const group = `${read.name} ${read.group?.(key) ?? ''}`;
+    const group = groupOf(read, key);
     const { keys } = vectors.get(group) ?? { keys: new Map() };
     vectors.set(group, { read, keys: keys.set(read.id(key), key) });
   }

@@ -10,10 +10,8 @@ const timeLimit = 10_000;
  */
 export function runSsh(options: readonly string[]) {
   return new Promise<{ readonly printed: string; readonly log: string } | undefined>((resolve) => {
-    const running = execFile('ssh', options, (error, printed, log) => {
-      clearTimeout(timer);
-      resolve(error ? undefined : { printed, log });
-    });
-    const timer = setTimeout(() => running.kill(), timeLimit);
+    execFile('ssh', options, { timeout: timeLimit }, (error, printed, log) =>
+      resolve(error ? undefined : { printed, log }),
+    );
   });
 }
