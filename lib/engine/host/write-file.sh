@@ -32,7 +32,8 @@ else
   same
   directory=${path%/*}
   directory=${directory:-/}
-  owner=$(stat -c %u:%g "$path") && mode=$(stat -c %a "$path") || exit
+  attributes=$(stat -c '%u:%g %a' "$path") || exit
+  owner=${attributes% *} mode=${attributes#* }
 fi
 
 name=${2##*/}
@@ -58,16 +59,17 @@ if [ "$1" = write ] && [ -f "$path" ] && [ ! -L "$path" ] && cmp -s "$temporary"
   chown "$owner" "$path" && chmod "$mode" "$path"
   exit
 fi
-# A mount point, such as /etc/hosts of a container, cannot be renamed over.
-if [ "$1" = rewrite ] && mountpoint -q "$path"; then
-  same
-  cat "$temporary" >"$path"
-  exit
-fi
 # The owner first: a change of owner clears set-user-id bits.
 [ -z "$unfinished" ] || { chown "$owner" "$temporary" && chmod "$mode" "$temporary"; } || exit
 sync "$temporary" 2>/dev/null
 same
-mv -f "$temporary" "$path" || exit
+said=$(mv -f "$temporary" "$path" 2>&1) || {
+  # A mount point, such as /etc/hosts of a container, cannot be renamed over.
+  [ "$1" = rewrite ] && mountpoint -q "$path" || fail "$said"
+  same
+  cat "$temporary" >"$path"
+  exit
+}
+trap - EXIT
 sync "$directory" 2>/dev/null
 exit 0

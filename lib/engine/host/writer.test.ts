@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../secret/secret.ts';
 import type { Progress } from './host.ts';
 import { CommandFailed } from './output.ts';
@@ -100,6 +101,19 @@ test('a rewrite keeps mode and owner, follows links, and leaves no temporary fil
   expect(readFileSync(target, 'utf8')).toBe('new');
   expect(statSync(target)).toMatchObject({ uid: 12, gid: 34, mode: 0o104640 });
   expect(readdirSync(root).sort()).toEqual(["it's here", 'link']);
+});
+
+test('a mount point gets its content in place, and no temporary file is left', async () => {
+  const { writer } = await open();
+  const root = temporaryDirectory();
+  const [path, source] = [join(root, 'hosts'), join(root, 'source')];
+  for (const file of [path, source]) writeFileSync(file, 'old', { mode: 0o640 });
+  execFileSync('mount', ['--bind', source, path]);
+  onTestFinished(() => void execFileSync('umount', [path]));
+  expect(await writer.rewrite(path, sha256Of('old'), 'new')).toBe(true);
+  expect([readFileSync(source, 'utf8'), statSync(path).mode & 0o7777]).toEqual(['new', 0o640]);
+  await expect(writer.write(path, 'newer', attributes)).rejects.toThrow('busy');
+  expect(readdirSync(root).sort()).toEqual(['hosts', 'source']);
 });
 
 test('a rewrite of a file that has changed or was removed changes nothing and reports it', async () => {

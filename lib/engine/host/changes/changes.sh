@@ -50,28 +50,27 @@ __do() (
   exit 1
 )
 
-# Reads the facts of a change into a file, with a line after the last of them: those that took too long are without it. A process that a
-# read has left running cannot delay a file. Arguments: the change, the name of the file.
+# Reads the facts of changes into a file for each, with a line after the last of them: those that took too long are without it. A process
+# that a read has left running cannot delay a file. Arguments: the first and the last change, the start of the files' names.
 __read() {
-  "__facts$1"
-  echo "$__nonce"
+  __n=$1
+  while [ "$__n" -le "$2" ]; do
+    { "__facts$__n" && echo "$__nonce"; } >"$__d/$3$__n"
+    __n=$((__n + 1))
+  done
 }
 __look() (
-  __read "$1" </dev/null >"$__d/$2" 2>/dev/null &
+  __read "$@" </dev/null >/dev/null 2>&1 &
   __follow 120
 )
 
-__n=2
-while [ "$__n" -le "$__changes" ]; do
-  __look "$__n" "was$__n"
-  __n=$((__n + 1))
-done
+[ "$__changes" = 1 ] || __look 2 "$__changes" was
 
 __n=1 __why='done 0 0'
 while [ "$__n" -le "$__changes" ]; do
   [ ! -e "$__d/stop" ] || { __why='stopped 0 0' && break; }
   if [ "$__n" -gt 1 ]; then
-    { __look "$__n" now && cmp -s "$__d/now" "$__d/was$__n"; } || { __why='outdated 0 0' && break; }
+    { __look "$__n" "$__n" now && cmp -s "$__d/now$__n" "$__d/was$__n"; } || { __why='outdated 0 0' && break; }
   fi
   echo "$__nonce start $__n"
   "__steps$__n" || {

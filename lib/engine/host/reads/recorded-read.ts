@@ -38,5 +38,8 @@ export function repeating(reads: Iterable<RecordedRead>): string[] {
     const { keys } = vectors.get(group) ?? { keys: new Map() };
     vectors.set(group, { read, keys: keys.set(read.id(key), key) });
   }
-  return [...[...vectors.values()].map(({ read, keys }) => read.command([...keys.values()])), ...commands];
+  return [
+    ...[...vectors.values()].map(({ read, keys }) => (read.repeat ?? read.command)([...keys.values()])),
+    ...commands,
+  ];
 }

@@ -3,12 +3,14 @@ import { readScript, withArguments } from '../script.ts';
 import type { VectorRead } from './batch.ts';
 
 const script = readScript(new URL('unit.sh', import.meta.url));
+const [, properties] = /^properties=(.*)$/m.exec(script) ?? [];
 
 /** One `systemctl show` over all units. A name without a suffix is a service. Without systemd no unit is found. */
 export const unitRead: VectorRead<string, UnitState> = {
   name: 'unit',
   id: unitName,
   command: (names) => withArguments(script, names.map(unitName)),
+  repeat: (names) => withArguments(`TZ=UTC0 systemctl show -p InvocationID,${properties} -- "$@"`, names.map(unitName)),
   answers(output) {
     const states = new Map<string, UnitState>();
     for (const record of output.stdout.split(/\n\n+/)) {
