@@ -18,8 +18,11 @@ const maxChannels = 3;
  */
 const laterStartLimit = 60;
 
-/** Where a channel takes longer to open, the next one is opened ahead. It takes two round trips. Milliseconds. */
-const farAway = 30;
+/** Where a channel takes longer to open, the next ones are opened ahead. Milliseconds. */
+const farAway = 20;
+
+/** To open one takes two round trips, and a quick command one. */
+const channelsAhead = 2;
 
 /**
  * Runs commands over a logged-in connection.
@@ -87,34 +90,37 @@ export function transportOver(
 
 type Open = (line: string, input: Buffer | undefined, listener: Listener) => Promise<SSHExecCommandResponse>;
 
-/** Runs each command on the channel that was opened ahead, or else on a channel of its own. */
+/** Runs each command on a channel that was opened ahead, or else on a channel of its own. */
 function channelsOf({ ssh }: SshConnection): Open {
-  let ahead: ReturnType<typeof openAhead> | undefined;
+  const ahead = new Set<ReturnType<typeof openAhead>>();
   let isRefused = false;
   const refuse = () => {
     isRefused = true;
-    ahead?.close();
-    ahead = undefined;
+    for (const one of ahead) one.close();
+    ahead.clear();
   };
   const openNext = () => {
-    if (!isRefused) ahead ??= openAhead(ssh, refuse);
+    while (!isRefused && ahead.size < channelsAhead) ahead.add(openAhead(ssh, refuse));
   };
   return async (line, input, listener) => {
-    const waiting = ahead?.run(line, input, listener);
-    if (waiting) {
-      ahead = undefined;
+    for (const one of ahead) {
+      const waiting = one.run(line, input, listener);
+      if (!waiting) continue;
+      ahead.delete(one);
       openNext();
       return waiting;
     }
-    const start = performance.now();
+    let isOpen = false;
     const onOpen: Listener['onOpen'] = (channel) => {
+      isOpen = true;
       listener.onOpen(channel);
-      if (performance.now() - start > farAway) openNext();
     };
+    // What has arrived already is handled first: this process may be slow, and the host near.
+    setTimeout(() => setImmediate(() => isOpen || openNext()), farAway).unref();
     try {
       return await runOnChannel(ssh, line, input && Readable.from([input]), { ...listener, onOpen });
     } catch (error) {
-      // The one that waits may be one too many.
+      // Those that wait may be too many.
       if (isChannelRefused(error)) refuse();
       throw error;
     }
