@@ -4,8 +4,8 @@ import type { ChangesMade } from '../host/changes/make-changes.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 import type { RecordedRead } from '../host/reads/recorded-read.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
-import { bytesOf } from '../secret/secret.ts';
 import type { Counts, HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
+import { Foreseen } from './foreseen.ts';
 import type { Session } from './open-session.ts';
 
 /** One resource of one host, its place in the playbook, and the result of its last check. */
@@ -103,7 +103,7 @@ export class HostRun {
         if (slowest >= slowCheck) this.#slow.set(item.step, slowest);
       }),
     );
-    await this.#checkAfterRewrites(items);
+    await this.#checkAhead(items);
   }
 
   async #see(item: Item, readerFor: (reads: Set<RecordedRead>) => Reader): Promise<Verdict | CheckError> {
@@ -116,27 +116,22 @@ export class HostRun {
   }
 
   /**
-   * Checks rewrites of a file again with the content that it has after the changes before them, so that their steps are known before
-   * those are made. A step of a rewrite holds the hash of the content it needs, so no other proof is needed that this came true.
+   * Checks what earlier changes decide again, as it will be after them, so that its steps are known before those are made. A step of a
+   * rewrite holds the hash of the content it needs, so no other proof is needed that this came true.
    */
-  async #checkAfterRewrites(items: readonly Item[]): Promise<void> {
-    const contents = new Map<string, Buffer>();
-    const readerFor = (reads: Set<RecordedRead>): Reader => {
-      const host = this.#recording(reads);
-      return { ...host, read: async (path) => contents.get(path) ?? host.read(path) };
-    };
+  async #checkAhead(items: readonly Item[]): Promise<void> {
+    const foreseen = new Foreseen();
     for (const item of items) {
       const { seen, reads, resource } = item;
       if (resource.expects) continue;
-      if (stepsOf(seen).some((step) => step.do === 'rewrite' && contents.has(step.path))) {
-        item.seen = await this.#see(item, readerFor);
+      const isRewritten = foreseen.isRewritten(stepsOf(seen));
+      const units = seen?.is === 'unknown' ? foreseen.units(reads) : undefined;
+      if (isRewritten) {
+        item.seen = await this.#see(item, (recorded) => foreseen.contents(this.#recording(recorded)));
         // It may become unnecessary, or depend on more than contents: that is seen in its turn.
         if (!stepsOf(item.seen).some((step) => step.do === 'rewrite')) [item.seen, item.reads] = [seen, reads];
-      }
-      for (const step of stepsOf(item.seen)) {
-        if (step.do === 'rewrite' || (step.do === 'write' && !step.secret))
-          contents.set(step.path, bytesOf(step.content));
-      }
+      } else if (units) item.seen = await this.#see(item, (recorded) => units(this.#recording(recorded), recorded));
+      foreseen.add(stepsOf(item.seen));
     }
   }
 

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Action, command } from '../host/action.ts';
 import { scriptOf } from '../host/action-script.ts';
 import { changesScript } from '../host/changes/changes-script.ts';
@@ -112,9 +112,9 @@ test('what is sent is the steps of the plan, byte by byte, and secrets only on s
   // The checks, the changes.
   expect(sent).toHaveLength(2);
   const [script = '', stdin = ''] = [sent[1]?.script, sent[1]?.stdin];
-  const nonce = /__steps1/.test(script) ? (/ ([0-9a-f]{24}) 6\n/.exec(script)?.[1] ?? '') : '';
+  const nonce = /__steps1/.test(script) ? (/ ([0-9a-f]{24}) 6 /.exec(script)?.[1] ?? '') : '';
   const expected = changesScript(
-    steps.map((each) => ({ steps: each, facts: [] })),
+    steps.map((each) => ({ steps: each, facts: { paths: [], commands: [] } })),
     nonce,
   );
   expect(stdin).toBe(expected.stdin);
@@ -182,6 +182,44 @@ test('no change is made on a check that an earlier change has made out of date',
   ]);
   expect([second, third].map((path) => readFileSync(path, 'utf8'))).toEqual(['after\n', 'after\n']);
   expect(sent.length).toBeLessThanOrEqual(4);
+});
+
+test.each([
+  ['a file with the same size and time', 'touch -r file ref; printf b >file; touch -r ref file'],
+  ['a file that is gone', 'rm file'],
+  ['a file that is another, with the same content', 'cp -p file new; mv new file; ln file hard'],
+  ['the target of a link', 'printf c >target'],
+  ['a link', 'ln -sfT file link'],
+  ['a link to a value of the kernel', 'echo 7 >score'],
+  ['a value of the kernel', 'echo 7 >score'],
+  ['a file, beside another that is changed', ': >other', 1],
+])('a check that read %s is made again after a change of it', async (what, change, expected = 2) => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  for (const name of ['file', 'target']) writeFileSync(at(name), 'a');
+  symlinkSync(at('target'), at('link'));
+  const running = spawn('sleep', ['60']);
+  onTestFinished(() => void running.kill());
+  const score = `/proc/${running.pid}/oom_score_adj`;
+  symlinkSync(score, at('score'));
+  const path = what.includes('kernel')
+    ? what.includes('link')
+      ? at('score')
+      : score
+    : at(what.match(/link/) ? 'link' : 'file');
+  let checks = 0;
+  const reads: Resource = task('reads', {
+    check: async (host) => {
+      const [done] = await Promise.all([host.stat(at('done')), host.read(path)]);
+      if (!done) checks += 1;
+      return done ? ok : drift('it is missing', [command`touch ${at('done')}`]);
+    },
+  });
+  const first = made(at('first'), command`cd ${root} && sh -c ${change} && touch first`);
+  const unrelated = made(at('unrelated'), command`touch ${at('unrelated')}`);
+  const { outcomes } = await runHere([unrelated, first, reads]);
+  expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(['changed', 'changed', 'changed']);
+  expect(checks).toBe(expected);
 });
 
 test('a process that a check leaves running delays no change', async () => {

@@ -1,12 +1,14 @@
 import type { Action } from '../action.ts';
 import { inText, scriptOf } from '../action-script.ts';
+import { quote } from '../quote.ts';
+import type { Repeated } from '../reads/recorded-read.ts';
 import { readScript, sharedWords, withArguments } from '../script.ts';
 import { laneWatch } from '../transport/time-limit.ts';
 
-/** A change, and the commands that repeat the reads of its check and of the checks since the change before it. */
+/** A change, and what repeats the reads of its check and of the checks since the change before it. */
 export interface ReadyChange {
   readonly steps: readonly Action[];
-  readonly facts: readonly string[];
+  readonly facts: Repeated;
 }
 
 /** How a script of changes ended: at which change, counted from 1, and for a failure at which of its steps. */
@@ -23,13 +25,17 @@ const script = readScript(new URL('changes.sh', import.meta.url));
 export function changesScript(changes: readonly ReadyChange[], nonce: string): { text: string; stdin: string } {
   const secrets: string[] = [];
   const { word, definitions } = sharedWords();
-  const functions = changes.map(({ steps, facts }, index) => {
+  const functions = changes.map(({ steps, facts: { paths, commands } }, index) => {
     const lines = steps.map((step, at) => stepLine(step, at + 1, secrets, word));
-    const reads = facts.map((read) => `(eval ${word(read)})`);
-    return `__steps${index + 1}(){\n${lines.join(' &&\n')}\n}\n__facts${index + 1}(){\n${[...reads, ':'].join('\n')}\n}\n`;
+    const repeat = commands.map((text) => `(eval ${word(text)})\n`).join('');
+    const again = repeat && ` && __again ${index + 1}`;
+    return `__steps${index + 1}(){\n${lines.join(' &&\n')}\n}
+__facts${index + 1}(){\n${repeat}:\n}
+__same${index + 1}(){\n__same ${quote(paths)}${again}\n}\n`;
   });
+  const all = [...new Set(changes.flatMap(({ facts }) => facts.paths))];
   return {
-    text: withArguments(definitions() + laneWatch + functions.join('') + script, [nonce, changes.length]),
+    text: withArguments(definitions() + laneWatch + functions.join('') + script, [nonce, changes.length, all]),
     stdin: secrets.map((secret) => `${secret}\n`).join(''),
   };
 }

@@ -1,12 +1,13 @@
 # shellcheck shell=sh disable=SC2154,SC2317
 # Makes several changes in order, up to the first that fails. It follows process-tree.sh, lane-watch.sh and the functions, for each
-# change, __steps1, __facts1, __steps2, … Arguments: a nonce, the number of changes.
-# The facts of a change are what its check read. They are read again before the change: if an earlier change made a difference, it is
-# not made. The first has no facts: nothing came before it.
+# change, __steps1, __facts1, __same1, __steps2, … Arguments: a nonce, the number of changes, paths.
+# The facts of a change are what its check read: the state of files, which are among the paths, and the output of commands. They are
+# looked at again before the change: if an earlier change made a difference, it is not made. Nothing came before the first.
 # Prints `NONCE in FOLDER`, `NONCE start NUMBER` before each change, and `NONCE end NUMBER WHY STEP CODE`; WHY is done, failed,
 # outdated, or stopped, by a file `stop` in the folder. The standard error of a failed step is on standard error. After a time limit
 # it ends with the line `NONCE time limit`.
 __nonce=$1 __changes=$2 __lanes=1
+shift 2
 for __place in /dev/shm /run /tmp /var/tmp; do
   __d=$(mktemp -d "$__place/rpc-playbooks.XXXXXX" 2>/dev/null) && break
 done
@@ -50,8 +51,44 @@ __do() (
   exit 1
 )
 
-# Reads the facts of changes into a file for each, with a line after the last of them: those that took too long are without it. A process
-# that a read has left running cannot delay a file. Arguments: the first and the last change, the start of the files' names.
+# The state of the paths that exist, a line for each, and a second for a link: that of its target, or what the kernel has there. The time
+# of the last change of any kind is in it, in a zone that no change moves.
+__stat() {
+  [ $# = 0 ] || TZ=UTC0 stat -c '%n|%d %i %f %u %g %s %z' -- "$@"
+  for __path; do
+    [ -h "$__path" ] || continue
+    case $(readlink -f "$__path") in
+      /proc/* | /sys/*) echo "$__path|$(sha256sum <"$__path")" ;;
+      *) TZ=UTC0 stat -L -c '%n|%d %i %f %u %g %s %z' -- "$__path" ;;
+    esac
+  done
+}
+
+# Whether paths are as they were before the first change. A new file takes no program.
+__same() {
+  for __path; do
+    shift
+    if [ -e "$__path" ] || [ -h "$__path" ]; then
+      set -- "$@" "$__path"
+    else
+      case $__were in *"$__newline$__path|"*) return 1 ;; esac
+    fi
+  done
+  [ $# != 0 ] || return 0
+  __are=$(__stat "$@" 2>/dev/null)
+  # Each line of it is one of those before, and none of those is missing: a link has two.
+  set -f
+  IFS=$__newline
+  for __line in $__are; do
+    case $__were in *"$__newline$__line$__newline"*) ;; *) set -- ;; esac
+  done
+  unset IFS
+  set +f
+  [ $# != 0 ]
+}
+
+# Reads the output of commands into a file for each change, with a line after the last of them: those that took too long are without it.
+# A process that one of them has left running cannot delay a file. Arguments: the first and the last change, the start of the files' names.
 __read() {
   __n=$1
   while [ "$__n" -le "$2" ]; do
@@ -63,14 +100,23 @@ __look() (
   __read "$@" </dev/null >/dev/null 2>&1 &
   __follow 120
 )
+__again() {
+  __look "$1" "$1" now && cmp -s "$__d/now$1" "$__d/was$1"
+}
 
-[ "$__changes" = 1 ] || __look 2 "$__changes" was
+__newline='
+'
+if [ "$__changes" != 1 ]; then
+  __were=$__newline$(__stat "$@" 2>/dev/null)$__newline
+  __look 2 "$__changes" was
+fi
+set --
 
 __n=1 __why='done 0 0'
 while [ "$__n" -le "$__changes" ]; do
   [ ! -e "$__d/stop" ] || { __why='stopped 0 0' && break; }
   if [ "$__n" -gt 1 ]; then
-    { __look "$__n" "$__n" now && cmp -s "$__d/now$__n" "$__d/was$__n"; } || { __why='outdated 0 0' && break; }
+    "__same$__n" || { __why='outdated 0 0' && break; }
   fi
   echo "$__nonce start $__n"
   "__steps$__n" || {

@@ -18,8 +18,9 @@ export interface VectorRead<K, V> {
   group?(key: K): string;
   /** The command for sh, about at least one key. */
   command(keys: readonly K[]): string;
-  /** A quicker command, whose output changes with the answers. */
+  /** A quicker command, whose output changes with the answers; or the path of the file on whose state the answer depends. */
   repeat?(keys: readonly K[]): string;
+  path?(key: K): string | undefined;
   /** The answers, by `id`; a key without one gets `absent`. @throws Error when the command itself failed */
   answers(output: Output, keys: readonly K[]): Map<string, V | Error>;
   absent(key: K): V;

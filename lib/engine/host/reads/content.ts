@@ -2,7 +2,7 @@ import type { Compared } from '../host.ts';
 import { quote } from '../quote.ts';
 import { readScript, withArguments } from '../script.ts';
 import { type Batch, readTimeout, type VectorRead } from './batch.ts';
-import { checkPath, requireProgram } from './path.ts';
+import { checkPath, ownFile, requireProgram } from './path.ts';
 
 /** A file to read, unless it has this SHA-256 (in hex) or is larger than this many bytes. */
 interface Query {
@@ -34,6 +34,7 @@ export async function compareFile(batch: Batch, query: Query): Promise<Compared>
 const contentRead: VectorRead<Query, Compared | typeof unsure> = {
   name: 'content',
   id: ({ path, sha256 = '-', largest = '' }) => `${sha256}:${largest} ${checkPath(path)}`,
+  path: ({ path }) => ownFile(path),
   group: ({ sha256 }) => (sha256 === undefined ? 'read' : 'compare'),
   command: (queries) =>
     withArguments(script, [

@@ -11,3 +11,8 @@ export function checkPath(path: string): string {
 export function requireProgram(program: string, { exitCode, stderr }: Output): void {
   if (exitCode === 126 || exitCode === 127) throw new Error(`${program}: ${stderr.trim()}`);
 }
+
+/** The path, unless the content is made by the kernel when it is read: the state of the file shows no change then. */
+export function ownFile(path: string): string | undefined {
+  return /^\/(proc|sys)\//.test(path) ? undefined : path;
+}

@@ -1,6 +1,6 @@
 import { quote } from '../quote.ts';
 import type { VectorRead } from './batch.ts';
-import { checkPath, requireProgram } from './path.ts';
+import { checkPath, ownFile, requireProgram } from './path.ts';
 
 /** Leaves out what is not a file: the open of a pipe would wait for a writer. */
 const files = 'for p do shift; [ ! -f "$p" ] || set -- "$@" "$p"; done; [ $# = 0 ]';
@@ -9,6 +9,7 @@ const files = 'for p do shift; [ ! -f "$p" ] || set -- "$@" "$p"; done; [ $# = 0
 export const sha256Read: VectorRead<string, string | undefined> = {
   name: 'sha256',
   id: checkPath,
+  path: ownFile,
   command: (paths) => `(set -- ${quote(paths)}; ${files} || sha256sum -- "$@")`,
   answers(output) {
     requireProgram('sha256sum', output);

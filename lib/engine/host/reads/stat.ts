@@ -9,6 +9,7 @@ const script = readScript(new URL('stat.sh', import.meta.url));
 export const statRead: VectorRead<string, Stat | undefined> = {
   name: 'stat',
   id: checkPath,
+  path: (path) => path,
   command: (paths) => withArguments(script, [paths]),
   answers(output, paths) {
     requireProgram('stat', output);

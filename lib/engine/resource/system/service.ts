@@ -4,7 +4,7 @@ import { Failure } from '../../problem/problem.ts';
 import { type Change, drift, driftOf, fileChange, type Resource, unitChange, unknownUntil } from '../resource.ts';
 
 /** The folder of units, and of parts of units, that are not from packages. */
-const ownUnits = '/etc/systemd/system/';
+export const ownUnits = '/etc/systemd/system/';
 
 /** States that need no `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
 const counted = ['enabled', 'static', 'alias', 'generated'];
