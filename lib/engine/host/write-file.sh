@@ -3,8 +3,7 @@
 # Arguments: `write` PATH BYTES MODE OWNER:GROUP. A file with this content stays, and gets its attributes: programs that compare the
 # time of its last change see none.
 # Or: `rewrite` PATH BYTES SHA256. The file must exist, and its mode and owner stay. If it is a link, its target changes. Exit code
-# 75: the file does not have the content of SHA256, or is gone. That is checked before the new content is read, and again after all
-# slow steps.
+# 75: the file does not have the content of SHA256, or is gone. That is checked after all slow steps.
 path=$2 bytes=$3
 
 fail() {
@@ -26,10 +25,9 @@ if [ "$1" = write ]; then
     fail "$path is neither file nor link, and is not replaced by a file"
 else
   was=$4
-  path=$(readlink -f "$2") || exit
+  [ ! -h "$path" ] || path=$(readlink -f "$2") || exit
   [ -e "$path" ] || exit 75
   [ -f "$path" ] || fail "$2 is not a regular file, and is not rewritten"
-  same
   directory=${path%/*}
   directory=${directory:-/}
   attributes=$(stat -c '%u:%g %a' "$path") || exit

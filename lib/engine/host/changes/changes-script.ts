@@ -25,11 +25,16 @@ const script = readScript(new URL('changes.sh', import.meta.url));
 export function changesScript(changes: readonly ReadyChange[], nonce: string): { text: string; stdin: string } {
   const secrets: string[] = [];
   const { word, definitions } = sharedWords();
+  let before: Action | undefined;
   const functions = changes.map(({ steps, facts: { paths, commands } }, index) => {
-    const lines = steps.map((step, at) => stepLine(step, at + 1, secrets, word));
+    const lines = steps.map((step, at) => {
+      const isRead = readsUnits(step) && readsUnits(before);
+      before = step;
+      return `__units_read=${isRead ? 1 : ''}\n${stepLine(step, at + 1, secrets, word)}`;
+    });
     const repeat = commands.map((text) => `(eval ${word(text)})\n`).join('');
     const again = repeat && ` && __again ${index + 1}`;
-    return `__steps${index + 1}(){\n${lines.join(' &&\n')}\n}
+    return `__steps${index + 1}(){\n${lines.join('||return\n')}||return\n}
 __facts${index + 1}(){\n${repeat}:\n}
 __same${index + 1}(){\n__same ${quote(paths)}${again}\n}\n`;
   });
@@ -38,6 +43,10 @@ __same${index + 1}(){\n__same ${quote(paths)}${again}\n}\n`;
     text: withArguments(definitions() + laneWatch + functions.join('') + script, [nonce, changes.length, all]),
     stdin: secrets.map((secret) => `${secret}\n`).join(''),
   };
+}
+
+function readsUnits(step: Action | undefined): boolean {
+  return step?.do === 'run' && step.readsUnits === true;
 }
 
 function stepLine(step: Action, number: number, secrets: string[], word: (text: string) => string): string {

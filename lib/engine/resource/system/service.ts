@@ -65,9 +65,11 @@ function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
  */
 export function startUnit(unit: string, state: UnitState, enable: boolean): Action {
   const verb = isActive(state) ? 'restart' : 'start';
-  // A unit that failed too often does not start before reset-failed.
-  return command({ failure: { what: `${unit} did not ${verb}`, hint: `see systemctl status ${unit}` } })`
-    systemctl ${enable ? ['--quiet', 'enable', unit] : ['daemon-reload']} || exit
+  const failure = { what: `${unit} did not ${verb}`, hint: `see systemctl status ${unit}` };
+  // One that systemd keeps in memory is reported as it was read. A unit that failed too often does not start before reset-failed.
+  return command({ failure, ...(enable && { readsUnits: true }) })`
+    systemctl --quiet \${__units_read:+--no-reload} ${enable ? ['enable', unit] : 'daemon-reload'} || exit
+    [ -z "$__units_read" ] || [ "$(systemctl show --property UnitFileState --value ${unit})" = enabled ] || systemctl daemon-reload
     systemctl reset-failed ${unit} 2>/dev/null
     if systemctl ${verb} ${unit}; then
       systemctl is-active --quiet ${unit} && exit
