@@ -88,11 +88,7 @@ async function folderOf(modules) {
   }
 }
 
-/**
- * Whether a file is a module of the program: not a test, and not a file that an editor or macOS left beside it.
- *
- * @param {string} path
- */
+/** Whether a file is a module of the program: not a test, and not a file that an editor or macOS left beside it. @param {string} path */
 export function isSource(path) {
   return /^[^.].*(?<!\.test)\.ts$/.test(basename(path));
 }
@@ -119,12 +115,7 @@ function stateOf(modules) {
   return state.digest('hex').slice(0, 32);
 }
 
-/**
- * The modules under a folder. Node's own recursive listing takes four times as long.
- *
- * @param {string} folder
- * @returns {string[]}
- */
+/** The modules under a folder. Node's own recursive listing takes four times as long. @param {string} folder @returns {string[]} */
 function filesUnder(folder) {
   return fs.readdirSync(resolve(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -138,11 +129,7 @@ function filesUnder(folder) {
   });
 }
 
-/**
- * Whether a folder is complete and nobody else could have written code into it.
- *
- * @param {string} folder
- */
+/** Whether a folder is complete and nobody else could have written code into it. @param {string} folder */
 function isUsable(folder) {
   try {
     if (!isTrusted(cache) || !isTrusted(folder)) return false;
@@ -164,22 +151,14 @@ function isUsable(folder) {
   return true;
 }
 
-/**
- * Code from a folder runs with all rights of its caller. The owner of the sources could change those as well.
- *
- * @param {string} folder
- */
+/** Code from a folder runs with all rights of its caller. The owner of the sources could change those as well. @param {string} folder */
 function isTrusted(folder) {
   const { uid, mode } = fs.statSync(folder);
   const { uid: author } = fs.statSync(fileURLToPath(import.meta.url));
   return [0, author, process.getuid?.()].includes(uid) && (mode & 0o022) === 0;
 }
 
-/**
- * @param {readonly import('esbuild').OutputFile[]} files
- * @param {string} folder
- * @returns {string} where they are
- */
+/** @param {readonly import('esbuild').OutputFile[]} files @param {string} folder @returns {string} where they are */
 function keep(files, folder) {
   let made;
   try {
@@ -206,10 +185,7 @@ function keepAside(files) {
   return folder;
 }
 
-/**
- * @param {readonly import('esbuild').OutputFile[]} files
- * @param {string} folder
- */
+/** @param {readonly import('esbuild').OutputFile[]} files @param {string} folder */
 function write(files, folder) {
   const named = files.map(({ path, contents: content }) => ({ name: path.slice(1), content }));
   const sizes = Object.fromEntries(named.map(({ name, content }) => [name, content.length]));
@@ -219,10 +195,7 @@ function write(files, folder) {
   fs.chmodSync(folder, folderMode & ~process.umask());
 }
 
-/**
- * @param {string} path of a new file
- * @param {string | Uint8Array} content
- */
+/** @param {string} path of a new file @param {string | Uint8Array} content */
 function writeToDisk(path, content) {
   const file = fs.openSync(path, 'wx', folderMode & 0o666);
   fs.writeFileSync(file, content);

@@ -35,11 +35,7 @@ export function program(file) {
   return load(file).catch(refuse);
 }
 
-/**
- * Runs a command that is not a playbook, and sets the exit code of the process.
- *
- * @param {string} name of its folder in lib/commands
- */
+/** Runs a command that is not a playbook, and sets the exit code of the process. @param {string} name of its folder in lib/commands */
 export async function command(name) {
   const { run } = await program(`lib/commands/${name}/command.ts`);
   process.exitCode = await run(commandLine);
@@ -78,12 +74,7 @@ function ownRoles() {
   }
 }
 
-/**
- * Reports code that cannot be compiled or loaded: the place, and no stack unless asked for.
- *
- * @param {unknown} error
- * @returns {never}
- */
+/** Reports code that cannot be compiled or loaded: the place, and no stack unless asked for. @param {unknown} error @returns {never} */
 function refuse(error) {
   const { errors, code, message, stack } =
     /** @type {Partial<import('esbuild').BuildFailure & NodeJS.ErrnoException>} */ (error);
@@ -100,10 +91,7 @@ function refuse(error) {
   end(`the program cannot be loaded: ${message ?? error}\n  --verbose shows where`);
 }
 
-/**
- * @param {string} line
- * @returns {never}
- */
+/** @param {string} line @returns {never} */
 function end(line) {
   console.error(line);
   process.exit(badInput);

@@ -200,11 +200,7 @@ export function refuseUnknownRoles(roles: readonly string[], known: readonly str
   if (role !== undefined) throw new Problem(`unknown role "${role}"`, { hint: didYouMean(role, known) });
 }
 
-/**
- * Reads a `KEY=VALUE`. The value is YAML, as in an inventory. The schema checks its type later.
- *
- * @throws Problem for any other form
- */
+/** Reads a `KEY=VALUE`. The value is YAML, as in an inventory. The schema checks its type later. @throws Problem for any other form */
 export function parseSet(said: string): SetVariable {
   const [, key = '', value = ''] = /^([^=]*)=([\s\S]*)$/.exec(said) ?? [];
   const path = key.split('.');

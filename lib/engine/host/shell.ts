@@ -2,11 +2,7 @@ import type { CommandOptions, Shell, Word } from './host.ts';
 import type { Output } from './output.ts';
 import { quote } from './quote.ts';
 
-/**
- * Makes the tagged template from a function that runs a command line.
- *
- * @param run is called in the tick of the template
- */
+/** Makes the tagged template from a function that runs a command line. @param run is called in the tick of the template */
 export function shell(run: (command: string, options: CommandOptions) => Promise<Output>): Shell {
   // Async, so that a word that cannot be quoted rejects as any failure does.
   const start = async (options: CommandOptions, pieces: TemplateStringsArray, words: readonly Word[]) =>

@@ -40,11 +40,7 @@ export interface OpenSessionOptions {
   readonly timeout?: number | undefined;
 }
 
-/**
- * Connects to a host and gathers its facts.
- *
- * @throws Unreachable
- */
+/** Connects to a host and gathers its facts. @throws Unreachable */
 export async function openSession<V>(
   host: InventoryHost<V>,
   { becomePassword, interrupt, timeout }: OpenSessionOptions,

@@ -8,11 +8,7 @@ export type HostCount = number | `${number}%`;
 /** How many hosts change at a time: always the same number, or a ramp, whose last number is repeated. */
 export type Serial = HostCount | readonly HostCount[];
 
-/**
- * Hosts in the batches in which they change, in order.
- *
- * @param total the number of hosts that shares refer to
- */
+/** Hosts in the batches in which they change, in order. @param total the number of hosts that shares refer to */
 export function batchesOf<T>(hosts: readonly T[], serial: Serial, total: number): T[][] {
   const sizes = typeof serial === 'object' ? serial : [serial];
   const batches: T[][] = [];

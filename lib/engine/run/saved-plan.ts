@@ -195,11 +195,7 @@ export function changesOf(plan: SavedPlan, inventory: Inventory<unknown>): NonNu
   };
 }
 
-/**
- * Refuses a plan whose inventory is another one, or has changed. No host is needed for it.
- *
- * @throws Problem
- */
+/** Refuses a plan whose inventory is another one, or has changed. No host is needed for it. @throws Problem */
 export function refuseOtherInventory(plan: SavedPlan, inventory: Inventory<unknown>): void {
   if (fingerprint(inventory, plan.inventory.salt) === plan.inventory.hash) return;
   const { name } = plan.inventory;
@@ -210,12 +206,7 @@ export function refuseOtherInventory(plan: SavedPlan, inventory: Inventory<unkno
   throw new Problem(what, { hint: 'make a new plan: --check --out FILE' });
 }
 
-/**
- * Refuses a stale plan.
- *
- * @param now the plan as it is now
- * @throws Problems with each task that differs
- */
+/** Refuses a stale plan. @param now the plan as it is now @throws Problems with each task that differs */
 export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now: readonly HostPlan[]): void {
   const missing = plan.hosts
     .filter(({ host }) => !now.some((each) => each.host === host))

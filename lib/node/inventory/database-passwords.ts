@@ -15,11 +15,7 @@ export type DatabaseRole = ReturnType<typeof roleOf>;
 /** The secrets of one inventory. */
 export type InventorySecrets = Awaited<ReturnType<typeof inventorySecrets>>;
 
-/**
- * The secrets that an inventory needs. It may be incomplete.
- *
- * @throws Problem or Problems where it cannot be read
- */
+/** The secrets that an inventory needs. It may be incomplete. @throws Problem or Problems where it cannot be read */
 export async function inventorySecrets(nameOrFile: string) {
   const outline = await outlineInventory(nameOrFile, projectInventories);
   const settings = [outline.ssh, ...outline.hosts.map(({ own }) => own)];

@@ -69,12 +69,7 @@ function judge(problems: readonly string[]): Verdict {
   return problems.length === 0 ? ok : drift(problems.join('; '));
 }
 
-/**
- * Requests the beginning of an archive.
- *
- * @param length bytes
- * @returns the answer, or why it is missing
- */
+/** Requests the beginning of an archive. @param length bytes @returns the answer, or why it is missing */
 async function askArchive(host: Reader, url: string, length: number) {
   const answer = await askHttp(host, url, { length, seconds: 30 });
   if (!answer.answered) return `${withoutQuery(url)}: ${answer.why}`;
