@@ -7,6 +7,7 @@ import { labUp } from '../../lab/up.mjs';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
+import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 
 /** Additional servers of the lab; several, as tests may run in more than one process. */
 const places = Array.from({ length: 9 }, (_, at) => ({
@@ -19,6 +20,8 @@ const quietly = () => {};
 
 export interface ScratchHost {
   readonly host: Writer;
+  /** How to reach it by a connection of one's own. */
+  readonly settings: ConnectionSettings;
   /** Its container, for access without the connection. */
   readonly container: string;
   readonly address: string;
@@ -42,6 +45,7 @@ export async function scratchHost(): Promise<ScratchHost> {
   const writer = () => createWriter(connection, scratch.name, { onProgress: quietly });
   return {
     host: writer(),
+    settings: settingsOf(scratch),
     container: scratch.container,
     address: scratch.address,
     async reboot() {
@@ -59,15 +63,19 @@ export async function scratchHost(): Promise<ScratchHost> {
 }
 
 function openHost(scratch: (typeof places)[number]): Promise<Connection> {
-  return connect(scratch.name, {
+  return connect(scratch.name, settingsOf(scratch));
+}
+
+function settingsOf({ address, user }: (typeof places)[number]): ConnectionSettings {
+  return {
     type: 'ssh',
-    address: scratch.address,
+    address,
     port: undefined,
-    user: scratch.user,
+    user,
     hostKeys: [],
     identityFile,
     knownHostsFile,
     jump: [],
     becomePassword: undefined,
-  });
+  };
 }
