@@ -92,8 +92,8 @@ async function runOnce(of: readonly Resource[]) {
   const said = sshd.log().slice(from);
   const count = (pattern: RegExp) => said.match(pattern)?.length ?? 0;
   const requests = summary?.roundTrips ?? 0;
-  // A slow login makes the host look far away, and then one more channel waits for the next command.
-  expect(count(/Starting session: command/g) - requests).toBeOneOf([0, 1]);
+  // A slow machine makes the host look far away, and then two more channels wait for the next commands.
+  expect(count(/Starting session: command/g) - requests).toBeOneOf([0, 1, 2]);
   return {
     logins: count(/Accepted publickey/g),
     requests,

@@ -1,9 +1,8 @@
 import type { Action } from '../host/action.ts';
 import type { Reader, UnitState } from '../host/host.ts';
-import { quote } from '../host/quote.ts';
 import type { RecordedRead } from '../host/reads/recorded-read.ts';
 import { statRead } from '../host/reads/stat.ts';
-import { unitRead } from '../host/reads/unit.ts';
+import { activityOf, unitRead } from '../host/reads/unit.ts';
 import { ownUnits } from '../resource/system/service.ts';
 import { bytesOf } from '../secret/secret.ts';
 
@@ -49,7 +48,7 @@ export class Foreseen {
       ...host,
       stat: async () => undefined,
       unit: async (name) => {
-        recorded.add({ text: `systemctl show -p ActiveState -- ${quote(unitRead.id(name))}` });
+        recorded.add({ text: activityOf(name) });
         return units.get(name) ?? host.unit(name);
       },
     });

@@ -114,7 +114,7 @@ test('what is sent is the steps of the plan, byte by byte, and secrets only on s
   const [script = '', stdin = ''] = [sent[1]?.script, sent[1]?.stdin];
   const nonce = /__steps1/.test(script) ? (/ ([0-9a-f]{24}) 6 /.exec(script)?.[1] ?? '') : '';
   const expected = changesScript(
-    steps.map((each) => ({ steps: each, facts: { paths: [], commands: [] } })),
+    steps.map((each) => ({ steps: each, facts: { paths: [], outputs: [] } })),
     nonce,
   );
   expect(stdin).toBe(expected.stdin);

@@ -26,13 +26,13 @@ export function changesScript(changes: readonly ReadyChange[], nonce: string): {
   const secrets: string[] = [];
   const { word, definitions } = sharedWords();
   let before: Action | undefined;
-  const functions = changes.map(({ steps, facts: { paths, commands } }, index) => {
+  const functions = changes.map(({ steps, facts: { paths, outputs } }, index) => {
     const lines = steps.map((step, at) => {
       const isRead = readsUnits(step) && readsUnits(before);
       before = step;
       return `__units_read=${isRead ? 1 : ''}\n${stepLine(step, at + 1, secrets, word)}`;
     });
-    const repeat = commands.map((text) => `(eval ${word(text)})\n`).join('');
+    const repeat = outputs.map((text) => `(eval ${word(text)})\n`).join('');
     const again = repeat && ` && __again ${index + 1}`;
     return `__steps${index + 1}(){\n${lines.join('||return\n')}||return\n}
 __facts${index + 1}(){\n${repeat}:\n}

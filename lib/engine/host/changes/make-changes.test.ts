@@ -15,7 +15,7 @@ const answering = (code: number, stderr: string): Connection => ({
 });
 
 test('a host that cannot run the script is reported with what it says, by the changes and by the reads', async () => {
-  const changes = [{ steps: [command`true`], facts: { paths: [], commands: [] } }];
+  const changes = [{ steps: [command`true`], facts: { paths: [], outputs: [] } }];
   const { readerFor, ended } = makeChanges(
     answering(75, 'no space left\n'),
     'h',
@@ -32,7 +32,7 @@ test('a host that cannot run the script is reported with what it says, by the ch
 test('a read with standard input is made after the changes, too', async () => {
   const stop = new AbortController().signal;
   const file = join(temporaryDirectory(), 'made');
-  const changes = [{ steps: [command`sleep 0.2; echo yes >${file}`], facts: { paths: [], commands: [] } }];
+  const changes = [{ steps: [command`sleep 0.2; echo yes >${file}`], facts: { paths: [], outputs: [] } }];
   const { readerFor, ended } = makeChanges(await connectLocally(), 'h', changes, () => {}, stop);
   const reader = readerFor(new Set());
   const read = reader.$({ stdin: 'password' })`cat ${file}`;
@@ -43,8 +43,8 @@ test('a read gets its own standard input in the same request, also after a chang
   const stop = new AbortController().signal;
   const connection = await connectLocally();
   const changes = [
-    { steps: [command`false`], facts: { paths: [], commands: [] } },
-    { steps: [command({ stdin: new Secret('of the change') })`cat`], facts: { paths: [], commands: [] } },
+    { steps: [command`false`], facts: { paths: [], outputs: [] } },
+    { steps: [command({ stdin: new Secret('of the change') })`cat`], facts: { paths: [], outputs: [] } },
   ];
   const { readerFor, ended } = makeChanges(connection, 'h', changes, () => {}, stop);
   const read = readerFor(new Set()).$({ stdin: new Secret('of the read') })`cat`;
@@ -59,7 +59,7 @@ test('changes without a read that proves them are one request', async () => {
   const { ended } = makeChanges(
     connection,
     'h',
-    [{ steps: [command`true`], facts: { paths: [], commands: [] } }],
+    [{ steps: [command`true`], facts: { paths: [], outputs: [] } }],
     () => {},
     stop,
   );

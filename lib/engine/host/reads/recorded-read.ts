@@ -33,15 +33,15 @@ export function recorded(batch: Batch, reads: Set<RecordedRead>): Batch {
 /** What shows whether reads would have the same answers: the state of files, and the output of commands. */
 export interface Repeated {
   readonly paths: readonly string[];
-  readonly commands: readonly string[];
+  readonly outputs: readonly string[];
 }
 
 export function repeating(reads: Iterable<RecordedRead>): Repeated {
   const paths = new Set<string>();
-  const commands = new Set<string>();
+  const outputs = new Set<string>();
   const vectors = new Map<string, { read: VectorRead<unknown, unknown>; keys: Map<string, unknown> }>();
   for (const { text, vector } of reads) {
-    if (text !== undefined) commands.add(text);
+    if (text !== undefined) outputs.add(text);
     if (!vector) continue;
     const { read, key } = vector;
     const path = read.path?.(key);
@@ -54,6 +54,6 @@ export function repeating(reads: Iterable<RecordedRead>): Repeated {
     vectors.set(group, { read, keys: keys.set(read.id(key), key) });
   }
   // One for all keys of a kind.
-  for (const { read, keys } of vectors.values()) commands.add((read.repeat ?? read.command)([...keys.values()]));
-  return { paths: [...paths], commands: [...commands] };
+  for (const { read, keys } of vectors.values()) outputs.add((read.repeat ?? read.command)([...keys.values()]));
+  return { paths: [...paths], outputs: [...outputs] };
 }

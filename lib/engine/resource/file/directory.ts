@@ -17,7 +17,10 @@ export function directory(path: string): DirectoryResource {
 
 function make(path: string, wanted: FileAttributes): DirectoryResource {
   const { owner, group, mode } = wanted;
-  const change = [command`install -d -m ${octal(mode)} -o ${owner} -g ${group} ${path}`];
+  // The owner first: the kernel clears set-user-id bits when the owner changes.
+  const change = [
+    command`umask 022 && mkdir -p ${path} && chown ${`${owner}:${group}`} ${path} && chmod ${octal(mode)} ${path}`,
+  ];
   return {
     name: `directory ${path}`,
     mode: (bits) => make(path, { ...wanted, mode: bits }),
