@@ -20,6 +20,8 @@ let address: string;
 let requests: string[];
 /** How many more responses end halfway. */
 let drops: number;
+/** Milliseconds before such an end. */
+let dropsAfter: number;
 
 /** A file server with configurable faults. */
 function serve(): Server {
@@ -36,7 +38,7 @@ function serve(): Server {
     if (method === 'HEAD') return response.end();
     if (drops === 0) return response.end(part);
     drops -= 1;
-    return response.write(part.subarray(0, part.length / 2), () => setTimeout(() => response.destroy(), 50));
+    return response.write(part.subarray(0, part.length / 2), () => setTimeout(() => response.destroy(), dropsAfter));
   });
 }
 
@@ -62,6 +64,7 @@ afterAll(() => server?.close());
 beforeEach(async () => {
   requests = [];
   drops = 0;
+  dropsAfter = 50;
   await host.run`rm -rf ${directory} && mkdir ${directory}`;
 });
 
@@ -118,6 +121,8 @@ test('a missing file is reported at once', async () => {
 
 test('a download that continues without us is found again', async () => {
   drops = 1;
+  // Longer than the first watch.
+  dropsAfter = 4000;
   const gone = { ...host, sleep: async () => Promise.reject(new Error('connection lost')) };
   await expect(applyDrift(gone, file('file', 'i'))).rejects.toThrow('connection lost');
   await applyDrift(host, file('file', 'i'));

@@ -11,10 +11,9 @@ export class Foreseen {
   readonly #contents = new Map<string, Buffer>();
 
   add(steps: readonly Action[]): void {
-    for (const step of steps) {
+    for (const step of steps)
       if (step.do === 'rewrite' || (step.do === 'write' && !step.secret))
         this.#contents.set(step.path, bytesOf(step.content));
-    }
   }
 
   /** Whether one of the steps needs another content than the file has then. */

@@ -33,10 +33,9 @@ export function changesScript(changes: readonly ReadyChange[], nonce: string): {
       return `__units_read=${isRead ? 1 : ''}\n${stepLine(step, at + 1, secrets, word)}`;
     });
     const repeat = outputs.map((text) => `(eval ${word(text)})\n`).join('');
-    const again = repeat && ` && __again ${index + 1}`;
     return `__steps${index + 1}(){\n${lines.join('||return\n')}||return\n}
 __facts${index + 1}(){\n${repeat}:\n}
-__same${index + 1}(){\n__same ${quote(paths)}${again}\n}\n`;
+__same${index + 1}(){\n__same ${quote(paths)}${repeat && ` && __again ${index + 1}`}\n}\n`;
   });
   const all = [...new Set(changes.flatMap(({ facts }) => facts.paths))];
   return {

@@ -58,7 +58,7 @@ const says = (...verdicts: Verdict[]) => {
 const work = { unit: 'work', script: 'true\n', progress: async () => ({ what: 'working' }) };
 
 test('a job that does not run is started and watched to its end', async () => {
-  const { host, started } = hostWith([unit('inactive'), unit('active')]);
+  const { host, started } = hostWith([unit('inactive'), unit('active'), unit('active')]);
   await job('it is done', { ...work, done: says(drift('not yet'), ok) }).work(host);
   expect(started()).toMatch(/cat >.*\/run\/rpc-playbooks\/work\.sh.*true\n$/s);
   expect(host.progress).toHaveBeenCalledWith({ what: 'working' });
@@ -96,7 +96,7 @@ test('exit code 0 proves nothing: the result of the job is checked', async () =>
 });
 
 test('a job is watched on while systemd does not answer', async () => {
-  const { host } = hostWith([unit('inactive'), unit('active'), unit(''), unit('active')]);
+  const { host } = hostWith([unit('inactive'), ...['active', 'active', '', 'active'].map((active) => unit(active))]);
   const done = says(drift('not yet'), ok);
   await job('it is done', { ...work, done }).work(host);
   expect(host.progress).toHaveBeenCalledTimes(3);

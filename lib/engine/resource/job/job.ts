@@ -1,5 +1,6 @@
-import { type Action, command, perform } from '../../host/action.ts';
+import { command } from '../../host/action.ts';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
+import type { Output } from '../../host/output.ts';
 import { readScript } from '../../host/script.ts';
 import { Failure } from '../../problem/problem.ts';
 import { describeVerdict, drift, ok, type Resource, type Verdict, type Work } from '../resource.ts';
@@ -92,16 +93,17 @@ export function startedEarly(name: string, work: LongWork, done: (host: Reader) 
 export async function runInUnit(host: Writer, work: LongWork): Promise<() => Promise<string>> {
   const { unit, title } = work;
   const [isUnderWay, script] = await Promise.all([runs(host, work), host.read(scriptOf(work))]);
+  let first: End | undefined;
   if (!isUnderWay) {
     // It may have ended since the check, and must not run twice.
     if ((await work.done?.(host))?.is === 'ok') return async () => '';
-    await perform(host, startOf(work));
+    first = await startAndWatch(host, work);
   } else if (script?.toString() !== work.script) {
     throw new Failure(`${title}: ${unit} is still running with other settings`, {
       hint: `let it end, or end it on ${host.name}: systemctl stop ${unit}`,
     });
   }
-  const end = await watch(host, work);
+  const end = await watch(host, work, first);
   const words = () => lastWords(host, unit, end.InvocationID ?? '');
   if (end.ActiveState !== 'failed') return words;
   const how = end.Result === 'exit-code' ? `exit code ${end.ExecMainStatus}` : end.Result;
@@ -117,7 +119,7 @@ async function runs(host: Reader, { unit }: LongWork): Promise<boolean> {
 const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
 
 /** The command that starts the work. Another run may start the same unit after our check: then that one is watched. */
-function startOf(work: LongWork): Action {
+function startOf(work: LongWork) {
   const { unit, title, script } = work;
   const path = scriptOf(work);
   // A failed unit of an earlier run stays loaded for the operator, and prevents a new one of its name.
@@ -132,9 +134,18 @@ function startOf(work: LongWork): Action {
 /** What systemd says of a unit that has ended: one that failed stays loaded, one that succeeded is gone, and has no InvocationID. */
 type End = Readonly<Partial<Record<'InvocationID' | 'ActiveState' | 'Result' | 'ExecMainStatus', string>>>;
 
-/** Watches a unit to its end. The host answers when it has ended, or after some seconds. */
-async function watch(host: Writer, { unit, progress }: LongWork): Promise<End> {
-  let invocation = '';
+/** Short work is one request. @returns what systemd says when it has ended, or after the first watch */
+async function startAndWatch(host: Writer, work: LongWork): Promise<End> {
+  const watching = [watchScript, 'watch-job', work.unit, 2 * firstWatch];
+  return endIn(await host.run({ stdin: work.script })`sh -c ${startOf(work).command} && sh -c ${watching}`);
+}
+
+const endIn = (shown: Output): End => Object.fromEntries(shown.lines().map((line) => line.split(/=(.*)/s).slice(0, 2)));
+
+/** Watches a unit to its end. The host answers when it has ended, or after some seconds. @param first what it said at the start */
+async function watch(host: Writer, { unit, progress }: LongWork, first: End = {}): Promise<End> {
+  if (first.ActiveState !== undefined && !isRunning(first.ActiveState)) return first;
+  let invocation = first.InvocationID ?? '';
   let unanswered = 0;
   for (let seconds = progress ? firstWatch : longestWatch; ; seconds = Math.min(2 * seconds, longestWatch)) {
     const asked = Promise.all([
@@ -144,7 +155,7 @@ async function watch(host: Writer, { unit, progress }: LongWork): Promise<End> {
     const meanwhile = `${unit} goes on on ${host.name}, and the next run finds it again`;
     await pause(host, seconds + answerLimit, meanwhile, asked);
     const [shown, reached] = await asked;
-    const state: End = Object.fromEntries(shown.lines().map((line) => line.split(/=(.*)/s).slice(0, 2)));
+    const state = endIn(shown);
     invocation ||= state.InvocationID ?? '';
     // While systemd is busy or starts again it does not answer, and the unit runs on.
     unanswered = state.ActiveState === undefined ? unanswered + 1 : 0;
