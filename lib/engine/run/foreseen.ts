@@ -27,8 +27,8 @@ export class Foreseen {
   }
 
   /**
-   * A reader for a check that found no unit, if all that it has read is units and files that will be new. The start of a unit is safe
-   * where it does not run: that is the fact that is read again.
+   * A reader for a start of a unit that is not there, if all that its check has read is units and files that will be new. The start is
+   * safe where the unit does not run: that is the fact that is read again.
    */
   units(reads: ReadonlySet<RecordedRead>): ((host: Reader, reads: Set<RecordedRead>) => Reader) | undefined {
     const units = new Map<string, UnitState>();
@@ -39,7 +39,7 @@ export class Foreseen {
       if (vector?.read === statRead) continue;
       const { load, active } = answer as UnitState;
       if (vector?.read !== unitRead || load !== 'not-found' || active !== 'inactive') return undefined;
-      const enabled = content.includes('[Install]') ? 'disabled' : 'static';
+      const enabled = /^\[Install\]/m.test(content.toString()) ? 'disabled' : 'static';
       units.set(key, { ...(answer as UnitState), load: 'loaded', enabled });
     }
     if (units.size === 0) return undefined;

@@ -18,6 +18,8 @@ export interface Item {
   seen: Verdict | CheckError | undefined;
   /** The `HostRun.state` at that check. */
   seenIn: number;
+  /** Whether it is of a unit that an earlier change makes: its steps depend on what systemd then says. */
+  isForeseen?: boolean;
   /** The reads of that check, as commands that repeat them. */
   reads: Set<RecordedRead>;
 }
@@ -125,7 +127,8 @@ export class HostRun {
       const { seen, reads, resource } = item;
       if (resource.expects) continue;
       const isRewritten = foreseen.isRewritten(stepsOf(seen));
-      const units = seen?.is === 'unknown' ? foreseen.units(reads) : undefined;
+      const units = seen?.is === 'unknown' && resource.startsUnit ? foreseen.units(reads) : undefined;
+      item.isForeseen = units !== undefined;
       if (isRewritten) {
         item.seen = await this.#see(item, (recorded) => foreseen.contents(this.#recording(recorded)));
         // It may become unnecessary, or depend on more than contents: that is seen in its turn.

@@ -9,6 +9,7 @@ import { changesScript } from '../host/changes/changes-script.ts';
 import { makeChanges } from '../host/changes/make-changes.ts';
 import type { Connection } from '../host/connection.ts';
 import type { Facts } from '../host/facts/facts.ts';
+import type { Reader } from '../host/host.ts';
 import { createReader } from '../host/reader.ts';
 import { batchOf } from '../host/reads/batch.ts';
 import { type RecordedRead, recorded } from '../host/reads/recorded-read.ts';
@@ -20,6 +21,7 @@ import { secretContent, sha256Of } from '../resource/file/content.ts';
 import { directory } from '../resource/file/directory.ts';
 import { file } from '../resource/file/file.ts';
 import { line } from '../resource/file/line.ts';
+import { link } from '../resource/file/link.ts';
 import { drift, expectation, ok, type Resource, task } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import { Secret } from '../secret/secret.ts';
@@ -184,42 +186,96 @@ test('no change is made on a check that an earlier change has made out of date',
   expect(sent.length).toBeLessThanOrEqual(4);
 });
 
-test.each([
-  ['a file with the same size and time', 'touch -r file ref; printf b >file; touch -r ref file'],
-  ['a file that is gone', 'rm file'],
-  ['a file that is another, with the same content', 'cp -p file new; mv new file; ln file hard'],
-  ['the target of a link', 'printf c >target'],
-  ['a link', 'ln -sfT file link'],
-  ['a link to a value of the kernel', 'echo 7 >score'],
-  ['a value of the kernel', 'echo 7 >score'],
-  ['a file, beside another that is changed', ': >other', 1],
-])('a check that read %s is made again after a change of it', async (what, change, expected = 2) => {
+/** What a check looks at, by a path of the test's folder. */
+const looks = {
+  content: (path: string) => (host: Reader) => host.read(path),
+  hash: (path: string) => (host: Reader) => host.sha256(path),
+  code: (path: string) => (host: Reader) => host.$`test -e ${path}`,
+  words: (path: string) => (host: Reader) => host.$`if [ -e ${path} ]; then echo it is there >&2; fi`,
+  input: (path: string) => (host: Reader) => host.$({ stdin: 'password' })`cat ${path}`,
+};
+
+test.each<[what: string, look: keyof typeof looks, name: string, change: string, checks?: number]>([
+  ['a file with the same size and time', 'content', 'file', 'touch -r file ref; printf b >file; touch -r ref file'],
+  ['a file that is gone', 'content', 'file', 'rm file'],
+  ['a file that is another, with the same content', 'content', 'file', 'cp -p file new; mv new file; ln file hard'],
+  ['a file, with a password', 'input', 'file', 'printf b >file'],
+  ['whether a file exists', 'code', 'flag', 'touch flag'],
+  ['what a command says of its failure', 'words', 'flag', 'touch flag'],
+  ['the target of a link', 'content', 'link', 'printf c >target'],
+  ['the target of a link, which is gone', 'hash', 'link', 'rm target'],
+  ['the target of a link, which is a loop', 'content', 'link', 'rm target; ln -s link target'],
+  ['a link', 'content', 'link', 'ln -sfT file link'],
+  ['a link to a value of the kernel', 'content', 'score', 'echo 7 >score'],
+  ['a value of the kernel', 'content', 'process/oom_score_adj', 'echo 7 >score'],
+  ['a file, beside another that is changed', 'content', 'file', ': >other', 1],
+])('a check that read %s is made again after a change of it', async (_, look, name, change, expected = 2) => {
   const root = temporaryDirectory();
-  const at = (name: string) => join(root, name);
-  for (const name of ['file', 'target']) writeFileSync(at(name), 'a');
+  const at = (path: string) => join(root, path);
+  for (const path of ['file', 'target']) writeFileSync(at(path), 'a');
   symlinkSync(at('target'), at('link'));
   const running = spawn('sleep', ['60']);
   onTestFinished(() => void running.kill());
-  const score = `/proc/${running.pid}/oom_score_adj`;
-  symlinkSync(score, at('score'));
-  const path = what.includes('kernel')
-    ? what.includes('link')
-      ? at('score')
-      : score
-    : at(what.match(/link/) ? 'link' : 'file');
+  symlinkSync(`/proc/${running.pid}`, at('process'));
+  symlinkSync(`/proc/${running.pid}/oom_score_adj`, at('score'));
   let checks = 0;
   const reads: Resource = task('reads', {
     check: async (host) => {
-      const [done] = await Promise.all([host.stat(at('done')), host.read(path)]);
+      const [done] = await Promise.all([host.stat(at('done')), looks[look](at(name))(host)]);
       if (!done) checks += 1;
       return done ? ok : drift('it is missing', [command`touch ${at('done')}`]);
     },
   });
-  const first = made(at('first'), command`cd ${root} && sh -c ${change} && touch first`);
+  const first = made(at('first'), command`cd ${root} && sh -c ${change}; touch first`);
   const unrelated = made(at('unrelated'), command`touch ${at('unrelated')}`);
   const { outcomes } = await runHere([unrelated, first, reads]);
   expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(['changed', 'changed', 'changed']);
   expect(checks).toBe(expected);
+});
+
+test('a host whose stat fails gets each change after a check of its own', async () => {
+  const root = temporaryDirectory();
+  const list = join(root, 'list');
+  writeFileSync(list, 'a');
+  standInFor('stat', 'exit 127');
+  const copy = task('copy', {
+    check: async (host) => {
+      const [text, done] = await Promise.all([host.read(list), host.read(join(root, 'copy'))]);
+      return done ? ok : drift('it is missing', [command`printf %s ${String(text)} >${join(root, 'copy')}`]);
+    },
+  });
+  const other = task('other', {
+    check: async (host) =>
+      (await host.read(list))?.toString() === 'b' ? ok : drift('it differs', [command`printf b >${list}`]),
+  });
+  const { outcomes } = await runHere([other, copy]);
+  expect(outcomes).toEqual(['other changed', 'copy changed']);
+  expect(readFileSync(join(root, 'copy'), 'utf8')).toBe('b');
+});
+
+test('a link that leads to a pipe delays no change', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  symlinkSync('/dev/stdout', at('log'));
+  const { outcomes } = await runHere([touch(at('a')), link(at('log'), '/dev/stdout'), touch(at('b'))]);
+  expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(['changed', 'ok', 'changed']);
+});
+
+test('Ctrl-C while the facts of a change are looked at keeps it from being made', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  const controller = new AbortController();
+  const slow: Resource = {
+    ...touch(at('b')),
+    async check(host) {
+      await host.$`if [ -e ${at('a')} ]; then sleep 2; fi`;
+      return touch(at('b')).check(host);
+    },
+  };
+  setTimeout(() => controller.abort(), 1000);
+  const { outcomes } = await runHere([touch(at('a')), slow], { interrupt: controller.signal });
+  expect(outcomes).toEqual([`${at('a')} changed`]);
+  expect(existsSync(at('b'))).toBe(false);
 });
 
 test('a process that a check leaves running delays no change', async () => {

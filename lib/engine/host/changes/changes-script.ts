@@ -32,7 +32,7 @@ export function changesScript(changes: readonly ReadyChange[], nonce: string): {
       before = step;
       return `__units_read=${isRead ? 1 : ''}\n${stepLine(step, at + 1, secrets, word)}`;
     });
-    const repeat = outputs.map((text) => `(eval ${word(text)})\n`).join('');
+    const repeat = outputs.map((text) => `(eval ${word(text)}) 2>&1;echo $?\n`).join('');
     return `__steps${index + 1}(){\n${lines.join('||return\n')}||return\n}
 __facts${index + 1}(){\n${repeat}:\n}
 __same${index + 1}(){\n__same ${quote(paths)}${repeat && ` && __again ${index + 1}`}\n}\n`;

@@ -51,18 +51,26 @@ __do() (
   exit 1
 )
 
-# The state of the paths that exist, a line for each, and a second for a link: that of its target, or what the kernel has there. The time
-# of the last change of any kind is in it, in a zone that no change moves.
+# The state of the paths that exist, a line for each, and a second for a link: that of its target. The time of the last change of any kind
+# is in it, in a zone that no change moves. Where the kernel makes a content when it is read, the content is in it, too.
 __stat() {
-  [ $# = 0 ] || TZ=UTC0 stat -c '%n|%d %i %f %u %g %s %z' -- "$@"
+  __code=0
+  [ $# = 0 ] || TZ=UTC0 stat -c '%n|%d %i %f %u %g %s %z' -- "$@" || __code=$?
   for __path; do
-    [ -h "$__path" ] || continue
-    case $(readlink -f "$__path") in
-      /proc/* | /sys/*) echo "$__path|$(sha256sum <"$__path")" ;;
-      *) TZ=UTC0 stat -L -c '%n|%d %i %f %u %g %s %z' -- "$__path" ;;
+    __target=
+    if [ -h "$__path" ]; then
+      TZ=UTC0 stat -L -c '%n|%d %i %f %u %g %s %z' -- "$__path" || printf '%s|\n' "$__path"
+      __target=$(readlink -f "$__path")
+    fi
+    [ -f "$__path" ] || continue
+    case $__target in
+      /sys/*) ;;
+      *) [ ! -s "$__path" ] || continue ;;
     esac
+    printf '%s|%s\n' "$__path" "$(sha256sum <"$__path")"
   done
-}
+  return "$__code"
+} </dev/null 2>/dev/null
 
 # Whether paths are as they were before the first change. A new file takes no program.
 __same() {
@@ -75,8 +83,8 @@ __same() {
     fi
   done
   [ $# != 0 ] || return 0
-  __are=$(__stat "$@" 2>/dev/null)
-  # Each line of it is one of those before, and none of those is missing: a link has two.
+  __are=$(__stat "$@") || return 1
+  # Each line of it is one of those before. None of those is missing, as the number of lines follows from the first.
   set -f
   IFS=$__newline
   for __line in $__are; do
@@ -107,17 +115,18 @@ __again() {
 __newline='
 '
 if [ "$__changes" != 1 ]; then
-  __were=$__newline$(__stat "$@" 2>/dev/null)$__newline
+  __were=$__newline$(__stat "$@")$__newline
   __look 2 "$__changes" was
 fi
 set --
 
 __n=1 __why='done 0 0'
 while [ "$__n" -le "$__changes" ]; do
-  [ ! -e "$__d/stop" ] || { __why='stopped 0 0' && break; }
   if [ "$__n" -gt 1 ]; then
     "__same$__n" || { __why='outdated 0 0' && break; }
   fi
+  # Last: to look at facts may take long.
+  [ ! -e "$__d/stop" ] || { __why='stopped 0 0' && break; }
   echo "$__nonce start $__n"
   "__steps$__n" || {
     __why="failed $(cat "$__d/failed")"

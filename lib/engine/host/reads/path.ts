@@ -1,3 +1,4 @@
+import { normalize } from 'node:path/posix';
 import type { Output } from '../output.ts';
 
 /** @throws TypeError for anything but an absolute path on one line: answers are lines that end in the path */
@@ -14,5 +15,5 @@ export function requireProgram(program: string, { exitCode, stderr }: Output): v
 
 /** The path, unless the content is made by the kernel when it is read: the state of the file shows no change then. */
 export function ownFile(path: string): string | undefined {
-  return /^\/(proc|sys)\//.test(path) ? undefined : path;
+  return /^\/+(proc|sys)\//.test(normalize(path)) ? undefined : path;
 }

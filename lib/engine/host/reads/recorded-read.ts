@@ -8,12 +8,15 @@ export interface RecordedRead {
   seconds?: number;
 }
 
-/** A batch that also keeps each read, except those with standard input, which cannot be repeated without it. */
+/** Stands for a read with standard input, which cannot be repeated without it: its output is always another one. */
+const unrepeatable = 'cat /proc/sys/kernel/random/uuid';
+
+/** A batch that also keeps each read. */
 export function recorded(batch: Batch, reads: Set<RecordedRead>): Batch {
   return {
     async run(command) {
-      const one: RecordedRead = { text: command.text };
-      if (!command.stdin) reads.add(one);
+      const one: RecordedRead = { text: command.stdin ? unrepeatable : command.text };
+      reads.add(one);
       const output = await batch.run(command);
       one.seconds = output.seconds;
       return output;

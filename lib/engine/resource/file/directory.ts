@@ -17,9 +17,9 @@ export function directory(path: string): DirectoryResource {
 
 function make(path: string, wanted: FileAttributes): DirectoryResource {
   const { owner, group, mode } = wanted;
-  // The owner first: the kernel clears set-user-id bits when the owner changes.
+  // The owner first: the kernel clears set-user-id bits when the owner changes. Only five digits clear those of a folder.
   const change = [
-    command`umask 022 && mkdir -p ${path} && chown ${`${owner}:${group}`} ${path} && chmod ${octal(mode)} ${path}`,
+    command`umask 022 && mkdir -p ${path} && chown ${`${owner}:${group}`} ${path} && chmod 0${octal(mode)} ${path}`,
   ];
   return {
     name: `directory ${path}`,

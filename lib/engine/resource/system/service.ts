@@ -21,6 +21,7 @@ export function service(name: string, reads: readonly string[] = []): Resource {
   const unit = /\.(service|timer|socket|mount|path|target|slice|scope)$/.test(name) ? name : `${name}.service`;
   return {
     name: `${unit} is enabled and running`,
+    startsUnit: true,
     changes: () => [unitChange(unit)],
     follows: reads.map((path) => ({ what: fileChange(path), effect: 'is restarted', certain: true })),
 
