@@ -67,3 +67,13 @@ test.each(['file', 'dangling link'])('a %s in its place is refused and left unch
   });
   await expect(applyDrift(host, wanted)).rejects.toThrow('a directory has to be there');
 });
+
+test('a folder that is made below one with set-group-ID, or has it, gets exactly the wanted mode', async () => {
+  mkdirSync(path);
+  chmodSync(path, 0o2755);
+  for (const mode of [0o755, 0o2750, 0o700]) {
+    const below = directory(join(path, 'below')).mode(mode);
+    await applyDrift(host, below);
+    expect(await below.check(host)).toEqual(ok);
+  }
+});
