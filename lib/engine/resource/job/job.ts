@@ -95,8 +95,8 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<() => Pro
   const [isUnderWay, script] = await Promise.all([runs(host, work), host.read(scriptOf(work))]);
   let first: End | undefined;
   if (!isUnderWay) {
-    // It may have ended since the check, and must not run twice.
-    if ((await work.done?.(host))?.is === 'ok') return async () => '';
+    // If it has run since the host's start, it may have ended since the check, and must not run twice.
+    if (script && (await work.done?.(host))?.is === 'ok') return async () => '';
     first = await startAndWatch(host, work);
   } else if (script?.toString() !== work.script) {
     throw new Failure(`${title}: ${unit} is still running with other settings`, {
