@@ -12,8 +12,8 @@ const usualFolder = '/run/rpc-playbooks';
 
 /** A holder without a heartbeat for this time counts as dead. Seconds. */
 export const silence = 90;
-/** The interval of heartbeats. Seconds. */
-export const beat = 20;
+/** The interval of heartbeats, each a request: two may be lost. Seconds. */
+export const beat = 30;
 
 /** The result of a request for a host's lock. */
 export type LockAnswer =
