@@ -15,7 +15,7 @@ export interface Known {
   readonly user: string | undefined;
 }
 
-/** @param text `NAME=ADDRESS` or `ADDRESS` @param standard the name where the text has none @throws Problem for what an inventory would refuse */
+/** @param text `NAME=ADDRESS` or `ADDRESS` @param standard its name if it has none @throws Problem for what an inventory refuses */
 export function readHost(option: string, text: string, standard: string): NewHost {
   const [, name = standard, address = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? [];
   if (['all', 'database', 'rpc'].includes(name))

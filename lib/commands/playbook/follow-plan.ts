@@ -16,7 +16,7 @@ export function narrowing({ roles, skippedRoles, startAt, set, assumedStopped, o
   return startAt === undefined ? chosen : { ...chosen, startAt };
 }
 
-/** An inventory as it is found from every working directory: its name in the project, or an absolute path. @param given the value of `--inventory` */
+/** An inventory as every working directory finds it: its name in the project, or an absolute path. @param given that of `--inventory` */
 export function lastingName(given: string | undefined, file: string): string {
   return given === undefined || isInventoryPath(given) ? resolve(file) : given;
 }

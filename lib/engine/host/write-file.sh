@@ -63,7 +63,7 @@ sync "$temporary" 2>/dev/null
 same
 said=$(mv -f "$temporary" "$path" 2>&1) || {
   # A mount point, such as /etc/hosts of a container, cannot be renamed over.
-  [ "$1" = rewrite ] && mountpoint -q "$path" || fail "$said"
+  if [ "$1" != rewrite ] || ! mountpoint -q "$path"; then fail "$said"; fi
   same
   cat "$temporary" >"$path"
   exit

@@ -53,13 +53,14 @@ __do() (
 
 # The state of the paths that exist, a line for each, and a second for a link: that of its target. The time of the last change of any kind
 # is in it, in a zone that no change moves. Where the kernel makes a content when it is read, the content is in it, too.
+__format='%n|%d %i %f %u %g %s %z'
 __stat() {
   __code=0
-  [ $# = 0 ] || TZ=UTC0 stat -c '%n|%d %i %f %u %g %s %z' -- "$@" || __code=$?
+  [ $# = 0 ] || TZ=UTC0 stat -c "$__format" -- "$@" || __code=$?
   for __path; do
     __target=
     if [ -h "$__path" ]; then
-      TZ=UTC0 stat -L -c '%n|%d %i %f %u %g %s %z' -- "$__path" || printf '%s|\n' "$__path"
+      TZ=UTC0 stat -L -c "$__format" -- "$__path" || printf '%s|\n' "$__path"
       __target=$(readlink -f "$__path")
     fi
     [ -f "$__path" ] || continue

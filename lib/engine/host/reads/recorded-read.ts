@@ -8,7 +8,7 @@ export interface RecordedRead {
   seconds?: number;
 }
 
-/** Stands for a read with standard input, which cannot be repeated without it: its output is always another one. */
+/** In place of a read with standard input, which nobody can repeat without that: its output is never the same. */
 const unrepeatable = 'cat /proc/sys/kernel/random/uuid';
 
 /** A batch that also keeps each read. */
@@ -39,6 +39,7 @@ export interface Repeated {
   readonly outputs: readonly string[];
 }
 
+/** What to look at again, to know that reads would have the same answers. */
 export function repeating(reads: Iterable<RecordedRead>): Repeated {
   const paths = new Set<string>();
   const outputs = new Set<string>();

@@ -67,7 +67,7 @@ function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
 export function startUnit(unit: string, state: UnitState, enable: boolean): Action {
   const verb = isActive(state) ? 'restart' : 'start';
   const failure = { what: `${unit} did not ${verb}`, hint: `see systemctl status ${unit}` };
-  // One that systemd keeps in memory is reported as it was read. A unit that failed too often does not start before reset-failed.
+  // What systemd keeps in memory it reports as it was, until it reads again. After too many failures no start works before reset-failed.
   return command({ failure, ...(enable && { readsUnits: true }) })`
     systemctl --quiet \${__units_read:+--no-reload} ${enable ? ['enable', unit] : 'daemon-reload'} || exit
     [ -z "$__units_read" ] || [ "$(systemctl show --property UnitFileState --value ${unit})" = enabled ] || systemctl daemon-reload
