@@ -9,6 +9,7 @@ const deployments = [
   'consumers',
   'chain',
   'status',
+  'paused',
   'faults',
   'history',
   'snapshot',

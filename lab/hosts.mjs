@@ -67,9 +67,12 @@ export async function createHosts(wanted, clientKey) {
   await writeKnownHosts(keys);
 }
 
-/** @param {readonly string[]} containers */
+/** @param {readonly string[]} containers that do not run: stopped, or paused */
 export async function startContainers(containers) {
-  if (containers.length > 0) await docker(['start', ...containers]);
+  if (containers.length === 0) return;
+  // A paused container refuses to start.
+  await quietly`docker unpause ${containers}`;
+  await docker(['start', ...containers]);
 }
 
 /**

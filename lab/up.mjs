@@ -27,7 +27,24 @@ const standIns =
  * @throws {LabError} with the obstacle, and what to do about it
  */
 export async function labUp({ log = print, fleet = false } = {}) {
-  const hosts = fleet ? fleetHosts : smallLab;
+  await bringUp(fleet ? fleetHosts : smallLab, log);
+}
+
+/**
+ * Brings up what is outside the hosts. The lab's hosts stay as they are, also missing, stopped and paused ones.
+ *
+ * @param {import('./script.mjs').Log} log
+ * @throws {LabError} with the obstacle, and what to do about it
+ */
+export async function outsideOfHostsUp(log) {
+  await bringUp([], log);
+}
+
+/**
+ * @param {readonly import('./layout.mjs').LabHost[]} hosts
+ * @param {import('./script.mjs').Log} log
+ */
+async function bringUp(hosts, log) {
   if (await isUp(hosts)) {
     log('lab: up');
     log(standIns);

@@ -3,7 +3,7 @@ import { createHosts, removeContainers } from '../../lab/hosts.mjs';
 import { ensureClientKey, identityFile, knownHostsFile } from '../../lab/keys.mjs';
 import { withLock } from '../../lab/lock.mjs';
 import { waitForHost } from '../../lab/reach.mjs';
-import { labUp } from '../../lab/up.mjs';
+import { outsideOfHostsUp } from '../../lab/up.mjs';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
@@ -30,9 +30,9 @@ export interface ScratchHost {
   remove(): Promise<void>;
 }
 
-/** A bare server for one test file to use up, reached by SSH. Starts the lab. */
+/** A bare server for one test file to use up, reached by SSH. Starts the lab without its own hosts, which other tests may stop. */
 export async function scratchHost(): Promise<ScratchHost> {
-  await labUp({ log: quietly });
+  await outsideOfHostsUp(quietly);
   const scratch = await withLock(quietly, async () => {
     const taken = ((await labContainers()) ?? []).map((container) => container.name);
     const place = places.find(({ container }) => !taken.includes(container));
