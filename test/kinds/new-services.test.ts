@@ -1,14 +1,18 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { command } from '../../lib/engine/host/action.ts';
 import type { Writer } from '../../lib/engine/host/host.ts';
+import type { Inventory } from '../../lib/engine/inventory/inventory.ts';
 import { file } from '../../lib/engine/resource/file/file.ts';
 import { drift, ok, type Resource, task } from '../../lib/engine/resource/resource.ts';
 import { role } from '../../lib/engine/resource/role.ts';
 import { service } from '../../lib/engine/resource/system/service.ts';
 import type { RunEvent } from '../../lib/engine/run/events.ts';
 import { openSession } from '../../lib/engine/run/open-session.ts';
+import type { HostPlan } from '../../lib/engine/run/plan.ts';
 import { play, playbook } from '../../lib/engine/run/playbook.ts';
 import { run } from '../../lib/engine/run/run.ts';
+import type { RunOptions } from '../../lib/engine/run/run-options.ts';
+import { changesOf, makePlan, refuseStale } from '../../lib/engine/run/saved-plan.ts';
 import { type ScratchHost, scratchHost } from './scratch.ts';
 
 const names = ['new-a', 'new-b', 'new-c'];
@@ -32,19 +36,26 @@ beforeEach(async () => {
 });
 
 /** Runs resources on the host by a connection of its own. */
-async function runThere(resources: readonly Resource[], check = false) {
+async function runThere(resources: readonly Resource[], check = false, more: Partial<RunOptions> = {}) {
   const events: RunEvent[] = [];
   const { signal } = new AbortController();
   const result = await run(
     playbook('test', 'tests.', [play('all', { hosts: 'all', roles: [role('r', () => resources)] })]),
-    { name: 'test', file: 'test.yaml', hosts: [{ name: 'here', groups: ['g'], connection: settings, vars: {} }] },
+    inventory(),
     (each) => openSession(each, { becomePassword: undefined, interrupt: signal }),
-    { check, forks: 1, hosts: new Set(['here']), selects: () => true, interrupt: signal },
+    { check, forks: 1, hosts: new Set(['here']), selects: () => true, interrupt: signal, ...more },
     (event) => events.push(event),
   );
   const done = events.flatMap((event) => (event.type === 'resource-done' ? [event] : []));
-  return { done, outcomes: done.map(({ outcome }) => outcome), requests: result.hosts[0]?.roundTrips };
+  const { plans } = result;
+  return { done, plans, outcomes: done.map(({ outcome }) => outcome), requests: result.hosts[0]?.roundTrips };
 }
+
+const inventory = (): Inventory<object> => ({
+  name: 'test',
+  file: 'test.yaml',
+  hosts: [{ name: 'here', groups: ['g'], connection: settings, vars: {} }],
+});
 
 /** How often systemd has read the files of all units. */
 const readings = async () =>
@@ -62,6 +73,33 @@ test('check mode shows the start of a service whose unit an earlier change write
     ],
   });
   expect((await host.unit('new-a')).load).toBe('not-found');
+});
+
+test('a check of the same unit that starts nothing waits for the change', async () => {
+  const running = task('new-a runs', {
+    check: async (reader) =>
+      (await reader.unit('new-a')).load === 'not-found' ? { is: 'unknown', until: 'new-a is installed' } : ok,
+  });
+  const { done } = await runThere([unitFile('new-a'), running, service('new-a')], true);
+  expect(done.map(({ outcome, note }) => [outcome, note])).toEqual([
+    ['pending', undefined],
+    ['unknown', 'until new-a is installed'],
+    ['pending', undefined],
+  ]);
+});
+
+test('a saved plan with a service that is foreseen is run, and refused once the service is there', async () => {
+  const resources = [unitFile('new-a'), service('new-a')];
+  const { plans } = await runThere(resources, true);
+  const chosen = { roles: [], skippedRoles: [], set: [], assumedStopped: [], own: {} };
+  const saved = makePlan(plans, { playbook: 'test', inventory: inventory(), chosen }, Date.now());
+  const fromPlan = {
+    refuseStale: (now: readonly HostPlan[]) => refuseStale(saved, inventory(), now),
+    refuses: changesOf(saved, inventory()),
+  };
+  expect((await runThere(resources, false, fromPlan)).outcomes).toEqual(['changed', 'changed']);
+  expect((await host.unit('new-a')).active).toBe('active');
+  await expect(runThere(resources, false, fromPlan)).rejects.toThrow('ok or failing since the plan was made');
 });
 
 test('new services are made with their files in one request, and systemd reads its files once', async () => {

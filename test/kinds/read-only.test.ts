@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { connect } from '../../lib/engine/host/connection.ts';
 import type { Writer } from '../../lib/engine/host/host.ts';
+import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { formattedDisk } from '../../lib/engine/resource/disk/blank-disk.ts';
 import { mount } from '../../lib/engine/resource/disk/mount.ts';
 import { composeService } from '../../lib/engine/resource/docker/compose-service.ts';
@@ -30,11 +32,13 @@ import {
 } from '../../lib/engine/resource/kinds.ts';
 import { containerListens } from '../../lib/engine/resource/network/listening.ts';
 import { packetFilter } from '../../lib/engine/resource/network/packet-filter.ts';
-import { applyDrift, drift, ok, type Resource, type Verdict } from '../../lib/engine/resource/resource.ts';
+import { drift, ok, type Resource, type Verdict } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { schedule } from '../../lib/engine/resource/system/schedule.ts';
 import { service } from '../../lib/engine/resource/system/service.ts';
 import { timezone } from '../../lib/engine/resource/system/timezone.ts';
+import { recordedRun } from '../../lib/engine/run/testing/recorded-run.ts';
+import { plannedStep, sentSteps } from '../../lib/engine/run/testing/sent-steps.ts';
 import { jsonRpc } from '../../lib/node/chain/json-rpc.ts';
 import { postgresIndex } from '../../lib/node/databases/postgres.ts';
 import { product } from '../../lib/node/server/product.ts';
@@ -127,6 +131,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
 });
 
 let host: Writer;
+let settings: ConnectionSettings;
 let all: readonly Resource[];
 let container: string;
 /** Resources whose steps are known from the last check. */
@@ -134,7 +139,7 @@ let foretold: readonly string[] = [];
 
 beforeAll(async () => {
   const scratch = await scratchHost();
-  ({ host, container } = scratch);
+  ({ host, container, settings } = scratch);
   // Periodic work of a server is not part of this test.
   await host.run({ allow: [0, 1] })`systemctl is-system-running --wait; systemctl stop ${'*.timer'}`;
   const device = (await host.run`findmnt -rno SOURCE --mountpoint /data`).text();
@@ -208,10 +213,35 @@ test('on a bare host every check ends with a verdict and changes nothing', async
   expect(foretold).toEqual(expect.arrayContaining(['packages cron, hello, git', `file ${base}/secret`]));
 });
 
+test('what a run sends is the steps of the plan, byte by byte, for a resource of each kind', async () => {
+  const runThere = async (check: boolean) => recordedRun(await connect('scratch', settings), appliable(), { check });
+  const { sent: sentByCheck, result } = await runThere(true);
+  expect(sentSteps(sentByCheck)).toEqual([]);
+  const plan = result.plans[0]?.tasks ?? [];
+
+  const { sent, done } = await runThere(false);
+  expect(done.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+  const outcomeOf = new Map(done.map(({ step, outcome }) => [step.resource, outcome]));
+  const pending = plan.filter(({ outcome }) => outcome === 'pending');
+  const unknown = plan.filter(({ step, outcome }) => {
+    return outcome === 'unknown' && outcomeOf.get(step.resource) === 'changed';
+  });
+  expect(unknown.map(({ step }) => step.resource)).toEqual([
+    expect.stringContaining('/checkout is'),
+    'cron.service is enabled and running',
+  ]);
+  // The group comes with the user, so its change is sent and not made.
+  const unneeded = pending.filter(({ step }) => outcomeOf.get(step.resource) !== 'changed');
+  expect(unneeded.map(({ step }) => step.resource)).toEqual(['group read-only-test']);
+
+  const known = pending.map(({ steps = [] }) => JSON.stringify(steps.map(plannedStep)));
+  expect(known.length).toBeGreaterThan(15);
+  const all = new Set(sentSteps(sent).map((steps) => JSON.stringify(steps)));
+  expect([...all]).toEqual(expect.arrayContaining(known));
+  expect(all.size).toBe(known.length + unknown.length);
+});
+
 test('on a converged host every check reports ok and changes nothing', async () => {
-  for (const resource of appliable()) {
-    if ((await resource.check(host)).is === 'drift') await applyDrift(host, resource);
-  }
   const { changes } = await changesByLooking();
   expect(changes).toEqual([]);
   for (const resource of appliable()) expect(await resource.check(host), resource.name).toEqual(ok);

@@ -107,6 +107,20 @@ test('a unit that does not start fails with the end of its journal', async () =>
   await expect(applyDrift(host, service(unit))).rejects.toThrow(/kinds-test.service did not start[\s\S]*the-cause/);
 });
 
+test('the end of the journal is shown when journald is slow, too', async () => {
+  const slow = `systemctl kill --signal STOP systemd-journald
+    setsid sh -c 'sleep 3; systemctl kill --signal CONT systemd-journald' >/dev/null 2>&1 </dev/null &`;
+  await install('Type=oneshot\nExecStart=/bin/sh -c "echo late-cause; exit 3"');
+  await host.run`sh -c ${slow}`;
+  await expect(applyDrift(host, service(unit))).rejects.toThrow(/kinds-test.service did not start[\s\S]*late-cause/);
+
+  await install('ExecStart=/bin/sh -c "echo late-words; sleep 0.3; exit 1"');
+  await host.run`sh -c ${slow}`;
+  await applyDrift(host, service(unit));
+  const note = expect.stringMatching(/^it ended just after its start:[\s\S]*late-words/);
+  expect(await service(unit).check(host)).toMatchObject({ is: 'drift', note });
+});
+
 test('a unit that ends right after its start fails with the end of its journal', async () => {
   await install('ExecStart=/bin/sh -c "echo bad-setting; sleep 0.3; exit 1"');
   await applyDrift(host, service(unit));

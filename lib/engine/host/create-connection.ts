@@ -39,7 +39,7 @@ export function createConnection(name: string, transport: Transport, become: Bec
 /** A login shell's start-up files and sudo may print before the script does; the nonce marks the end of their output. */
 function prelude(nonce: string): string {
   return `PATH="$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C
-export PATH LC_ALL;unset __units_read
+export PATH LC_ALL
 umask 022
 cd /
 echo ${nonce};echo ${nonce} >&2`;

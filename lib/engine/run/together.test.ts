@@ -5,35 +5,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Action, command } from '../host/action.ts';
 import { scriptOf } from '../host/action-script.ts';
-import { changesScript } from '../host/changes/changes-script.ts';
-import { makeChanges } from '../host/changes/make-changes.ts';
-import type { Connection } from '../host/connection.ts';
-import type { Facts } from '../host/facts/facts.ts';
 import type { Reader } from '../host/host.ts';
-import { createReader } from '../host/reader.ts';
-import { batchOf } from '../host/reads/batch.ts';
-import { type RecordedRead, recorded } from '../host/reads/recorded-read.ts';
 import { connectLocally, processesWith, standInFor, temporaryDirectory } from '../host/testing/local-connection.ts';
-import { createWriter } from '../host/writer.ts';
-import type { Inventory } from '../inventory/inventory.ts';
-import { thisMachine } from '../inventory/testing/this-machine.ts';
 import { secretContent, sha256Of } from '../resource/file/content.ts';
 import { directory } from '../resource/file/directory.ts';
 import { file } from '../resource/file/file.ts';
 import { line } from '../resource/file/line.ts';
 import { link } from '../resource/file/link.ts';
 import { drift, expectation, ok, type Resource, task } from '../resource/resource.ts';
-import { role } from '../resource/role.ts';
 import { Secret } from '../secret/secret.ts';
 import type { RunEvent } from './events.ts';
-import { play, playbook } from './playbook.ts';
-import { run } from './run.ts';
 import type { RunOptions } from './run-options.ts';
-
-interface Sent {
-  readonly script: string;
-  readonly stdin: string;
-}
+import { recordedRun } from './testing/recorded-run.ts';
+import { plannedStep, sentSteps } from './testing/sent-steps.ts';
 
 /** Runs resources on this machine, by a connection that records all that is sent. */
 async function runHere(
@@ -41,49 +25,7 @@ async function runHere(
   options: Partial<RunOptions> = {},
   onEvent?: (event: RunEvent) => void,
 ) {
-  const real = await connectLocally();
-  const sent: Sent[] = [];
-  const connection: Connection = {
-    ...real,
-    exec: (script, given = {}) => {
-      const { stdin = '' } = given;
-      sent.push({ script, stdin: stdin instanceof Secret ? stdin.reveal() : stdin.toString() });
-      return real.exec(script, given);
-    },
-  };
-  const { signal } = new AbortController();
-  const interrupt = options.interrupt ?? signal;
-  const session = {
-    reader: createReader(connection, 'here'),
-    facts: {} as Facts,
-    recording: (reads: Set<RecordedRead>) => createReader(connection, 'here', recorded(batchOf(connection), reads)),
-    makeChanges: (
-      ...[changes, started, stop]: Parameters<typeof makeChanges> extends [unknown, unknown, ...infer Rest]
-        ? Rest
-        : never
-    ) => makeChanges(connection, 'here', changes, started, stop),
-    writerFor: () => createWriter(connection, 'here', { onProgress: () => {}, signal: interrupt }),
-    roundTrips: () => sent.length,
-    close: () => real.close(),
-  };
-  const inventory: Inventory<object> = {
-    name: 'test',
-    file: 'test.yaml',
-    hosts: [{ name: 'here', groups: ['g'], connection: thisMachine, vars: {} }],
-  };
-  const events: RunEvent[] = [];
-  const result = await run(
-    playbook('test', 'tests.', [play('all', { hosts: 'all', roles: [role('r', () => resources)] })]),
-    inventory,
-    async () => session,
-    { check: false, forks: 1, hosts: new Set(['here']), selects: () => true, interrupt, ...options },
-    (event) => {
-      events.push(event);
-      onEvent?.(event);
-    },
-  );
-  const done = events.filter((event) => event.type === 'resource-done');
-  return { sent, events, done, outcomes: done.map(({ step, outcome }) => `${step.resource} ${outcome}`), result };
+  return recordedRun(await connectLocally(), resources, options, onEvent);
 }
 
 /** A file that exists once its steps are made. */
@@ -113,23 +55,13 @@ test('what is sent is the steps of the plan, byte by byte, and secrets only on s
   expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(Array(6).fill('changed'));
   // The checks, the changes.
   expect(sent).toHaveLength(2);
-  const [script = '', stdin = ''] = [sent[1]?.script, sent[1]?.stdin];
-  const nonce = /__steps1/.test(script) ? (/ ([0-9a-f]{24}) 6 /.exec(script)?.[1] ?? '') : '';
-  const expected = changesScript(
-    steps.map((each) => ({ steps: each, facts: { paths: [], outputs: [] } })),
-    nonce,
-  );
-  expect(stdin).toBe(expected.stdin);
-  const stepsOf = (text: string) =>
-    [...text.matchAll(/^__steps\d+\(\)\{\n[\s\S]*?\n\}\n__facts/gm)].map(([all]) => all);
-  expect(stepsOf(script)).toEqual(stepsOf(expected.text));
-  expect(stepsOf(script)).toHaveLength(6);
+  expect(sentSteps(sent)).toEqual(steps.map((each) => each.map(plannedStep)));
   const secrets = steps
     .flat()
     .flatMap((step) => (scriptOf(step).isSecret ? [scriptOf(step).stdin?.toString('base64')] : []));
-  expect(stdin.trim().split('\n')).toEqual(secrets);
-  expect(script).not.toContain('swordfish');
-  expect(script).not.toContain(Buffer.from(password.reveal()).toString('base64'));
+  expect(sent[1]?.stdin.trim().split('\n')).toEqual(secrets);
+  expect(sent[1]?.script).not.toContain('swordfish');
+  expect(sent[1]?.script).not.toContain(Buffer.from(password.reveal()).toString('base64'));
 
   expect(readFileSync(at('in/plain'), 'utf8')).toBe("it's $HOME\n\\");
   expect([...readFileSync(at('in/binary'))]).toEqual([0, 255, 10, 13]);

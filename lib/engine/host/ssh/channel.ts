@@ -28,13 +28,8 @@ export function runOnChannel(
   return ssh.execCommand(line, { ...asBytes, onChannel: onOpen, onStdout, onStderr, ...(stdin ? { stdin } : {}) });
 }
 
-/**
- * Opens a channel on which a shell waits for the next command: the command then takes one round trip instead of two, and one instead
- * of three with standard input.
- *
- * @param onFailure called where the host refuses it, or the connection ends
- */
-export function openAhead(ssh: NodeSSH, onFailure: () => void) {
+/** Opens a channel on which a shell waits: the next command then takes one round trip instead of two, or three with standard input. */
+export function openAhead(ssh: NodeSSH) {
   const stdin = new PassThrough();
   let channel: ClientChannel | undefined;
   let listener: Listener | undefined;
@@ -47,8 +42,9 @@ export function openAhead(ssh: NodeSSH, onFailure: () => void) {
     onStdout: (chunk) => listener?.onStdout(chunk),
     onStderr: (chunk) => listener?.onStderr(chunk),
   });
-  response.catch(onFailure);
   return {
+    /** Rejected where the host refuses the channel, or the connection ends. */
+    ended: response,
     /** @returns undefined where the shell does not wait, because its channel is not open yet or has ended */
     run(line: string, input: Buffer | undefined, of: Listener): Promise<SSHExecCommandResponse> | undefined {
       if (!channel) return undefined;

@@ -100,7 +100,11 @@ function channelsOf({ ssh }: SshConnection): Open {
     ahead.clear();
   };
   const openNext = () => {
-    while (!isRefused && ahead.size < channelsAhead) ahead.add(openAhead(ssh, refuse));
+    while (!isRefused && ahead.size < channelsAhead) {
+      const one = openAhead(ssh);
+      ahead.add(one);
+      one.ended.then(() => ahead.delete(one), refuse);
+    }
   };
   return async (line, input, listener) => {
     for (const one of ahead) {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -227,6 +227,8 @@ test('a host that refuses a second channel gets its commands one after another',
 /** A server that is far away and runs commands. @returns the command lines of its channels as they are opened */
 async function farServer(mostChannels = 10) {
   const lines: string[] = [];
+  const programs = new Set<ChildProcess>();
+  let ended = 0;
   const refused = join(temporaryDirectory(), 'refused');
   let running = 0;
   const port = await sshServer((client) =>
@@ -241,11 +243,13 @@ async function farServer(mostChannels = 10) {
           lines.push(command);
           const channel = begin();
           const program = spawn('sh', ['-c', command]);
+          programs.add(program);
           program.stdin.on('error', () => {});
           channel.pipe(program.stdin);
           program.stdout.pipe(channel, { end: false });
           program.on('close', (code) => {
             running -= 1;
+            programs.delete(program);
             channel.exit(code ?? 1);
             channel.end();
           });
@@ -261,11 +265,18 @@ async function farServer(mostChannels = 10) {
     commands += 1;
     const { code, stdout } = await transport.run(line, input === undefined ? undefined : Buffer.from(input));
     // The next channels are open by then.
-    if (mostChannels > 1) await vi.waitFor(() => expect(lines).toHaveLength(commands + 2), 10_000);
+    if (mostChannels > 1) await vi.waitFor(() => expect(lines).toHaveLength(commands + 2 + ended), 10_000);
     await sleep(150);
     return `${code} ${stdout}`;
   };
-  return { lines, refused, run };
+  /** Ends what waits for the next commands, as an sshd does that ends idle channels (ChannelTimeout). */
+  const endWaiting = async () => {
+    ended += programs.size;
+    for (const program of programs) program.kill();
+    await vi.waitFor(() => expect(programs.size).toBe(0));
+    await sleep(150);
+  };
+  return { lines, refused, run, endWaiting };
 }
 
 test('on a host that is far away the next command runs on a channel that is open already', async () => {
@@ -277,6 +288,16 @@ test('on a host that is far away the next command runs on a channel that is open
   expect(await run('kill -9 $$')).not.toMatch(/^0/);
   expect(lines[0]).toBe('echo first; cat');
   expect(lines.slice(1)).toEqual(Array.from({ length: 5 }, () => expect.stringMatching(/^sh -c 'IFS= read -r c&&/)));
+});
+
+test('channels that are opened ahead and end are opened again with the next command', async () => {
+  const { lines, run, endWaiting } = await farServer();
+  expect(await run('echo 1')).toBe('0 1\n');
+  await endWaiting();
+  expect(await run('echo 2')).toBe('0 2\n');
+  expect(lines[3]).toBe('echo 2');
+  expect(await run('echo 3')).toBe('0 3\n');
+  expect(lines.slice(4)).toEqual(Array.from({ length: 3 }, () => expect.stringMatching(/^sh -c 'IFS= read -r c&&/)));
 });
 
 test('a host that is far away and allows one channel gets its commands on channels of their own', async () => {

@@ -76,7 +76,7 @@ export function startUnit(unit: string, state: UnitState, enable: boolean): Acti
       systemctl is-active --quiet ${unit} && exit
       echo "it is $(systemctl is-active ${unit}) ($(systemctl show --property SubState --value ${unit}))" >&2
     fi
-    journalctl --no-pager --quiet -o cat -n 8 -u ${unit} >&2
+    timeout 10 journalctl --sync 2>/dev/null; journalctl --no-pager --quiet -o cat -n 8 -u ${unit} >&2
     exit 1`;
 }
 
