@@ -88,8 +88,9 @@ export function runsWith(files: Files, hash: string, port: number): Work {
 }
 
 async function notRunning(host: Writer, why: string): Promise<Problem> {
-  const journal = await host.$`timeout 10 journalctl --sync; journalctl --no-pager --quiet -o cat -n 12 -u haproxy.service`;
-  return new Failure(`haproxy.service does not run with its files: ${why}\n${journal.text()}`.trim(), {
+  const said =
+    await host.$`timeout 10 journalctl --sync; journalctl --no-pager --quiet -o cat -n 12 -u haproxy.service`;
+  return new Failure(`haproxy.service does not run with its files: ${why}\n${said.text()}`.trim(), {
     hint: 'see systemctl status haproxy.service',
   });
 }
