@@ -17,6 +17,20 @@ const answers = new Map(recorded.map((answer) => [answer.text, answer]));
 
 /** @typedef {(typeof ways)[number]} Way */
 
+/** Whether a channel was opened ahead: its shell reads the command, as the controller was slow and took the host for one far away. */
+const isWaiting = (/** @type {string} */ command) => command.startsWith("sh -c 'IFS= read -r ");
+
+/** @param {ssh2.ServerChannel} channel @param {(command: string) => void} run called if a command comes */
+function commandOn(channel, run) {
+  let given = '';
+  channel.on('data', (/** @type {Buffer} */ chunk) => {
+    given += chunk.toString('latin1');
+  });
+  channel.on('end', () => {
+    if (given !== '') run(given.trimStart());
+  });
+}
+
 /** @param {Way} way */
 function serverFor(way) {
   if (way === 'accepts and is silent') return createServer(() => {});
@@ -27,23 +41,28 @@ function serverFor(way) {
     client.on('authentication', (login) => (way === 'refuses the key' ? login.reject(['publickey']) : login.accept()));
     client.on('session', (accept) => {
       accept().on('exec', (acceptRequest, refuse, { command }) => {
-        requests += 1;
         if (way === 'refuses requests') return refuse();
         const channel = acceptRequest();
-        if (way === 'ends the connection at the first request') return client.end();
-        if (way === 'ends the connection at the second request' && requests > 1) return client.end();
-        if (way === 'never answers') return;
-        if (way === 'ends requests without an exit code') return channel.close();
-        const { text, nonces } = withoutNonces(scriptOf(command));
-        // A request that was not recorded gets the words of a login shell that runs nothing.
-        const { out, err, code } = answers.get(text) ?? { out: 'This account is not available.\n', err: '', code: 1 };
-        const length = way === 'answers half' ? out.length >> 1 : out.length;
-        channel.write(Buffer.from(withNonces(out.slice(0, length), nonces), 'latin1'));
-        channel.stderr.write(Buffer.from(withNonces(err, nonces), 'latin1'));
-        channel.exit(code);
-        channel.end();
+        if (isWaiting(command)) commandOn(channel, (given) => answer(channel, given));
+        else answer(channel, command);
       });
     });
+    /** @param {ssh2.ServerChannel} channel @param {string} command */
+    function answer(channel, command) {
+      requests += 1;
+      if (way === 'ends the connection at the first request') return client.end();
+      if (way === 'ends the connection at the second request' && requests > 1) return client.end();
+      if (way === 'never answers') return;
+      if (way === 'ends requests without an exit code') return channel.close();
+      const { text, nonces } = withoutNonces(scriptOf(command));
+      // A request that was not recorded gets the words of a login shell that runs nothing.
+      const { out, err, code } = answers.get(text) ?? { out: 'This account is not available.\n', err: '', code: 1 };
+      const length = way === 'answers half' ? out.length >> 1 : out.length;
+      channel.write(Buffer.from(withNonces(out.slice(0, length), nonces), 'latin1'));
+      channel.stderr.write(Buffer.from(withNonces(err, nonces), 'latin1'));
+      channel.exit(code);
+      channel.end();
+    }
   });
 }
 
