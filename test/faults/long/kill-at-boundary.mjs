@@ -81,6 +81,32 @@ function killedBetweenSteps(script, host) {
   );
 }
 
+/**
+ * A command line as `remoteCommand` makes it, which has the script in base64, in words: with the kill in the script.
+ *
+ * @param {string} line another line stays as it is
+ * @param {string} host
+ */
+function killedLine(line, host) {
+  const [, start, words] = /^(.* sh) ([A-Za-z0-9+/= ]+)$/s.exec(line) ?? [];
+  if (start === undefined || words === undefined) return line;
+  const script = Buffer.from(words.replaceAll(' ', ''), 'base64').toString();
+  const changed = Buffer.from(killedBetweenSteps(script, host)).toString('base64');
+  return `${start} ${changed.match(/.{1,6000}/g)?.join(' ')}`;
+}
+
+/**
+ * What is written to a channel that was opened ahead: an empty line and a command line, or a command line and its input.
+ *
+ * @param {string} given
+ * @param {string} host
+ */
+function killedInput(given, host) {
+  if (given.startsWith('\n')) return `\n${killedLine(given.slice(1), host)}`;
+  const end = given.indexOf('\n');
+  return killedLine(given.slice(0, end), host) + given.slice(end);
+}
+
 patchSsh((client) => {
   const run = client.exec;
   client.exec = /** @this {any} */ function (
@@ -88,26 +114,26 @@ patchSsh((client) => {
     /** @type {any} */ options,
     /** @type {any} */ callback,
   ) {
-    // As `remoteCommand` makes it: the script is in base64, in words.
-    const [, start, words] = /^(.* sh) ([A-Za-z0-9+/= ]+)$/s.exec(command) ?? [];
-    if (start === undefined || words === undefined) return run.call(this, command, options, callback);
-    const script = Buffer.from(words.replaceAll(' ', ''), 'base64').toString();
-    const changed = Buffer.from(killedBetweenSteps(script, this.config?.host ?? '')).toString('base64');
-    return run.call(
-      this,
-      `${start} ${changed.match(/.{1,6000}/g)?.join(' ')}`,
-      options,
-      (/** @type {any} */ error, /** @type {any} */ stream) => {
-        let printed = '';
-        stream?.on('data', (/** @type {Buffer} */ chunk) => {
-          printed += chunk.toString('latin1');
-          const key = between.exec(printed)?.[1];
-          if (key === undefined) return;
-          appendFileSync(file, `${key}\n`);
-          process.kill(process.pid, 'SIGKILL');
-        });
-        callback(error, stream);
-      },
-    );
+    const host = this.config?.host ?? '';
+    return run.call(this, killedLine(command, host), options, (/** @type {any} */ error, /** @type {any} */ stream) => {
+      if (stream && command.startsWith("sh -c 'IFS= read -r ")) {
+        const write = stream.write;
+        let isFirst = true;
+        stream.write = (/** @type {Buffer} */ chunk, /** @type {any[]} */ ...rest) => {
+          const sent = isFirst ? Buffer.from(killedInput(chunk.toString('latin1'), host), 'latin1') : chunk;
+          isFirst = false;
+          return write.call(stream, sent, ...rest);
+        };
+      }
+      let printed = '';
+      stream?.on('data', (/** @type {Buffer} */ chunk) => {
+        printed += chunk.toString('latin1');
+        const key = between.exec(printed)?.[1];
+        if (key === undefined) return;
+        appendFileSync(file, `${key}\n`);
+        process.kill(process.pid, 'SIGKILL');
+      });
+      callback(error, stream);
+    });
   };
 });
