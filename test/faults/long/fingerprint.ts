@@ -34,7 +34,7 @@ async function ofHost(host: LabHost): Promise<Record<string, string>> {
   return { files, packages, units, engine, ...Object.fromEntries(named) };
 }
 
-/** Files that a run may write, with mode, owner and checksum. Without a machine's own identity and files of other programs. */
+/** Files that a run may write, with mode, owner and checksum. Without a machine's own identity and files of other programs, as Go's counters. */
 const listed = `
   identity='^/etc/(machine-id|hostname|hosts|resolv.conf|mtab|fstab|ssh/ssh_host_.*|docker/key.json|.*-|\\.updated|ld.so.cache)( |$)'
   for folder in /etc /opt /root /home /srv /usr/local /data; do
@@ -42,7 +42,7 @@ const listed = `
       -o -path '/data/*db/*' -o -name .cache -o -name go -o -name lost+found -o -name '*.log' \\) -prune -o -printf '%p %y %m %u %g %l\\n'
   done | grep -vE "$identity" | sort
   find /etc /opt /root /home /srv /usr/local /data/snapshot -xdev -path /data/snapshot/source -prune -o -name .cache -prune -o \\
-    -type f ! -name '*.log' ! -name '*.verified' -exec sha256sum {} + | grep -vE "  $(printf %s "$identity" | cut -c2-)" | sort -k 2`;
+    -path /root/.config/go/telemetry -prune -o -type f ! -name '*.log' ! -name '*.verified' -exec sha256sum {} + | grep -vE "  $(printf %s "$identity" | cut -c2-)" | sort -k 2`;
 
 interface Inspected {
   readonly Config: { readonly Labels: Readonly<Record<string, string>> };

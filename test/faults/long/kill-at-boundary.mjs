@@ -57,6 +57,9 @@ process.stdout.write = (/** @type {any} */ chunk, /** @type {any[]} */ ...rest) 
   return done;
 };
 
+/** Where a script notes on its host that it ends itself: the controller may have been killed just before. In memory. */
+const onHost = '/dev/shm/killed-between-steps';
+
 /** What a script prints before it ends itself between two steps, and the key of that boundary. */
 const between = /^killed between steps (.*)$/m;
 
@@ -76,7 +79,7 @@ function killedBetweenSteps(script, host) {
       const key = keyOf('between', `${host} step ${number} ${digest}`);
       if (found || number === 1 || killed.has(key)) return '';
       found = true;
-      return `echo 'killed between steps ${key}' && kill -9 0 && `;
+      return `echo '${key}' >>${onHost}; echo 'killed between steps ${key}' && kill -9 0 && `;
     }),
   );
 }
