@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import ssh2 from 'ssh2';
+import { isOpenedAhead } from '../opened-ahead.mjs';
 import { scriptOf, withNonces, withoutNonces } from './requests.mjs';
 import { ways } from './ways.mjs';
 
@@ -16,9 +17,6 @@ const recorded = readFileSync(record, 'utf8')
 const answers = new Map(recorded.map((answer) => [answer.text, answer]));
 
 /** @typedef {(typeof ways)[number]} Way */
-
-/** Whether a channel was opened ahead: its shell reads the command, as the controller was slow and took the host for one far away. */
-const isWaiting = (/** @type {string} */ command) => command.startsWith("sh -c 'IFS= read -r ");
 
 /** @param {ssh2.ServerChannel} channel @param {(command: string) => void} run called if a command comes */
 function commandOn(channel, run) {
@@ -43,7 +41,8 @@ function serverFor(way) {
       accept().on('exec', (acceptRequest, refuse, { command }) => {
         if (way === 'refuses requests') return refuse();
         const channel = acceptRequest();
-        if (isWaiting(command)) commandOn(channel, (given) => answer(channel, given));
+        // A slow controller takes a host for one far away.
+        if (isOpenedAhead(command)) commandOn(channel, (given) => answer(channel, given));
         else answer(channel, command);
       });
     });

@@ -6,6 +6,7 @@
 // APPLY_SECONDS: JSON, the duration of each change in an undisturbed run. KILL_SEED: any text.
 import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
+import { isOpenedAhead } from '../../opened-ahead.mjs';
 import { patchSsh } from '../../patch-ssh.mjs';
 
 const { KILLED: file = '', APPLY_SECONDS = '{}', KILL_SEED = '' } = process.env;
@@ -119,7 +120,7 @@ patchSsh((client) => {
   ) {
     const host = this.config?.host ?? '';
     return run.call(this, killedLine(command, host), options, (/** @type {any} */ error, /** @type {any} */ stream) => {
-      if (stream && command.startsWith("sh -c 'IFS= read -r ")) {
+      if (stream && isOpenedAhead(command)) {
         const write = stream.write;
         let isFirst = true;
         stream.write = (/** @type {Buffer} */ chunk, /** @type {any[]} */ ...rest) => {
