@@ -1,5 +1,6 @@
 #!/usr/bin/env zx
-// Writes inventory/schema.json, for editors, and the tables of docs/configuration.md, from the schemas of the inventory.
+// Writes inventory/schema.json, for editors, and the tables of docs/configuration.md, from the schemas of the inventory; docs/kinds.md;
+// and the table of docs/commands.md.
 import { readFile, writeFile } from 'node:fs/promises';
 import '../test/typescript.mjs';
 
@@ -11,3 +12,7 @@ await writeFile(new URL('../inventory/schema.json', import.meta.url), schemaText
 
 const { kindsPage } = await import('./reference/kinds-page.ts');
 await writeFile(new URL('kinds.md', import.meta.url), kindsPage());
+
+const { withCommands } = await import('./reference/commands-table.ts');
+const commands = new URL('commands.md', import.meta.url);
+await writeFile(commands, withCommands(await readFile(commands, 'utf8')));

@@ -9,10 +9,8 @@ if (first === 'hosts') {
   const { namesForPatterns } = await import('../lib/commands/completions/hosts.mjs');
   for (const name of namesForPatterns(folder, inventory)) console.log(name);
 } else {
-  const [{ program }, playbook] = await Promise.all([
-    import('../lib/start/program.mjs'),
-    import('../lib/start/playbook.mjs'),
-  ]);
-  const { run, withPlaybooks } = await program('lib/commands/completions/command.ts');
-  process.exitCode = await run(commandLine, withPlaybooks(await playbook.ownOptions()));
+  const { program } = await import('../lib/start/program.mjs');
+  const { completedCommands } = await import('../lib/start/completed.mjs');
+  const { run, withCommands } = await program('lib/commands/completions/command.ts');
+  process.exitCode = await run(commandLine, withCommands(await completedCommands()));
 }

@@ -75,6 +75,19 @@ test('the package has what runs, and no tests', () => {
   expect(names.filter((name) => /\.test\.ts$|testdata|testing/.test(name))).toEqual([]);
 });
 
+test.each([[], ['--help'], ['-h'], ['help']])('%j shows each command with its sentence', (...words) => {
+  const { stdout, stderr, status } = program(folder, ...words);
+  expect(stdout, stderr).toMatch(/\nWatch\n {2}status +show the health of every host\n/);
+  expect(status).toBe(words.length === 0 ? 3 : 0);
+});
+
+test('help NAME shows what NAME --help shows', () => {
+  const help = program(folder, 'help', 'status');
+  expect(help.stdout).toBe(program(folder, 'status', '--help').stdout);
+  expect(help.status).toBe(0);
+  expect(program(folder, 'help', 'sttaus').stderr).toContain('there is no command sttaus\n  did you mean status?\n');
+});
+
 test("inventories are found in the team's own folder: by -C, or upwards from the working directory", () => {
   const words = ['deploy', '--list-hosts', '--inventory', 'one'];
   for (const run of [program(folder, ...words, '-C', fleet), program(deep, ...words)]) {
@@ -98,7 +111,9 @@ test('a command or a folder that does not exist is refused', () => {
   const unknown = program(folder, 'deplyo');
   expect([unknown.status, unknown.stderr]).toEqual([
     3,
-    expect.stringMatching(/^there is no command deplyo\n.*\n\nCommands: .*deploy, /s),
+    expect.stringMatching(
+      /^there is no command deplyo\n {2}did you mean deploy\?\n\nUsage: .*\n\nDeploy\n {2}deploy +deploy, or/,
+    ),
   ]);
   expect(program(folder, 'deploy', '-C', 'nowhere')).toMatchObject({
     status: 3,
@@ -184,7 +199,9 @@ await runPlaybook(playbook('operators', 'gives operators their tools.', [play('a
     expect(run.status).toBe(0);
     const zx = [join(root, 'node_modules/zx/build/cli.js'), script, ...words];
     expect(spawnSync(process.execPath, zx, { cwd: folder, encoding: 'utf8' }).stdout).toBe(run.stdout);
-    expect(program(folder, '-C', fleet, '--help').stderr).toMatch(/Commands: .*deploy, .*operators, /);
+    expect(program(folder, '-C', fleet, '--help').stdout).toMatch(
+      /\n {2}deploy +deploy, or[\s\S]*\n\nYour own\n {2}operators\n/,
+    );
   });
 
   test('a change of a file that a role imports is noticed', () => {

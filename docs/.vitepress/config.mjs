@@ -44,6 +44,7 @@ export default defineConfig({
       {
         text: 'Reference',
         items: [
+          page('Commands', '/commands'),
           page('Configuration', '/configuration'),
           page('Kinds', '/kinds'),
           page('Events', '/events'),

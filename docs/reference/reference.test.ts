@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv, type ErrorObject } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { withCommands } from './commands-table.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { kindsPage } from './kinds-page.ts';
 import { schemaText, withTables } from './reference.ts';
@@ -22,6 +23,12 @@ test('docs/configuration.md is current', () => {
 
 test('docs/kinds.md is current', () => {
   expect(read('docs/kinds.md'), stale('docs/kinds.md')).toBe(kindsPage());
+});
+
+test('docs/commands.md is current', () => {
+  const page = read('docs/commands.md');
+  expect(page, 'docs/commands.md is not current: run npm run reference').toBe(withCommands(page));
+  expect(() => withCommands('# Commands\n')).toThrow('no place for the table of commands');
 });
 
 test('a key in no table, or a table with an unknown key, is an error', () => {

@@ -36,19 +36,21 @@ export async function runPlaybook(playbook, putBack = []) {
  * @param {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>} playbook
  */
 export async function runRollback(playbook) {
-  if (!described) await node.rollback(playbook, commandLine, dependencies);
+  if (described) described[playbook.name] = node.rollbackOptions;
+  else await node.rollback(playbook, commandLine, dependencies);
 }
 
 /** Puts a timer for check mode on this machine. */
 export async function runSchedule() {
-  if (!described) await node.scheduleCheck(commandLine, dependencies);
+  if (described) described.schedule = {};
+  else await node.scheduleCheck(commandLine, dependencies);
 }
 
 // While it is set, a playbook only says here which options of its own it has.
 /** @type {Record<string, import('../engine/run/playbook.ts').Playbook<unknown>['options']> | undefined} */
 let described;
 
-/** The own options of our playbooks, by the playbook's name. None of them runs afterwards. */
+/** The options of our playbooks beside those of every run, by the playbook's name. None of them runs afterwards. */
 export async function ownOptions() {
   described = {};
   const folder = new URL('../../playbooks/', import.meta.url);

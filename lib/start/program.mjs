@@ -35,6 +35,9 @@ export function program(file) {
   return load(file).catch(refuse);
 }
 
+/** Names of the commands that are not playbooks. */
+export const commandNames = commands.map((file) => basename(dirname(file)));
+
 /** Runs a command that is not a playbook, and sets the exit code of the process. @param {string} name of its folder in lib/commands */
 export async function command(name) {
   const { run } = await program(`lib/commands/${name}/command.ts`);

@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { commandGroups } from './commands.mjs';
 
 // Messages name the command that was typed.
 process.env.RPC_PLAYBOOKS_PROGRAM = 'rpc-playbooks';
@@ -11,6 +12,11 @@ process.argv = [process.execPath, 'rpc-playbooks.mjs', ...process.argv.slice(2)]
 // It changes to the folder of -C, where a team's own playbooks are.
 const { commandLine } = await import('./command-line.mjs');
 const [verb = ''] = commandLine.splice(0, 1);
+const asksForHelp = ['', 'help', '--help', '-h'].includes(verb);
+// `help deploy` is `deploy --help`.
+const [about] = commandLine;
+const chosen = asksForHelp && verb === 'help' && about !== undefined ? about : verb;
+if (chosen !== verb) commandLine.splice(0, commandLine.length, '--help');
 
 /** Playbooks by name: ours, and those of the project folder. */
 const scripts = new Map(
@@ -28,16 +34,32 @@ try {
   process.exit(3);
 }
 
-const script = scripts.get(verb);
+const script = scripts.get(chosen);
 if (script !== undefined) {
   process.argv = [process.execPath, script, ...commandLine];
   await import(pathToFileURL(script).href).catch(refuse);
+} else if (asksForHelp && chosen === verb) {
+  console.log(overview());
+  process.exitCode = verb === '' ? 3 : 0;
 } else {
-  if (verb !== '' && verb !== '--help') console.error(`there is no command ${verb}`);
-  console.error(
-    `Usage: rpc-playbooks COMMAND [options]\n\nCommands: ${[...scripts.keys()].sort().join(', ')}\n\nCOMMAND --help shows its options.`,
+  /** @type {typeof import('../commands/playbook/main.ts')} */
+  const { didYouMean } = await (await import('./program.mjs')).program('lib/commands/playbook/main.ts');
+  console.error(`there is no command ${chosen}\n  ${didYouMean(chosen, [...scripts.keys()])}\n\n${overview()}`);
+  process.exitCode = 3;
+}
+
+/** Each command with its sentence, by groups; the playbooks of the project folder last. */
+function overview() {
+  const ours = new Set(commandGroups.flatMap(({ commands }) => commands.map(({ name }) => name)));
+  const own = [...scripts.keys()].filter((name) => !ours.has(name)).sort();
+  const width = Math.max(...[...scripts.keys()].map((name) => name.length));
+  const groups = commandGroups.map(({ title, commands }) =>
+    [title, ...commands.map(({ name, sentence }) => `  ${name.padEnd(width)}  ${sentence}`)].join('\n'),
   );
-  process.exitCode = verb === '--help' ? 0 : 3;
+  if (own.length > 0) groups.push(['Your own', ...own.map((name) => `  ${name}`)].join('\n'));
+  return ['Usage: rpc-playbooks COMMAND [options]', ...groups, 'COMMAND --help shows the options of a command.'].join(
+    '\n\n',
+  );
 }
 
 /** @param {string[]} files */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -33,6 +33,11 @@ const namesIn = (folder: string, ending: string) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith(ending) && !name.endsWith('.test.ts'))
     .map((name) => name.slice(0, -ending.length));
+
+test.each(['bash', 'zsh'] as const)('the script for %s knows each command', (shell) => {
+  const script = readFileSync(scripts[shell], 'utf8');
+  for (const name of namesIn('playbooks', '.mjs')) expect(script).toMatch(new RegExp(`^ +\\(?${name}\\.mjs\\)`, 'm'));
+});
 
 test.each([
   [[], 'the name of the shell is missing'],

@@ -1,23 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
-import { type OptionTable, parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
+import { type Completed, command, type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { quote } from '../../engine/host/quote.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { installation } from '../../node/project/project-folder.ts';
-import { serviceNames } from '../../node/variables/services.ts';
-import { factsOptions } from '../facts/command.ts';
-import { historyOptions } from '../history/command.ts';
-import { initOptions } from '../init/command.ts';
-import { logsOptions } from '../logs/command.ts';
-import { pingOptions } from '../ping/command.ts';
 import { runOptions } from '../playbook/options.ts';
-import { rollbackOptions } from '../playbook/rollback.ts';
-import { renderOptions } from '../render/command.ts';
-import { reportOptions } from '../report/command.ts';
-import { runCommandOptions } from '../run/command.ts';
-import { secretsOptions, verbs } from '../secrets/options.ts';
-import { statusOptions } from '../status/command.ts';
-import { validateOptions } from '../validate/command.ts';
 import { bashCompletions } from './bash.ts';
 import { zshCompletions } from './zsh.ts';
 
@@ -27,20 +14,25 @@ const completionsOptions = { help: shared.help } as const;
 interface CompletionsDependencies extends Output {
   /** The project's folder. */
   readonly root: string;
-  /** The own options of playbooks, by the playbook's name. */
-  readonly own: Readonly<Record<string, OptionTable>>;
+  /** What may follow each command, by its name. */
+  readonly own: Readonly<Record<string, Completed>>;
 }
 
-/** As a process has it. @param own options of playbooks */
-export const withPlaybooks = (own: CompletionsDependencies['own'] = {}): CompletionsDependencies => {
+/**
+ * What the command depends on in a process.
+ *
+ * @param own what may follow each command, by its name
+ */
+export function withCommands(own: CompletionsDependencies['own'] = {}): CompletionsDependencies {
   return { ...standardOutput(), root: installation, own };
-};
+}
 
 export const run = command({
   command: 'npx zx playbooks/completions.mjs',
   usage: 'bash|zsh',
   purpose: "prints a script that completes the playbooks' command lines.",
   options: completionsOptions,
+  words: Object.keys(shells),
   examples: [
     'bash > ~/.rpc-playbooks.bash    # and in ~/.bashrc: . ~/.rpc-playbooks.bash',
     'zsh > ~/.zfunc/_rpc_playbooks   # in a folder of $fpath',
@@ -50,7 +42,7 @@ export const run = command({
     'The script completes playbooks, options, and the names of inventories, hosts, groups, roles and variables. It has the options of\nthe version that printed it, and looks up all other names.',
   ],
   parse: (args) => parseCommandLine(args, completionsOptions, Object.keys(shells)),
-  around: withPlaybooks,
+  around: withCommands,
   work({ words: [shell] }, { root, own, say }) {
     if (shell === undefined) {
       const hint = `one of ${Object.keys(shells).join(', ')}`;
@@ -63,41 +55,20 @@ export const run = command({
   },
 });
 
-/** The words that may follow a playbook on the command line. */
-export interface Completed {
-  readonly options: OptionTable;
-  /** Words without dashes. */
-  readonly words?: readonly string[] | 'file';
+/** The data of the scripts. */
+export interface Completions {
+  /** By name: commands that are not playbooks, and playbooks with options of their own. */
+  readonly commands: Readonly<Record<string, Completed>>;
+  /** All other playbooks. */
+  readonly run: Completed;
+  /** Names of variables, for `--set`: `ports.rpc_http`. */
+  readonly variables: readonly string[];
 }
 
-/** The data of the scripts. */
-export type Completions = ReturnType<typeof completionsOf>;
-
-function completionsOf(root: string, own: CompletionsDependencies['own']) {
-  const commands: Readonly<Record<string, Completed>> = {
-    ...Object.fromEntries(
-      Object.entries(own).map(([name, options]) => [name, { options: { ...options, ...runOptions } }]),
-    ),
-    render: { options: renderOptions },
-    status: { options: statusOptions },
-    validate: { options: validateOptions },
-    ping: { options: pingOptions },
-    facts: { options: factsOptions },
-    history: { options: historyOptions },
-    init: { options: initOptions, words: 'file' },
-    logs: { options: logsOptions, words: serviceNames },
-    run: { options: runCommandOptions },
-    secrets: { options: secretsOptions, words: Object.keys(verbs) },
-    report: { options: reportOptions, words: 'file' },
-    rollback: { options: { ...rollbackOptions, ...runOptions } },
-    completions: { options: completionsOptions, words: Object.keys(shells) },
-  };
+function completionsOf(root: string, own: CompletionsDependencies['own']): Completions {
   return {
-    /** By name: those that are not playbooks, and playbooks with options of their own. */
-    commands,
-    /** All other playbooks. */
-    run: { options: runOptions } as Completed,
-    /** Names of variables, for `--set`: `ports.rpc_http`. */
+    commands: own,
+    run: { options: runOptions },
     variables: variablesIn(JSON.parse(readFileSync(`${root}/inventory/schema.json`, 'utf8')).definitions.variables),
   };
 }

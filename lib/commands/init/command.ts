@@ -33,6 +33,7 @@ export const run = command({
   usage: 'DIR [options]',
   purpose: 'makes a project folder: an inventory to fill in, a schema for editors, a job for CI.',
   options: initOptions,
+  words: 'file',
   examples: ['my-fleet', 'my-fleet --network test --database 192.0.2.11 --rpc 192.0.2.21 --rpc 192.0.2.22'],
   exits: { 0: 'made', 3: 'bad input, or the folder is not empty: nothing was written' },
   more: [

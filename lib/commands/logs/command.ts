@@ -21,6 +21,7 @@ export const run = command({
   command: 'npx zx playbooks/logs.mjs',
   usage: `${serviceNames.join('|')} [options]`,
   purpose: 'shows the log of one component on every host that runs it. It is read-only.',
+  words: serviceNames,
   options: logsOptions,
   examples: ['json-rpc --inventory mainnet --follow', 'sync --inventory mainnet --lines 200'],
   exits: { 0: 'shown', 1: 'no host has the component', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },

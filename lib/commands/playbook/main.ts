@@ -3,9 +3,11 @@
 export { Problem } from '../../engine/problem/problem.ts';
 export { openSession } from '../../engine/run/open-session.ts';
 export { play, playbook } from '../../engine/run/playbook.ts';
+export { didYouMean } from '../../engine/text/suggest.ts';
 export { rolling } from '../../node/gateway/drain.ts';
 export { loadDeployment } from '../../node/inventory/inventory.ts';
 export { serverRoles } from '../../node/server/server-roles.ts';
 export { serviceNames } from '../../node/variables/services.ts';
-export { rollback, runOrPutBack } from './rollback.ts';
+export { runOptions } from './options.ts';
+export { rollback, rollbackOptions, runOrPutBack } from './rollback.ts';
 export { scheduleCheck } from './schedule.ts';

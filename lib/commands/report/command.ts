@@ -36,6 +36,7 @@ export const run = command({
   usage: '[RECORD] [options]',
   purpose: 'writes a run as one HTML page that opens from disk: the newest run, or RECORD.',
   options: reportOptions,
+  words: 'file',
   examples: ['', '--inventory mainnet --out report.html', '--list', '.runs/20241121T164235Z-lab.ndjson'],
   exits: { 0: 'written, or listed', 3: 'bad input, or no such record' },
   more: ['RECORD is a file of .runs, or the output of --json. The page has mode 0600 and holds no secret.'],

@@ -31,6 +31,7 @@ interface Task extends Omit<InventorySecrets, 'file'> {
 
 export const run = command({
   ...secretsPage,
+  words: Object.keys(verbs),
   parse: (args) => parseCommandLine(args, secretsOptions, Object.keys(verbs), true),
   around: (): SecretsDependencies => ({
     ...standardOutput(),

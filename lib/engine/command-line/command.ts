@@ -15,9 +15,18 @@ interface CommandLine<T extends OptionTable> {
   readonly words: readonly string[];
 }
 
+/** What a shell offers behind the name of a command. */
+export interface Completed {
+  readonly options: OptionTable;
+  /** Words without dashes, or the names of files. */
+  readonly words?: readonly string[] | 'file' | undefined;
+}
+
 /** A command that is not a playbook. */
 interface Command<T extends OptionTable, A extends Output> extends HelpPage {
   readonly options: T;
+  /** The words that a shell offers. Default: none. */
+  readonly words?: Completed['words'];
   /** Reads the command line. Default: options without words. @throws Problem */
   readonly parse?: (args: readonly string[]) => CommandLine<T>;
   /** What it depends on when it is not a test. */
@@ -25,14 +34,20 @@ interface Command<T extends OptionTable, A extends Output> extends HelpPage {
   work(line: CommandLine<T>, around: A): ExitCode | Promise<ExitCode>;
 }
 
+/** Runs a command with the words after its script. */
+export interface RunCommand<A extends Output> {
+  (args: readonly string[], around?: A): Promise<ExitCode>;
+  readonly completed: Completed;
+}
+
 /**
  * Makes the function of a command. It prints the help, or does the work and reports its error.
  *
- * @returns a function of the words after the script
+ * @returns a function of the words after the script, with what a shell offers there
  */
-export function command<T extends OptionTable, A extends Output>(page: Command<T, A>) {
-  const { options, parse = (args: readonly string[]) => parseCommandLine(args, options) } = page;
-  return async (args: readonly string[], around = page.around()): Promise<ExitCode> => {
+export function command<T extends OptionTable, A extends Output>(page: Command<T, A>): RunCommand<A> {
+  const { options, words, parse = (args: readonly string[]) => parseCommandLine(args, options) } = page;
+  const run = async (args: readonly string[], around = page.around()): Promise<ExitCode> => {
     try {
       const line = parse(args);
       if ((line.given as Given<OptionTable>).help) {
@@ -45,6 +60,7 @@ export function command<T extends OptionTable, A extends Output>(page: Command<T
       return exitCodeOfError(error);
     }
   };
+  return Object.assign(run, { completed: { options, words } });
 }
 
 /** Standard output and standard error of this process. */
