@@ -191,9 +191,14 @@ clock() {
     # shellcheck disable=SC2086
     set -- $tracking
     IFS=$old
-    shift "$(($# < 4 ? 0 : 4))"
-    echo "rpc_node_clock_offset_seconds ${1:-0}"
-    case $tracking in *'Not synchronised' | *,,*) echo 'rpc_node_clock_synchronised 0' ;; *) echo 'rpc_node_clock_synchronised 1' ;; esac
+    shift "$(($# < 3 ? 0 : 3))"
+    echo "rpc_node_clock_offset_seconds ${2:-0}"
+    # Chrony says Normal for days after the last answer of its server. Three hours, as status has it.
+    reference=${1%%.*}
+    synchronised=1
+    [ "$((now - ${reference:-0}))" -le 10800 ] || synchronised=0
+    case $tracking in *'Not synchronised' | *,,*) synchronised=0 ;; esac
+    echo "rpc_node_clock_synchronised $synchronised"
   else
     case $(timedatectl show --property=NTPSynchronized --value 2>/dev/null) in
       yes) echo 'rpc_node_clock_synchronised 1' ;;

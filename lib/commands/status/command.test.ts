@@ -24,6 +24,7 @@ const up = {
   exitCode: 0,
   restarts: 0,
   since: now - 7500,
+  made: now - 7500,
   configHash: 'a',
 };
 const state: HostState = {

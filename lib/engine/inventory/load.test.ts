@@ -326,10 +326,19 @@ test.each<[string, string | Buffer, string[]]>([
       'a.yaml:5:28: groups.rpc.rpc-1.address must be a host name or an IP address, without a port\n  port has a key of its own: { address: …, port: 2222 }',
     ],
   ],
-  ...['0.0.0.0', '"::0"'].map((address): [string, string, string[]] => [
+  ...[
+    ['0.0.0.0', 'must be the address of one host, and 0.0.0.0 is the address of every interface'],
+    ['"::0"', 'must be the address of one host, and ::0 is the address of every interface'],
+    [
+      '255.255.255.255',
+      'must be the address of one host, and 255.255.255.255 is a broadcast address, or a reserved one',
+    ],
+    ['"ff02::1"', 'must be the address of one host, and ff02::1 is a multicast address'],
+    ['"::ffff:10.0.0.2"', 'is an IPv4 address in the notation of IPv6: write 10.0.0.2'],
+  ].map(([address = '', words]): [string, string, string[]] => [
     `the address ${address}`,
     good.replace('10.0.0.2', address),
-    ['a.yaml:5:28: groups.rpc.rpc-1.address must be the address of one host, and not that of every interface'],
+    [`a.yaml:5:28: groups.rpc.rpc-1.address ${words}`],
   ]),
   [
     'a host without address',

@@ -1,5 +1,6 @@
 import { isIP, isIPv4 } from 'node:net';
 import * as z from 'zod';
+import { notOneHost, usualAddress } from './address.ts';
 import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from './secret-reference.ts';
 
 /** A name that is safe as a folder, in a command and in a log. */
@@ -50,7 +51,13 @@ export const addressSchema = matching(
       'must be a host name or an IP address, without a port\nport has a key of its own: { address: …, port: 2222 }',
     abort: true,
   })
-  .refine((text) => !/^[0.:]+$/.test(text), 'must be the address of one host, and not that of every interface');
+  .refine((text) => notOneHost(text) === undefined, {
+    error: ({ input }) => `must be the address of one host, and ${input} is ${notOneHost(String(input))}`,
+    abort: true,
+  })
+  .refine((text) => !/^::ffff:/i.test(text) || isIP(usualAddress(text)) !== 4, {
+    error: ({ input }) => `is an IPv4 address in the notation of IPv6: write ${usualAddress(String(input))}`,
+  });
 
 const path = z.string().min(1).meta({ title: 'path' });
 const oneOrMore = (item: z.ZodString) => z.union([item, z.array(item).min(1)]);

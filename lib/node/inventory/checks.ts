@@ -1,3 +1,4 @@
+import { isLoopback } from '../../engine/inventory/address.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
@@ -160,20 +161,32 @@ function placeOfFault({ placeOf, placeOfKey, placeOfGroup }: Deployment, { name,
   return (fault.at === 'key' ? placeOfKey : placeOf)(name, fault.path);
 }
 
-/** The other servers reach the state database at the address of its server. */
-function addressFaults({ hosts }: Deployment, { name, groups, connection: { address } }: Host): Fault[] {
-  if (!groups.some((group) => group === 'database' || group === 'replica') || !isLoopback(address)) return [];
-  const others = hosts
-    .filter((host) => host.name !== name && host.groups.includes('rpc') && !isLoopback(host.connection.address))
-    .map((host) => host.name);
-  if (others.length === 0) return [];
-  const hint = 'write the address at which the other servers reach it';
-  const what = `${name} is at ${address}, where only ${name} itself can reach its state database, but ${others.join(', ')} need${others.length === 1 ? 's' : ''} it too`;
-  return [{ path: ['address'], at: 'host', what, hint }];
-}
-
-function isLoopback(address: string): boolean {
-  return /^(127\.|::1$|localhost\.?$)/i.test(address);
+/**
+ * Hosts reach each other at their addresses, and let each other in by them: the RPC servers the state database, gateways the RPC servers, a
+ * monitor all of them. A loopback address is enough only where all hosts have one, as in a test on one machine.
+ */
+function addressFaults({ hosts }: Deployment, { name, groups, connection: { address }, vars }: Host): Fault[] {
+  if (!isLoopback(address)) return [];
+  const others = hosts.filter((host) => host.name !== name && !isLoopback(host.connection.address));
+  const namesIn = (...wanted: readonly string[]) =>
+    others.filter((host) => host.groups.some((group) => wanted.includes(group))).map((host) => host.name);
+  const hasDatabase = groups.includes('database') || groups.includes('replica');
+  const clients = hasDatabase ? namesIn('rpc') : namesIn('gateway', 'monitor');
+  const fault = (what: string, hint: string): Fault[] => [{ path: ['address'], at: 'host', what, hint }];
+  if (clients.length > 0) {
+    const needed = hasDatabase ? 'its state database' : 'it';
+    const need = clients.length === 1 ? 'needs' : 'need';
+    return fault(
+      `${name} is at ${address}, where only ${name} itself can reach ${needed}, but ${clients.join(', ')} ${need} it too`,
+      'write the address at which the other servers reach it',
+    );
+  }
+  const [database] = namesIn('database');
+  if (hasDatabase || database === undefined || vars.firewall.connects_from !== undefined) return [];
+  return fault(
+    `${name} is at ${address}, and ${database} lets hosts in by their addresses`,
+    `write the address from which ${name} reaches ${database}, or name it in firewall.connects_from of ${name}`,
+  );
 }
 
 /** Ports of templates/gateway/acme.cfg. */

@@ -19,13 +19,12 @@ export function* connectionFaults(all: readonly Host[], { name, groups, vars }: 
       what: `prover.pool_connections is ${pool_connections}, but the prover needs executor_threads + hash_db_threads + 1 = ${threads}`,
     };
   }
+  yield* poolFaults({ groups, vars });
   const isReplica = groups.includes('replica');
   if (!isReplica && !groups.includes('database')) return;
   // Of the Database+Sync server, those of the RPC servers that read no replica.
   const hosts = all.filter((host) => replicaOf(all, host)?.name === (isReplica ? name : undefined));
   const who = all.length === hosts.length ? 'all hosts' : 'its hosts';
-  // Each of the two groups has a component of the node: the synchronizer or json-rpc. A host of both has one prover.
-  const nodesOf = (host: Host) => host.groups.filter((group) => ['database', 'rpc'].includes(group));
   const provers = hosts
     .filter((host) => nodesOf(host).length > 0)
     .map((host) => generationDefaults(host.vars).prover.pool_connections);
@@ -39,6 +38,24 @@ export function* connectionFaults(all: readonly Host[], { name, groups, vars }: 
     what: `state_db.max_connections is ${most}, but ${who} together may open ${opened}: ${terms.join(' + ')}`,
     hint: 'name fewer hosts, lower prover.pool_connections or node.state_connections, or raise it',
   };
+}
+
+/** The connections that the components of the node on a host open on the pool database beside them, one pool each. */
+function* poolFaults({ groups, vars }: Pick<Host, 'groups' | 'vars'>): Generator<Fault> {
+  const nodes = nodesOf({ groups }).map(() => vars.node.pool_connections);
+  const opened = sum(nodes);
+  const most = vars.pool_db.max_connections;
+  if (opened < most) return;
+  yield {
+    path: ['pool_db', 'max_connections'],
+    what: `pool_db.max_connections is ${most}, but the node may open ${opened}: ${grouped(nodes, 'node', '').join('')}`,
+    hint: 'lower node.pool_connections, or raise it',
+  };
+}
+
+/** Each of the two groups has a component of the node: the synchronizer or json-rpc. A host of both has one prover. */
+function nodesOf({ groups }: Pick<Host, 'groups'>): readonly string[] {
+  return groups.filter((group) => group === 'database' || group === 'rpc');
 }
 
 function sum(numbers: readonly number[]): number {

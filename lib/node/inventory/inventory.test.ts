@@ -131,6 +131,28 @@ test.each<[string, Changes, string | RegExp]>([
     [[['groups', 'database', 'db-1', 'address'], '127.0.0.1']],
     /^lab\.yaml:16:13: db-1 is at 127\.0\.0\.1, where only db-1 itself can reach its state database, but rpc-1, rpc-2 need it too\n/,
   ],
+  ...['127.1', '0x7f000001', '::ffff:127.0.0.1', 'localhost.localdomain'].map((address): [string, Changes, RegExp] => [
+    `the same at ${address}`,
+    [[['groups', 'database', 'db-1', 'address'], address]],
+    address.startsWith('0') || address.startsWith('l')
+      ? /db-1 is at \S+, where only db-1 itself can reach its state database/
+      : /address (must be an IPv4 address of four numbers|is an IPv4 address in the notation of IPv6: write 127\.0\.0\.1)/,
+  ]),
+  [
+    'an RPC server that the database does not know',
+    [[['groups', 'rpc', 'rpc-1', 'address'], '127.0.0.1']],
+    /^lab\.yaml:\d+:\d+: rpc-1 is at 127\.0\.0\.1, and db-1 lets hosts in by their addresses\n {2}write the address from which rpc-1 reaches db-1, or name it in firewall\.connects_from of rpc-1$/,
+  ],
+  [
+    'too small a limit of connections to the pool database',
+    [[['vars', 'pool_db'], { max_connections: 100 }]],
+    /^lab\.yaml:\d+:\d+: pool_db\.max_connections is 100, but the node may open 100: 1 node x 100\n {2}lower node\.pool_connections, or raise it$/,
+  ],
+  [
+    'an archive in a format that no archive of PostgreSQL has',
+    [[['vars', 'snapshot', 'state', 'url'], 'https://a.example/foo.zip?sig=1']],
+    /^lab\.yaml:\d+:\d+: snapshot\.state\.url ends in \.zip, and an archive of PostgreSQL is not in that format: its name ends in \.sql\.tar\.gz$/,
+  ],
   [
     'the port of an exporter',
     [

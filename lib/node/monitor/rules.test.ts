@@ -46,6 +46,12 @@ const cases: readonly (readonly [alert: string, series: Readonly<Record<string, 
     { [`rpc_node_container_started_seconds{${on},container="sync"}`]: '5x40 600+60x80 9000x160' },
   ],
   [
+    'ContainerEndsOften',
+    // It ends every four minutes for 100 minutes, and then no more.
+    { [`rpc_node_container_restarts_total{${on},container="sync"}`]: '0x40 0+0.0625x400 25x400' },
+    [9, 100, 200],
+  ],
+  [
     'ContainerUnhealthy',
     { [`rpc_node_container_info{${on},container="sync",health="unhealthy"}`]: '_x40 1x80 stale _x160' },
   ],
@@ -176,6 +182,23 @@ const cases: readonly (readonly [alert: string, series: Readonly<Record<string, 
   ['AlertmanagerGone', { prometheus_notifications_alertmanagers_discovered: fault(1, 0) }],
 ];
 
+/** What is no fault, and the minutes at which no rule fires. */
+const silent: readonly (readonly [what: string, series: Readonly<Record<string, string>>, at: readonly number[]])[] = [
+  [
+    'a restore that filled half of a disk, and ended an hour ago',
+    {
+      [`node_filesystem_avail_bytes{${on},mountpoint="/data"}`]: `${900 * gib}-${2 * gib}x240 ${420 * gib}+0x720`,
+      [`node_filesystem_size_bytes{${on},mountpoint="/data"}`]: `${1000 * gib}x960`,
+    },
+    [125, 160, 200, 239],
+  ],
+  [
+    'five restarts while a server was set up',
+    { [`rpc_node_container_restarts_total{${on},container="sync"}`]: '0x40 0+0.25x20 5x400' },
+    [12, 20, 100],
+  ],
+];
+
 test('every rule has a test', () => {
   expect([...new Set(cases.map(([alert]) => alert))].sort()).toEqual(rules.map(({ alert }) => alert).sort());
 });
@@ -197,7 +220,7 @@ test.each(rules)('$alert says what it means, how severe it is, and what to do', 
 
 /** test/all.mjs gets it. */
 test.skipIf(!existsSync(promtool))(
-  'each rule fires for its fault, alone, and clears',
+  'each rule fires for its fault, alone, and clears, and none fires without a fault',
   () => {
     const tests = cases.map(([alert, series, [before, during, after] = [9, 29, 48]]) => {
       // The comment names the case in promtool's output.
@@ -212,10 +235,22 @@ test.skipIf(!existsSync(promtool))(
         ],
       };
     });
+    const quiet = silent.map(([what, series, times]) => ({
+      interval: '15s',
+      input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+      promql_expr_test: times.map((at) => ({
+        expr: `count by (alertname) (ALERTS{alertstate="firing"}) # ${what}`,
+        eval_time: `${at}m`,
+        exp_samples: [],
+      })),
+    }));
     const folder = mkdtempSync(join(tmpdir(), 'rules-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = join(folder, 'test.json');
-    writeFileSync(file, JSON.stringify({ rule_files: [rulesPath], evaluation_interval: '1m', tests }));
+    writeFileSync(
+      file,
+      JSON.stringify({ rule_files: [rulesPath], evaluation_interval: '1m', tests: [...tests, ...quiet] }),
+    );
     const { stdout, stderr } = spawnSync(promtool, ['test', 'rules', file], { encoding: 'utf8' });
     expect(stdout + stderr).toBe(`Unit Testing:  ${file}\n  SUCCESS\n\n`);
   },

@@ -27,18 +27,29 @@ test("the distribution's servers become comments, once, and nothing else changes
   expect(await resource.check(host)).toEqual(ok);
 });
 
+/** As chrony 4.3 printed it on a server, at this time. */
+const now = 1_795_611_674;
 const tracking = (offset: string, leap: string) =>
-  `AC1E4D0A,172.30.77.10,11,1795252999.5,${offset},0.000003,0.00001,-8.2,0.01,0.1,0.0003,0.0005,64.5,${leap}`;
+  `AC1E4D0A,172.30.77.10,9,1795611641.191968326,${offset},0.000000977,0.000049048,-0.005,0.000,0.023,0.000052217,0.000037614,64.6,${leap}`;
 
 test('a selected server and a small offset make a synchronised clock', () => {
-  expect(trackingVerdict(tracking('-0.000004', 'Normal'))).toEqual(ok);
-  expect(trackingVerdict(tracking('0.2', 'Insert second'))).toEqual(ok);
+  expect(trackingVerdict(tracking('-0.000004', 'Normal'), now)).toEqual(ok);
+  expect(trackingVerdict(tracking('0.2', 'Insert second'), now)).toEqual(ok);
 });
 
 test('no selected server, or a clock far off it, do not', () => {
-  expect(trackingVerdict(tracking('0.0', 'Not synchronised'))).toEqual(drift('chrony has selected no time server'));
-  expect(trackingVerdict(tracking('-3.5', 'Normal'))).toEqual(drift('the clock is -3.5 s off 172.30.77.10'));
-  expect(trackingVerdict('')).toMatchObject({ is: 'drift' });
+  expect(trackingVerdict(tracking('0.0', 'Not synchronised'), now)).toEqual(
+    drift('chrony has selected no time server'),
+  );
+  expect(trackingVerdict(tracking('-3.5', 'Normal'), now)).toEqual(drift('the clock is -3.5 s off 172.30.77.10'));
+  expect(trackingVerdict('', now)).toMatchObject({ is: 'drift' });
+});
+
+test('a clock whose server has not answered for days follows nobody, although chrony says Normal', () => {
+  const words = 'the clock follows nobody: 172.30.77.10 last answered';
+  expect(trackingVerdict(tracking('0.0', 'Normal'), now + 3 * 3600 - 60)).toEqual(ok);
+  expect(trackingVerdict(tracking('0.0', 'Normal'), now + 3 * 3600)).toEqual(drift(`${words} 3 h 00 min ago`));
+  expect(trackingVerdict(tracking('0.0', 'Normal'), now + 9 * 86_400)).toEqual(drift(`${words} 216 h 00 min ago`));
 });
 
 test('a clock that no server sets is reported with the sources of chrony', async () => {

@@ -1,4 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
+import { seconds as duration } from '../../engine/output/units.ts';
 import { Failure } from '../../engine/problem/problem.ts';
 import { readText } from '../../engine/resource/file/edited-text.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
@@ -8,6 +9,12 @@ const configuration = '/etc/chrony/chrony.conf';
 
 /** A clock that is further off is not synchronised, whatever chronyd reports. Seconds. */
 const largestOffset = 0.5;
+
+/**
+ * A clock whose last reference is older follows nobody, although chronyd says Normal for days: it asks a server at most every 1024 s
+ * (maxpoll 10, its default), and forgets one that has not answered eight times. Seconds.
+ */
+const oldestReference = 3 * 3600;
 
 /** After a start chronyd needs several answers of a server before it selects it. Seconds. */
 const synchronisationLimit = 90;
@@ -66,17 +73,26 @@ export function clockIsSynchronised(): Work {
 }
 
 async function look(host: Reader, first = ':'): Promise<Verdict> {
-  const tracking = await host.$`eval ${first}; chronyc -c -n tracking`;
+  const [tracking, time] = await Promise.all([host.$`eval ${first}; chronyc -c -n tracking`, host.$`date +%s`]);
   if (tracking.exitCode === 127) return unknownUntil('chrony is installed');
-  return tracking.ok ? trackingVerdict(tracking.text()) : drift('chronyd does not answer');
+  if (!tracking.ok) return drift('chronyd does not answer');
+  return trackingVerdict(tracking.text(), Number(time.text()));
 }
 
-/** @param tracking one line of comma-separated fields, as `chronyc -c tracking` prints it; the 2nd is the server, the 5th the offset */
-export function trackingVerdict(tracking: string): Verdict {
+/**
+ * Judges a clock.
+ *
+ * @param tracking one line of comma-separated fields, as `chronyc -c tracking` prints it: the 2nd is the server, the 4th the time of
+ *   its last answer, the 5th the offset
+ * @param now by the host's clock, in seconds since 1970
+ */
+export function trackingVerdict(tracking: string, now: number): Verdict {
   const fields = tracking.split(',');
-  const [, server = '', , , offset = ''] = fields;
+  const [, server = '', , reference = '', offset = ''] = fields;
   const leap = fields.at(-1);
   if (!server || leap === 'Not synchronised') return drift('chrony has selected no time server');
+  const age = now - Number(reference);
+  if (age > oldestReference) return drift(`the clock follows nobody: ${server} last answered ${duration(age)} ago`);
   const seconds = Math.abs(Number(offset));
   if (Number.isFinite(seconds) && seconds <= largestOffset) return ok;
   return drift(`the clock is ${offset} s off ${server}`);

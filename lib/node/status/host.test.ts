@@ -15,7 +15,8 @@ async function silentHost(timeout: number, interrupt = new AbortController().sig
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const { port } = server.address() as { port: number };
-  const inventory = await labDeployment([[['groups', 'rpc', 'rpc-1'], { address: '127.0.0.1', port }]]);
+  const vars = { firewall: { connects_from: ['10.0.0.9'] } };
+  const inventory = await labDeployment([[['groups', 'rpc', 'rpc-1'], { address: '127.0.0.1', port, vars }]]);
   const key = join(dirname(inventory), '../.lab/id_ed25519');
   writeFileSync(key, newKeyPair('ed25519').private, { mode: 0o600 });
   const { hosts } = await loadDeployment(inventory);

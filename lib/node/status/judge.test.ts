@@ -37,6 +37,7 @@ function container(image: string, changes: Partial<ServiceState> = {}): ServiceS
     exitCode: 0,
     restarts: 0,
     since: now - 3600,
+    made: now - 3600,
     configHash: 'as-rendered',
     ...changes,
   };
@@ -243,7 +244,7 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     [
       {
         is: 'restarting',
-        says: 'json-rpc: keeps restarting (4 times so far, the last time with exit code 1): no contract code at given address',
+        says: 'json-rpc: keeps restarting (4 times so far, the last time with exit code 1): no contract code at given address (layer 1 has no contract at an address of the genesis file: one of the two is of another network)',
         words: 'no contract code at given address',
       },
     ],
@@ -252,6 +253,22 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     'a container runs between two starts of a loop',
     { containers: jsonRpcIs({ restarts: 12, since: now - 4 }) },
     [{ is: 'restarting', about: 'json-rpc', restarts: 12, says: 'json-rpc: keeps restarting (12 times so far)' }],
+  ],
+  [
+    'a container ends every four minutes, and runs in between',
+    { containers: jsonRpcIs({ restarts: 240, since: now - 200, made: now - 240 * 240 }) },
+    [
+      {
+        is: 'restarting',
+        restarts: 240,
+        says: 'json-rpc: does not stay up: restarted 240 times in 16 h 00 min, the last time 3 min 20 s ago',
+      },
+    ],
+  ],
+  [
+    'a container was killed for its memory',
+    { containers: jsonRpcIs({ status: 'exited', exitCode: 137, since: now - 60 }) },
+    [{ is: 'stopped', says: expect.stringContaining('exited with 137 (killed, most often because memory ran out)') }],
   ],
   [
     'a health check says no',
@@ -393,6 +410,11 @@ test.each<[string, Partial<HostState>, Partial<Finding>]>([
     'restarted once',
     { containers: jsonRpcIs({ restarts: 1, since: now - 5 }) },
     { is: 'restarted', restarts: 1, says: 'json-rpc: was restarted once by Docker, and has run for 5.0 s' },
+  ],
+  [
+    'restarted often while it was set up, and up for more than an hour since',
+    { containers: jsonRpcIs({ restarts: 8, since: now - 3700, made: now - 4000 }) },
+    { is: 'restarted', says: 'json-rpc: was restarted 8 times by Docker, and has run for 61 min 40 s' },
   ],
   [
     'another configuration',

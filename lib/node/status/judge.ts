@@ -1,11 +1,20 @@
 import { seconds } from '../../engine/output/units.ts';
 import type { ServiceName } from '../variables/services.ts';
+import { explained } from './causes.ts';
 import type { Block } from './chain.ts';
 import type { HostState, ServiceState } from './read.ts';
 import { count, divergedWords, offset, serviceWords } from './words.ts';
 
 /** A container that Docker restarted this often, and that has run for no longer, is in a loop. Seconds. */
 const loop = { restarts: 3, seconds: 60 };
+
+/**
+ * A container that Docker restarted so often a day since it was made does not stay up, although it runs for most of the time. It counts
+ * as repaired after an hour, or five times as long as it ran between two restarts. Seconds.
+ */
+const often = { restartsPerDay: 6, repairedAfter: 3600, times: 5 };
+
+const day = 86_400;
 
 /** The controller's clock may be the wrong one: a larger difference to it is reported, and is not a fault. Seconds. */
 const controllerDiffers = 2;
@@ -126,21 +135,34 @@ function judgeStatus(name: ServiceName, service: ServiceState, at: number, ended
     return [fault('stopped', name, serviceWords(service, at), { status, exitCode, forSeconds })];
   if (health === 'unhealthy') return [fault('unhealthy', name, 'runs, and its own health check says unhealthy')];
   if (restarts === 0) return [];
+  if (restartsOften(service, at)) {
+    const age = seconds(Math.max(0, at - (service.made ?? at)));
+    const why = ended === undefined ? '' : `; it ended with: ${explained(ended)}`;
+    const words = `does not stay up: restarted ${times} in ${age}, the last time ${seconds(forSeconds ?? 0)} ago${why}`;
+    return [fault('restarting', name, words, { restarts, forSeconds, words: ended })];
+  }
   const duration = forSeconds === undefined ? '' : `, and has run for ${seconds(forSeconds)}`;
   return [note('restarted', name, `was restarted ${times} by Docker${duration}`, { restarts, forSeconds })];
+}
+
+function restartsOften({ restarts, since, made }: ServiceState, at: number): boolean {
+  if (since === undefined || made === undefined) return false;
+  const age = at - made;
+  const isRepaired = at - since > Math.max(often.repairedAfter, (often.times * age) / restarts);
+  return !isRepaired && restarts / Math.max(1, age / day) >= often.restartsPerDay;
 }
 
 /** A container that runs between two ends has no exit code. */
 function restartWords(times: string, { status, exitCode }: ServiceState, ended: string | undefined): string {
   const how = status === 'restarting' ? `, the last time with exit code ${exitCode}` : '';
-  return `keeps restarting (${times} so far${how})${ended === undefined ? '' : `: ${ended}`}`;
+  return `keeps restarting (${times} so far${how})${ended === undefined ? '' : `: ${explained(ended)}`}`;
 }
 
 function judgeChain({ chain, served, at, log, docker, containers }: HostState, limits: Limits): Finding[] {
   const { from, own, trusted } = chain;
   const findings: Finding[] = [];
   if (from === 'state-db' && log?.halted !== undefined)
-    findings.push(fault('halted', 'sync', `halted: ${log.halted}`, { words: log.halted }));
+    findings.push(fault('halted', 'sync', `halted: ${explained(log.halted)}`, { words: log.halted }));
   if (!trusted.ok) {
     findings.push(fault('no-answer', 'trusted sequencer', trusted.error, { error: trusted.error }));
   } else {
@@ -178,7 +200,7 @@ function judgeBlocks(chain: HostState['chain'], own: Block, at: number, limits: 
   }
   const still = secondsWithoutBlock(chain, own, at, behind);
   const stillFor = still !== undefined && still > limits.staleAfter ? still : undefined;
-  const lastError = words === undefined ? '' : `; its last error: ${words}`;
+  const lastError = words === undefined ? '' : `; its last error: ${explained(words)}`;
   if (behind !== undefined && behind > limits.mostBehind) {
     const of = block + behind;
     const and = stillFor === undefined ? '' : `, and no new one for ${seconds(stillFor)}`;

@@ -80,6 +80,17 @@ test('why the node ended is read from before this start, without its stack', () 
   expect(logState([at(1, columns)], started)).toMatchObject({ ended: noContract });
 });
 
+test('a panic of Go is why the node ended', () => {
+  // As Go 1.26 prints it.
+  const panic = 'panic: runtime error: invalid memory address or nil pointer dereference';
+  const lines = [at(1, panic), at(1, '[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x48940a]')];
+  expect(logState(lines, started + 5).ended).toBe(panic);
+  expect(logState([at(1, 'fatal error: concurrent map writes')], started).ended).toBe(
+    'fatal error: concurrent map writes',
+  );
+  expect(logState([at(1, json('error', 'fatal error: it diverged'))], started).ended).toBeUndefined();
+});
+
 test('the lines of a log that matter are found by their level, warnings by the word error', async () => {
   const lines = [
     json('info', 'syncTrustedState: Getting trusted state info, no error'),
@@ -89,9 +100,11 @@ test('the lines of a log that matter are found by their level, warnings by the w
     '2026-01-01T12:00:01.000Z\tWARN\tsynchronizer/synchronizer.go:99\tnothing to do',
     '2026-01-01T12:00:01.000Z\tERROR\tsynchronizer/synchronizer.go:99\tit failed',
     json('fatal', noContract + stack),
+    '2026-01-01T12:00:01.000000001Z panic: runtime error: index out of range [3] with length 3',
+    '2026-01-01T12:00:01.000000001Z goroutine 1 [running]:',
   ];
   const $ = () => async (_: TemplateStringsArray, __: string, ___: string, pattern: string) =>
     new Output(0, execFileSync('grep', ['-E', pattern], { input: lines.join('\n') }), '');
   const found = await readLog({ $ } as unknown as Reader, 'sync');
-  expect(found).toEqual([2, 3, 5, 6].map((index) => lines[index]));
+  expect(found).toEqual([2, 3, 5, 6, 7].map((index) => lines[index]));
 });

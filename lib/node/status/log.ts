@@ -4,11 +4,15 @@ import { parseJson } from '../../engine/text/parse-json.ts';
 /** A halted synchronizer logs that every few seconds, without end. */
 const recent = '3m';
 
+/** How Go's runtime begins the report of a panic or of a fault, a line without level and time of its own. */
+const goRuntime = '(panic|fatal error|runtime): ';
+
 /**
  * Halts and errors, as JSON (production) or columns (development, where the level has a colour). The node warns only where the trusted
  * sequencer or layer 1 fails.
  */
 const relevant = [
+  `^[^ ]+ ${goRuntime}`,
   '[Hh]alting (the )?[Ss]ync|fatal error: ',
   '"level":"(error|fatal)"|"level":"warn".*"msg":"[^"]*[Ee]rror',
   '[[:space:]](.\\[[0-9]+m)?((ERROR|FATAL)(.\\[0m)?[[:space:]]|WARN(.\\[0m)?[[:space:]].*[Ee]rror)',
@@ -31,7 +35,7 @@ export function logState(lines: readonly string[], since: number) {
     const [, time = '', text = ''] = /^(\S+) (.*)$/s.exec(line) ?? [];
     return {
       at: Date.parse(time) / 1000,
-      fatal: /"level":"fatal"|\sFATAL\s/.test(uncoloured(text)),
+      fatal: isFatal(uncoloured(text)),
       text: message(text),
     };
   });
@@ -42,6 +46,11 @@ export function logState(lines: readonly string[], since: number) {
   const own = halting.findLast((text) => reasonOf(text) !== '');
   const halted = halting.length === 0 ? undefined : reasonOf(own ?? '') || reasonOf(cause ?? '') || halting.at(-1);
   return { halted, lastError: texts.at(-1), ended: all.findLast(({ fatal }) => fatal)?.text };
+}
+
+/** Whether the program ends after this line. */
+function isFatal(text: string): boolean {
+  return /"level":"(fatal|panic)"|\sFATAL\s/.test(text) || new RegExp(`^${goRuntime}`).test(text);
 }
 
 /** `halting the synchronizer: WHY`, `halting sync: fatal error: WHY`, `fatal error: WHY`; some versions log it in two lines. */

@@ -66,12 +66,24 @@ test.each(['database', 'rpc'])(
   },
 );
 
+/** When a time server answered, a minute ago. */
+const answered = Math.floor(Date.now() / 1000) - 60;
+
 test.each([
-  ['AC1E4D0A,172.30.77.10,11,1.5,0.000012,0,0,0,0,0,0,1,64,Normal', 0, { offServer: 0.000012, fault: undefined }],
   [
-    'AC1E4D0A,172.30.77.10,11,1.5,-3.2,0,0,0,0,0,0,1,64,Normal',
+    `AC1E4D0A,172.30.77.10,11,${answered},0.000012,0,0,0,0,0,0,1,64,Normal`,
+    0,
+    { offServer: 0.000012, fault: undefined },
+  ],
+  [
+    `AC1E4D0A,172.30.77.10,11,${answered},-3.2,0,0,0,0,0,0,1,64,Normal`,
     0,
     { offServer: -3.2, fault: expect.stringContaining('off') },
+  ],
+  [
+    'AC1E4D0A,172.30.77.10,11,1.5,0.000012,0,0,0,0,0,0,1,64,Normal',
+    0,
+    { fault: expect.stringMatching(/^the clock follows nobody: 172\.30\.77\.10 last answered .* ago$/) },
   ],
   ['00000000,,0,0,0,0,0,0,0,0,0,1,0,Not synchronised', 0, { server: undefined, fault: expect.any(String) }],
   ['', 127, { fault: 'chrony is not installed' }],

@@ -87,10 +87,10 @@ function serviceState({
   startedAt,
   raw,
 }: ContainerState) {
-  const { FinishedAt } = ((raw ?? {}) as { State?: { FinishedAt?: string } }).State ?? {};
+  const { State, Created } = (raw ?? {}) as { State?: { FinishedAt?: string }; Created?: string };
+  const { FinishedAt } = State ?? {};
   // Docker does not report since when a container is paused.
   const change = status === 'running' ? startedAt : status === 'paused' ? undefined : FinishedAt;
-  const since = Date.parse(change ?? '') / 1000;
   return {
     image,
     imageId,
@@ -99,9 +99,17 @@ function serviceState({
     exitCode,
     restarts: restartCount,
     // Docker writes the year 1 for never.
-    since: since > 0 ? since : undefined,
+    since: secondsOf(change),
+    /** When the container was made; its restarts count from then. */
+    made: secondsOf(Created),
     configHash: labels[configHashLabel],
   };
+}
+
+/** @returns seconds since 1970; undefined for a time that is missing or before 1970 */
+function secondsOf(time: string | undefined): number | undefined {
+  const at = Date.parse(time ?? '') / 1000;
+  return at > 0 ? at : undefined;
 }
 
 async function readClock(host: Reader, vars: Variables) {
@@ -113,19 +121,21 @@ async function readClock(host: Reader, vars: Variables) {
   ]);
   const offController = leastOffset(time.text, asked / 1000, time.answered / 1000);
   const followed = { offController, offServer: undefined, server: timesyncd, fault: undefined };
-  return { at: Number.parseFloat(time.text), clock: byTimesyncd ? followed : clockState(offController, tracking) };
+  const at = Number.parseFloat(time.text);
+  return { at, clock: byTimesyncd ? followed : clockState(offController, tracking, at) };
 }
 
 /**
  * @param offController the host's clock less the controller's, in seconds; 0 where the round trip explains the difference
  * @param tracking the output of `chronyc -c -n tracking`
+ * @param at the host's time, in seconds since 1970
  * @returns with the offset from the time server, in seconds, and the fault of the clock
  */
-function clockState(offController: number, tracking: Output) {
+function clockState(offController: number, tracking: Output, at: number) {
   const text = tracking.ok ? tracking.text() : '';
   const [, server, , , offset] = text.split(',');
   const offServer = server ? Number(offset) : Number.NaN;
-  const verdict = trackingVerdict(text);
+  const verdict = trackingVerdict(text, at);
   const drift = verdict.is === 'drift' ? (verdict.note ?? 'the clock is not synchronised') : undefined;
   const missing = tracking.exitCode === 127 ? 'chrony is not installed' : 'chronyd does not answer';
   return {

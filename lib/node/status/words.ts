@@ -1,13 +1,21 @@
 import { seconds } from '../../engine/output/units.ts';
+import { meaningOfExitCode } from '../../engine/resource/docker/exit-code.ts';
 import type { ServiceState } from './read.ts';
 
 /** `up 2 h 05 min`, `exited with 1, 3 min ago`, `restarting after exit with 1, 3 s ago`. @param at seconds since 1970, by the host's clock */
 export function serviceWords({ status, exitCode, since }: ServiceState, at: number): string {
   const duration = since === undefined ? undefined : seconds(Math.max(0, at - since));
   if (status === 'running') return duration === undefined ? 'running' : `up ${duration}`;
-  const code =
-    status === 'exited' ? ` with ${exitCode}` : status === 'restarting' ? ` after exit with ${exitCode}` : '';
-  return `${status}${code}${duration === undefined ? '' : `, ${duration} ago`}`;
+  const ago = duration === undefined ? '' : `, ${duration} ago`;
+  return `${status}${exitWords(status, exitCode)}${ago}`;
+}
+
+/** ` with 137 (killed, most often because memory ran out)`; empty for a container that has not ended. */
+function exitWords(status: string, exitCode: number): string {
+  if (status !== 'exited' && status !== 'restarting') return '';
+  const meaning = meaningOfExitCode(exitCode);
+  const code = `${exitCode}${meaning === undefined ? '' : ` (${meaning})`}`;
+  return status === 'exited' ? ` with ${code}` : ` after exit with ${code}`;
 }
 
 /** `300 µs behind`, `2.1 s ahead of`. @param value seconds */

@@ -81,6 +81,21 @@ export const download = z.strictObject({
   ),
 });
 
+/** Endings of formats in which no archive of PostgreSQL is; the specification's end in .sql.tar.gz. */
+const otherFormat = /\.(7z|bz2|html?|iso|json|lz4|rar|xz|zip|zst|toml|ya?ml)$/i;
+
+/** An archive of a database. */
+export const archive = download.extend({
+  url: downloadAddress
+    .refine((text) => !otherFormat.test(text.replace(/[?#].*$/, '')), {
+      error: ({ input }) => {
+        const [ending] = otherFormat.exec(String(input).replace(/[?#].*$/, '')) ?? [];
+        return `ends in ${ending}, and an archive of PostgreSQL is not in that format: its name ends in .sql.tar.gz`;
+      },
+    })
+    .describe('Download address, without user name and password'),
+});
+
 export const goVersion = matching(/^\d+\.\d+$/, 'must be a version such as 1.21', 'version');
 
 /** A size in the units of PostgreSQL, powers of 1024. */

@@ -62,8 +62,8 @@ const snapshot = z
     from: types.downloadAddress
       .optional()
       .describe("Web address of the folder with the manifest's archives; default: that of the manifest"),
-    state: types.download.optional().describe('Archive of the state database (.sql.tar.gz)'),
-    prover: types.download.optional().describe("Archive of the prover's database (.sql.tar.gz)"),
+    state: types.archive.optional().describe('Archive of the state database (.sql.tar.gz)'),
+    prover: types.archive.optional().describe("Archive of the prover's database (.sql.tar.gz)"),
     date: types.pastDay.optional().describe('Day on which both archives were made, YYYY-MM-DD'),
     connections: types
       .whole(1, mostDownloadConnections)

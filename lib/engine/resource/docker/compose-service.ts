@@ -5,6 +5,7 @@ import { eventually, type Patience } from '../job/eventually.ts';
 import type { Difference, Verdict, Work } from '../resource.ts';
 import { checkedAgainAfter, containerChange, driftOf, fileChange, unitChange } from '../resource.ts';
 import { untilDockerRuns } from './docker-engine.ts';
+import { meaningOfExitCode } from './exit-code.ts';
 
 /** The label that every service of a rendered compose file carries: a hash of its definition and of each file mounted into it. */
 export const configHashLabel = 'rpc-playbooks.config-hash';
@@ -32,15 +33,8 @@ function howItEnded(state: ContainerState | undefined): string {
   const { status, exitCode, restartCount } = state;
   // While it runs again, Docker no longer has the exit code.
   if (status === 'running') return `does not stay up, restarts by Docker: ${restartCount}`;
-  return `is ${status}, exit code ${exitCode}${meaningOf(exitCode)}`;
-}
-
-/** 132 is SIGILL: a program that is built for newer processors ends without a message. */
-function meaningOf(exitCode: number): string {
-  if (exitCode === 132)
-    return ' (illegal instruction: the processor lacks what the program was built for, such as avx2, bmi2 or adx)';
-  if (exitCode === 137) return ' (killed, most often because memory ran out)';
-  return '';
+  const meaning = meaningOfExitCode(exitCode);
+  return `is ${status}, exit code ${exitCode}${meaning === undefined ? '' : ` (${meaning})`}`;
 }
 
 /**

@@ -260,6 +260,12 @@ test.each<[string, OverrideName, unknown, string | RegExp, Changes?]>([
     { Log: { Environment: 'prod' } },
     'node_config.Log.Environment must be one of production, development',
   ],
+  [
+    'a level of the log that the node does not know',
+    'node_config',
+    { Log: { Level: 'verbos' } },
+    'node_config.Log.Level must be one of debug, info, warn, error, dpanic, panic, fatal',
+  ],
   ['no port', 'node_config', { RPC: { Port: 70000 } }, 'node_config.RPC.Port must be a port, 1 to 65535'],
   ['a port twice', 'node_config', { RPC: { Port: 9091 } }, 'node_config.RPC.Port is 9091, as Metrics.Port is'],
   [

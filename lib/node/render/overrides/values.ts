@@ -37,9 +37,10 @@ export const kinds: Readonly<Record<Kind, KindRule>> = {
   list: { words: 'a list', schema: { type: 'array' }, accepts: Array.isArray },
 };
 
-/** Keys for which the node accepts only some values (spec part 2, section Log). */
+/** Keys for which the node accepts only some values (spec part 2, section Log; the levels are those of its logger, zap). */
 export const choices: Readonly<Record<string, readonly string[]>> = {
   'Log.Environment': ['production', 'development'],
+  'Log.Level': ['debug', 'info', 'warn', 'error', 'dpanic', 'panic', 'fatal'],
 };
 
 /** The node keeps these in 32 bits: 4294967296 becomes 0 without a message. */
