@@ -16,8 +16,12 @@ export function zshCompletions({ commands, run, variables }: Completions) {
 
 function specsOf({ options, words = [] }: Completed): string {
   const specs = Object.entries(options).flatMap(([name, option]) => specsOfOption(name, option));
-  const behind = words === 'file' ? ['1:file:_files'] : words.length > 0 ? [`1:what:(${words.join(' ')})`] : [];
-  return [...specs, ...behind].map((spec) => `\\\n      ${quote(spec)}`).join(' ');
+  return [...specs, ...wordSpecs(words)].map((spec) => `\\\n      ${quote(spec)}`).join(' ');
+}
+
+function wordSpecs(words: NonNullable<Completed['words']>): string[] {
+  if (words === 'file') return ['1:file:_files'];
+  return words.length > 0 ? [`1:what:(${words.join(' ')})`] : [];
 }
 
 function specsOfOption(name: string, option: OptionSpec): string[] {
@@ -26,10 +30,11 @@ function specsOfOption(name: string, option: OptionSpec): string[] {
   const says = `[${first.replace(/[[\]\\]/g, '\\$&')}]`;
   const action = value === undefined ? '' : `:${value}:${actionOf(name, option)}`;
   const spellings = [...(short ? [`-${short}`] : []), `--${name}`];
-  const once = repeat ? '*' : spellings.length > 1 ? `(${spellings.join(' ')})` : '';
+  const either = spellings.length > 1 ? `(${spellings.join(' ')})` : '';
+  const once = repeat ? '*' : either;
   return spellings.map((spelling) => {
-    const joined = value === undefined ? '' : spelling.startsWith('--') ? '=' : '+';
-    return `${once}${spelling}${joined}${says}${action}`;
+    const sign = spelling.startsWith('--') ? '=' : '+';
+    return `${once}${spelling}${value === undefined ? '' : sign}${says}${action}`;
   });
 }
 

@@ -106,8 +106,8 @@ function linesOf({ reached: { hosts }, read, runs, checks }: Found, verbose: boo
 
 function endOf(end: PastRun['hosts'][number]['end']): string {
   if (!end) return 'interrupted or killed, or it still runs';
-  const failed = end.failed.length > 0 ? `: ${end.failed.join(', ')}` : end.why ? `: ${end.why}` : '';
-  return `${end.ended}${failed}, ${end.changed.length} changed`;
+  const why = end.failed.join(', ') || end.why;
+  return `${end.ended}${why ? `: ${why}` : ''}, ${end.changed.length} changed`;
 }
 
 /** Of an image: `registry:5000/owner/node:v1` is a node. */

@@ -217,18 +217,18 @@ function styleOf<V>({ options, hosts }: Job<V>): Style {
 }
 
 /** The questions that a run asks, and its output around them. */
-function questionsOf<V>({ playbook, hosts, options, plan, terminal }: Job<V>, style: Style, interrupt: () => void) {
+function questionsOf<V>(
+  { playbook, hosts, options, plan, terminal }: Job<V>,
+  style: Style,
+  interrupt: () => void,
+): { readonly questions: Pick<RunOptions, 'confirm' | 'confirmEach'>; readonly show: Listener } {
   const ask = askOnTerminal(interrupt);
   const shown = output(options, style);
   const typed = hosts.filter(({ groups }) => groups.includes(playbook.typed ?? '')).map(({ name }) => name);
   const { confirm, show } = asking((plans) => confirmPlan(plans, style, print, ask, typed), shown);
   const asks = !options.check && !options.yes && !options.json && !plan && terminal;
-  const questions: Pick<RunOptions, 'confirm' | 'confirmEach'> = options.step
-    ? { confirmEach: confirmEachOn(style, print, ask) }
-    : asks
-      ? { confirm }
-      : {};
-  return { questions, show };
+  if (options.step) return { questions: { confirmEach: confirmEachOn(style, print, ask) }, show };
+  return { questions: asks ? { confirm } : {}, show };
 }
 
 function savePlanOf<V>({ playbook, options, inventory }: Job<V>, result: RunResult, file: string): void {

@@ -160,7 +160,8 @@ export function parseOptions(
 }
 
 function diffShown({ diff, verbose, 'no-diff': none }: Given<typeof runOptions>): DiffShown {
-  return none ? 'none' : diff || verbose ? 'whole' : 'short';
+  if (none) return 'none';
+  return diff || verbose ? 'whole' : 'short';
 }
 
 /** @throws Problem for one that is missing, or has another form */

@@ -112,8 +112,8 @@ async function loadAs(generation: string, { file }: Deployment, unlock: Unlock):
   try {
     return await loadDeployment(file, { unlock, over: [{ values: { generation }, from: `--diff ${generation}` }] });
   } catch (error) {
-    const problems = error instanceof Problems ? error.problems : error instanceof Problem ? [error] : undefined;
-    if (!problems) throw error;
+    if (!(error instanceof Problems || error instanceof Problem)) throw error;
+    const problems = error instanceof Problems ? error.problems : [error];
     const hint = `to compare anyway, write an inventory for the ${generation} generation: --diff NAME`;
     throw new Problems(
       problems.map(({ message, where }, i) => {

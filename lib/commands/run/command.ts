@@ -131,7 +131,8 @@ function linesOf(done: Done, { hosts }: ReachedHosts): string[] {
   }
   const { stdout, stderr, exitCode: code, timedOut } = done.output;
   const printed = [stdout, stderr].flatMap((text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n')));
-  const ending = timedOut ? ['took longer than its time limit'] : code === 0 ? [] : [`ended with ${code}`];
-  const lines = [...printed, ...ending];
+  const lines = [...printed];
+  if (timedOut) lines.push('took longer than its time limit');
+  else if (code !== 0) lines.push(`ended with ${code}`);
   return (lines.length > 0 ? lines : ['ended with 0']).map(line);
 }

@@ -14,7 +14,8 @@ const times = new Set(['made', 'written', 'since', 'missingSince']);
 /** The health of all hosts together: of the worst, where a known fault outweighs an unreachable host. */
 export function worstOf(hosts: readonly { readonly health: Health }[]): Health {
   const has = (health: Health) => hosts.some((host) => host.health === health);
-  return has('unhealthy') ? 'unhealthy' : has('unreachable') ? 'unreachable' : 'healthy';
+  const worst = (['unhealthy', 'unreachable'] as const).find(has);
+  return worst ?? 'healthy';
 }
 
 /**

@@ -120,10 +120,15 @@ function chainWords({ own, trusted, comparison, from }: HostState['chain'], { st
     parts.push(`none from ${from}`);
   }
   if (trusted.ok) parts.push(`trusted sequencer ${height(trusted.value)}`);
-  if (behind !== undefined)
-    parts.push(behind > 0 ? `${count(behind)} behind` : behind < 0 ? `${count(-behind)} ahead` : 'level');
+  if (behind !== undefined) parts.push(distance(behind));
   if (comparison?.ok && standing !== 'diverged') parts.push(`same hash at ${count(comparison.value.height)}`);
   return parts.join('; ');
+}
+
+/** @param behind blocks, negative for a host that has more */
+function distance(behind: number): string {
+  if (behind === 0) return 'level';
+  return behind > 0 ? `${count(behind)} behind` : `${count(-behind)} ahead`;
 }
 
 /** `node v3.1.0, prover v6.0.2, postgres 15`: each image by the last part of its name. */

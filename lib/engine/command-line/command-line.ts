@@ -84,7 +84,8 @@ export function parseCommandLine<T extends OptionTable>(
   }
   const given = Object.entries(table).map(([name, { value, repeat }]) => {
     const said = (values as Readonly<Record<string, unknown>>)[name];
-    return [name, repeat ? (said ?? []) : value === undefined ? (said ?? false) : said];
+    const absent = value === undefined ? false : undefined;
+    return [name, said ?? (repeat ? [] : absent)];
   });
   return { given: Object.fromEntries(given) as Given<T>, words: positionals };
 }

@@ -44,17 +44,7 @@ export interface SecretQuestion {
 export async function readSecret(reference: string, question: SecretQuestion): Promise<Secret> {
   const { name, where } = question;
   if (!secretReferencePattern.test(reference)) throw new Problem(`${name} ${secretReferenceRule}`, { where });
-  const [, kind, rest = ''] = /^(env|file|secret|cmd):(.*)$/s.exec(reference) ?? [];
-  const path = pathBeside(where.file, rest);
-  const [source, value] =
-    kind === 'env'
-      ? [`environment variable ${rest}`, fromEnvironment(rest, question)]
-      : kind === 'file'
-        ? [path, await fromFile(path, question)]
-        : kind === 'cmd'
-          ? [`the command ${rest.trim()}`, await fromCommand(rest.trim(), question)]
-          : [reference, await fromSecrets(rest, question)];
-
+  const { source, value } = await readSource(reference, question);
   if (value === '') throw new Problem(`${name} is empty: ${source} holds nothing`, { where });
   const any: SecretQuestion['allowed'] = { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
   const { pattern, reason, least = 1 } = question.allowed ?? any;
@@ -65,6 +55,23 @@ export async function readSecret(reference: string, question: SecretQuestion): P
     where,
     hint: 'choose another one; for an existing database user, change it with ALTER ROLE … PASSWORD',
   });
+}
+
+/** @returns the value, and where it is from, in words */
+async function readSource(reference: string, question: SecretQuestion): Promise<{ source: string; value: string }> {
+  const [, kind, rest = ''] = /^(env|file|secret|cmd):(.*)$/s.exec(reference) ?? [];
+  switch (kind) {
+    case 'env':
+      return { source: `environment variable ${rest}`, value: fromEnvironment(rest, question) };
+    case 'file': {
+      const path = pathBeside(question.where.file, rest);
+      return { source: path, value: await fromFile(path, question) };
+    }
+    case 'cmd':
+      return { source: `the command ${rest.trim()}`, value: await fromCommand(rest.trim(), question) };
+    default:
+      return { source: reference, value: await fromSecrets(rest, question) };
+  }
 }
 
 function fromEnvironment(variable: string, { name, where, environment = process.env }: SecretQuestion): string {

@@ -62,11 +62,17 @@ export interface Pace {
 
 const noPace: Pace = { perSecond: undefined, secondsLeft: undefined };
 
+/** Writes a number with its unit. */
+function amountIn(unit: Progress['unit']): (number: number) => string {
+  if (unit === 'bytes') return bytes;
+  if (unit === 'seconds') return seconds;
+  return (number) => `${number}${unit ? ` ${unit}` : ''}`;
+}
+
 /** @returns undefined for work that has no measure */
 export function measures({ done, total, unit }: Progress, { perSecond, secondsLeft }: Pace): Measures | undefined {
   if (done === undefined) return undefined;
-  const amount =
-    unit === 'bytes' ? bytes : unit === 'seconds' ? seconds : (n: number) => `${n}${unit ? ` ${unit}` : ''}`;
+  const amount = amountIn(unit);
   const whole = `${amount(done)}${total ? ` of ${amount(total)}` : ''}`;
   // A time limit is not work that progresses.
   if (unit === 'seconds') return { amount: whole, share: undefined, rate: undefined, left: undefined };

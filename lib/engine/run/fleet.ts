@@ -170,13 +170,9 @@ export class Fleet<V> {
     const until = verdicts.flatMap(([name, seen]) => (seen.is === 'unknown' ? [`${seen.until} on ${name}`] : []));
     const note =
       assumedStopped.length > 0 ? `${assumedStopped.join(', ')} not checked: assumed to be stopped` : undefined;
-    const refused =
-      drifting.length > 0
-        ? preconditionFailed(condition, drifting)
-        : unchecked.size > 0
-          ? preconditionUnknown(condition, unchecked)
-          : undefined;
-    return { refused, until: until[0], note };
+    const answer = { until: until[0], note };
+    if (drifting.length > 0) return { ...answer, refused: preconditionFailed(condition, drifting) };
+    return { ...answer, refused: unchecked.size > 0 ? preconditionUnknown(condition, unchecked) : undefined };
   }
 }
 

@@ -78,7 +78,10 @@ export class TurnTaking<V> {
     const left = new Set(seen.flatMap((each) => each?.left ?? []));
     const covered = this.#desks.length > 0 ? hosts.filter(({ name }) => coveredBy(turns, inventory).has(name)) : [];
     const first = new Map(covered.map((host) => [host, this.#firstDisturbing(host, play, turns)]));
-    const rank = ({ name }: HostRun) => (left.has(name) ? 0 : serving.has(name) ? 2 : 1);
+    const rank = ({ name }: HostRun) => {
+      if (left.has(name)) return 0;
+      return serving.has(name) ? 2 : 1;
+    };
     const due = covered.filter((host) => serving.size > 0 && first.get(host) !== undefined);
     const order = split(due.toSorted((one, other) => rank(one) - rank(other)));
     for (const host of covered) {

@@ -60,7 +60,8 @@ export function runsWith(files: Files, hash: string, port: number): Work {
     async check(host) {
       const [state, fleet] = await Promise.all([host.unit(unit), readFleet(host, port)]);
       if (state.load === 'not-found') return unknownUntil(`${unit} is installed`);
-      const runs = !fleet.ok ? fleet.error : fleet.value.configuration === hash ? hash : 'other files';
+      const configuration = fleet.ok && fleet.value.configuration === hash ? hash : 'other files';
+      const runs = fleet.ok ? configuration : fleet.error;
       return driftOf(
         [
           { what: 'at boot', was: state.enabled, wanted: 'enabled' },

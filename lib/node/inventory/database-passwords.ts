@@ -82,7 +82,7 @@ function roleOf(store: Store, host: OutlinedHost, { ssh }: InventoryOutline) {
     /** The shell command that connects to the host: `ssh -t deploy@10.0.0.11`; empty for this machine. */
     connection: isLocal ? '' : words.filter(Boolean).join(' '),
     /** Whether docker needs sudo there; undefined if only the operator's ssh_config has the user. */
-    sudo: user === undefined ? (isLocal ? false : undefined) : user !== 'root',
+    sudo: user === undefined && !isLocal ? undefined : user !== undefined && user !== 'root',
     container: `${server}-db`,
     superuser: variable('credentials', server, 'user'),
     database: variable('credentials', server, 'database'),

@@ -26,7 +26,8 @@ export type ServiceState = ReturnType<typeof serviceState>;
 export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>) {
   const isDatabase = groups.includes('database');
   const hasState = isDatabase || groups.includes('replica');
-  const component = isDatabase ? 'sync' : hasState ? 'state-db' : 'json-rpc';
+  const withoutSync = hasState ? 'state-db' : 'json-rpc';
+  const component = isDatabase ? 'sync' : withoutSync;
   const there = jsonRpcChain(host, vars.network.trusted_sequencer_url);
   const here = hasState
     ? stateChain(host, stateDatabase(vars))
@@ -90,7 +91,8 @@ function serviceState({
   const { State, Created } = (raw ?? {}) as { State?: { FinishedAt?: string }; Created?: string };
   const { FinishedAt } = State ?? {};
   // Docker does not report since when a container is paused.
-  const change = status === 'running' ? startedAt : status === 'paused' ? undefined : FinishedAt;
+  const ended = status === 'paused' ? undefined : FinishedAt;
+  const change = status === 'running' ? startedAt : ended;
   return {
     image,
     imageId,

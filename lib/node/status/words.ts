@@ -20,10 +20,13 @@ function exitWords(status: string, exitCode: number): string {
 
 /** `300 µs behind`, `2.1 s ahead of`. @param value seconds */
 export function offset(value: number): string {
-  const size = Math.abs(value);
-  const amount =
-    size < 0.001 ? `${Math.round(size * 1e6)} µs` : size < 1 ? `${Math.round(size * 1e3)} ms` : seconds(size);
-  return `${amount} ${value < 0 ? 'behind' : 'ahead of'}`;
+  return `${amountOf(Math.abs(value))} ${value < 0 ? 'behind' : 'ahead of'}`;
+}
+
+/** `300 µs`, `12 ms`, `2.1 s`. @param size seconds */
+function amountOf(size: number): string {
+  if (size < 0.001) return `${Math.round(size * 1e6)} µs`;
+  return size < 1 ? `${Math.round(size * 1e3)} ms` : seconds(size);
 }
 
 /** With separators: `4,252`. */

@@ -84,7 +84,8 @@ function hostLines(busy: readonly RunningTask[], detailed: readonly RunningTask[
 function progressLine({ progress, pace }: RunningTask, width: number): string {
   if (!progress) return '';
   const { what, done = 0, total } = progress;
-  const indent = ' '.repeat(width >= 59 ? 4 : width >= 16 ? 2 : 0);
+  const narrow = width >= 16 ? 2 : 0;
+  const indent = ' '.repeat(width >= 59 ? 4 : narrow);
   const room = width - indent.length;
   const known = measures(progress, pace);
   if (!known) return indent + cut(what, room);

@@ -7,8 +7,11 @@ import type { ReportData, ReportedHost } from '../report-data.ts';
 export function totalsSection(report: ReportData): Html {
   const countOf = ({ name, summary }: ReportedHost, outcome: ShownOutcome) =>
     summary?.counts[outcome] ?? report.rows.filter(({ cells }) => cells.get(name)?.outcome === outcome).length;
-  const badness = (host: ReportedHost) =>
-    host.unreachable ? 3 : countOf(host, 'failed') > 0 ? 2 : host.stopped ? 1 : 0;
+  const badness = (host: ReportedHost) => {
+    if (host.unreachable) return 3;
+    if (countOf(host, 'failed') > 0) return 2;
+    return host.stopped ? 1 : 0;
+  };
   const hosts = [...report.hosts.values()].sort((a, b) => badness(b) - badness(a));
   const columns = ['failed', report.started.check ? 'pending' : 'changed', 'unknown', 'warning', 'ok'] as const;
   const head = ['host', ...columns.map((outcome) => outcomes[outcome].word), 'time', 'round trips'];

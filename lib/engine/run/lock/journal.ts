@@ -72,7 +72,8 @@ export function endOf(host: HostRun, interrupted: boolean, failure?: unknown): P
   const all = { ...(why !== undefined && { why }), ...titles };
   if (titles.failed.length > 0 || failure !== undefined) return { ended: 'failed', ...all };
   if (why === undefined) return { ended: 'converged', ...all };
-  return { ended: why === quitByOperator ? 'stopped' : interrupted ? 'interrupted' : 'failed', ...all };
+  if (why === quitByOperator) return { ended: 'stopped', ...all };
+  return { ended: interrupted ? 'interrupted' : 'failed', ...all };
 }
 
 function lineOf(line: JournalLine): string {
