@@ -1,12 +1,20 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { type JournalLine, journalFolder, parseJournal } from '../../engine/run/lock/journal.ts';
-import { readReleases } from '../../node/release/manifest.ts';
+import { type Release, readReleases } from '../../node/release/manifest.ts';
 
 /** Lines that are read of each journal: those of a thousand runs. */
 const mostLines = 2000;
 
-/** What a host knows of its past. `bad` is the number of lines of its journal that cannot be read. */
-export type HostHistory = Awaited<ReturnType<typeof readHistory>>;
+/** What a host knows of its past. */
+export interface HostHistory {
+  readonly host: string;
+  /** The lines of its journal, in order. */
+  readonly lines: readonly JournalLine[];
+  /** The number of lines of its journal that cannot be read. */
+  readonly bad: number;
+  /** Newest first. */
+  readonly releases: readonly Release[];
+}
 
 /** A run on one host. Without `end`, it was interrupted or killed there, or still runs. */
 interface PartOfRun {
@@ -20,7 +28,12 @@ export interface PastRun extends Omit<JournalLine & { at: 'begin' }, 'at' | 'pla
   readonly hosts: readonly PartOfRun[];
 }
 
-export async function readHistory(host: string, reader: Reader) {
+/**
+ * Reads what a host knows of its past.
+ *
+ * @param host its name in the inventory
+ */
+export async function readHistory(host: string, reader: Reader): Promise<HostHistory> {
   const [journal, releases] = await Promise.all([
     reader.$`tail -n ${mostLines} ${`${journalFolder}/journal.jsonl`}`,
     readReleases(reader),

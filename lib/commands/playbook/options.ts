@@ -5,8 +5,46 @@ import { Problem } from '../../engine/problem/problem.ts';
 import type { OwnOption, OwnValues } from '../../engine/run/playbook.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 
-/** The command line of a playbook. */
-export type Options = ReturnType<typeof parseOptions>;
+/** The command line of a playbook, checked. */
+export interface Options {
+  readonly inventory: string | undefined;
+  readonly check: boolean;
+  /** A host pattern. */
+  readonly limit: string | undefined;
+  /** Names of roles; none mean all. */
+  readonly roles: readonly string[];
+  readonly skippedRoles: readonly string[];
+  readonly startAt: string | undefined;
+  readonly step: boolean;
+  /** Variables that override the inventory's, in the order given. */
+  readonly set: readonly SetVariable[];
+  /** Hosts that may be unreachable when every host has to be checked. */
+  readonly assumedStopped: readonly string[];
+  /** Hosts in parallel. */
+  readonly forks: number;
+  /** Of an attempt to connect, in seconds. */
+  readonly timeout: number | undefined;
+  readonly listHosts: boolean;
+  readonly listTasks: boolean;
+  readonly diff: DiffShown;
+  /** A file for the plan of check mode. */
+  readonly out: string | undefined;
+  /** A file with the plan to follow. */
+  readonly plan: string | undefined;
+  readonly report: string | undefined;
+  readonly breakLock: boolean;
+  readonly yes: boolean;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly color: boolean;
+  /** A private key that opens the secrets file. */
+  readonly identity: string | undefined;
+  readonly askBecomePass: boolean;
+  readonly verbose: boolean;
+  readonly help: boolean;
+  /** The playbook's own options. */
+  readonly own: OwnValues;
+}
 
 /** One `--set KEY=VALUE`. */
 export interface SetVariable {
@@ -99,28 +137,9 @@ export function parseOptions(
   args: readonly string[],
   roleNames: readonly string[],
   own: Readonly<Record<string, OwnOption>> = {},
-) {
+): Options {
   const { given } = parseCommandLine(args, { ...runOptions, ...own } as typeof runOptions);
-  for (const [one, other] of contrary) {
-    if (given[one] && given[other]) {
-      throw new Problem(`--${one} and --${other} do not go together`, { hint: 'leave one of them out' });
-    }
-  }
-  if (given.out !== undefined && !given.check) {
-    throw new Problem('--out saves the plan of check mode', { hint: 'add --check' });
-  }
-  const narrowing = ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step', 'assume-stopped'];
-  for (const fixed of [...narrowing, ...Object.keys(own)]) {
-    const said = (given as Readonly<Record<string, unknown>>)[fixed];
-    if (
-      given.plan !== undefined &&
-      said !== undefined &&
-      said !== false &&
-      !(Array.isArray(said) && said.length === 0)
-    ) {
-      throw new Problem(`--plan and --${fixed} do not go together`, { hint: 'a plan is followed as it was made' });
-    }
-  }
+  refuseContrary(given, Object.keys(own));
   const roles = listed(given.role);
   const skippedRoles = listed(given['skip-role']);
   refuseUnknownRoles([...roles, ...skippedRoles], roleNames);
@@ -128,14 +147,11 @@ export function parseOptions(
     inventory: given.inventory,
     check: given.check,
     limit: given.limit,
-    /** Empty: all roles. */
     roles,
     skippedRoles,
     startAt: given['start-at'],
     step: given.step,
-    /** Variables that override the inventory's, in the order given. */
     set: given.set.map(parseSet),
-    /** Hosts that may be unreachable when every host has to be checked. */
     assumedStopped: given['assume-stopped'] === undefined ? [] : hostNames(given['assume-stopped']),
     forks: wholeNumber('--forks', given.forks, 9999) ?? defaultForks,
     timeout: wholeNumber('--timeout', given.timeout, 3600),
@@ -154,9 +170,33 @@ export function parseOptions(
     askBecomePass: given['ask-become-pass'],
     verbose: given.verbose,
     help: given.help,
-    /** The playbook's own options. */
     own: given.help ? {} : ownValues(own, given),
   };
+}
+
+/**
+ * Refuses options that contradict each other.
+ *
+ * @param own names of the playbook's own options
+ * @throws Problem with both names
+ */
+function refuseContrary(given: Given<typeof runOptions>, own: readonly string[]): void {
+  for (const [one, other] of contrary) {
+    if (given[one] && given[other]) {
+      throw new Problem(`--${one} and --${other} do not go together`, { hint: 'leave one of them out' });
+    }
+  }
+  if (given.out !== undefined && !given.check) {
+    throw new Problem('--out saves the plan of check mode', { hint: 'add --check' });
+  }
+  if (given.plan === undefined) return;
+  const narrowing = ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step', 'assume-stopped'];
+  for (const fixed of [...narrowing, ...own]) {
+    const said = (given as Readonly<Record<string, unknown>>)[fixed];
+    const isGiven = said !== undefined && said !== false && !(Array.isArray(said) && said.length === 0);
+    if (isGiven)
+      throw new Problem(`--plan and --${fixed} do not go together`, { hint: 'a plan is followed as it was made' });
+  }
 }
 
 function diffShown({ diff, verbose, 'no-diff': none }: Given<typeof runOptions>): DiffShown {

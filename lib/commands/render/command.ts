@@ -1,6 +1,7 @@
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { shared } from '../../engine/command-line/command-line.ts';
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
+import type { Inventory } from '../../engine/inventory/inventory.ts';
 import { type Paint, paintFor } from '../../engine/output/colour.ts';
 import { exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
 import { redact } from '../../engine/secret/secret.ts';
@@ -10,6 +11,7 @@ import { suggest } from '../../engine/text/suggest.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
 import { filesOf, renderFiles } from '../../node/render/render-files.ts';
 import { generations } from '../../node/variables/generation.ts';
+import type { Variables } from '../../node/variables/variables.ts';
 import { givenHosts } from '../each-host/given-hosts.ts';
 import { renderingDiff } from './diff.ts';
 
@@ -19,7 +21,7 @@ interface RenderDependencies extends Output {
   paint(color: boolean): Paint;
 }
 
-type Deployment = Awaited<ReturnType<typeof loadDeployment>>;
+type Deployment = Inventory<Variables>;
 
 export const renderOptions = {
   inventory: shared.inventory,

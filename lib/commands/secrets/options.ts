@@ -41,10 +41,22 @@ export const secretsPage = {
   },
 } satisfies HelpPage;
 
-export type SecretsOptions = ReturnType<typeof secretsOptionsOf>;
+/** The options of a command line, checked. */
+export interface SecretsOptions extends Omit<Given<typeof secretsOptions>, 'inventory'> {
+  /** Name or file of the inventory. */
+  readonly inventory: string;
+  readonly verb: keyof typeof verbs;
+  /** Names of secrets; none mean all. */
+  readonly names: readonly string[];
+}
 
-/** The options of a command line, checked. No names mean all. @throws Problem */
-export function secretsOptionsOf(given: Given<typeof secretsOptions>, words: readonly string[]) {
+/**
+ * Checks the options of a command line.
+ *
+ * @param words the verb, and names of secrets
+ * @throws Problem for options and words that do not go together
+ */
+export function secretsOptionsOf(given: Given<typeof secretsOptions>, words: readonly string[]): SecretsOptions {
   const [verb, ...names] = words as readonly [(keyof typeof verbs)?, ...string[]];
   if (verb === undefined) {
     throw new Problem('the command line does not say what to do', {

@@ -11,6 +11,7 @@ import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.t
 import { Secret } from '../../engine/secret/secret.ts';
 import { recordFolder } from '../../node/project/project-folder.ts';
 import { type Health, type HostStatus, type WatchedHost, watchedHost } from '../../node/status/host.ts';
+import type { Limits } from '../../node/status/judge.ts';
 import { withMovedTags } from '../../node/status/moved-tag.ts';
 import { isMonitor } from '../../node/variables/monitoring.ts';
 import { givenHosts } from '../each-host/given-hosts.ts';
@@ -55,10 +56,25 @@ export const statusOptions = {
   help: shared.help,
 } as const;
 
-type StatusOptions = ReturnType<typeof statusOptionsOf>;
+/** The options of a command line, checked. */
+interface StatusOptions extends Omit<Given<typeof statusOptions>, 'forks' | 'every' | 'timeout'> {
+  readonly color: boolean;
+  readonly askBecomePass: boolean;
+  /** Hosts in parallel. */
+  readonly forks: number;
+  /** Between two looks with `--watch`. Seconds. */
+  readonly every: number;
+  /** For one host, in seconds. */
+  readonly timeout: number;
+  readonly limits: Limits;
+}
 
-/** The options of a command line, checked. Times are in seconds. @throws Problem */
-export function statusOptionsOf(given: Given<typeof statusOptions>) {
+/**
+ * Checks the options of a command line.
+ *
+ * @throws Problem for options that do not go together, and values of another form
+ */
+export function statusOptionsOf(given: Given<typeof statusOptions>): StatusOptions {
   if (given.every !== undefined && !given.watch) {
     throw new Problem('--every goes with --watch', { hint: 'add --watch, or leave --every out' });
   }
@@ -138,15 +154,29 @@ async function show(options: StatusOptions, around: StatusDependencies): Promise
   }
 }
 
-type Board = ReturnType<typeof boardOf>;
-
 /** The latest status of each host. */
+interface Board {
+  readonly output: StatusDependencies['output'];
+  readonly hosts: readonly WatchedHost[];
+  /** Looks at a host again. */
+  look(host: WatchedHost): Promise<void>;
+  lookAtAll(): Promise<unknown>;
+  /** Whether each host was seen. */
+  isComplete(): boolean;
+  /** In the order of the inventory; a host that has not answered yet is left out. */
+  statuses(): readonly HostStatus[];
+  /** The status as lines. `room`: the columns and lines of a terminal that the text has to fit in. */
+  lines(room?: { readonly width?: number; readonly height?: number }): Promise<readonly string[]>;
+  /** The status as text, or as JSON with `--json`. */
+  text(): Promise<string>;
+}
+
 function boardOf(
   inventory: string,
   hosts: readonly WatchedHost[],
   { forks, json, color }: StatusOptions,
   { runs, output }: StatusDependencies,
-) {
+): Board {
   const latest = new Map<string, HostStatus>();
   const limited = pLimit(forks);
   const missing = () => hosts.length - latest.size;
@@ -154,13 +184,11 @@ function boardOf(
     const status = await limited(() => host.look());
     if (status) latest.set(host.name, status);
   };
-  /** In the order of the inventory; a host that has not answered yet is left out. */
   const statuses = () => hosts.flatMap(({ name }) => latest.get(name) ?? []);
   const shown = async () => {
     const last = await lastRuns(runs, inventory);
     return withMovedTags(statuses()).map((status) => ({ ...status, lastRun: last.get(status.host) }));
   };
-  /** @param room the columns and lines of a terminal that the text has to fit in */
   const lines = async (room: { readonly width?: number; readonly height?: number } = {}) => [
     ...statusLines(await shown(), { paint: paintFor(output, color), now: Date.now(), ...room }),
     ...(missing() > 0 ? [`${missing()} not seen yet`] : []),

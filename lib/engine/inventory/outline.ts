@@ -25,8 +25,30 @@ export interface VariablesOver {
 }
 
 /** The content of an inventory, unchecked: values with their places. It may be incomplete. */
-export type InventoryOutline = Awaited<ReturnType<typeof outlineInventory>>;
-export type OutlinedHost = InventoryOutline['hosts'][number];
+export interface InventoryOutline {
+  /** `lab` for inventory/lab.yaml. */
+  readonly name: string;
+  readonly file: string;
+  readonly top: LocatedMap;
+  readonly ssh: Located | undefined;
+  /** Variables of all hosts. */
+  readonly vars: Located;
+  /** In the order of the file. */
+  readonly hosts: readonly OutlinedHost[];
+  /** Duplicate hosts, and files of variables that could not be read. */
+  readonly problems: readonly Problem[];
+  /** Whether all files of variables could be read. */
+  readonly complete: boolean;
+}
+
+export interface OutlinedHost {
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** The value of its name: connection settings and own variables. */
+  readonly own: LocatedMap;
+  /** Its variables: those of all hosts, with its own over them. */
+  readonly vars: Located;
+}
 
 /**
  * Reads an inventory without checking it, for example one that is not filled in yet.
@@ -34,7 +56,7 @@ export type OutlinedHost = InventoryOutline['hosts'][number];
  * @param nameOrFile `lab` for inventory/lab.yaml, or a path (with a / or ending in .yaml or .yml)
  * @throws Problem or Problems where the file does not exist or is not valid YAML
  */
-export async function outlineInventory(nameOrFile: string, options: OutlineOptions = {}) {
+export async function outlineInventory(nameOrFile: string, options: OutlineOptions = {}): Promise<InventoryOutline> {
   const file = await findInventory(nameOrFile, options.folder);
   const top = await read(file);
   if (top.entries.has('all') && !top.entries.has('groups')) throw ansibleInventory(keyPlace(top, ['all']));
@@ -44,18 +66,13 @@ export async function outlineInventory(nameOrFile: string, options: OutlineOptio
     .reduce<Located | undefined>((base, each) => (base ? merge(base, each) : each), undefined);
   const { hosts, problems } = hostsOf(top);
   return {
-    /** `lab` for inventory/lab.yaml. */
     name: basename(file).replace(/\.ya?ml$/, ''),
     file,
     top,
     ssh: valueAt(top, ['ssh']),
-    /** Variables of all hosts. */
     vars,
-    /** In the order of the file. `own` is the value of its name: connection settings and own variables. */
     hosts: hosts.map((host) => ({ ...host, vars: { ...merge(variablesOf(host.own, vars), over), at: vars.at } })),
-    /** Duplicate hosts, and files of variables that could not be read. */
     problems: [...unread, ...problems],
-    /** Whether all files of variables could be read. */
     complete: unread.length === 0,
   };
 }

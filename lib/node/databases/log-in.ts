@@ -7,7 +7,7 @@ import { Secret } from '../../engine/secret/secret.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import { stateHost } from '../variables/hosts.ts';
 import type { ServiceName } from '../variables/services.ts';
-import type { Variables } from '../variables/variables.ts';
+import type { Credentials, Variables } from '../variables/variables.ts';
 
 const script = readFileSync(new URL('../../../templates/host/log-in.sh', import.meta.url), 'utf8');
 
@@ -17,10 +17,17 @@ const limit = 4;
 type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
 
 /** A database as a component of the host uses it. */
-type Login = ReturnType<typeof loginsOf>[number];
+interface Login {
+  readonly of: 'state' | 'prover' | 'pool';
+  /** The container of its server. */
+  readonly server: 'state-db' | 'pool-db';
+  readonly address: string;
+  readonly port: number;
+  readonly credentials: Credentials;
+}
 
 /** The three databases that a host uses: state and prover on the Database+Sync server or a replica, and its own pool. */
-function loginsOf({ host, hosts, vars }: Deployment) {
+function loginsOf({ host, hosts, vars }: Deployment): readonly Login[] {
   const server = stateHost(hosts, host);
   const address = server.name === host.name ? '127.0.0.1' : server.connection.address;
   const state = { server: 'state-db', address, port: server.vars.ports.state_db } as const;
@@ -29,7 +36,7 @@ function loginsOf({ host, hosts, vars }: Deployment) {
     { of: 'state', ...state, credentials: credentials.state },
     { of: 'prover', ...state, credentials: credentials.prover },
     { of: 'pool', server: 'pool-db', address: '127.0.0.1', port: ports.pool_db, credentials: credentials.pool },
-  ] as const;
+  ];
 }
 
 /** The components that use the databases, with the hashes of their wanted configuration. One that the host does not run is undefined. */

@@ -28,14 +28,20 @@ const wellWithin = 300;
 /** HAProxy acts on a drained host within a second, and ends cut connections at once. Seconds. */
 const actsWithin = 10;
 
-/** What a gateway knows of an RPC host, and why it is drained there. */
-async function stateOf(at: Reader, name: string, { metrics }: Gateway) {
+/** What a gateway knows of an RPC host. */
+interface State {
+  /** Why it is drained there; undefined for one that is not. */
+  readonly mark: string | undefined;
+  readonly found: FleetHost | undefined;
+  /** All RPC hosts that the gateway knows. */
+  readonly all: readonly FleetHost[];
+}
+
+async function stateOf(at: Reader, name: string, { metrics }: Gateway): Promise<State> {
   const [fleet, mark] = await Promise.all([readFleet(at, metrics), at.read(`${drainedFolder}/${name}`)]);
   const all = fleet.ok ? fleet.value.hosts : [];
   return { mark: mark?.toString().trim(), found: all.find(({ host }) => host === name), all };
 }
-
-type State = Awaited<ReturnType<typeof stateOf>>;
 
 /** Looks at a host again and again. @param waitsFor what the wait is for, after some seconds; undefined ends it */
 async function wait(

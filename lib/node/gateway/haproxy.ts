@@ -8,9 +8,9 @@ import type { Resource, Verdict, Work } from '../../engine/resource/resource.ts'
 import { drift, driftOf, fileChange, ok, unitChange, unknownUntil } from '../../engine/resource/resource.ts';
 import { readFleet } from './fleet.ts';
 import { gatewayFolder } from './paths.ts';
-import type { gatewayFiles } from './render.ts';
+import type { GatewayFile } from './render.ts';
 
-type Files = ReturnType<typeof gatewayFiles>['files'];
+type Files = readonly GatewayFile[];
 
 /** HAProxy reads the new files a second after a reload at the latest. Seconds. */
 const reloadLimit = 15;

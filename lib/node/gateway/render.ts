@@ -8,7 +8,7 @@ import type { Variables } from '../variables/variables.ts';
 import { certificateFile, gatewayFolder } from './paths.ts';
 
 /** A file of the gateway. */
-interface GatewayFile {
+export interface GatewayFile {
   readonly path: string;
   readonly content: Content | string;
 }

@@ -1,22 +1,54 @@
 import { type Located, type Path, scalarAt, scalars, valueAt } from '../../engine/inventory/located.ts';
 import { type InventoryOutline, type OutlinedHost, outlineInventory } from '../../engine/inventory/outline.ts';
 import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
+import type { Place } from '../../engine/problem/problem.ts';
 import { stores } from './inventory.ts';
 import { projectInventories } from './project.ts';
 
 type Store = (typeof stores)[number];
 
 /** One database password in an inventory's file of secrets. */
-export type DatabasePassword = ReturnType<typeof passwordsOf>[number];
+export interface DatabasePassword {
+  /** Its name there: `state_db_password`, or the name in the inventory. */
+  readonly name: string;
+  /** Its key in the inventory: `credentials.state.password`. */
+  readonly path: string;
+  /** References to other sources than the file of secrets. Which of several names is meant is unknown: the first gets them. */
+  readonly elsewhere: readonly { readonly where: Place; readonly reference: string }[];
+  /** The database roles that an operator changes: none if the inventory does not refer to it, or a deploy does it. */
+  readonly roles: readonly DatabaseRole[];
+}
 
 /** A role of a database server. A value that the inventory does not have yet is shown as its key: `<credentials.state.user>`. */
-export type DatabaseRole = ReturnType<typeof roleOf>;
+export interface DatabaseRole {
+  readonly host: string;
+  /** The shell command that connects to the host: `ssh -t deploy@10.0.0.11`; empty for this machine. */
+  readonly connection: string;
+  /** Whether docker needs sudo there; undefined if only the operator's ssh_config has the user. */
+  readonly sudo: boolean | undefined;
+  /** Of the database server. */
+  readonly container: string;
+  readonly superuser: string;
+  readonly database: string;
+  /** The role itself. */
+  readonly user: string;
+}
 
 /** The secrets of one inventory. */
-export type InventorySecrets = Awaited<ReturnType<typeof inventorySecrets>>;
+export interface InventorySecrets {
+  readonly name: string;
+  readonly file: string;
+  readonly passwords: readonly DatabasePassword[];
+  /** Names of other secrets, such as for sudo or a receiver of alerts: they cannot be generated. */
+  readonly others: readonly string[];
+}
 
-/** The secrets that an inventory needs. It may be incomplete. @throws Problem or Problems where it cannot be read */
-export async function inventorySecrets(nameOrFile: string) {
+/**
+ * Lists the secrets that an inventory needs. It may be incomplete.
+ *
+ * @throws Problem or Problems where it cannot be read
+ */
+export async function inventorySecrets(nameOrFile: string): Promise<InventorySecrets> {
   const outline = await outlineInventory(nameOrFile, projectInventories);
   const settings = [outline.ssh, ...outline.hosts.map(({ own }) => own)];
   const sudo = settings.flatMap((each) => secretName(textAt(each, ['become_password'])) ?? []);
@@ -29,7 +61,6 @@ export async function inventorySecrets(nameOrFile: string) {
       ...stores.flatMap((store) => passwordsOf(store, outline)),
       ...['backup', 'replica'].flatMap((group) => copyingPassword(group, outline)),
     ],
-    /** Names of other secrets, such as for sudo or a receiver of alerts: they cannot be generated. */
     others: [...new Set([...sudo, ...ofReceivers.flatMap((text) => secretName(text) ?? [])])],
   };
 }
@@ -40,7 +71,7 @@ function copyingPassword(group: string, outline: InventoryOutline): DatabasePass
   return name === undefined ? [] : [{ name, path: `${group}.password`, elsewhere: [], roles: [] }];
 }
 
-function passwordsOf(store: Store, outline: InventoryOutline) {
+function passwordsOf(store: Store, outline: InventoryOutline): DatabasePassword[] {
   const path = ['credentials', store, 'password'];
   const hosts = outline.hosts.length > 0 ? outline.hosts : [undefined];
   const references = hosts.flatMap((host) => {
@@ -55,13 +86,9 @@ function passwordsOf(store: Store, outline: InventoryOutline) {
   const others = references.filter(({ name }) => name === undefined);
   const elsewhere = new Map(others.map(({ where, reference }) => [JSON.stringify(where), { where, reference }]));
   return [...names].map((name, i) => ({
-    /** Its name there: `state_db_password`, or the name in the inventory. */
     name,
-    /** Its key in the inventory: `credentials.state.password`. */
     path: path.join('.'),
-    /** References to other sources than the file of secrets. Which of several names is meant is unknown: the first gets them. */
     elsewhere: i === 0 ? [...elsewhere.values()] : [],
-    /** The database roles that an operator changes: none if the inventory does not refer to it, or a deploy does it. */
     roles: references.flatMap(({ host, name: own }) => {
       const isHere = host?.groups.some((group) => group === 'database' || (store === 'pool' && group === 'rpc'));
       return host && isHere && own === name ? [roleOf(store, host, outline)] : [];
@@ -69,7 +96,7 @@ function passwordsOf(store: Store, outline: InventoryOutline) {
   }));
 }
 
-function roleOf(store: Store, host: OutlinedHost, { ssh }: InventoryOutline) {
+function roleOf(store: Store, host: OutlinedHost, { ssh }: InventoryOutline): DatabaseRole {
   const variable = (...path: string[]): string => forCommand(textAt(host.vars, path)) ?? `<${path.join('.')}>`;
   const setting = (key: string) => forCommand(textAt(host.own, [key]) ?? textAt(ssh, [key]));
   const server = store === 'pool' ? 'pool' : 'state';
@@ -79,9 +106,7 @@ function roleOf(store: Store, host: OutlinedHost, { ssh }: InventoryOutline) {
   const words = ['ssh -t', port && `-p ${port}`, jump && `-J ${jump}`, user ? `${user}@${target}` : target];
   return {
     host: host.name,
-    /** The shell command that connects to the host: `ssh -t deploy@10.0.0.11`; empty for this machine. */
     connection: isLocal ? '' : words.filter(Boolean).join(' '),
-    /** Whether docker needs sudo there; undefined if only the operator's ssh_config has the user. */
     sudo: user === undefined && !isLocal ? undefined : user !== undefined && user !== 'root',
     container: `${server}-db`,
     superuser: variable('credentials', server, 'user'),

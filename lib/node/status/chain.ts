@@ -20,6 +20,16 @@ export interface ChainSource {
   readonly empty: string;
 }
 
+/** The hashes of two chains at one height. */
+export interface Comparison {
+  readonly height: number;
+  readonly same: boolean;
+  readonly here: string;
+  readonly there: string;
+  /** When the trusted sequencer made the first block that the host lacks; undefined where it lacks none. */
+  readonly missingSince: number | undefined;
+}
+
 /** The newest block. */
 export async function newestBlock({ blockAt, empty }: ChainSource): Promise<Answer<Block>> {
   const answer = await blockAt('latest');
@@ -66,12 +76,13 @@ export function stateChain(host: Reader, state: SqlTarget): ChainSource {
   };
 }
 
-/**
- * Compares hashes at the highest block that both have. A known block is not requested again.
- *
- * @returns with `missingSince`, when the trusted sequencer made the first block that the host lacks; undefined where it lacks none
- */
-export async function compare(own: Block, here: ChainSource, trusted: Block, there: ChainSource) {
+/** Compares hashes at the highest block that both have. A known block is not requested again. */
+export async function compare(
+  own: Block,
+  here: ChainSource,
+  trusted: Block,
+  there: ChainSource,
+): Promise<Answer<Comparison>> {
   const height = Math.min(own.block, trusted.block);
   const get = async (source: ChainSource, newest: Block, at: number): Promise<Answer<Block | undefined>> =>
     newest.block === at ? { ok: true, value: newest } : source.blockAt(at);
@@ -84,9 +95,9 @@ export async function compare(own: Block, here: ChainSource, trusted: Block, the
   if (!theirs.ok) return theirs;
   if (!ours.value || !theirs.value) {
     const error = `${ours.value ? 'the trusted sequencer' : 'this host'} has no block ${height}`;
-    return { ok: false, error } as const;
+    return { ok: false, error };
   }
   const hashes = { here: ours.value.hash, there: theirs.value.hash };
   const missingSince = missing?.ok ? missing.value?.made : undefined;
-  return { ok: true, value: { height, same: hashes.here === hashes.there, ...hashes, missingSince } } as const;
+  return { ok: true, value: { height, same: hashes.here === hashes.there, ...hashes, missingSince } };
 }

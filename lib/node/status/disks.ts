@@ -3,20 +3,30 @@ import type { Reader } from '../../engine/host/host.ts';
 
 const script = readFileSync(new URL('../../../templates/host/disks.sh', import.meta.url), 'utf8');
 
+/** How full a file system is. Sizes are in bytes. */
+export interface DiskUse {
+  readonly mount: string;
+  readonly size: number;
+  readonly used: number;
+  readonly available: number;
+  readonly usedPercent: number;
+}
+
 /**
  * The file systems of some paths and of Docker's root, each once, as the disk alert reads them: a path that does not exist yet counts for
  * the file system that it will be on. A stopped engine is not asked, because that would start it.
  */
-export async function readDisks(host: Reader, paths: readonly string[]) {
+export async function readDisks(host: Reader, paths: readonly string[]): Promise<readonly DiskUse[]> {
   const output = await host.$({ timeoutSeconds: 15 })`sh -c ${script} disks ${paths}`;
   return diskUses(output.lines());
 }
 
 /**
+ * Reads the output of df.
+ *
  * @param lines of `df -P -k`: device, total KiB, used, available, use in per cent, mount point, which may hold spaces
- * @returns sizes in bytes
  */
-function diskUses(lines: readonly string[]) {
+function diskUses(lines: readonly string[]): DiskUse[] {
   const seen = new Set<string>();
   return lines.flatMap((line) => {
     const [, device = '', size, used, available, percent, mount = ''] =

@@ -42,7 +42,12 @@ export interface HostStatus {
 }
 
 /** A host that is checked repeatedly over one connection. */
-export type WatchedHost = Awaited<ReturnType<typeof watchedHost>>;
+export interface WatchedHost {
+  readonly name: string;
+  close(): Promise<void>;
+  /** Never throws: an error is part of the status. Undefined on Ctrl-C, which says nothing about the host. */
+  look(): Promise<HostStatus | undefined>;
+}
 
 interface WatchOptions {
   readonly limits: Limits;
@@ -61,7 +66,7 @@ interface WatchOptions {
 export async function watchedHost(
   context: RenderContext & { readonly host: InventoryHost<Variables> },
   options: WatchOptions,
-) {
+): Promise<WatchedHost> {
   const { host, vars } = context;
   const { services } = await renderHost(context);
   const expected: Expected = { services, diskWarnPercent: vars.disk_alert.warn_percent };
@@ -110,8 +115,7 @@ export async function watchedHost(
   return {
     name: host.name,
     close: () => drop(),
-    /** Never throws: an error is part of the status. Undefined on Ctrl-C, which says nothing about the host. */
-    async look(): Promise<HostStatus | undefined> {
+    async look() {
       const started = performance.now();
       const taken = () => ({ at: Date.now(), seconds: (performance.now() - started) / 1000 });
       try {

@@ -25,12 +25,22 @@ export async function readLog(host: Reader, container: string): Promise<string[]
   return output.lines();
 }
 
+/** What the log of a node says of it, in its own words. */
+export interface LogState {
+  /** Why the synchronizer halted. */
+  readonly halted: string | undefined;
+  readonly lastError: string | undefined;
+  /** Why the node ended the last time, before its present start. */
+  readonly ended: string | undefined;
+}
+
 /**
+ * Reads the log of a node.
+ *
  * @param lines as `docker logs --timestamps` prints them: time, then text
- * @param since when the container started, seconds since 1970: older lines are ignored
- * @returns why the synchronizer halted, in its own words, its last error, and why the node ended the last time, before this start
+ * @param since when the container started, seconds since 1970: older lines say only why it ended
  */
-export function logState(lines: readonly string[], since: number) {
+export function logState(lines: readonly string[], since: number): LogState {
   const all = lines.map((line) => {
     const [, time = '', text = ''] = /^(\S+) (.*)$/s.exec(line) ?? [];
     return {

@@ -3,27 +3,85 @@ import type { ContainerState, Reader } from '../../engine/host/host.ts';
 import type { Output } from '../../engine/host/output.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
+import type { Answer } from '../chain/chain.ts';
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
-import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
-import { readDisks } from './disks.ts';
-import { logState, readLog } from './log.ts';
+import { type Block, type Comparison, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
+import { type DiskUse, readDisks } from './disks.ts';
+import { type LogState, logState, readLog } from './log.ts';
 
-/** The data of one host. `at` is the time by its own clock; times are seconds since 1970. */
-export type HostState = Awaited<ReturnType<typeof readHost>>;
+/** The data of one host. Times are seconds since 1970. */
+export interface HostState {
+  /** The time by its own clock. */
+  readonly at: number;
+  /** systemd's state of docker.service: `active` if it runs; `not installed`. */
+  readonly docker: string;
+  readonly containers: Readonly<Record<ServiceName, ServiceState | undefined>>;
+  /** The synchronizers that do not belong on the host, in words; undefined without one. */
+  readonly otherSynchronizer: string | undefined;
+  readonly chain: ChainState;
+  /** Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves. */
+  readonly served?: Answer<Block>;
+  /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
+  readonly log: LogState | undefined;
+  readonly disks: readonly DiskUse[];
+  readonly clock: ClockState;
+}
+
+/** The blocks of a host beside those of the trusted sequencer. */
+interface ChainState {
+  /** Where its blocks are from. */
+  readonly from: 'state-db' | 'json-rpc';
+  /** The component that brings them there. */
+  readonly by: ServiceName;
+  readonly own: Answer<Block>;
+  readonly trusted: Answer<Block>;
+  /** undefined where one of the two is not known. */
+  readonly comparison: Answer<Comparison> | undefined;
+}
 
 /** The container of a service. */
-export type ServiceState = ReturnType<typeof serviceState>;
+export interface ServiceState {
+  readonly image: string;
+  readonly imageId: string;
+  /** As Docker has it: `running`, `exited`, `restarting`, … */
+  readonly status: string;
+  /** Of its own health check; undefined without one. */
+  readonly health: string | undefined;
+  readonly exitCode: number;
+  /** By Docker, since it was made. */
+  readonly restarts: number;
+  /** Since when it is in its state; undefined where Docker does not say it. */
+  readonly since: number | undefined;
+  /** When the container was made; its restarts count from then. */
+  readonly made: number | undefined;
+  /** The label of its configuration. */
+  readonly configHash: string | undefined;
+}
+
+interface ClockState {
+  /** The host's clock less the controller's, in seconds; 0 where the round trip explains the difference. */
+  readonly offController: number;
+  /** The offset from its time server, in seconds; undefined where it is not known. */
+  readonly offServer: number | undefined;
+  /** Its time server, or the program that follows one. */
+  readonly server: string | undefined;
+  /** Why it counts as not synchronised. */
+  readonly fault: string | undefined;
+}
 
 /**
  * Reads the state of a host in two or three trips: first what needs no container; then Docker, where its engine runs, because a
  * question would start a stopped engine; and where the blocks of both chains are known only then, their hashes at a common height.
  */
-export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>) {
+export async function readHost(
+  host: Reader,
+  { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>,
+): Promise<HostState> {
   const isDatabase = groups.includes('database');
   const hasState = isDatabase || groups.includes('replica');
   const withoutSync = hasState ? 'state-db' : 'json-rpc';
@@ -59,16 +117,11 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
   const { status, since } = containers[component] ?? {};
   return {
     at,
-    /** systemd's state of docker.service: `active` if it runs. */
     docker: docker.load === 'not-found' ? 'not installed' : docker.active,
     containers,
-    /** The synchronizers that do not belong on the host, in words; undefined without one. */
     otherSynchronizer: synchronizers?.is === 'drift' ? synchronizers.note : undefined,
-    /** Where its blocks are from, and the component that brings them there. */
-    chain: { from: hasState ? ('state-db' as const) : ('json-rpc' as const), by: component, ...chain },
-    /** Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves. */
+    chain: { from: hasState ? 'state-db' : 'json-rpc', by: component, ...chain },
     ...(served && { served }),
-    /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
     log: lines && (status === 'running' || status === 'restarting') ? logState(lines, since ?? 0) : undefined,
     disks,
     clock,
@@ -87,7 +140,7 @@ function serviceState({
   labels,
   startedAt,
   raw,
-}: ContainerState) {
+}: ContainerState): ServiceState {
   const { State, Created } = (raw ?? {}) as { State?: { FinishedAt?: string }; Created?: string };
   const { FinishedAt } = State ?? {};
   // Docker does not report since when a container is paused.
@@ -102,7 +155,6 @@ function serviceState({
     restarts: restartCount,
     // Docker writes the year 1 for never.
     since: secondsOf(change),
-    /** When the container was made; its restarts count from then. */
     made: secondsOf(Created),
     configHash: labels[configHashLabel],
   };
@@ -114,7 +166,7 @@ function secondsOf(time: string | undefined): number | undefined {
   return at > 0 ? at : undefined;
 }
 
-async function readClock(host: Reader, vars: Variables) {
+async function readClock(host: Reader, vars: Variables): Promise<{ readonly at: number; readonly clock: ClockState }> {
   const asked = Date.now();
   const [time, tracking, byTimesyncd] = await Promise.all([
     host.$`date +%s.%N`.then((output) => ({ text: output.text(), answered: Date.now() })),
@@ -128,12 +180,13 @@ async function readClock(host: Reader, vars: Variables) {
 }
 
 /**
- * @param offController the host's clock less the controller's, in seconds; 0 where the round trip explains the difference
+ * Judges a clock that chrony sets.
+ *
+ * @param offController as in the result
  * @param tracking the output of `chronyc -c -n tracking`
  * @param at the host's time, in seconds since 1970
- * @returns with the offset from the time server, in seconds, and the fault of the clock
  */
-function clockState(offController: number, tracking: Output, at: number) {
+function clockState(offController: number, tracking: Output, at: number): ClockState {
   const text = tracking.ok ? tracking.text() : '';
   const [, server, , , offset] = text.split(',');
   const offServer = server ? Number(offset) : Number.NaN;

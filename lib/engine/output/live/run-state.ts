@@ -1,7 +1,15 @@
 import type { RunEvent } from '../../run/events.ts';
 
 /** The number of hosts in each state. */
-export type HostCounts = ReturnType<RunState['counts']>;
+export interface HostCounts {
+  readonly hosts: number;
+  readonly done: number;
+  /** Failed, or stopped because another host failed. */
+  readonly failed: number;
+  readonly unreachable: number;
+  /** Names of those that are not checked yet. */
+  readonly awaited: readonly string[];
+}
 
 /**
  * Follows the events of a run and keeps its phase.
@@ -60,15 +68,13 @@ export class RunState {
     return this.#awaited.size > 0 ? 'looking' : this.#phase;
   }
 
-  counts() {
+  counts(): HostCounts {
     const failed = this.#failed;
     return {
       hosts: this.hosts.length,
       done: [...this.#left].filter(([host, left]) => left <= 0 && !failed.has(host)).length,
-      /** Failed, or stopped because another host failed. */
       failed: failed.size,
       unreachable: this.#unreachable.size,
-      /** Not checked yet. */
       awaited: [...this.#awaited],
     };
   }

@@ -2,11 +2,23 @@ import type { Progress } from '../../host/host.ts';
 import type { RunEvent } from '../../run/events.ts';
 import { redact } from '../../secret/secret.ts';
 import { printable } from '../../text/printable.ts';
-import { progressText, seconds } from '../units.ts';
+import { type Pace, progressText, seconds } from '../units.ts';
 import { Pacer } from './pace.ts';
 
 /** The task that a host is working on. Texts are one line, with secrets redacted and control characters written out. */
-export type RunningTask = ReturnType<RunningTasks['list']>[number];
+export interface RunningTask {
+  readonly host: string;
+  /** `role: resource`. */
+  readonly task: string;
+  /** Since its start. */
+  readonly seconds: number;
+  readonly progress: Progress | undefined;
+  readonly pace: Pace;
+  /** Finished tasks of the host. */
+  readonly tasksDone: number;
+  /** All tasks of the host, where their number is known. */
+  readonly tasks: number | undefined;
+}
 
 interface Entry {
   /** `role: resource`. */
@@ -64,16 +76,14 @@ export class RunningTasks {
   }
 
   /** In the order of their starts. */
-  list() {
+  list(): RunningTask[] {
     const now = this.#now();
     return [...this.#running].map(([host, { task, since, progress, pacer }]) => ({
       host,
       task,
-      /** Since its start. */
       seconds: now - since,
       progress,
       pace: pacer.pace(now, progress?.total),
-      /** The host's finished tasks, and all of them where known. */
       tasksDone: this.#done.get(host) ?? 0,
       tasks: this.#tasks.get(host),
     }));

@@ -10,16 +10,22 @@ export type AgeRecipient = string | Recipient;
 export type Lock = { readonly passphrase: string } | { readonly recipients: readonly AgeRecipient[] };
 
 /** An encrypted file. */
-export type AgeFile = Awaited<ReturnType<typeof readAgeFile>>;
+export interface AgeFile {
+  /** Its name, as problems show it. */
+  readonly file: string;
+  /** Its content, not armoured. */
+  readonly bytes: Uint8Array;
+  /** `scrypt` alone for a passphrase, else such as `X25519` and `ssh-ed25519`, one for each recipient. */
+  readonly recipients: readonly string[];
+}
 
 /**
  * Reads the header of a file in the age format, armoured as text or not.
  *
  * @param file as problems show it
- * @returns with its recipients: `scrypt` alone for a passphrase, else such as `X25519` and `ssh-ed25519`, one for each recipient
  * @throws Problem where the file has another format, or is cut off within its header
  */
-export async function readAgeFile(content: Uint8Array, file: string) {
+export async function readAgeFile(content: Uint8Array, file: string): Promise<AgeFile> {
   if (content.length === 0) throw unusable(file, 'is empty');
   const { armor } = await import('age-encryption');
   let bytes = content;
