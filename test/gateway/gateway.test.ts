@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -18,6 +18,7 @@ const names = ['rpc-1', 'rpc-2', 'rpc-3', 'rpc-4'];
 
 async function contextOf(changes: Changes = []): Promise<RenderContext> {
   const inventory = await labDeployment([
+    [['groups', 'database', 'db-1', 'address'], '127.0.7.100'],
     [['groups', 'rpc'], Object.fromEntries(names.map((name, at) => [name, { address: `127.0.7.${at + 1}` }]))],
     [['groups', 'gateway'], { 'gw-1': { address: '127.0.7.101' } }],
     [['vars', 'ports'], { rpc_http: rpcPorts.http, rpc_websocket: rpcPorts.websocket }],
@@ -363,6 +364,40 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       expect(single.status).toBe(200);
     });
 
+    test('a batch that cannot be judged does not pass', async () => {
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'batch_requests'], 3]]));
+      const batch = JSON.stringify(Array.from({ length: 2000 }, (_, id) => call('who', id)));
+      const seen = hosts.reduce((sum, { answered }) => sum + answered, 0);
+      for (const body of [
+        ' '.repeat(262_144) + batch,
+        '\n\t\r '.repeat(70_000) + batch,
+        `${' '.repeat(200_001 - batch.length)}${batch}`,
+        `\u000b${batch}`,
+        `\ufeff${batch}`,
+      ]) {
+        const { status, text } = await get({ port: ports.http, body });
+        expect([400, 413], body.trim().slice(0, 20)).toContain(status);
+        expect(JSON.parse(text).error.message).toMatch(/^(this is not a JSON-RPC request|a batch of more than .*)$/);
+      }
+      // Headers take room of the body.
+      const headers = { 'x-a': 'a'.repeat(60_000) };
+      const cut = await get({ port: ports.http, body: batch + ' '.repeat(199_000 - batch.length), headers });
+      expect([cut.status, JSON.parse(cut.text).error.message]).toEqual([431, 'headers of more than 32768 bytes']);
+      expect(hosts.reduce((sum, { answered }) => sum + answered, 0)).toBe(seen);
+    });
+
+    test.each(['not json', '<html></html>', '"text"', '1'])(
+      '%s is refused as JSON-RPC, and not by a page',
+      async (body) => {
+        gateway = await startGateway(await contextOf());
+        const { status, text } = await get({ port: ports.http, body });
+        expect([status, JSON.parse(text).error]).toEqual([
+          400,
+          { code: -32700, message: 'this is not a JSON-RPC request' },
+        ]);
+      },
+    );
+
     test('a client that asks too often gets an error, and others do not', async () => {
       gateway = await startGateway(await contextOf([[['vars', 'gateway', 'client_requests'], 10]]));
       const many = await Promise.all(
@@ -402,9 +437,17 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       const tls = { certificate: pem, key: `file:${key}`, names: ['rpc.example'] };
       gateway = await startGateway(await contextOf([[['vars', 'gateway', 'tls'], tls]]));
       const trusts = await readFile(pem, 'utf8');
-      const { status, text } = await get({ port: ports.http, body: call('who'), trusts });
+      const { status, text, headers } = await get({ port: ports.http, body: call('who'), trusts });
       expect([status, JSON.parse(text).result.from]).toEqual([200, '127.0.0.1']);
+      expect(headers['strict-transport-security']).toBe('max-age=63072000');
       await expect(get({ port: ports.http, body: call('who') })).rejects.toThrow();
+      const offered = (...options: string[]) =>
+        spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${ports.http}`, ...options], { input: '' }).status;
+      expect(offered('-tls1_2', '-cipher', 'ECDHE-RSA-AES128-GCM-SHA256')).toBe(0);
+      // RSA for the exchange of keys, CBC, and old versions.
+      for (const cipher of ['AES128-SHA', 'AES128-GCM-SHA256', 'ECDHE-RSA-AES128-SHA'])
+        expect(offered('-tls1_2', '-cipher', cipher), cipher).toBe(1);
+      expect(offered('-tls1_1', '-cipher', 'DEFAULT@SECLEVEL=0')).toBe(1);
     });
 
     test('only the given clients are let in', async () => {

@@ -80,6 +80,8 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     metrics: String(gateway.metrics),
     // A given certificate is tried with the other files, in a folder beside their own. certbot's is only in place.
     tls: tls ? ` ssl crt ${isAcme ? certificateFile(tls) : basename(certificateFile(tls))}` : '',
+    // Two years, as browsers' lists want it.
+    hsts: tls ? '    http-response set-header strict-transport-security max-age=63072000' : '',
     // In rotation, also while another challenge moves it.
     acme: isAcme
       ? filled('acme.cfg', { name: host.name, retries: String(2 * others.length + 2), others: peers(() => 80) })

@@ -181,11 +181,12 @@ function addressFaults({ hosts }: Deployment, { name, groups, connection: { addr
       'write the address at which the other servers reach it',
     );
   }
-  const [database] = namesIn('database');
-  if (hasDatabase || database === undefined || vars.firewall.connects_from !== undefined) return [];
+  const isClient = groups.includes('rpc') || groups.includes('backup');
+  const [server] = isClient ? namesIn('database') : namesIn('rpc');
+  if (hasDatabase || server === undefined || vars.firewall.connects_from !== undefined) return [];
   return fault(
-    `${name} is at ${address}, and ${database} lets hosts in by their addresses`,
-    `write the address from which ${name} reaches ${database}, or name it in firewall.connects_from of ${name}`,
+    `${name} is at ${address}, and ${server} lets hosts in by their addresses`,
+    `write the address from which ${name} reaches ${server}, or name it in firewall.connects_from of ${name}`,
   );
 }
 
