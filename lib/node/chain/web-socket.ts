@@ -1,0 +1,111 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Reader } from '../../engine/host/host.ts';
+import type { Output } from '../../engine/host/output.ts';
+import { printable } from '../../engine/text/printable.ts';
+import type { Answer } from './chain.ts';
+import { jsonRpcRequest, patience, readAnswer } from './json-rpc.ts';
+
+const script = readFileSync(new URL('../../../templates/host/websocket.sh', import.meta.url), 'utf8');
+
+/** What a server appends to the key before it hashes both (RFC 6455, section 1.3). */
+const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+
+/** Bytes of a key (RFC 6455, section 4.1). A server may refuse another length, and gorilla/websocket does since 1.5.1. */
+const keyBytes = 16;
+
+/** @returns a new `Sec-WebSocket-Key`: 16 random bytes in base64 */
+function webSocketKey(): string {
+  return randomBytes(keyBytes).toString('base64');
+}
+
+/** @returns the `Sec-WebSocket-Accept` by which a server shows that it read the key as a WebSocket's */
+function acceptOf(key: string): string {
+  return createHash('sha1').update(`${key}${guid}`).digest('base64');
+}
+
+/**
+ * Asks json-rpc on a port of the host for the newest block, over WebSocket: the handshake with its proof, one request, its answer.
+ *
+ * @param limit for each answer of the server; seconds
+ */
+export async function askWebSocket(host: Reader, port: number, limit: number): Promise<Answer<unknown>> {
+  const url = `ws://localhost:${port}`;
+  const key = webSocketKey();
+  const words = [port, key, acceptOf(key), jsonRpcRequest('eth_blockNumber'), limit, patience];
+  const output = await host.$({ timeoutSeconds: patience + limit + 2 })`
+    timeout ${patience + limit} bash -c ${script} websocket ${words}`;
+  const [head = '', said = ''] = output.stdout.split(/\n\n(.*)/s);
+  const fault = head === '' ? `does not answer: ${whyNot(output)}` : faultOfHandshake(head, key);
+  if (fault !== undefined) return { ok: false, error: `${url} ${fault}` };
+  const [kind = '', text = ''] = said.split(/\n(.*)/s);
+  if (kind !== '' && kind !== 'message') return { ok: false, error: `${url} ${describeEnd(kind, text)}` };
+  const answer = readAnswer(text, url);
+  return answer.ok ? { ok: true, value: answer.result } : answer;
+}
+
+/** The last words of the shell are the reason, without the shell's own places. */
+function whyNot({ exitCode, stderr }: Output): string {
+  const last = stderr.trim().split('\n').at(-1)?.split(': ').at(-1) ?? '';
+  return printable(last) || (exitCode === 124 ? 'its time is over' : 'no reason is known');
+}
+
+function describeEnd(kind: string, text: string): string {
+  if (kind === 'masked') return 'sends a masked frame, which only a client may (RFC 6455, section 5.1)';
+  const [, code = 'without a code'] = kind.split(' ');
+  return `closes the WebSocket: ${[code, short(text)].filter((part) => part !== '').join(' ')}`;
+}
+
+/**
+ * What is wrong with the answer to a handshake, by RFC 6455, section 4.1.
+ *
+ * @param head status line and headers, one to a line
+ * @param key the one that the client sent
+ */
+function faultOfHandshake(head: string, key: string): string | undefined {
+  const [statusLine = '', ...lines] = head.split('\n');
+  const [, status, words = ''] = /^HTTP\/\d(?:\.\d)? (\d{3})(.*)$/.exec(statusLine) ?? [];
+  if (status === undefined) return `does not speak HTTP: it answers ${JSON.stringify(short(statusLine))}`;
+  const header = headersOf(lines);
+  if (status !== '101') return refusal(Number(status), short(words), header);
+  const upgrade = header('upgrade');
+  const accept = header('sec-websocket-accept');
+  if (upgrade.toLowerCase() !== 'websocket') return `${switches}but ${named('Upgrade', upgrade)} and not websocket`;
+  if (!/(^|,)\s*upgrade\s*(,|$)/i.test(header('connection')))
+    return `${switches}but ${named('Connection', header('connection'))} and not Upgrade`;
+  if (accept !== acceptOf(key))
+    return `${switches}but ${named('Sec-WebSocket-Accept', accept)} and not ${acceptOf(key)}, which belongs to our key: it is no WebSocket server, or a cache answers for it`;
+  const unasked = ['Sec-WebSocket-Extensions', 'Sec-WebSocket-Protocol'].find((name) => header(name) !== '');
+  return unasked && `${switches}${named(unasked, header(unasked))}, which nobody asked for`;
+}
+
+const switches = 'answers HTTP 101, ';
+
+const named = (name: string, value: string) => (value === '' ? `without ${name},` : `with ${name} ${short(value)}`);
+
+/** @returns the value of a header in any case of letters, all values of one that came several times, or the empty string */
+function headersOf(lines: readonly string[]): (name: string) => string {
+  const headers = lines.map((line) => line.split(/:\s*(.*)/s));
+  return (name) =>
+    headers
+      .filter(([own = '']) => own.toLowerCase() === name.toLowerCase())
+      .map(([, value = '']) => value.trim())
+      .join(', ');
+}
+
+function refusal(status: number, words: string, header: (name: string) => string): string {
+  const answer = `HTTP ${status}${words === '' ? '' : ` ${words.trim()}`}`;
+  const refuses = `refuses the WebSocket handshake with ${answer}`;
+  if (status === 400) return `${refuses}: it finds a fault in the request, and its log names the fault`;
+  if (status === 401 || status === 403) return `${refuses}: it does not serve this caller or this Origin`;
+  if (status === 426) {
+    const version = header('sec-websocket-version');
+    return `${refuses}: it wants ${version === '' ? `Upgrade: ${short(header('upgrade')) || '(nothing)'}` : `WebSocket version ${short(version)} and not 13`}`;
+  }
+  // A server without WebSocket takes the handshake for a request of its own.
+  const isPlain = (status >= 200 && status < 300) || status === 404 || status === 405;
+  if (!isPlain) return refuses;
+  return `is a plain HTTP server and no WebSocket: it answers ${answer}; compare ports.rpc_websocket and RPC.WebSockets of node_config`;
+}
+
+const short = (text: string) => printable(text.trim().slice(0, 80));
