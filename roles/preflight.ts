@@ -7,6 +7,7 @@ import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
 import { dataDisk } from '../lib/node/server/data-disk.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
+import { containersMayOpen } from '../lib/node/server/open-files.ts';
 import { portIsFree } from '../lib/node/server/published-ports.ts';
 import { assessDatabases, databasesOf } from '../lib/node/snapshot/database-contents.ts';
 import { goHint, goWillBeNewEnough } from '../lib/node/snapshot/go.ts';
@@ -21,6 +22,7 @@ export default role<Variables>('preflight', async (context) => [
   ...system(context),
   ...hardware(context),
   ...(await ports(context)),
+  ...(await openFiles(context)),
   ...region(context),
   ...addresses(context),
   ...restoreToolCanBeBuilt(context),
@@ -110,6 +112,11 @@ async function ports(context: Deployment): Promise<Resource[]> {
       }),
     );
   });
+}
+
+async function openFiles(context: Deployment): Promise<Resource[]> {
+  const { openFiles: wanted } = await renderHost(context);
+  return wanted === 0 ? [] : [containersMayOpen(wanted)];
 }
 
 /** A wish of the test network: the inventory's own checks hold the rule of the main network. */
