@@ -1,19 +1,24 @@
 #!/bin/bash
-# Opens a WebSocket on this host, as RFC 6455 has it, and sends one text message. Prints the status line and the headers of the answer to
-# the handshake, and an empty line. If the server agrees, and proves that it read the key, it then prints what came: `message`, `close`
+# Opens a WebSocket on this host, as RFC 6455 has it, and sends one text message. Prints the Sec-WebSocket-Accept that belongs to its key,
+# the status line and the headers of the answer to the handshake, and an empty line. If the server agrees, and proves that it read the key, it then prints what came: `message`, `close`
 # with the code, or `masked` for a frame that a server must not send; and from the next line on the text. Without an answer it prints
 # nothing, and the reason on standard error.
 #
-# Arguments: port, key of the handshake (16 bytes in base64), the Sec-WebSocket-Accept that belongs to the key, the message, shorter than
-# 126 bytes, time limit of an answer in seconds, and for how many seconds HTTP 429 is asked again, as probe.sh does.
+# Arguments: port, the message, shorter than 126 bytes, time limit of an answer in seconds, and for how many seconds HTTP 429 is asked
+# again, as probe.sh does.
 port=$1
-key=$2
-accept=$3
-message=$4
-limit=$5
-patience=$6
+message=$2
+limit=$3
+patience=$4
 # Lengths are bytes, and the system's own error messages are in English.
 LC_ALL=C
+
+# 16 random bytes in base64 (RFC 6455, section 4.1); a server may refuse another length. The proof that the server read it is the SHA-1 of
+# the key and a number that every server knows (section 1.3).
+key=$(head -c 16 /dev/urandom | base64)
+digest=$(printf '%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11' "$key" | sha1sum)
+# shellcheck disable=SC2059
+accept=$(printf "$(printf '%s' "${digest%% *}" | sed 's/../\\x&/g')" | base64)
 
 while :; do
   exec 3<>"/dev/tcp/localhost/$port" || exit 1
@@ -27,7 +32,7 @@ if [ -z "$status" ]; then
   if [ "$ended" -gt 128 ]; then echo "it sends nothing within $limit s"; else echo 'it closes the connection'; fi >&2
   exit 1
 fi
-printf '%s\n' "${status%$'\r'}"
+printf '%s\n' "$accept" "${status%$'\r'}"
 proof=''
 # A server that never ends its headers is cut off.
 for ((lines = 0; lines < 100; lines++)); do

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import type { Output } from '../../engine/host/output.ts';
@@ -8,22 +7,6 @@ import { jsonRpcRequest, patience, readAnswer } from './json-rpc.ts';
 
 const script = readFileSync(new URL('../../../templates/host/websocket.sh', import.meta.url), 'utf8');
 
-/** What a server appends to the key before it hashes both (RFC 6455, section 1.3). */
-const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-
-/** Bytes of a key (RFC 6455, section 4.1). A server may refuse another length, and gorilla/websocket does since 1.5.1. */
-const keyBytes = 16;
-
-/** @returns a new `Sec-WebSocket-Key`: 16 random bytes in base64 */
-function webSocketKey(): string {
-  return randomBytes(keyBytes).toString('base64');
-}
-
-/** @returns the `Sec-WebSocket-Accept` by which a server shows that it read the key as a WebSocket's */
-function acceptOf(key: string): string {
-  return createHash('sha1').update(`${key}${guid}`).digest('base64');
-}
-
 /**
  * Asks json-rpc on a port of the host for the newest block, over WebSocket: the handshake with its proof, one request, its answer.
  *
@@ -31,12 +14,11 @@ function acceptOf(key: string): string {
  */
 export async function askWebSocket(host: Reader, port: number, limit: number): Promise<Answer<unknown>> {
   const url = `ws://localhost:${port}`;
-  const key = webSocketKey();
-  const words = [port, key, acceptOf(key), jsonRpcRequest('eth_blockNumber'), limit, patience];
+  const words = [port, jsonRpcRequest('eth_blockNumber'), limit, patience];
   const output = await host.$({ timeoutSeconds: patience + limit + 2 })`
     timeout ${patience + limit} bash -c ${script} websocket ${words}`;
   const [head = '', said = ''] = output.stdout.split(/\n\n(.*)/s);
-  const fault = head === '' ? `does not answer: ${whyNot(output)}` : faultOfHandshake(head, key);
+  const fault = head === '' ? `does not answer: ${whyNot(output)}` : faultOfHandshake(head);
   if (fault !== undefined) return { ok: false, error: `${url} ${fault}` };
   const [kind = '', text = ''] = said.split(/\n(.*)/s);
   if (kind !== '' && kind !== 'message') return { ok: false, error: `${url} ${describeEnd(kind, text)}` };
@@ -59,11 +41,10 @@ function describeEnd(kind: string, text: string): string {
 /**
  * What is wrong with the answer to a handshake, by RFC 6455, section 4.1.
  *
- * @param head status line and headers, one to a line
- * @param key the one that the client sent
+ * @param head the accept that belongs to the client's key, the status line and the headers, one to a line
  */
-function faultOfHandshake(head: string, key: string): string | undefined {
-  const [statusLine = '', ...lines] = head.split('\n');
+function faultOfHandshake(head: string): string | undefined {
+  const [proof = '', statusLine = '', ...lines] = head.split('\n');
   const [, status, words = ''] = /^HTTP\/\d(?:\.\d)? (\d{3})(.*)$/.exec(statusLine) ?? [];
   if (status === undefined) return `does not speak HTTP: it answers ${JSON.stringify(short(statusLine))}`;
   const header = headersOf(lines);
@@ -73,8 +54,8 @@ function faultOfHandshake(head: string, key: string): string | undefined {
   if (upgrade.toLowerCase() !== 'websocket') return `${switches}but ${named('Upgrade', upgrade)} and not websocket`;
   if (!/(^|,)\s*upgrade\s*(,|$)/i.test(header('connection')))
     return `${switches}but ${named('Connection', header('connection'))} and not Upgrade`;
-  if (accept !== acceptOf(key))
-    return `${switches}but ${named('Sec-WebSocket-Accept', accept)} and not ${acceptOf(key)}, which belongs to our key: it is no WebSocket server, or a cache answers for it`;
+  if (accept !== proof)
+    return `${switches}but ${named('Sec-WebSocket-Accept', accept)} and not ${proof}, which belongs to our key: it is no WebSocket server, or a cache answers for it`;
   const unasked = ['Sec-WebSocket-Extensions', 'Sec-WebSocket-Protocol'].find((name) => header(name) !== '');
   return unasked && `${switches}${named(unasked, header(unasked))}, which nobody asked for`;
 }
