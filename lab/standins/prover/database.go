@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -47,7 +48,7 @@ func keepOpen() {
 				continue
 			}
 			if err := each.reopen(); err != nil {
-				logError(err)
+				logLine(os.Stderr, "error", err.Error())
 				break
 			}
 		}
