@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { localHost } from '../testing/local-host.ts';
@@ -220,4 +223,14 @@ test('no answer has its reason', async () => {
   );
   await new Promise((resolve) => server.close(resolve));
   expect(await wordsFor(free)).toBe('does not answer: Connection refused');
+});
+
+test('a host whose bash gives no reason is named with the exit code', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'web-socket-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'bash'), '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+  expect(await askWebSocket(localHost(folder), 1, 1)).toEqual({
+    ok: false,
+    error: 'ws://localhost:1 does not answer: bash ended with exit code 3',
+  });
 });

@@ -29,7 +29,7 @@ export async function askWebSocket(host: Reader, port: number, limit: number): P
 /** The last words of the shell are the reason, without the shell's own places. */
 function whyNot({ exitCode, stderr }: Output): string {
   const last = stderr.trim().split('\n').at(-1)?.split(': ').at(-1) ?? '';
-  return printable(last) || (exitCode === 124 ? 'its time is over' : 'no reason is known');
+  return printable(last) || `bash ended with exit code ${exitCode}`;
 }
 
 function describeEnd(kind: string, text: string): string {
