@@ -44,7 +44,7 @@ const programs = [
   'lib/engine/run/together.test.ts',
   'lib/engine/secret/age/age-file.test.ts',
   'lib/engine/secret/command-output.test.ts',
-  'lib/node/chain/{listeners,reachable}.test.ts',
+  'lib/node/chain/{listeners,reachable,web-socket}.test.ts',
   'lib/node/chain/synchronizers.test.ts',
   'lib/node/monitor/rules.test.ts',
   'lib/node/snapshot/restore-tool.test.ts',

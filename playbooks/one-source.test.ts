@@ -253,7 +253,12 @@ const table: readonly Row[] = [
   [
     'node_binary',
     '/app/other',
-    ['db docker-compose.yml sync.command', 'db role snapshot', 'rpc docker-compose.yml json-rpc.command'],
+    [
+      'db docker-compose.yml sync.command',
+      'db role preflight',
+      'db role snapshot',
+      'rpc docker-compose.yml json-rpc.command',
+    ],
   ],
   ...(['user', 'database'] as const).map((key): Row => {
     const [environment, name] = key === 'user' ? ['POSTGRES_USER', 'User'] : ['POSTGRES_DB', 'Name'];
@@ -514,7 +519,7 @@ const table: readonly Row[] = [
   ['snapshot.restore_with', 'image', ['db role preflight', 'db role snapshot']],
   ['snapshot.restore_with', 'pg_restore', ['db role preflight', 'db role snapshot']],
   ['snapshot.source.repository', 'http://other/', ['db role preflight', 'db role snapshot']],
-  ['snapshot.source.ref', 'other', ['db role snapshot']],
+  ['snapshot.source.ref', 'other', ['db role preflight', 'db role snapshot']],
   ['snapshot.source.go_version', '1.99', ['db role preflight', 'db role snapshot']],
   ['firewall.json_rpc', ['192.0.2.1'], ['rpc role firewall', 'gw role gateway']],
   ['firewall.metrics', ['192.0.2.1'], ['role firewall', 'gw role gateway']],

@@ -206,3 +206,119 @@ test.each<[what: string, changes: Changes, found: string | undefined]>([
   const verdict = await resource?.check(fakeHost([]));
   expect(verdict && describeVerdict(verdict)).toBe(found);
 });
+
+/** What a database holds, by the mark that a restore leaves in it. */
+type Holds = 'same' | 'other' | 'unfinished' | 'foreign' | 'empty';
+
+/**
+ * A host whose databases hold something, or do not answer. Nothing outside answers, and its Go is too old.
+ *
+ * @param databases by name: what each holds, and the SHA-256 of the archive that the inventory names for it
+ * @param files paths that exist, beside those of every host
+ */
+function databaseHost(
+  databases: Readonly<Record<string, readonly [holds: Holds, sha256: string]>>,
+  files: readonly string[] = [],
+) {
+  const mark = (restore: string, sha256: string) =>
+    JSON.stringify({ restore, sha256, snapshot: '2024-05-01', table: 7 });
+  const rows = {
+    same: (sha256: string) => [mark('complete', sha256), '7', '8192', '8192', '2'],
+    other: () => [mark('complete', 'f'.repeat(64)), '7', '8192', '8192', '2'],
+    unfinished: (sha256: string) => [mark('started', sha256), '7', '8192', '8192', '1'],
+    foreign: () => [null, '7', '8192', '8192', '2'],
+    empty: () => [null, '7', '0', '0', '0'],
+  };
+  const file = { type: 'file', mode: 0o755, owner: 'root', group: 'root', size: 1 };
+  return fakeHost([[/^apt-cache .* policy golang-go$/, 'golang-go:\n  Candidate: 2:1.19~1\n']], {
+    sql: async ({ database }) => {
+      const found = databases[database];
+      if (found === undefined) return { ok: false, error: 'no answer' };
+      return { ok: true, rows: [rows[found[0]](found[1])] };
+    },
+    stat: async (path) => (files.includes(path) ? (file as never) : undefined),
+  });
+}
+
+const checks = {
+  Go: 'Go 1.21 or later is available for the restore tool',
+  state: 'state snapshot can be downloaded',
+  prover: 'prover snapshot can be downloaded',
+  repository: 'source repository of the node answers',
+};
+const bySource = ['Go', 'state', 'prover', 'repository'];
+const byOthers = ['state', 'prover'];
+const cluster = '/data/state-db/PG_VERSION';
+const tool = '/data/snapshot/tool/v3.1.0/zkevm-node';
+
+interface Situation {
+  readonly state?: Holds;
+  readonly prover?: Holds;
+  readonly replace?: boolean;
+  readonly files?: readonly string[];
+}
+
+test.each<[what: string, situation: Situation, needed: boolean]>([
+  ['the databases hold the archives of the inventory', { state: 'same', prover: 'same' }, false],
+  ['and may be replaced', { state: 'same', prover: 'same', replace: true }, false],
+  ['they hold other archives', { state: 'other', prover: 'other' }, false],
+  ['they hold other archives, and may be replaced', { state: 'other', prover: 'other', replace: true }, true],
+  ['only one holds another archive', { state: 'same', prover: 'other' }, false],
+  ['only the prover database is another, and may be replaced', { state: 'same', prover: 'other', replace: true }, true],
+  ['only the state database is another, and may be replaced', { state: 'other', prover: 'same', replace: true }, true],
+  ['one restore ended before the host was switched off', { state: 'same', prover: 'unfinished' }, true],
+  ['no restore ended', { state: 'unfinished', prover: 'unfinished' }, true],
+  ['only the state database was restored', { state: 'same', prover: 'empty' }, true],
+  ['that one may be replaced', { state: 'same', prover: 'empty', replace: true }, true],
+  ['they are empty', { state: 'empty', prover: 'empty' }, true],
+  ['they hold data of somebody else', { state: 'foreign', prover: 'foreign' }, true],
+  ['which may be replaced', { state: 'foreign', prover: 'foreign', replace: true }, true],
+  ['there is no database server yet', {}, true],
+  ['there is none yet, and data may be replaced', { replace: true }, true],
+  ['the database server has its files and is off', { files: [cluster] }, false],
+  ['it is off, and its data may be replaced', { files: [cluster], replace: true }, true],
+])('what a restore needs is asked for where this run restores: %s', async (_, situation, needed) => {
+  const { state, prover, replace = false, files = [] } = situation;
+  for (const restoreWith of ['source', 'image', 'pg_restore']) {
+    const context = await contextOf({
+      changes: [
+        [['vars', 'snapshot', 'restore_with'], restoreWith],
+        [['vars', 'snapshot', 'replace_existing'], replace],
+        [['vars', 'paths'], { data: '/data' }],
+      ],
+    });
+    const { snapshot, credentials } = context.vars;
+    const host = databaseHost(
+      {
+        ...(state && { [credentials.state.database]: [state, snapshot.state.sha256] }),
+        ...(prover && { [credentials.prover.database]: [prover, snapshot.prover.sha256] }),
+      },
+      files,
+    );
+    const resources = await preflight.resources(context);
+    const asked = Object.entries(checks).map(async ([what, name]) => {
+      const resource = resources.find((each) => each.name === name);
+      return resource && (await resource.check(host)).is !== 'ok' ? [what] : [];
+    });
+    const wanted = restoreWith === 'source' ? bySource : byOthers;
+    expect([restoreWith, ...(await Promise.all(asked)).flat()]).toEqual([restoreWith, ...(needed ? wanted : [])]);
+  }
+});
+
+test('the repository is not needed where the restore tool of this version is built already', async () => {
+  const askedFor = async (files: readonly string[], ref: string) => {
+    const source = { repository: 'https://git.example/node', ref, go_version: '1.21' };
+    const context = await contextOf({
+      changes: [
+        [['vars', 'snapshot', 'restore_with'], 'source'],
+        [['vars', 'snapshot', 'source'], source],
+        [['vars', 'paths'], { data: '/data' }],
+      ],
+    });
+    const resource = (await preflight.resources(context)).find(({ name }) => name === checks.repository);
+    return (await resource?.check(databaseHost({}, files)))?.is;
+  };
+  expect(await askedFor([], 'v3.1.0')).toBe('drift');
+  expect(await askedFor([tool], 'v3.1.0')).toBe('ok');
+  expect(await askedFor([tool], 'v4.0.0')).toBe('drift');
+});

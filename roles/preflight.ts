@@ -3,14 +3,15 @@ import { drift, expectation, ok, type Resource, type Verdict } from '../lib/engi
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { answersForChain, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
-import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
 import { dataDisk } from '../lib/node/server/data-disk.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
+import { containersMayOpen } from '../lib/node/server/open-files.ts';
 import { portIsFree } from '../lib/node/server/published-ports.ts';
-import { readContents } from '../lib/node/snapshot/database-contents.ts';
+import { assessDatabases, databasesOf } from '../lib/node/snapshot/database-contents.ts';
 import { goHint, goWillBeNewEnough } from '../lib/node/snapshot/go.ts';
+import { restoreToolIsBuilt } from '../lib/node/snapshot/restore-tool.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -21,6 +22,7 @@ export default role<Variables>('preflight', async (context) => [
   ...system(context),
   ...hardware(context),
   ...(await ports(context)),
+  ...(await openFiles(context)),
   ...region(context),
   ...addresses(context),
   ...restoreToolCanBeBuilt(context),
@@ -112,6 +114,11 @@ async function ports(context: Deployment): Promise<Resource[]> {
   });
 }
 
+async function openFiles(context: Deployment): Promise<Resource[]> {
+  const { openFiles: wanted } = await renderHost(context);
+  return wanted === 0 ? [] : [containersMayOpen(wanted)];
+}
+
 /** A wish of the test network: the inventory's own checks hold the rule of the main network. */
 function region({ host, vars: { network, region: own } }: Deployment): Resource[] {
   if (!host.groups.includes('database') || network.kind === 'main' || network.region === undefined) return [];
@@ -177,21 +184,29 @@ function restoreToolCanBeBuilt({ host, vars, facts }: Deployment): Resource[] {
       check: (reader) => goWillBeNewEnough(reader, facts.distribution, wanted),
       hint: goHint(wanted),
     }),
-  ].map((resource) => skipWhen(snapshotRestored(vars), resource));
+  ].map((resource) => skipWhen(nothingIsRestored(vars), resource));
 }
 
-/** The state database holds the snapshot. */
-function snapshotRestored(vars: Variables): Pick<Resource, 'check'> {
+/**
+ * This run restores no snapshot: by what both databases hold, which archives the inventory names, and whether it may replace data. Role
+ * snapshot decides by the same. A database server that has its files and does not run is started first: a deploy has to be able to do
+ * that when the archives are long gone, and before role snapshot downloads anything it asks for the archives itself.
+ */
+function nothingIsRestored(vars: Variables): Pick<Resource, 'check'> {
+  const { replace_existing } = vars.snapshot;
   return goal(async (reader) => {
-    const contents = await readContents(reader, { archive: archivesOf(vars).state, target: stateDatabase(vars) });
-    return contents.is === 'restored';
+    const [{ decision }, files] = await Promise.all([
+      assessDatabases(reader, databasesOf(vars), replace_existing),
+      reader.stat(`${vars.paths.data}/state-db/PG_VERSION`),
+    ]);
+    return decision === 'keep' || (decision === 'wait' && files !== undefined && !replace_existing);
   });
 }
 
 function snapshotAddresses(vars: Variables): Resource[] {
   const archives = archivesOf(vars);
   const { restore_with, source } = vars.snapshot;
-  const repository = restore_with === 'source' ? source?.repository : undefined;
+  const built = restore_with === 'source' ? source : undefined;
   return [
     ...[archives.state, archives.prover].map(({ store, url }) =>
       expectation(`${store} snapshot can be downloaded`, {
@@ -199,15 +214,16 @@ function snapshotAddresses(vars: Variables): Resource[] {
         hint: `check snapshot.${store}.url in the inventory`,
       }),
     ),
-    ...(repository === undefined
-      ? []
-      : [
-          expectation('source repository of the node answers', {
-            check: (reader) => downloads(reader, gitAddress(repository)),
-            hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image',
-          }),
-        ]),
-  ].map((resource) => skipWhen(snapshotRestored(vars), resource));
+    ...(built === undefined ? [] : [repositoryAnswers(vars, built)]),
+  ].map((resource) => skipWhen(nothingIsRestored(vars), resource));
+}
+
+function repositoryAnswers(vars: Variables, source: NonNullable<Variables['snapshot']['source']>): Resource {
+  const answers = expectation('source repository of the node answers', {
+    check: (reader) => downloads(reader, gitAddress(source.repository)),
+    hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image',
+  });
+  return skipWhen({ check: restoreToolIsBuilt(vars, source) }, answers);
 }
 
 /** The first address that git requests. `user@host:path` is git's short form of an ssh address; a plain path is on the host. */

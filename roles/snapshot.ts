@@ -3,9 +3,9 @@ import { directory } from '../lib/engine/resource/file/directory.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
-import { proverDatabase, stateDatabase } from '../lib/node/databases/databases.ts';
 import { stateIndexes } from '../lib/node/databases/indexes.ts';
 import { component } from '../lib/node/render/component.ts';
+import { databasesOf } from '../lib/node/snapshot/database-contents.ts';
 import { databasesAreUnused, databasesMayBeRestored, snapshotIsRestored } from '../lib/node/snapshot/restore.ts';
 import { restoreTool } from '../lib/node/snapshot/restore-tool.ts';
 import {
@@ -23,10 +23,7 @@ export default role<Variables>('snapshot', async (context) => {
   const archives = archivesOf(vars);
   const { connections } = vars.snapshot;
   const tool = restoreTool(vars, `${vars.paths.deployment}/snapshot_restore.toml`);
-  const databases = {
-    state: { archive: archives.state, target: stateDatabase(vars) },
-    prover: { archive: archives.prover, target: proverDatabase(vars) },
-  };
+  const databases = databasesOf(vars);
   const restored = snapshotIsRestored(databases, tool, vars);
   const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>
     download({ url, path, connections, sha256 }),

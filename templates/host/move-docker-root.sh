@@ -200,7 +200,7 @@ fi
 
 phase "starting docker from $to"
 need_disk
-start_engine || fail "docker does not start from $to: $(journalctl --quiet --no-pager --output=cat --lines=3 --unit=docker.service)"
+start_engine || fail "docker does not start from $to: $(last_words docker.service 3 --unit=docker.service)"
 now=$(root_now)
 [ "$now" = "$to" ] || fail "docker keeps its data in $now instead of $to"
 if [ -s "$state/held" ] && [ "$(holds)" != "$(cat "$state/held")" ]; then

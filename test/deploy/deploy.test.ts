@@ -92,6 +92,22 @@ test('containers and databases match the specification', async () => {
   expect(await stateIndexes()).toEqual(expect.arrayContaining(specifiedIndexes));
 });
 
+test('databases and prover may open more files than the prover needs, though the engine gives a container 1024', async () => {
+  for (const [host, container] of [
+    ['db-1', 'state-db'],
+    ['db-1', 'pool-db'],
+    ['db-1', 'prover'],
+    ['rpc-1', 'prover'],
+  ] as const) {
+    expect(await onHost(host, `docker exec ${container} cat /proc/1/limits`), container).toMatch(
+      /^Max open files +8192 +8192 /m,
+    );
+  }
+  // Without ulimits of its own, a container has what the engine gives; a shell does not raise it.
+  const image = await onHost('db-1', `docker inspect --format '{{.Config.Image}}' prover`);
+  expect(await onHost('db-1', `docker run --rm --entrypoint sh ${image} -c 'ulimit -S -n'`)).toBe('1024');
+});
+
 test('a second run changes nothing, restarts nothing, writes no file, in one connection and two requests per host', async () => {
   const before = await Promise.all(labHosts.flatMap((host) => [started(host), files(host)]));
   const since = Math.floor(Date.now() / 1000);

@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { $ } from 'zx';
+import { proofOf } from '../../lib/node/testing/web-socket-server.ts';
 
 /** The address that one of the gateways of inventory/lab-fleet.yaml has. */
 const target = '172.30.77.20';
@@ -155,10 +156,10 @@ async function webSocket(localAddress: string, state: State): Promise<void> {
     return found;
   };
   const head = ['GET / HTTP/1.1', `host: ${target}`, 'connection: upgrade', 'upgrade: websocket'];
-  socket.write(
-    `${[...head, 'sec-websocket-version: 13', `sec-websocket-key: ${randomBytes(16).toString('base64')}`].join('\r\n')}\r\n\r\n`,
-  );
-  if (!(await answered(/^HTTP\/1\.1 101 /, 40))) {
+  const key = randomBytes(16).toString('base64');
+  socket.write(`${[...head, 'sec-websocket-version: 13', `sec-websocket-key: ${key}`].join('\r\n')}\r\n\r\n`);
+  const proof = proofOf(key).replaceAll('+', '\\+');
+  if (!(await answered(new RegExp(`^HTTP/1\\.1 101 [^]*\r\nsec-websocket-accept: *${proof}\r\n`, 'i'), 40))) {
     socket.destroy();
     throw new Error(`not opened: ${text.slice(0, 200)}`);
   }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { agreesToWebSocket } from '../../lib/node/testing/web-socket-server.ts';
 
 /** An RPC host of the test: JSON-RPC on a chain that the test moves. */
 export interface RpcHost {
@@ -47,12 +48,8 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
           : await answerTo(host, body, request);
         response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
       });
-      const websocket = createServer().on('upgrade', (_, socket) => {
-        socket
-          .on('error', () => {})
-          .write(
-            `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nx-host: ${name}\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n`,
-          );
+      const websocket = createServer().on('upgrade', (request, socket) => {
+        agreesToWebSocket(request, socket, { 'x-host': name });
       });
       servers = [http, websocket];
       await listen(http, ports.http);

@@ -27,6 +27,23 @@ test('the last output of a job that fails is all of this run, however fast it en
   }
 });
 
+test('of a job that fails after many lines the last ones are shown', async () => {
+  const work = { unit: 'rpc-playbooks-job-test-long', title: 'long', script: 'seq 100 >&2\nexit 3\n' };
+  const last = Array.from({ length: 15 }, (_, at) => at + 86).join('\n');
+  await expect(runInUnit(host, work)).rejects.toThrow(
+    expect.objectContaining({ message: `long: rpc-playbooks-job-test-long failed (exit code 3)\n${last}` }),
+  );
+});
+
+test('a job that ends well and reaches nothing shows its last lines', async () => {
+  const work = {
+    unit: 'rpc-playbooks-job-test-vain',
+    script: 'seq 100\n',
+    done: async () => drift('nothing is there'),
+  };
+  await expect(applyDrift(host, job('vain', work))).rejects.toThrow(/nothing is there\n(.*\n)*100$/);
+});
+
 test('a job that is killed before it wrote anything has no words, whatever the run before it wrote', async () => {
   const work = { unit: 'rpc-playbooks-job-test-killed', title: 'killed' };
   await expect(runInUnit(host, { ...work, script: 'echo failed 6 times >&2\nexit 1\n' })).rejects.toThrow(

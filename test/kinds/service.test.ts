@@ -154,3 +154,31 @@ test('a masked unit stays masked', async () => {
     await host.run`systemctl unmask --quiet ${unit}`;
   }
 });
+
+/** A program that says who it is, then a number of lines, and ends. */
+const says = (who: string, lines: number) => `/bin/sh -c 'echo ${who}; seq ${lines}; exit 3'`;
+
+/** The words of a start that fails. */
+async function wordsOfStart(text: string): Promise<string[]> {
+  await install(text);
+  const failure = await applyDrift(host, service(unit)).then(
+    () => new Error('it starts'),
+    (error: Error) => error,
+  );
+  return failure.message.split('\n');
+}
+
+test.each([
+  ['does not start', 'Type=oneshot\n'],
+  ['ends just after its start', ''],
+])('of a unit that %s the last lines of this start are shown, and none of an earlier one', async (_, type) => {
+  expect(await wordsOfStart(`${type}ExecStart=${says('first', 2)}`)).toEqual(
+    expect.arrayContaining(['first', '1', '2']),
+  );
+  const long = await wordsOfStart(`${type}ExecStart=${says('second', 100)}`);
+  expect(long).toEqual(expect.arrayContaining(['99', '100']));
+  expect(long).not.toContain('1');
+  const last = await wordsOfStart(`${type}ExecStart=${says('third', 1)}`);
+  expect(last).toEqual(expect.arrayContaining(['third', '1']));
+  expect(last).not.toContain('100');
+});

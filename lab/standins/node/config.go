@@ -97,9 +97,10 @@ type RPCConfig struct {
 	BatchRequestsEnabled             bool
 	BatchRequestsLimit               uint
 	WebSockets                       struct {
-		Enabled bool
-		Host    string
-		Port    int
+		Enabled   bool
+		Host      string
+		Port      int
+		ReadLimit int64
 	}
 }
 
@@ -170,6 +171,7 @@ func defaultConfig() Config {
 	c.RPC.WebSockets.Enabled = true
 	c.RPC.WebSockets.Host = "0.0.0.0"
 	c.RPC.WebSockets.Port = 8546
+	c.RPC.WebSockets.ReadLimit = 104857600
 	c.Metrics.Host = "0.0.0.0"
 	c.Metrics.Port = 9091
 	c.MTClient.URI = "zkevm-prover:50061"

@@ -25,11 +25,13 @@ type generation struct {
 	olderStateSection bool
 	// stateMigrations is the number of state migrations that this generation knows.
 	stateMigrations int
+	// anyWebSocketKey: its library takes any Sec-WebSocket-Key that is not empty.
+	anyWebSocketKey bool
 }
 
 var (
 	currentGeneration = generation{version: "v3.1.0", stateMigrations: 6}
-	olderGeneration   = generation{version: "v1.2.3", olderStateSection: true, stateMigrations: 3}
+	olderGeneration   = generation{version: "v1.2.3", olderStateSection: true, stateMigrations: 3, anyWebSocketKey: true}
 )
 
 func generationByName(program string) generation {

@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/gorilla/websocket"
 )
 
 // Codes of JSON-RPC errors. All of them have HTTP status 200.
@@ -91,7 +89,7 @@ func (s *rpcServer) start() {
 		log.fatal(fmt.Errorf("http server: %w", server.ListenAndServe()))
 	}()
 	if c.WebSockets.Enabled {
-		go serve("websocket server", address(c.WebSockets.Host, c.WebSockets.Port), s.limit.around(http.HandlerFunc(s.serveWebSocket)))
+		go serve("websocket server", address(c.WebSockets.Host, c.WebSockets.Port), s.webSocketHandler())
 	}
 }
 
@@ -146,34 +144,6 @@ func (s *rpcServer) serveCall(w http.ResponseWriter, r *http.Request) {
 func (s *rpcServer) invalid(w http.ResponseWriter, status int, fault string) {
 	s.metrics.requestHandled("invalid")
 	http.Error(w, fault, status)
-}
-
-var upgrader = websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
-
-func (s *rpcServer) serveWebSocket(w http.ResponseWriter, r *http.Request) {
-	connection, err := upgrader.Upgrade(w, r, nil)
-	if err != nil {
-		return
-	}
-	defer connection.Close()
-	for {
-		kind, message, err := connection.ReadMessage()
-		if err != nil {
-			return
-		}
-		if kind != websocket.TextMessage && kind != websocket.BinaryMessage {
-			continue
-		}
-		// There are no batches, and no metrics.
-		var request rpcRequest
-		answer := []byte("WS Handle error: invalid json object request body")
-		if json.Unmarshal(message, &request) == nil {
-			answer = s.encoded(s.call(request))
-		}
-		if err := connection.WriteMessage(websocket.TextMessage, answer); err != nil {
-			return
-		}
-	}
 }
 
 // handle answers a single request or a batch, or returns what is wrong with it and the status of HTTP.

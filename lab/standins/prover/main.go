@@ -50,8 +50,3 @@ func configPath(arguments []string) string {
 	}
 	return "config.json"
 }
-
-func fail(err error) {
-	fmt.Println("ERROR:", err)
-	os.Exit(255)
-}

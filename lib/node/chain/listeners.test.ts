@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { applyDrift, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { localHost } from '../testing/local-host.ts';
+import { agreesToWebSocket, serverFrame } from '../testing/web-socket-server.ts';
 import { answersWebSocket, servesMetrics, servesNamespaces } from './listeners.ts';
 import { newestBlockPair } from './newest-block.ts';
 
@@ -54,12 +55,10 @@ test('a node that allows few requests in a second passes, though the checks ask 
   const server = createServer((request, response) =>
     isTooMuch() ? response.writeHead(429).end('You have reached maximum request limit.') : answer(request, response),
   );
-  server.on('upgrade', (_, socket: Duplex) => {
-    socket.on('error', () => {});
-    if (isTooMuch()) return socket.end('HTTP/1.1 429 Too Many Requests\r\n\r\n');
-    const answer = '{"jsonrpc":"2.0","id":1,"result":"0x10"}';
-    socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
-    return socket.once('data', () => socket.write(Buffer.from([0x81, answer.length, ...Buffer.from(answer)])));
+  server.on('upgrade', (request, socket: Duplex) => {
+    if (isTooMuch()) return socket.on('error', () => {}).end('HTTP/1.1 429 Too Many Requests\r\n\r\n');
+    if (!agreesToWebSocket(request, socket)) return;
+    return socket.once('data', () => socket.write(serverFrame(0x81, '{"jsonrpc":"2.0","id":1,"result":"0x10"}')));
   });
   const isTooMuch = () => {
     const now = Math.floor(Date.now() / 1000);
@@ -82,54 +81,6 @@ test('a node that allows few requests in a second passes, though the checks ask 
   const pair = { here: { number: 16, hash: '0x1' }, there: { ok: true, value: { number: 16, hash: '0x1', time: 16 } } };
   expect(verdicts).toEqual([ok, ok, { ok: true, value: pair }]);
   expect(limited).toBeGreaterThan(0);
-});
-
-/** A WebSocket server that answers the first message with a text, and remembers the message. */
-async function webSocketServer(answer: string) {
-  const received: string[] = [];
-  const server = createServer((_, response) => response.writeHead(426).end());
-  server.on('upgrade', (_, socket: Duplex) => {
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
-    socket
-      .on('error', () => {})
-      .once('data', (frame: Buffer) => {
-        const mask = frame.subarray(2, 6);
-        const content = frame.subarray(6).map((byte, i) => byte ^ (mask[i % 4] as number));
-        received.push(frame[0] === 0x81 && frame[1] === 0x80 + content.length ? content.toString() : 'no text frame');
-        const length = answer.length < 126 ? [answer.length] : [126, answer.length >> 8, answer.length & 255];
-        socket.write(Buffer.from([0x81, ...length]));
-        socket.write(answer);
-      });
-  });
-  return { port: await listen(server), received };
-}
-
-test.each([
-  ['a short answer', '0x10'],
-  ['a long answer', `0x1${'0'.repeat(200)}`],
-])('a WebSocket has to agree, and to answer a request: %s', async (_, result) => {
-  const { port, received } = await webSocketServer(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
-  expect(await answersWebSocket(port, once).check(localHost())).toEqual(ok);
-  expect(received).toEqual(['{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}']);
-});
-
-test('a WebSocket that answers an error, no upgrade or nothing at all is reported', async () => {
-  const { port } = await webSocketServer('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no block"}}');
-  expect(await answersWebSocket(port, once).check(localHost())).toEqual(
-    drift(`ws://localhost:${port} answers an error: -32000 no block`),
-  );
-  const server = createServer((_, response) => response.end()).on('upgrade', (_, socket: Duplex) =>
-    socket.on('error', () => {}).end('HTTP/1.1 403 Forbidden\r\n\r\n'),
-  );
-  const refusing = await listen(server);
-  expect(await answersWebSocket(refusing, once).check(localHost())).toEqual(
-    drift(`ws://localhost:${refusing} answers HTTP/1.1 403 Forbidden`),
-  );
-  server.close();
-  server.closeAllConnections();
-  expect(await answersWebSocket(refusing, once).check(localHost())).toEqual(
-    drift(`ws://localhost:${refusing} does not answer`),
-  );
 });
 
 test('metrics have to be in the format of Prometheus', async () => {

@@ -1,12 +1,8 @@
-import { readFileSync } from 'node:fs';
-import type { Reader } from '../../engine/host/host.ts';
 import { askHttp } from '../../engine/resource/network/http.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
-import type { Answer } from './chain.ts';
 import { type Attempts, answers } from './installation-check.ts';
-import { jsonRpc, jsonRpcRequest, patience, readAnswer } from './json-rpc.ts';
-
-const webSocket = readFileSync(new URL('../../../templates/host/websocket.sh', import.meta.url), 'utf8');
+import { jsonRpc } from './json-rpc.ts';
+import { askWebSocket } from './web-socket.ts';
 
 /** A listener on the same host answers quickly. Seconds. */
 const limit = 5;
@@ -41,20 +37,8 @@ export function servesNamespaces(url: string, namespaces: readonly string[], att
 /** json-rpc answers over WebSocket on a port of the host: the handshake, and one request. */
 export function answersWebSocket(port: number, attempts: Attempts): Resource {
   return answers(`json-rpc answers over WebSocket on port ${port}`, 'json-rpc', attempts, (host) =>
-    askWebSocket(host, port),
+    askWebSocket(host, port, limit),
   );
-}
-
-async function askWebSocket(host: Reader, port: number): Promise<Answer<unknown>> {
-  const url = `ws://localhost:${port}`;
-  const request = jsonRpcRequest('eth_blockNumber');
-  const output = await host.$({ timeoutSeconds: patience + limit + 2 })`
-    timeout ${patience + limit} bash -c ${webSocket} websocket ${port} ${request} ${limit} ${patience}`;
-  const [status = '', ...message] = output.stdout.split('\n');
-  if (status === '') return { ok: false, error: `${url} does not answer` };
-  if (!status.startsWith('HTTP/1.1 101')) return { ok: false, error: `${url} answers ${status.slice(0, 80)}` };
-  const answer = readAnswer(message.join('\n'), url);
-  return answer.ok ? { ok: true, value: answer.result } : answer;
 }
 
 /** A component serves its metrics, in the text format of Prometheus, on a port of the host. */

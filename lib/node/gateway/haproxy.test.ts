@@ -61,7 +61,7 @@ test('HAProxy that runs with other files is drift', async () => {
 test('a start that fails is reported with the end of the journal', async () => {
   const failing = fakeHost([
     [/systemctl --quiet enable/, { exitCode: 1, stderr: 'Job failed' }],
-    [/journalctl --no-pager/, 'cannot bind socket\n'],
+    [/last-words haproxy.service 12/, 'cannot bind socket\n'],
   ]);
   await expect(runsWith(files, 'new', 9101).work(failing)).rejects.toMatchObject({
     message:
@@ -70,7 +70,7 @@ test('a start that fails is reported with the end of the journal', async () => {
   });
   const old = fakeHost([
     [/systemctl --quiet enable/, { exitCode: 1 }],
-    [/journalctl --no-pager/, ''],
+    [/last-words haproxy.service 12/, ''],
     answers({ configuration: 'old', hosts: [] }),
   ]);
   await expect(runsWith(files, 'new', 9101).work(old)).rejects.toThrow(

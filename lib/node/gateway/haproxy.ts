@@ -1,5 +1,6 @@
 import { command } from '../../engine/host/action.ts';
 import type { Reader, Writer } from '../../engine/host/host.ts';
+import { lastWords } from '../../engine/host/last-words.ts';
 import { Failure, type Problem } from '../../engine/problem/problem.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
@@ -89,8 +90,7 @@ export function runsWith(files: Files, hash: string, port: number): Work {
 }
 
 async function notRunning(host: Writer, why: string): Promise<Problem> {
-  const said =
-    await host.$`timeout 10 journalctl --sync; journalctl --no-pager --quiet -o cat -n 12 -u haproxy.service`;
+  const said = await host.$`sh -c ${lastWords} last-words haproxy.service 12 --unit=haproxy.service`;
   return new Failure(`haproxy.service does not run with its files: ${why}\n${said.text()}`.trim(), {
     hint: 'see systemctl status haproxy.service',
   });

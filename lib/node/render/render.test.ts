@@ -243,3 +243,23 @@ test('one server for all components opens each port as on a server of its own', 
     'JSON-RPC': ['8123', '8133'],
   });
 });
+
+test('the databases and the prover have a limit of open files above what the prover opens at its start', async () => {
+  const limits = async (host: string, changes: Changes = []) => {
+    const { services } = compose(await rendered(host, changes));
+    const entries = Object.entries(services as Record<string, { ulimits?: { nofile: unknown } }>);
+    return Object.fromEntries(entries.map(([name, { ulimits }]) => [name, ulimits?.nofile]));
+  };
+  const of = (number: number) => ({ soft: number, hard: number });
+  expect(await limits('db-1')).toEqual({
+    'state-db': of(8192),
+    'pool-db': of(8192),
+    prover: of(8192),
+    sync: undefined,
+  });
+  const many: Changes = [
+    [['vars', 'prover'], { pool_connections: 6000, executor_threads: 21, hash_db_threads: 22 }],
+    [['vars', 'state_db'], { max_connections: 30000 }],
+  ];
+  expect(await limits('rpc-1', many)).toMatchObject({ prover: of(12000), 'pool-db': of(8192), 'json-rpc': undefined });
+});

@@ -51,6 +51,8 @@ export interface RenderedHost {
   readonly listens: Readonly<Record<'prover' | 'json-rpc' | 'sync', readonly number[]>>;
   /** What the node serves besides JSON-RPC over HTTP, from its configuration and its command. */
   readonly serves: ReturnType<typeof nodeServes>;
+  /** The largest limit of open files in the Compose file (`ulimits`); 0 where there is none. */
+  readonly openFiles: number;
 }
 
 /** Path of the checked genesis file, which the node's containers mount. */
@@ -82,6 +84,7 @@ const nothing: RenderedHost = {
   ports: [],
   listens: { prover: [], 'json-rpc': [], sync: [] },
   serves: { namespaces: [], webSockets: false, metrics: false },
+  openFiles: 0,
 };
 
 async function renderAll(context: RenderContext): Promise<RenderedHost> {
@@ -134,7 +137,13 @@ function renderedHost(
       sync: inside['node_config.Metrics.Enabled'] ? [port('node_config.Metrics.Port')] : [],
     },
     serves: nodeServes(nodeConfig, composed['json-rpc']?.command),
+    openFiles: Math.max(0, ...Object.values(composed).map(openFilesOf)),
   };
+}
+
+/** @returns the largest limit of open files that a container gets, or 0 where the engine decides */
+function openFilesOf({ ulimits: { nofile = 0 } = {} }: ComposeService): number {
+  return typeof nofile === 'number' ? nofile : Math.max(nofile.soft, nofile.hard);
 }
 
 /** The services of a Compose file. */
@@ -219,6 +228,7 @@ interface ComposeService {
   readonly volumes?: readonly string[];
   readonly ports?: readonly ComposePort[];
   readonly command?: string | readonly string[];
+  readonly ulimits?: { readonly nofile?: number | { readonly soft: number; readonly hard: number } };
 }
 
 type ComposeServices = Readonly<Record<string, ComposeService>>;

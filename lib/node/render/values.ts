@@ -7,6 +7,9 @@ import type { RenderContext } from './render.ts';
 /** PostgreSQL's own port, inside its container. */
 const postgresPort = 5432;
 
+/** Open files of a prover, at least: four times the 2000 connections of the specification. Systemd allows the engine 524288. */
+const fewestOpenFiles = 8192;
+
 const poolService = 'the service pool-db in docker-compose.yml';
 
 /** The computed values, and the variables that an operator edits to change them. */
@@ -19,6 +22,7 @@ const computed = {
   pool_db_host: poolService,
   pool_db_port_inside: poolService,
   prover_database_url: 'credentials.prover',
+  prover_open_files: 'prover.pool_connections',
 } as const;
 
 /** The variable that an operator edits to change the value of a name: that of the same path, unless it is computed. */
@@ -42,6 +46,8 @@ export function valuesFor({ host, vars, hosts }: RenderContext): Values {
     state_db_host_port: statePort,
     pool_db_host: 'pool-db',
     pool_db_port_inside: postgresPort,
+    // As many again as it opens at its start: a caller is one, too, and so are its files.
+    prover_open_files: Math.max(fewestOpenFiles, 2 * vars.prover.pool_connections),
     prover_database_url: new Secret(
       `postgresql://${user}:${password.reveal()}@${stateAddress}:${statePort}/${database}`,
     ),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { drift, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
-import { assessDatabases, readContents, type SnapshotDatabase } from './database-contents.ts';
+import { assessDatabases, type SnapshotDatabase } from './database-contents.ts';
 
 const mark = (restore: string, table: number | null, sha256 = 'aa') =>
   JSON.stringify({ restore, sha256, snapshot: '2024-05-01', table });
@@ -25,7 +25,19 @@ function hostWith(rows: Readonly<Record<string, Row | undefined>>) {
   });
 }
 
-const kindOf = async (row: Row) => (await readContents(hostWith({ db: row }), database('db'))).is;
+const kinds = {
+  restored: 'holds the snapshot of 2024-05-01 (aa)',
+  interrupted: 'holds a restore that did not finish',
+  foreign: 'holds data that was not restored by this tool',
+  empty: 'is empty',
+};
+
+async function kindOf(row: Row) {
+  const both = { state: database('db'), prover: database('db') };
+  const { description } = await assessDatabases(hostWith({ db: row }), both, false);
+  const is = (words: string) => description === `the state database ${words}, the prover database ${words}`;
+  return Object.entries(kinds).find(([, words]) => is(words))?.[0];
+}
 
 test.each<[what: string, mark: string | null, table: number | null, size: number, is: string]>([
   ['nothing', null, null, 0, 'empty'],

@@ -3,8 +3,10 @@ import * as z from 'zod';
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
 import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
+import { proverDatabase, stateDatabase } from '../databases/databases.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
-import type { Archive } from './snapshot.ts';
+import type { Variables } from '../variables/variables.ts';
+import { type Archive, archivesOf } from './snapshot.ts';
 
 const query = readFileSync(new URL('../../../templates/host/database-contents.sql', import.meta.url), 'utf8');
 
@@ -43,8 +45,17 @@ export interface SnapshotDatabase {
 /** The two databases that one snapshot fills. */
 export type SnapshotDatabases = Readonly<Record<Archive['store'], SnapshotDatabase>>;
 
+/** The databases of an inventory, each with its archive. */
+export function databasesOf(vars: Variables): SnapshotDatabases {
+  const { state, prover } = archivesOf(vars);
+  return {
+    state: { archive: state, target: stateDatabase(vars) },
+    prover: { archive: prover, target: proverDatabase(vars) },
+  };
+}
+
 /** Reads what one database holds. It counts all tables of the schema, as a restore drops all of them. */
-export async function readContents(host: Reader, { archive, target }: SnapshotDatabase): Promise<Contents> {
+async function readContents(host: Reader, { archive, target }: SnapshotDatabase): Promise<Contents> {
   const [result, container] = await Promise.all([
     host.sql(target, query.replaceAll(":'table'", sqlLiteral(archive.table))),
     host.container(target.container),

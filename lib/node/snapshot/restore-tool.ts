@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { dockerImage, job, packages, skipWhen } from '../../engine/resource/kinds.ts';
-import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goHint, goPackage, installedGo, judgeGo } from './go.ts';
 import { snapshotDirectory } from './snapshot.ts';
@@ -44,21 +45,46 @@ export function restoreTool(vars: Variables, configuration: string): RestoreTool
       };
     case 'source': {
       if (!source) throw new TypeError('snapshot.source is not set, and the restore tool is to be built from source');
-      const directory = snapshotDirectory(vars);
-      const path = `${directory}/tool/${source.ref.replaceAll('/', '_')}/${basename(vars.node_binary)}`;
+      const places = placesOf(vars, source);
       return {
-        resources: builtFromSource(source, `${directory}/source`, path),
-        settings: { RESTORE_WITH: restore_with, NODE_BINARY: path, CONFIGURATION: configuration },
+        resources: builtFromSource(source, places),
+        settings: { RESTORE_WITH: restore_with, NODE_BINARY: places.tool, CONFIGURATION: configuration },
       };
     }
   }
 }
 
-function builtFromSource(
-  { repository, ref, go_version }: NonNullable<Variables['snapshot']['source']>,
-  directory: string,
-  path: string,
-): Resource[] {
+type Source = NonNullable<Variables['snapshot']['source']>;
+
+/** The folders of a restore tool that is built on the host. */
+interface Places {
+  /** The clone of the node's source. */
+  readonly source: string;
+  /** The program, one for each tag or commit. */
+  readonly tool: string;
+}
+
+function placesOf(vars: Pick<Variables, 'paths' | 'node_binary'>, { ref }: Source): Places {
+  const directory = snapshotDirectory(vars);
+  const tool = `${directory}/tool/${ref.replaceAll('/', '_')}/${basename(vars.node_binary)}`;
+  return { source: `${directory}/source`, tool };
+}
+
+/** Whether the host has the tool of `snapshot.source` already: then the repository is not needed. */
+export function restoreToolIsBuilt(vars: Pick<Variables, 'paths' | 'node_binary'>, source: Source) {
+  return (host: Reader) => isBuilt(host, source, placesOf(vars, source));
+}
+
+async function isBuilt(host: Reader, { repository }: Source, { source, tool }: Places): Promise<Verdict> {
+  const [file, git] = await Promise.all([host.stat(tool), host.read(`${source}/.git/config`)]);
+  if (!file || (file.mode & 0o100) === 0) return drift([{ what: 'restore tool', was: 'absent', wanted: tool }]);
+  // Git quotes an address with special characters: such a one is not compared.
+  const from = /^\s*url = ([^"\\\n]*)$/m.exec(git?.toString() ?? '')?.[1] ?? repository;
+  return from === repository ? ok : drift([{ what: 'source of the restore tool', was: from, wanted: repository }]);
+}
+
+function builtFromSource(source: Source, places: Places): Resource[] {
+  const { repository, ref, go_version } = source;
   const newEnough = goIsNewEnough(go_version);
   return [
     packages('git', 'make'),
@@ -66,16 +92,9 @@ function builtFromSource(
     newEnough,
     job(`restore tool is built from ${ref}`, {
       unit: 'rpc-playbooks-build-restore-tool',
-      script: shellSettings({ REPOSITORY: repository, REF: ref, SOURCE: directory, TOOL: path }) + buildScript,
-      done: async (host) => {
-        const [file, git] = await Promise.all([host.stat(path), host.read(`${directory}/.git/config`)]);
-        if (!file || (file.mode & 0o100) === 0) return drift([{ what: 'restore tool', was: 'absent', wanted: path }]);
-        // Git quotes an address with special characters: such a one is not compared.
-        const from = /^\s*url = ([^"\\\n]*)$/m.exec(git?.toString() ?? '')?.[1] ?? repository;
-        return from === repository
-          ? ok
-          : drift([{ what: 'source of the restore tool', was: from, wanted: repository }]);
-      },
+      script:
+        shellSettings({ REPOSITORY: repository, REF: ref, SOURCE: places.source, TOOL: places.tool }) + buildScript,
+      done: (host) => isBuilt(host, source, places),
     }),
   ];
 }

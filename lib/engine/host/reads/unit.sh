@@ -51,7 +51,5 @@ printf '%s\n' "$started" | while read -r unit group; do
   systemctl is-active --quiet "$unit" && continue
   echo
   show -p "$properties" -- "$unit"
-  # Its last words may not have reached the journal yet.
-  timeout 10 journalctl --sync 2>/dev/null
-  echo "Journal=$(journalctl --no-pager --quiet -o cat -n 8 -u "$unit" | tr '\n' '\r')"
+  echo "Journal=$(last_words "$unit" 8 --unit="$unit" | tr '\n' '\r')"
 done

@@ -1,9 +1,10 @@
 import type { UnitState } from '../host.ts';
+import { lastWordsFunction } from '../last-words.ts';
 import { quote } from '../quote.ts';
 import { readScript, withArguments } from '../script.ts';
 import type { VectorRead } from './batch.ts';
 
-const script = readScript(new URL('unit.sh', import.meta.url));
+const script = `${lastWordsFunction}${readScript(new URL('unit.sh', import.meta.url))}`;
 const [, properties] = /^properties=(.*)$/m.exec(script) ?? [];
 
 /** One `systemctl show` over all units. A name without a suffix is a service. Without systemd no unit is found. */

@@ -6,6 +6,7 @@ import type { Difference, Verdict, Work } from '../resource.ts';
 import { checkedAgainAfter, containerChange, driftOf, fileChange, unitChange } from '../resource.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 import { meaningOfExitCode } from './exit-code.ts';
+import { endOfLog } from './end-of-log.ts';
 
 /** The label that every service of a rendered compose file carries: a hash of its definition and of each file mounted into it. */
 export const configHashLabel = 'rpc-playbooks.config-hash';
@@ -103,18 +104,24 @@ function isLeftByCompose(state: ContainerState | undefined): boolean {
   return state !== undefined && (state.restartCount > 0 || state.status === 'paused');
 }
 
+/** A program may write this much after the reason for its end. Lines. */
+const readLines = 300;
+
 /**
  * @param restarts how often Docker may have restarted it since it was started; default any number
- * @throws Failure with the container's last words when it does not run, or was restarted more often
+ * @throws Failure with the reason from the container's log when it does not run, or was restarted more often
  */
 export async function ensureContainerRuns(
   host: Writer,
   container: string,
   { restarts = Number.POSITIVE_INFINITY } = {},
 ): Promise<void> {
-  const [state, log] = await Promise.all([host.container(container), host.$`docker logs --tail 15 ${container} 2>&1`]);
+  const [state, log] = await Promise.all([
+    host.container(container),
+    host.$`docker logs --tail ${readLines} ${container} 2>&1`,
+  ]);
   if (state?.status === 'running' && state.restartCount <= restarts) return;
-  const words = log.ok && log.text() ? `\n${log.text()}` : '';
+  const words = log.ok && log.text() ? `\n${endOfLog(log.text())}` : '';
   throw new Failure(`container ${container} ${howItEnded(state)}${words}`);
 }
 

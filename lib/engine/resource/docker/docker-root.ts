@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
+import { lastWordsFunction } from '../../host/last-words.ts';
 import { quote } from '../../host/quote.ts';
 import { Failure } from '../../problem/problem.ts';
 import { readText } from '../file/edited-text.ts';
@@ -139,7 +140,7 @@ async function finish(host: Writer, product: string, title: string): Promise<voi
     const wanted = withDataRoot(current?.text ?? '', root.toString().trim());
     await host.write(`${state}/settings.new`, wanted, { mode: 0o600, owner: 'root', group: 'root' });
   }
-  const script = `state=${quote(state)}\n${program}`;
+  const script = `${lastWordsFunction}state=${quote(state)}\n${program}`;
   await runInUnit(host, { unit, title, script, progress: (reader) => progress(reader, state) });
 }
 

@@ -1,5 +1,6 @@
 import { command } from '../../host/action.ts';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
+import { lastWords } from '../../host/last-words.ts';
 import type { Output } from '../../host/output.ts';
 import { readScript } from '../../host/script.ts';
 import { Failure } from '../../problem/problem.ts';
@@ -7,7 +8,9 @@ import { describeVerdict, drift, ok, type Resource, type Verdict, type Work } fr
 import { pause } from './pause.ts';
 
 const watchScript = readScript(new URL('watch-job.sh', import.meta.url));
-const wordsScript = readScript(new URL('last-words.sh', import.meta.url));
+
+/** Of the output of a job that failed. Lines. */
+const shownWords = 15;
 
 /** Scripts of jobs, passwords for them, and the lock of a run. It is in memory: nothing of it outlives a reboot. */
 export const jobDirectory = '/run/rpc-playbooks';
@@ -104,7 +107,7 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<() => Pro
     });
   }
   const end = await watch(host, work, first);
-  const words = () => lastWords(host, unit, end.InvocationID ?? '');
+  const words = () => wordsOf(host, unit, end.InvocationID ?? '');
   if (end.ActiveState !== 'failed') return words;
   const how = end.Result === 'exit-code' ? `exit code ${end.ExecMainStatus}` : end.Result;
   throw jobFailed(title, `${unit} failed (${how})`, await words());
@@ -177,7 +180,8 @@ function isRunning(activeState = ''): boolean {
 }
 
 /** @param invocation systemd's name for the run; empty where it ended before it could be asked for */
-async function lastWords(host: Writer, unit: string, invocation: string): Promise<string> {
-  const journal = await host.$`sh -c ${wordsScript} last-words ${unit} ${invocation || 'unknown'}`;
+async function wordsOf(host: Writer, unit: string, invocation: string): Promise<string> {
+  const journal =
+    await host.$`sh -c ${lastWords} last-words ${invocation || 'unknown'} ${shownWords} ${`_SYSTEMD_UNIT=${unit}.service`}`;
   return journal.ok ? journal.text() : '';
 }

@@ -1,5 +1,6 @@
 import { type Action, command } from '../../host/action.ts';
 import type { UnitState } from '../../host/host.ts';
+import { lastWords } from '../../host/last-words.ts';
 import { Failure } from '../../problem/problem.ts';
 import { type Change, drift, driftOf, fileChange, type Resource, unitChange, unknownUntil } from '../resource.ts';
 
@@ -76,7 +77,7 @@ export function startUnit(unit: string, state: UnitState, enable: boolean): Acti
       systemctl is-active --quiet ${unit} && exit
       echo "it is $(systemctl is-active ${unit}) ($(systemctl show --property SubState --value ${unit}))" >&2
     fi
-    timeout 10 journalctl --sync 2>/dev/null; journalctl --no-pager --quiet -o cat -n 8 -u ${unit} >&2
+    sh -c ${lastWords} last-words ${unit} 8 ${`--unit=${unit}`} >&2
     exit 1`;
 }
 

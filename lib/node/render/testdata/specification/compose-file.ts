@@ -72,9 +72,14 @@ function leftOpen(component: Component): Row[] {
   const section = `services.${component}`;
   // Docker's own 64 MB of shared memory break parallel queries.
   const sharedMemory: Row[] = component === 'state-db' ? [[section, 'shm_size', 'string', '1gb']] : [];
+  // Engines may give 1024; the prover opens 2000 connections. The node raises its own limit.
+  const isNode = component === 'sync' || component === 'json-rpc';
+  const limit = `${section}.ulimits.nofile`;
+  const openFiles: Row[] = isNode ? [] : ['soft', 'hard'].map((kind) => [limit, kind, 'integer', 8192]);
   return [
     [section, 'container_name', 'string', component],
     [`${section}.labels`, 'rpc-playbooks.config-hash', 'string', `{config hash of ${component}}`],
     ...sharedMemory,
+    ...openFiles,
   ];
 }
