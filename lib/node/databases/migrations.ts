@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { ContainerState, Reader, SqlTarget } from '../../engine/host/host.ts';
+import { type Action, command } from '../../engine/host/action.ts';
+import type { Reader, SqlTarget } from '../../engine/host/host.ts';
 import { versionOf } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 import { stateDatabase } from './databases.ts';
+import { sqlLiteral } from './postgres.ts';
 
 // The node keeps its migrations in public.gorp_migrations, by name, and ends at its start where it finds a name that it does not know.
 // No version of it undoes a migration.
@@ -46,37 +48,34 @@ function poolDatabase({ credentials }: Variables): SqlTarget {
   return { container: 'pool-db', user: credentials.pool.user, database: credentials.pool.database };
 }
 
-/** Where a migrated database is. */
-export function migratedDatabase(database: MigratedDatabase, vars: Variables): SqlTarget {
-  return database === 'state' ? stateDatabase(vars) : poolDatabase(vars);
-}
+const targetOf = (database: MigratedDatabase, vars: Variables) =>
+  database === 'state' ? stateDatabase(vars) : poolDatabase(vars);
 
 /**
  * Compares the migrations of a host's database with those that the inventory's version of the node knows. A database that is not there
  * yet has none.
  *
- * @param node the container that uses the database: one that runs with this version, and was never restarted, knows what is there
+ * @param isServed whether a program of this version runs with the database, so it knows all that is there
  */
 export async function findMigrations(
   host: Reader,
   database: MigratedDatabase,
   vars: Variables,
-  node: ContainerState | undefined,
+  isServed: boolean,
 ): Promise<Found> {
-  const seen = await readMigrations(host, migratedDatabase(database, vars));
+  const seen = await readMigrations(host, targetOf(database, vars));
   if ('until' in seen) return { is: 'unread', until: seen.until };
   const known = byVersion.get(versionOf(vars.images.node))?.[database];
   const isCertain = (name: string) => known && (database === 'state' || known.includes(name) || isPair(name));
   const asked = seen.names.filter((name) => !isCertain(name));
-  const isSettled = node?.status === 'running' && node.restartCount === 0;
-  const missing = isSettled || asked.length === 0 ? [] : await missingIn(host, vars, [...asked, ...names]);
+  const missing = isServed || asked.length === 0 ? [] : await missingIn(host, vars, [...asked, ...names]);
   if (typeof missing === 'string') return { is: 'unread', until: missing };
   const isKnown = (name: string) => (isCertain(name) ? known?.includes(name) : !missing.includes(name)) ?? false;
   const unknown = seen.names.filter((name) => !isKnown(name));
   if (unknown.length === 0) return { is: 'known' };
-  const rename = seen.hasTables && database === 'pool' ? renameOf(seen.names, isKnown) : undefined;
+  const rename = database === 'pool' && seen.hasTables ? renameOf(seen.names, isKnown) : undefined;
   const rest = unknown.filter((name) => name !== rename?.was);
-  return rest.length > 0 ? { is: 'strange', unknown: rest } : { is: 'renamed', ...(rename ?? { was: '', wanted: '' }) };
+  return rename && rest.length === 0 ? { is: 'renamed', ...rename } : { is: 'strange', unknown: rest };
 }
 
 const isPair = (name: string) => names.some((each) => each === name);
@@ -106,6 +105,16 @@ async function readMigrations(host: Reader, target: SqlTarget) {
   if (isThere !== 't') return { names: [], hasTables: false };
   if (!rows.ok) return { until: `${container} answers SQL: ${rows.error}` };
   return { names: rows.rows.map(([id]) => id ?? ''), hasTables: hasTables === 't' };
+}
+
+/**
+ * The step that renames a migration of a pool database. It changes nothing where the rows are no longer as `findMigrations` saw them.
+ */
+export function renameMigration(vars: Variables, { was, wanted }: Extract<Found, { is: 'renamed' }>): Action {
+  const { container, user, database } = poolDatabase(vars);
+  const [from, to] = [sqlLiteral(was), sqlLiteral(wanted)];
+  const statement = `update public.gorp_migrations set id = ${to} where id = ${from} and not exists (select from public.gorp_migrations where id = ${to})`;
+  return command`docker exec ${container} psql -XqU ${user} -d ${database} --set=ON_ERROR_STOP=1 -c ${statement}`;
 }
 
 const missingMigrations = readFileSync(
