@@ -12,6 +12,7 @@ import { portIsFree } from '../lib/node/server/published-ports.ts';
 import { readContents } from '../lib/node/snapshot/database-contents.ts';
 import { goHint, goWillBeNewEnough } from '../lib/node/snapshot/go.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
+import { repositoryHas } from '../lib/node/snapshot/source-ref.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 type Deployment = Context<Variables>;
@@ -205,6 +206,10 @@ function snapshotAddresses(vars: Variables): Resource[] {
           expectation('source repository of the node answers', {
             check: (reader) => downloads(reader, gitAddress(repository)),
             hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image',
+          }),
+          expectation(`source repository of the node has ${source?.ref}`, {
+            check: (reader) => repositoryHas(reader, repository, source?.ref ?? ''),
+            hint: 'name a tag or a commit of the node in snapshot.source.ref, or set snapshot.restore_with: image',
           }),
         ]),
   ].map((resource) => skipWhen(snapshotRestored(vars), resource));
