@@ -41,7 +41,8 @@ export type Found =
   /** They are once this one has the name that the version gives it. */
   | { readonly is: 'renamed'; readonly was: string; readonly wanted: string }
   | { readonly is: 'strange'; readonly unknown: readonly string[] }
-  | { readonly is: 'unread'; readonly until: string };
+  /** What has to be so before it can be known, and whether the image is what is missing. */
+  | { readonly is: 'unread'; readonly until: string; readonly awaitsImage: boolean };
 
 /** A pool database, as its owner. */
 function poolDatabase({ credentials }: Variables): SqlTarget {
@@ -64,12 +65,12 @@ export async function findMigrations(
   isServed: boolean,
 ): Promise<Found> {
   const seen = await readMigrations(host, targetOf(database, vars));
-  if ('until' in seen) return { is: 'unread', until: seen.until };
+  if ('until' in seen) return { is: 'unread', until: seen.until, awaitsImage: false };
   const known = byVersion.get(versionOf(vars.images.node))?.[database];
   const isCertain = (name: string) => known && (database === 'state' || known.includes(name) || isPair(name));
   const asked = seen.names.filter((name) => !isCertain(name));
   const missing = isServed || asked.length === 0 ? [] : await missingIn(host, vars, [...asked, ...names]);
-  if (typeof missing === 'string') return { is: 'unread', until: missing };
+  if (typeof missing === 'string') return { is: 'unread', until: missing, awaitsImage: true };
   const isKnown = (name: string) => (isCertain(name) ? known?.includes(name) : !missing.includes(name)) ?? false;
   const unknown = seen.names.filter((name) => !isKnown(name));
   if (unknown.length === 0) return { is: 'known' };

@@ -66,13 +66,17 @@ export async function databasesAreUnderstood(host: Reader, hosts: readonly Host[
   return verdicts.find(({ is }) => is === 'drift') ?? verdicts.find(({ is }) => is === 'unknown') ?? ok;
 }
 
-/** Both databases of a host, before anything is changed. One that does not run matters only where another version is to be stopped. */
+/**
+ * Both databases of a host, before anything is changed. One that does not run matters only where another version is to be stopped. An
+ * image that is not there yet is asked later, and before that.
+ */
 export function migrationsAreKnown({ host: own, vars }: Context<Variables>): Resource[] {
   return databasesOf(own).map((database) =>
     expectation(titleOf(database, vars), {
       check: async (host) => {
         const { found, isOther } = await find(host, own, database);
-        return found.is === 'unread' && !isOther ? ok : verdictOn(found, database, vars);
+        const isForLater = found.is === 'unread' && (found.awaitsImage || !isOther);
+        return isForLater ? ok : verdictOn(found, database, vars);
       },
       hint: migrationsHint,
     }),
