@@ -27,6 +27,10 @@ export const migrationsHint =
 const databasesOf = ({ groups }: Pick<Host, 'groups'>): readonly MigratedDatabase[] =>
   groups.includes('database') ? ['state', 'pool'] : ['pool'];
 
+/** Those whose content stays. A snapshot that replaces the state database is looked at when it is there. */
+const keptDatabasesOf = (own: Host): readonly MigratedDatabase[] =>
+  databasesOf(own).filter((database) => database !== 'state' || !own.vars.snapshot.replace_existing);
+
 /** What the inventory's version of the node finds in a database of a host, and whether another version runs with it. */
 async function find(host: Reader, own: Host, database: MigratedDatabase) {
   const nodes = await Promise.all(nodeContainers(own.groups).map((name) => host.container(name)));
@@ -61,7 +65,9 @@ export async function databasesAreUnderstood(host: Reader, hosts: readonly Host[
   const own = hosts.find(({ name }) => name === host.name);
   if (!own?.groups.some((group) => group === 'database' || group === 'rpc')) return ok;
   const verdicts = await Promise.all(
-    databasesOf(own).map(async (database) => verdictOn((await find(host, own, database)).found, database, own.vars)),
+    keptDatabasesOf(own).map(async (database) =>
+      verdictOn((await find(host, own, database)).found, database, own.vars),
+    ),
   );
   return verdicts.find(({ is }) => is === 'drift') ?? verdicts.find(({ is }) => is === 'unknown') ?? ok;
 }
@@ -71,7 +77,7 @@ export async function databasesAreUnderstood(host: Reader, hosts: readonly Host[
  * image that is not there yet is asked later, and before that.
  */
 export function migrationsAreKnown({ host: own, vars }: Context<Variables>): Resource[] {
-  return databasesOf(own).map((database) =>
+  return keptDatabasesOf(own).map((database) =>
     expectation(titleOf(database, vars), {
       check: async (host) => {
         const { found, isOther } = await find(host, own, database);
