@@ -263,6 +263,7 @@ const table: readonly Row[] = [
       [
         `db docker-compose.yml state-db.environment.${environment}`,
         `db snapshot_restore.toml State.DB.${name}`,
+        'db role known-migrations',
         'db role replica-source',
         'db role snapshot',
         'db role state-db',
@@ -289,10 +290,13 @@ const table: readonly Row[] = [
     'credentials.pool.user',
     'other',
     [
+      'db role sync',
       'docker-compose.yml pool-db.environment.POSTGRES_USER',
       'node.config.toml Pool.DB.User',
+      'role known-migrations',
       'role pool-db',
       'role preflight',
+      'rpc role json-rpc',
     ],
   ],
   [
@@ -309,10 +313,13 @@ const table: readonly Row[] = [
     'credentials.pool.database',
     'other',
     [
+      'db role sync',
       'docker-compose.yml pool-db.environment.POSTGRES_DB',
       'node.config.toml Pool.DB.Name',
+      'role known-migrations',
       'role pool-db',
       'role preflight',
+      'rpc role json-rpc',
     ],
   ],
   ...(['user', 'database'] as const).map(
@@ -514,7 +521,7 @@ const table: readonly Row[] = [
   ['snapshot.restore_with', 'image', ['db role preflight', 'db role snapshot']],
   ['snapshot.restore_with', 'pg_restore', ['db role preflight', 'db role snapshot']],
   ['snapshot.source.repository', 'http://other/', ['db role preflight', 'db role snapshot']],
-  ['snapshot.source.ref', 'other', ['db role snapshot']],
+  ['snapshot.source.ref', 'other', ['db role preflight', 'db role snapshot']],
   ['snapshot.source.go_version', '1.99', ['db role preflight', 'db role snapshot']],
   ['firewall.json_rpc', ['192.0.2.1'], ['rpc role firewall', 'gw role gateway']],
   ['firewall.metrics', ['192.0.2.1'], ['role firewall', 'gw role gateway']],

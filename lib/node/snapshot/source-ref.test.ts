@@ -64,6 +64,15 @@ test.each<[how: string, repository: () => string]>([
     expect(await repositoryHas(host, repository(), ref)).toEqual({ is: 'ok' });
 });
 
+test('of many tags the nearest and the newest are named', async () => {
+  const many = Array.from({ length: 20 }, (_, at) => `v0.${at}.0`);
+  const list = [...tags, ...many].map((tag) => `${'a'.repeat(40)}\trefs/tags/${tag}\n`).join('');
+  const host = fakeHost([[/git ls-remote/, list]]);
+  expect(await repositoryHas(host, 'git@git.example:node.git', 'v0.3.1')).toMatchObject({
+    note: 'it has no tag or branch v0.3.1; it has v0.3.0, v0.16.0, v0.17.0, v0.18.0, v0.19.0, v1.0.0, v2.1.0, v2.1.1, v3.1.0 and others',
+  });
+});
+
 test('a commit is not looked for, and a repository that shows no list refuses nothing', async () => {
   expect(await repositoryHas(localHost(), bare, '0123abc')).toEqual({ is: 'ok' });
   expect(await repositoryHas(localHost(), `${address}/none`, 'v1.2.3')).toEqual({ is: 'ok' });

@@ -25,8 +25,8 @@ export async function repositoryHas(host: Reader, repository: string, ref: strin
   const nearest = suggest(ref, tags);
   const shown = tags.toSorted(byVersion).slice(-mostTags);
   const some = nearest === undefined || shown.includes(nearest) ? shown : [nearest, ...shown];
-  const those = some.length > 0 ? `it has ${some.join(', ')}` : 'it has no tags';
-  return drift(`it has no tag or branch ${ref}; ${those}${tags.length > some.length ? ' and others' : ''}`);
+  const rest = tags.length > some.length ? ' and others' : '';
+  return drift(`it has no tag or branch ${ref}; it has ${[...(some.length > 0 ? some : all)].join(', ')}${rest}`);
 }
 
 const byVersion = (one: string, other: string) => one.localeCompare(other, 'en', { numeric: true });
