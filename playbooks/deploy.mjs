@@ -22,6 +22,8 @@ const putBack = play('RPC servers', {
 await runPlaybook(
   playbook('deploy', 'turns bare servers into a serving RPC node and keeps them so.', [
     play('one synchronizer', { hosts: 'all', roles: await roles('one-synchronizer'), anyErrorsFatal: true }),
+    // A version that does not know a database's migrations is refused on all hosts, while everything still runs.
+    play('known migrations', { hosts: 'database,rpc', roles: await roles('known-migrations'), anyErrorsFatal: true }),
     play('preflight', { hosts: 'database,rpc', roles: await roles('preflight', 'upgrade') }),
     play('preflight of replicas', { hosts: 'replica', roles: await roles('preflight'), optional: true }),
     play('prepare servers', {

@@ -268,6 +268,7 @@ const table: readonly Row[] = [
       [
         `db docker-compose.yml state-db.environment.${environment}`,
         `db snapshot_restore.toml State.DB.${name}`,
+        'db role known-migrations',
         'db role replica-source',
         'db role snapshot',
         'db role state-db',
@@ -294,10 +295,13 @@ const table: readonly Row[] = [
     'credentials.pool.user',
     'other',
     [
+      'db role sync',
       'docker-compose.yml pool-db.environment.POSTGRES_USER',
       'node.config.toml Pool.DB.User',
+      'role known-migrations',
       'role pool-db',
       'role preflight',
+      'rpc role json-rpc',
     ],
   ],
   [
@@ -314,10 +318,13 @@ const table: readonly Row[] = [
     'credentials.pool.database',
     'other',
     [
+      'db role sync',
       'docker-compose.yml pool-db.environment.POSTGRES_DB',
       'node.config.toml Pool.DB.Name',
+      'role known-migrations',
       'role pool-db',
       'role preflight',
+      'rpc role json-rpc',
     ],
   ],
   ...(['user', 'database'] as const).map(

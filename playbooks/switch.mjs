@@ -7,6 +7,7 @@ await runPlaybook(
     'switch',
     'makes a replica the Database+Sync server, and the former one a replica. In the inventory, swap their groups first.',
     [
+      play('known migrations', { hosts: 'database,rpc', roles: await roles('known-migrations'), anyErrorsFatal: true }),
       // All that takes long, while the former server goes on.
       play('prepare the new server', {
         hosts: 'database',

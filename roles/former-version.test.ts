@@ -12,6 +12,7 @@ import type { RunOptions } from '../lib/engine/run/run-options.ts';
 import { loadDeployment } from '../lib/node/inventory/inventory.ts';
 import { noOtherVersionServes } from '../lib/node/server/version-change.ts';
 import { labDeployment } from '../lib/node/testing/lab-deployment.ts';
+import { answering, migrationsOf } from '../lib/node/testing/migrations.ts';
 import { sound } from '../lib/node/testing/role-context.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 import formerVersion from './former-version.ts';
@@ -33,7 +34,11 @@ function hostOf(fleet: Fleet, name: string) {
       [/docker image inspect/, 'sha256:1'],
       [/^:$/, ''],
     ],
-    { name, container: async () => state() },
+    {
+      name,
+      ...answering(migrationsOf['v1.2.3']),
+      container: async (asked) => (asked.endsWith('-db') ? runningContainer : state()),
+    },
   );
   const run = shell(async (given) => {
     Object.assign(own, given.startsWith('docker stop') ? { running: false } : { image: wanted, running: true });

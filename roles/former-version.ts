@@ -3,4 +3,4 @@ import { formerVersionIsStopped } from '../lib/node/server/version-change.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** json-rpc and sync of another version of the node are stopped on all hosts, before the state database migrates. */
-export default role<Variables>('former-version', (context) => [formerVersionIsStopped(context)]);
+export default role<Variables>('former-version', (context) => formerVersionIsStopped(context));

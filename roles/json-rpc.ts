@@ -2,6 +2,7 @@ import { containerListens } from '../lib/engine/resource/network/listening.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
+import { poolIsCarriedOver } from '../lib/node/server/known-migrations.ts';
 import { poolDbHasItsLead } from '../lib/node/server/startup.ts';
 import { formerVersionIsStoppedHere } from '../lib/node/server/version-change.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -17,6 +18,7 @@ export default role<Variables>('json-rpc', async (context) => {
     image,
     ...formerVersionIsStoppedHere(context),
     poolDbHasItsLead('json-rpc'),
+    poolIsCarriedOver(context),
     service,
     containerListens('json-rpc', listens['json-rpc'], startLimit),
   ];

@@ -13,6 +13,7 @@ import { assessDatabases, databasesOf } from '../lib/node/snapshot/database-cont
 import { goHint, goWillBeNewEnough } from '../lib/node/snapshot/go.ts';
 import { restoreToolIsBuilt } from '../lib/node/snapshot/restore-tool.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
+import { repositoryHas } from '../lib/node/snapshot/source-ref.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 type Deployment = Context<Variables>;
@@ -214,16 +215,22 @@ function snapshotAddresses(vars: Variables): Resource[] {
         hint: `check snapshot.${store}.url in the inventory`,
       }),
     ),
-    ...(built === undefined ? [] : [repositoryAnswers(vars, built)]),
+    ...(built === undefined ? [] : repositoryHasTheSource(vars, built)),
   ].map((resource) => skipWhen(nothingIsRestored(vars), resource));
 }
 
-function repositoryAnswers(vars: Variables, source: NonNullable<Variables['snapshot']['source']>): Resource {
-  const answers = expectation('source repository of the node answers', {
-    check: (reader) => downloads(reader, gitAddress(source.repository)),
-    hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image',
-  });
-  return skipWhen({ check: restoreToolIsBuilt(vars, source) }, answers);
+function repositoryHasTheSource(vars: Variables, source: NonNullable<Variables['snapshot']['source']>): Resource[] {
+  const { repository, ref } = source;
+  return [
+    expectation('source repository of the node answers', {
+      check: (reader) => downloads(reader, gitAddress(repository)),
+      hint: 'check snapshot.source.repository in the inventory, or set snapshot.restore_with: image',
+    }),
+    expectation(`source repository of the node has ${ref}`, {
+      check: (reader) => repositoryHas(reader, repository, ref),
+      hint: 'name a tag or a commit of the node in snapshot.source.ref, or set snapshot.restore_with: image',
+    }),
+  ].map((resource) => skipWhen({ check: restoreToolIsBuilt(vars, source) }, resource));
 }
 
 /** The first address that git requests. `user@host:path` is git's short form of an ssh address; a plain path is on the host. */

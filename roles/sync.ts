@@ -6,8 +6,9 @@ import { noForeignSynchronizer, noOtherSynchronizer } from '../lib/node/chain/si
 import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
+import { poolIsCarriedOver, stateMigrationsAreKnown } from '../lib/node/server/known-migrations.ts';
 import { poolDbHasItsLead, staysUp } from '../lib/node/server/startup.ts';
-import { both, noOtherVersionServes } from '../lib/node/server/version-change.ts';
+import { both, formerVersionIsStoppedHere, noOtherVersionServes } from '../lib/node/server/version-change.ts';
 import { isOnTrustedChain } from '../lib/node/status/same-chain.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -23,7 +24,10 @@ export default role<Variables>('sync', async (context) => {
     image,
     noForeignSynchronizer(context),
     layer1HasOurBlocks(vars),
+    ...formerVersionIsStoppedHere(context),
     poolDbHasItsLead('sync'),
+    stateMigrationsAreKnown(context),
+    poolIsCarriedOver(context),
     { ...service, everyHost: both(noOtherSynchronizer(context), noOtherVersionServes(context)) },
     staysUp('sync'),
     // It listens when it has migrated the database, which json-rpc needs migrated.

@@ -54,6 +54,14 @@ export function files(host: string): Promise<string> {
   return onHost(host, `find /etc /opt /usr -xdev -type f -printf '%p %T@ %m %u %s\\n' | sort`);
 }
 
+/** Queries the pool database of a host without the tool. @returns rows, one per line */
+export function poolSql(host: string, query: string): Promise<string> {
+  return onHost(
+    host,
+    `docker exec -i pool-db sh -c 'psql -XqAtU "$POSTGRES_USER" -d "$POSTGRES_DB"' <<'SQL'\n${query}\nSQL`,
+  );
+}
+
 /** Queries the state database without the tool. @returns rows, one per line */
 export function stateSql(query: string): Promise<string> {
   return onHost(

@@ -8,6 +8,7 @@ import {
   files,
   labHosts,
   onHost,
+  poolSql,
   rpc,
   specifiedIndexes,
   started,
@@ -35,6 +36,12 @@ async function olderInventory(): Promise<string> {
     'vars.network.genesis': { url: `${served}/genesis_older.json`, sha256: older.genesis_sha256 },
     'vars.snapshot.state': { url: `${served}/older/testnet_state_db.sql.tar.gz`, sha256: older.state_sha256 },
   });
+}
+
+/** How many migrations the state database and each pool database have, and the last name. */
+async function migrationsOf(): Promise<string[]> {
+  const query = `select count(*) || ' ' || max(id) from gorp_migrations`;
+  return [await stateSql(query), ...(await Promise.all(hosts.map((host) => poolSql(host, query))))];
 }
 
 beforeAll(async () => {
@@ -70,7 +77,7 @@ test('the snapshot was restored by the tool of the source, which resolved state-
   const restore = await onHost('db-1', 'cat /data/snapshot/restore.log');
   expect(restore).toContain('"version":"v1.2.3"');
   const source = 'ls /data/snapshot/source/dist; git -C /data/snapshot/source describe --tags';
-  expect(await onHost('db-1', source)).toBe('cdk-validium-node\nv1.2.3');
+  expect(await onHost('db-1', source)).toBe('cdk-validium-node\nv1.0.0');
 });
 
 test('the node uses the database of [StateDB]', async () => {
@@ -88,8 +95,8 @@ test('the node uses the database of [StateDB]', async () => {
   expect(new Set(clients.split('\n'))).toEqual(new Set([sync, '172.30.77.12', '172.30.77.13']));
 });
 
-test('the state database is of the older generation, with the indexes that its snapshot lacked', async () => {
-  expect(await stateSql('select max(id) from gorp_migrations')).toBe('0003.sql');
+test('the databases are of the older generation, the state database with the indexes that its snapshot lacked', async () => {
+  expect(await migrationsOf()).toEqual(['8 0008.sql', ...hosts.map(() => '11 supernets-0001.sql')]);
   expect(await stateIndexes()).toEqual(expect.arrayContaining(specifiedIndexes));
 });
 
@@ -144,7 +151,7 @@ describe('the inventory changes to the current generation, in place', () => {
         ['--limit', 'rpc-1'],
         `${together}: db-1: sync is running with ${older}, not running with ${registry}/node:v3.1.0`,
       ],
-      [['--role', 'sync'], `no json-rpc of another version: rpc-1: json-rpc runs ${older}, and this run leaves it out`],
+      [['--role', 'sync'], `${together}: rpc-1: json-rpc runs ${older}, and this run leaves it out`],
       [['--role', 'json-rpc'], `${together}: db-1: sync is running with ${older}`],
     ];
     for (const [options, why] of refusals) {
@@ -156,6 +163,44 @@ describe('the inventory changes to the current generation, in place', () => {
     }
   });
 
+  test('a database with a migration that the new version does not know refuses the run, and nothing is stopped', async () => {
+    const before = await Promise.all(hosts.map(started));
+    const inventory = await currentInventory();
+    const insert = `insert into gorp_migrations values ('own-001.sql', now())`;
+    const remove = `delete from gorp_migrations where id = 'own-001.sql'`;
+    const on = {
+      state: (sql: string) => stateSql(sql),
+      pool: (sql: string) => poolSql('rpc-2', sql),
+    };
+    for (const [database, host] of [
+      ['state', 'db-1'],
+      ['pool', 'rpc-2'],
+    ] as const) {
+      await on[database](insert);
+      for (const options of [['--check'], [], ['--skip-role', 'known-migrations']]) {
+        const run = await runPlaybook('deploy', '--inventory', inventory, ...options);
+        expect(run.exitCode, run.output).toBe(1);
+        expect(run.output).toContain(`the ${database} database has own-001.sql, which node v3.1.0 does not know`);
+        expect(run.output).toMatch(new RegExp(`^${host}\\s`, 'm'));
+      }
+      await on[database](remove);
+    }
+    expect(await Promise.all(hosts.map(started))).toEqual(before);
+  });
+
+  test('a database that does not run leaves its migrations unknown: nothing is stopped', async () => {
+    const inventory = await currentInventory();
+    await onHost('rpc-2', 'docker stop pool-db');
+    const before = await Promise.all(hosts.map(started));
+    const checked = await runPlaybook('deploy', '--inventory', inventory, '--check');
+    expect(checked.output).toMatch(/unknown until pool-db is running|until pool-db is running/);
+    const run = await runPlaybook('deploy', '--inventory', inventory);
+    expect(run.exitCode, run.output).toBe(1);
+    expect(run.output).toContain('until pool-db is running');
+    expect(await Promise.all(hosts.map(started))).toEqual(before);
+    await onHost('rpc-2', 'docker start pool-db');
+  });
+
   test('the plan shows what is stopped, and what waits for it', async () => {
     const run = await runPlaybook('deploy', '--inventory', await currentInventory(), '--check');
     expect(run.exitCode, run.output).toBe(2);
@@ -163,6 +208,9 @@ describe('the inventory changes to the current generation, in place', () => {
     for (const host of rpcHosts)
       expect(stopped).toContain(`${host} former-version: json-rpc of another version is stopped`);
     expect(stopped).toContain('db-1 former-version: sync of another version is stopped');
+    for (const [host, role] of [['db-1', 'sync'], ...rpcHosts.map((rpcHost) => [rpcHost, 'json-rpc'])])
+      expect(stopped).toContain(`${host} ${role}: pool database has the migration names of node v3.1.0`);
+    expect(run.output).toContain('supernets-0001.sql -> validium-001.sql');
     expect(named(run.output, 'pending')).toContain('db-1 configuration: no line "127.0.0.1 state-db" in /etc/hosts');
     expect(named(run.output, 'unknown')).toContain('db-1 sync: sync is running with its configuration');
     expect(run.output).toMatch(/until json-rpc of \S+node:v1\.2\.3 is stopped on rpc-\d/);
@@ -173,14 +221,16 @@ describe('the inventory changes to the current generation, in place', () => {
     const steps = [
       /rpc-\d\s+changed\s+former-version: json-rpc of another version is stopped/,
       /db-1\s+changed\s+prover: prover is running with its configuration/,
+      /db-1\s+changed\s+sync: pool database has the migration names/,
       /db-1\s+changed\s+sync: sync is running with its configuration/,
+      /rpc-\d\s+changed\s+json-rpc: pool database has the migration names/,
     ];
     for (const step of steps) {
       const run = startPlaybook('deploy', '--inventory', inventory);
       await expect.poll(run.output, { timeout: 600_000, interval: 20 }).toMatch(step);
       run.child.kill('SIGKILL');
       await run.ended;
-      if ((await stateSql('select count(*) from gorp_migrations')) === '3') continue;
+      if ((await stateSql('select count(*) from gorp_migrations')) === '8') continue;
       for (const seen of await versions()) expect(seen).not.toMatch(/json-rpc \S+:v1\.2\.3 (running|restarting)/);
     }
     const run = await runPlaybook('deploy', '--inventory', inventory);
@@ -194,7 +244,7 @@ describe('the inventory changes to the current generation, in place', () => {
   test('the data are the same, migrated, and blocks grow', async () => {
     expect([await rows(), await proverRows(), await hashOf('rpc-1')]).toEqual(kept);
     expect(await hashOf('rpc-2')).toBe(kept[2]);
-    expect(await stateSql('select max(id) from gorp_migrations')).toBe('0006.sql');
+    expect(await migrationsOf()).toEqual(['22 validium-001.sql', ...hosts.map(() => '17 validium-001.sql')]);
     for (const host of rpcHosts) {
       const first = await blockNumber(host);
       await expect.poll(() => blockNumber(host), { timeout: 60_000, interval: 1000 }).toBeGreaterThan(first);
@@ -213,5 +263,34 @@ describe('the inventory changes to the current generation, in place', () => {
     expect(run.exitCode, run.output).toBe(0);
     for (const row of Object.values(summaryOf(run.output))) expect(row).toMatchObject({ changed: '0', failed: '0' });
     expect(await Promise.all(hosts.flatMap((host) => [started(host), files(host)]))).toEqual(before);
+  });
+
+  test('the way back is refused in the plan, the deploy and the rollback on all hosts, and nothing is stopped', async () => {
+    const before = await Promise.all(hosts.flatMap((host) => [started(host), files(host)]));
+    const why = 'the state database has 14 migrations that node v1.2.3 does not know: 0009.sql';
+    const inventory = await olderInventory();
+    const way = 'go back to a snapshot or a backup from before';
+    for (const options of [['--check'], [], ['--limit', 'db-1'], ['--skip-role', 'known-migrations']]) {
+      const run = await runPlaybook('deploy', '--inventory', inventory, ...options);
+      expect(run.exitCode, run.output).toBe(1);
+      expect(run.output.replace(/\s+/g, ' ')).toContain(why);
+      expect(run.output.replace(/\s+/g, ' ')).toContain(way);
+    }
+    // The releases of the older generation are still kept.
+    for (const current of [await currentInventory(), inventory]) {
+      const run = await runPlaybook('rollback', '--inventory', current, '--to', '1');
+      expect(run.exitCode, run.output).toBe(1);
+      expect(run.output.replace(/\s+/g, ' ')).toMatch(/has 22, and release 1 of db-1 \(v1\.2\.3\) needs 8/);
+      expect(run.output.replace(/\s+/g, ' ')).toContain(way);
+      expect(run.output).not.toContain('put that back in the inventory');
+    }
+    await onHost('db-1', 'docker stop state-db');
+    const seen = await Promise.all(hosts.map(started));
+    const run = await runPlaybook('deploy', '--inventory', inventory);
+    expect(run.exitCode, run.output).toBe(1);
+    expect(run.output).toContain('until state-db is running');
+    expect(await Promise.all(hosts.map(started))).toEqual(seen);
+    await onHost('db-1', 'docker start state-db');
+    expect(await Promise.all(hosts.flatMap((host) => [files(host)]))).toEqual(before.filter((_, at) => at % 2 === 1));
   });
 });

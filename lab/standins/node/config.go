@@ -190,7 +190,7 @@ func loadConfig(own generation, path string) (Config, error) {
 	if err := decodeConfig(&c, values, os.LookupEnv); err != nil {
 		return c, err
 	}
-	if own.olderStateSection {
+	if own.isOlder {
 		c.State.DB = c.StateDB
 	}
 	return c, nil

@@ -98,7 +98,7 @@ func TestFileThatIsNotFoundIsPassedOver(t *testing.T) {
 }
 
 func TestOlderGenerationReadsStateDB(t *testing.T) {
-	c, err := load(t, generationByName("/app/cdk-validium-node"), "[StateDB]\nHost = \"here\"\n[State.DB]\nHost = \"ignored\"")
+	c, err := load(t, olderGeneration, "[StateDB]\nHost = \"here\"\n[State.DB]\nHost = \"ignored\"")
 	if err != nil || c.State.DB.Host != "here" {
 		t.Errorf("%v %v", c.State.DB.Host, err)
 	}

@@ -39,7 +39,7 @@ type etherman struct {
 
 // newEtherman makes the calls of the real client's start.
 func newEtherman(n *node) (*etherman, error) {
-	e := &etherman{client: newRPCClient(n.config.Etherman.URL), genesis: n.genesis, older: n.own.olderStateSection}
+	e := &etherman{client: newRPCClient(n.config.Etherman.URL), genesis: n.genesis, older: n.own.isOlder}
 	if e.older {
 		return e, nil
 	}

@@ -18,32 +18,23 @@ const standInNotice = "STAND-IN of the lab, not the real node: it copies blocks 
 // builtFrom is the tag or commit of the source, set by make build.
 var builtFrom = "no repository"
 
-// generation has the differences between the node's two generations. The binary's name selects one.
+// generation has the differences between the node's two generations. The build tag `older` selects one.
 type generation struct {
 	version string
-	// olderStateSection: the state database's section is [StateDB], not [State.DB].
-	olderStateSection bool
-	// stateMigrations is the number of state migrations that this generation knows.
-	stateMigrations int
+	// isOlder: the state database's section is [StateDB], not [State.DB], and both databases have fewer migrations.
+	isOlder bool
 	// anyWebSocketKey: its library takes any Sec-WebSocket-Key that is not empty.
 	anyWebSocketKey bool
 }
 
 var (
-	currentGeneration = generation{version: "v3.1.0", stateMigrations: 6}
-	olderGeneration   = generation{version: "v1.2.3", olderStateSection: true, stateMigrations: 3, anyWebSocketKey: true}
+	currentGeneration = generation{version: "v3.1.0"}
+	olderGeneration   = generation{version: "v1.2.3", isOlder: true, anyWebSocketKey: true}
 )
-
-func generationByName(program string) generation {
-	if filepath.Base(program) == "cdk-validium-node" {
-		return olderGeneration
-	}
-	return currentGeneration
-}
 
 func main() {
 	fmt.Fprintln(os.Stderr, standInNotice)
-	own := generationByName(os.Args[0])
+	own := ownGeneration
 	var err error
 	switch command := argument(1); command {
 	case "run":

@@ -2,19 +2,31 @@ package main
 
 import (
 	"database/sql"
-	"embed"
 	"fmt"
+	"regexp"
 	"sort"
+	"strconv"
 )
 
-//go:embed migrations
-var migrationFiles embed.FS
-
-// migration is one step of a database's schema; its file name is its id in gorp_migrations.
+// migration is one step of a database's schema; its file's name is its id in gorp_migrations.
 type migration struct{ id, statements string }
 
-// knownMigrations returns the first `most` migrations of a database ("state" or "pool"), or all of them if most is 0.
-func knownMigrations(database string, most int) ([]migration, error) {
+// migrationNumber is what the order of migrations goes by first: 00011.sql comes before 0011.sql, and names without a number come last.
+var migrationNumber = regexp.MustCompile(`^\d+`)
+
+// comesBefore is the order of rubenv/sql-migrate.
+func comesBefore(one, other string) bool {
+	first, second := migrationNumber.FindString(one), migrationNumber.FindString(other)
+	if first == "" || second == "" {
+		return first != "" || (second == "" && one < other)
+	}
+	a, _ := strconv.Atoi(first)
+	b, _ := strconv.Atoi(second)
+	return a < b || (a == b && one < other)
+}
+
+// knownMigrations returns the migrations of a database ("state" or "pool") that this program has, in their order.
+func knownMigrations(database string) ([]migration, error) {
 	folder := "migrations/" + database
 	entries, err := migrationFiles.ReadDir(folder)
 	if err != nil {
@@ -28,16 +40,13 @@ func knownMigrations(database string, most int) ([]migration, error) {
 		}
 		known = append(known, migration{entry.Name(), string(content)})
 	}
-	sort.Slice(known, func(i, j int) bool { return known[i].id < known[j].id })
-	if most > 0 && most < len(known) {
-		known = known[:most]
-	}
+	sort.Slice(known, func(i, j int) bool { return comesBefore(known[i].id, known[j].id) })
 	return known, nil
 }
 
 // migrate runs the missing migrations of a database. An unknown one is an error: the database is newer.
 func migrate(database *sql.DB, known []migration) (int, error) {
-	_, err := database.Exec(`create table if not exists gorp_migrations (id text primary key, applied_at timestamptz)`)
+	_, err := database.Exec(`create table if not exists gorp_migrations (id text not null primary key, applied_at timestamptz)`)
 	if err != nil {
 		return 0, err
 	}
@@ -45,27 +54,38 @@ func migrate(database *sql.DB, known []migration) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, step := range known {
-		delete(applied, step.id)
-	}
-	for unknown := range applied {
-		return 0, fmt.Errorf("Unable to create migration plan because of %s: unknown migration in database", unknown)
-	}
-	applied, err = appliedMigrations(database)
-	if err != nil {
+	if err := unknownMigration(applied, known); err != nil {
 		return 0, err
+	}
+	isApplied := map[string]bool{}
+	for _, id := range applied {
+		isApplied[id] = true
 	}
 	count := 0
 	for _, step := range known {
-		if applied[step.id] {
+		if isApplied[step.id] {
 			continue
 		}
 		if err := runMigration(database, step); err != nil {
-			return count, fmt.Errorf("%s: %w", step.id, err)
+			return count, fmt.Errorf("%w handling %s", err, step.id)
 		}
 		count++
 	}
 	return count, nil
+}
+
+// unknownMigration is the real program's error for the first migration in the database, in their order, that it does not know.
+func unknownMigration(applied []string, known []migration) error {
+	isKnown := map[string]bool{}
+	for _, step := range known {
+		isKnown[step.id] = true
+	}
+	for _, id := range applied {
+		if !isKnown[id] {
+			return fmt.Errorf("Unable to create migration plan because of %s: unknown migration in database", id)
+		}
+	}
+	return nil
 }
 
 func runMigration(database *sql.DB, step migration) error {
@@ -83,31 +103,33 @@ func runMigration(database *sql.DB, step migration) error {
 	return transaction.Commit()
 }
 
-// checkMigrations requires exactly the number of migrations that this version knows.
+// checkMigrations requires exactly the number of migrations that this version knows, whatever their names.
 func checkMigrations(database *sql.DB, known []migration) error {
 	applied, err := appliedMigrations(database)
 	if err != nil {
-		return fmt.Errorf("error getting migrations: %w", err)
+		return fmt.Errorf("error getting migrations count: %w", err)
 	}
 	if len(applied) != len(known) {
-		return fmt.Errorf("error checking migrations: %d expected, %d found", len(known), len(applied))
+		return fmt.Errorf("error the component needs to run %d migrations before starting. DB only contains %d migrations", len(known), len(applied))
 	}
 	return nil
 }
 
-func appliedMigrations(database *sql.DB) (map[string]bool, error) {
-	rows, err := database.Query(`select id from gorp_migrations`)
+// appliedMigrations returns the migrations in a database, in their order.
+func appliedMigrations(database *sql.DB) ([]string, error) {
+	rows, err := database.Query(`select id from public.gorp_migrations`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	applied := map[string]bool{}
+	var applied []string
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		applied[id] = true
+		applied = append(applied, id)
 	}
+	sort.Slice(applied, func(i, j int) bool { return comesBefore(applied[i], applied[j]) })
 	return applied, rows.Err()
 }

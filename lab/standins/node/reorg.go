@@ -15,7 +15,7 @@ type layer1Block struct {
 // start compares the blocks of layer 1 in the state database with layer 1. Where they differ, as on a layer 1 with another history, it
 // deletes them from there on. Without any the state counts as empty, and layer 1 must hold the creation of the rollup.
 func (s *synchronizer) start() error {
-	if !s.own.olderStateSection {
+	if !s.own.isOlder {
 		log.info("L1BlockChecker: Forcing L1BlockChecker check before start")
 		for {
 			err := s.checkLayer1()

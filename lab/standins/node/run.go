@@ -114,7 +114,7 @@ func (n *node) connect(synchronizes bool) {
 	if err == nil {
 		err = waitForProver("hash database", n.config.MTClient.URI, proverWait)
 	}
-	if err == nil && !n.own.olderStateSection {
+	if err == nil && !n.own.isOlder {
 		err = n.layer1.checkDataAvailability()
 	}
 	if err == nil {
@@ -132,7 +132,7 @@ func (n *node) openState(synchronizes bool) error {
 	if n.state, err = c.open(); err != nil {
 		return fmt.Errorf("state database %s at %s:%s: %w", c.Name, c.Host, c.Port, err)
 	}
-	known, err := knownMigrations("state", n.own.stateMigrations)
+	known, err := knownMigrations("state")
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (n *node) openPool() error {
 	if n.pool, err = n.config.Pool.DB.open(); err != nil {
 		return err
 	}
-	known, err := knownMigrations("pool", 0)
+	known, err := knownMigrations("pool")
 	if err != nil {
 		return err
 	}

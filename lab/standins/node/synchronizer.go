@@ -323,7 +323,7 @@ func (s *synchronizer) write(blocks []block) error {
 			return err
 		}
 	}
-	if err := copyRows(tx, "l2block", []string{"block_num", "block_hash", "header", "uncles", "parent_hash", "state_root", "received_at", "batch_num"}, blockRows(blocks)); err != nil {
+	if err := copyRows(tx, "l2block", []string{"block_num", "block_hash", "header", "uncles", "parent_hash", "state_root", "received_at", "created_at", "batch_num"}, blockRows(blocks)); err != nil {
 		return err
 	}
 	if err := copyRows(tx, "transaction", []string{"hash", "encoded", "decoded", "l2_block_num", "effective_percentage"}, transactionRows(blocks)); err != nil {
@@ -341,8 +341,9 @@ func (s *synchronizer) write(blocks []block) error {
 func (b block) time() time.Time { return time.Unix(int64(b.Timestamp), 0).UTC() }
 
 func blockRows(blocks []block) (rows [][]any) {
+	now := time.Now().UTC()
 	for _, b := range blocks {
-		rows = append(rows, []any{int64(b.Number), b.Hash, string(b.header), "[]", b.ParentHash, b.StateRoot, b.time(), int64(b.batch)})
+		rows = append(rows, []any{int64(b.Number), b.Hash, string(b.header), "[]", b.ParentHash, b.StateRoot, b.time(), now, int64(b.batch)})
 	}
 	return rows
 }

@@ -49,7 +49,15 @@ interface OpenOptions extends OpenSessionOptions {
 interface Dependencies<V> extends InventorySource<V> {
   open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
   /** What puts hosts back that a failed change has left out of service, if the operator wants that. */
-  putBack?(inventory: Inventory<V>, open: Open<V>): { playbook: Playbook<V>; open: Open<V> } | undefined;
+  putBack?(inventory: Inventory<V>, open: Open<V>): PutBack<V> | undefined;
+}
+
+/** A run that puts hosts back. */
+interface PutBack<V> {
+  readonly playbook: Playbook<V>;
+  readonly open: Open<V>;
+  /** Why a host cannot be put back, asked before the run. @returns undefined if it can. @throws where the host does not answer */
+  refusal(host: InventoryHost<V>): Promise<unknown>;
 }
 
 type Open<V> = (host: InventoryHost<V>) => Promise<Session>;
@@ -116,16 +124,31 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
     const result = await performRun(job, open, signal, interrupt);
     const out = hosts.filter(({ name }) => result.leftOut.includes(name));
     const back = out.length > 0 ? dependencies.putBack?.(inventory, open) : undefined;
-    if (back) {
-      say(`gateway.rollback is auto: ${result.leftOut.join(', ')} gets its current release back`);
-      const whole = { roles: [], skippedRoles: [], startAt: undefined, step: false, yes: true, report: undefined };
-      const again = { ...job, playbook: back.playbook, options: { ...options, ...whole }, plan: undefined, hosts: out };
-      await performRun(again, back.open, signal, interrupt);
-    }
+    if (back) await putHostsBack(job, back, out, signal, interrupt);
     return exitCodeOf(result);
   } finally {
     release();
   }
+}
+
+/** Puts back those of the hosts that have a release to go back to. */
+async function putHostsBack<V>(
+  job: Job<V>,
+  back: PutBack<V>,
+  out: readonly InventoryHost<V>[],
+  signal: AbortSignal,
+  interrupt: () => void,
+): Promise<void> {
+  const refusals = await Promise.all(out.map((host) => back.refusal(host).catch((error: unknown) => error)));
+  for (const [at, refusal] of refusals.entries())
+    if (refusal !== undefined)
+      say(`gateway.rollback is auto, and ${out[at]?.name} stays out of service: ${describeError(refusal)}`);
+  const hosts = out.filter((_, at) => refusals[at] === undefined);
+  if (hosts.length === 0) return;
+  say(`gateway.rollback is auto: ${hosts.map(({ name }) => name).join(', ')} gets its current release back`);
+  const whole = { roles: [], skippedRoles: [], startAt: undefined, step: false, yes: true, report: undefined };
+  const again = { ...job, playbook: back.playbook, options: { ...job.options, ...whole }, plan: undefined, hosts };
+  await performRun(again, back.open, signal, interrupt);
 }
 
 /** The playbook with the hosts that its own options name. */

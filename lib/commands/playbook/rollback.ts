@@ -60,10 +60,15 @@ export function runOrPutBack(
     putBack({ hosts }, connect) {
       const isAuto = hosts.some(({ groups, vars }) => groups.includes('gateway') && vars.gateway.rollback === 'auto');
       if (!isAuto || plays.length === 0) return undefined;
-      const { plays: released, open } = onReleases(plays, () => hosts);
+      const { plays: released, open, refusalOf } = onReleases(plays, () => hosts);
       return {
         playbook: { ...playbook, name: 'rollback', plays: released },
         open: (host) => open(host, connect, 'current'),
+        async refusal(host) {
+          const session = await open(host, connect, 'current');
+          await session.close();
+          return refusalOf(host);
+        },
       };
     },
   });
@@ -74,6 +79,11 @@ function onReleases(plays: readonly Play<Variables>[], hosts: () => readonly Hos
   const released = new Map<string, Host | { readonly error: unknown }>();
   return {
     plays: plays.map((play) => ({ ...play, roles: play.roles.map((each) => onRelease(each, released)) })),
+    /** Why the release of a host cannot be put back, once the host was opened. */
+    refusalOf({ name }: Host): unknown {
+      const host = released.get(name);
+      return host && 'error' in host ? host.error : undefined;
+    },
     async open(host: Host, connect: (host: Host) => Promise<Session>, to: PutBack['to']): Promise<Session> {
       const session = await connect(host);
       const onDatabase: PutBack['onDatabase'] = async (read) => {

@@ -232,15 +232,20 @@ function portFaults({ hosts }: Deployment, { groups, connection, vars }: Host): 
 
 /** Versions and paths of the other generation: they need its configuration. */
 function generationFaults({ generation: own, images, snapshot, node_binary }: RawVariables): Fault[] {
-  const named: { path: Path; value: string | undefined; of: (generation: Generation) => string }[] = [
-    { path: ['images', 'node'], value: tagOf(images.node), of: ({ versions }) => versions.node },
-    { path: ['images', 'prover'], value: tagOf(images.prover), of: ({ versions }) => versions.prover },
-    { path: ['snapshot', 'source', 'ref'], value: snapshot.source?.ref, of: ({ versions }) => versions.node },
-    { path: ['node_binary'], value: node_binary, of: ({ nodeBinary }) => nodeBinary },
+  const named: { path: Path; value: string | undefined; of: (generation: Generation) => readonly string[] }[] = [
+    { path: ['images', 'node'], value: tagOf(images.node), of: ({ versions }) => [versions.node] },
+    { path: ['images', 'prover'], value: tagOf(images.prover), of: ({ versions }) => [versions.prover] },
+    {
+      path: ['snapshot', 'source', 'ref'],
+      value: snapshot.source?.ref,
+      of: ({ versions, sourceTag }) => [versions.node, sourceTag],
+    },
+    { path: ['node_binary'], value: node_binary, of: ({ nodeBinary }) => [nodeBinary] },
   ];
   return named.flatMap(({ path, value, of }) => {
-    const other = generationNames.find((name) => of(generations[name]) === value);
-    if (other === undefined || value === of(generations[own])) return [];
+    if (value === undefined) return [];
+    const other = generationNames.find((name) => of(generations[name]).includes(value));
+    if (other === undefined || of(generations[own]).includes(value)) return [];
     return {
       path,
       what: `${path.join('.')} is of the ${other} generation, and generation is ${own}`,

@@ -162,6 +162,12 @@ test.each<[what: string, Kept, Parameters<typeof asked>[1], words: string]>([
     'a database migration lies in between: the state database has 22, and release 3 of db-1 (v3.1.0) needs 8',
   ],
   [
+    'a migration and another generation, which no deploy can put back',
+    { group: 'database', migrations: 8, was: [...version('v3.0.9'), [['vars', 'node_binary'], '/app/other']] },
+    {},
+    'needs 8\n  no version of the node undoes a migration: deploy one that knows them, or go back to a snapshot or a backup from before',
+  ],
+  [
     'a migration, elsewhere',
     { was: version('v2.0.0') },
     { database: { was: version('v3.1.0') } },

@@ -6,6 +6,7 @@ import { Failure } from '../../engine/problem/problem.ts';
 import { sha256Of } from '../../engine/resource/file/content.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { renderAs, renderHost, servicesIn } from '../render/render.ts';
+import { migrationsHint } from '../server/known-migrations.ts';
 import { versionOf } from '../variables/generation.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import { serviceNames } from '../variables/services.ts';
@@ -38,8 +39,9 @@ export async function putBack(asked: PutBack): Promise<Host> {
   const release = await choose(asked, releases);
   const texts = await textsOf(reader, release);
   const composed = servicesIn(texts.get('docker-compose.yml') ?? '');
-  await refuseOtherSettings(asked, release, composed, texts);
+  // First: what another version of the node has otherwise must not look like something that a deploy puts back.
   await refuseMigrations(asked, release);
+  await refuseOtherSettings(asked, release, composed, texts);
   const imageOf = (...containers: readonly string[]) =>
     release.images.find(({ container }) => containers.includes(container))?.name;
   const { node, prover, database } = host.vars.images;
@@ -138,7 +140,7 @@ async function refuseMigrations({ host, hosts, reader, onDatabase }: PutBack, re
   const known = (number: number | undefined) => (number === undefined ? 'an unknown number' : String(number));
   refuse(
     `a database migration lies in between: the state database has ${known(now)}, and release ${release.number} of ${host.name} (${versionOf(name)}) needs ${known(ofVersion)}`,
-    'no version of the node undoes a migration: deploy a version that fits, or restore a snapshot (docs/operating.md)',
+    migrationsHint,
   );
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ok, type Verdict } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { answering, migrationsOf, type Recorded } from '../testing/migrations.ts';
 import { contextOf, type Given } from '../testing/role-context.ts';
 import {
   both,
@@ -21,7 +22,11 @@ interface Running {
 }
 
 /** A host with one container of the node, and with the new image unless it is said to be absent. */
-function hostWith(name: string, container: Running | undefined, { hasImage = true } = {}) {
+function hostWith(
+  name: string,
+  container: Running | undefined,
+  { hasImage = true, recorded = migrationsOf['v1.2.3'] as Recorded, databases = 'running' } = {},
+) {
   const { image = '', binary = '/app/zkevm-node', status = 'running' } = container ?? {};
   const state = {
     ...runningContainer,
@@ -33,7 +38,9 @@ function hostWith(name: string, container: Running | undefined, { hasImage = tru
   const seen: string[] = [];
   const host = fakeHost([[new RegExp(`docker image inspect .* ${wanted}$`), hasImage ? 'sha256:1' : { exitCode: 1 }]], {
     name,
+    ...answering(recorded),
     container: async (asked) => {
+      if (asked.endsWith('-db')) return { ...runningContainer, status: databases };
       seen.push(asked);
       return container && state;
     },
@@ -65,7 +72,8 @@ describe('a container of the node is of another version', () => {
     const host = hostWith('rpc-1', container);
     expect(words(await versionStays(rpc).check(host))).toBe(expected);
     expect(host.asked).toEqual(['json-rpc']);
-    expect(words(await formerVersionIsStopped(await contextOf({})).check(hostWith('db-1', container)))).toBe(expected);
+    const [stop] = formerVersionIsStopped(await contextOf({}));
+    expect(words(await stop?.check(hostWith('db-1', container)))).toBe(expected);
   });
 });
 
@@ -75,7 +83,8 @@ test('it is stopped, and Docker does not start it again', async () => {
     ['database', 'sync'],
   ] as const) {
     const host = fakeHost([], { container: async () => ({ ...runningContainer, image: 'node:v1.2.3' }) });
-    expect(await formerVersionIsStopped(await contextOf({ group })).check(host)).toMatchObject({
+    const [stop] = formerVersionIsStopped(await contextOf({ group }));
+    expect(await stop?.check(host)).toMatchObject({
       change: [{ do: 'run', command: `docker stop --time 120 ${container}` }],
     });
   }
@@ -87,17 +96,19 @@ describe('json-rpc and sync are stopped only if', () => {
     includes: Given['includes'],
     name: string,
     running: Running | undefined,
-    hasImage = true,
+    options: Parameters<typeof hostWith>[2] = {},
   ) => {
-    const { everyHost } = formerVersionIsStopped(await contextOf({ group: 'rpc', ...(includes && { includes }) }));
-    return words(await everyHost?.check(hostWith(name, running, { hasImage }), []));
+    const [stop] = formerVersionIsStopped(await contextOf({ group: 'rpc', ...(includes && { includes }) }));
+    return words(await stop?.everyHost?.check(hostWith(name, running, options), []));
   };
 
   test('the new image is on every server', async () => {
     for (const name of ['db-1', 'rpc-1', 'rpc-2']) {
       expect(await condition(undefined, name, { image: former })).toBe('ok');
-      expect(await condition(undefined, name, { image: former }, false)).toBe(`until image ${wanted} is there`);
-      expect(await condition(undefined, name, { image: wanted }, false)).toBe('ok');
+      expect(await condition(undefined, name, { image: former }, { hasImage: false })).toBe(
+        `until image ${wanted} is there`,
+      );
+      expect(await condition(undefined, name, { image: wanted }, { hasImage: false })).toBe('ok');
     }
   });
 

@@ -19,8 +19,10 @@ export type GenerationName = (typeof generationNames)[number];
 export interface Generation {
   /** Path of the node binary in its image. */
   readonly nodeBinary: string;
-  /** Tags of the images for its configuration (spec part 2). The node's is also the tag of its source. */
+  /** Tags of the images for its configuration (spec part 2). */
   readonly versions: { readonly node: string; readonly prover: string };
+  /** Tag of the node's source, which has v1.0.0, v2.1.0, v2.1.1 and v3.1.0. */
+  readonly sourceTag: string;
   /** Path, in the prover's image, of the file that `zkProver -c` reads. */
   readonly proverConfig: string;
   /** Keys of the genesis file with the block of creation, all integers. */
@@ -38,6 +40,7 @@ export const generations: Readonly<Record<GenerationName, Generation>> = {
   current: {
     nodeBinary: '/app/zkevm-node',
     versions: { node: 'v3.1.0', prover: 'v6.0.2' },
+    sourceTag: 'v3.1.0',
     proverConfig: '/usr/src/app/config.json',
     genesisBlocks: ['rollupCreationBlockNumber', 'rollupManagerCreationBlockNumber'],
     genesisContracts: [
@@ -52,6 +55,7 @@ export const generations: Readonly<Record<GenerationName, Generation>> = {
   older: {
     nodeBinary: '/app/cdk-validium-node',
     versions: { node: 'v1.2.3', prover: 'v1.0.0' },
+    sourceTag: 'v1.0.0',
     proverConfig: '/usr/src/app/config.json',
     genesisBlocks: ['genesisBlockNumber'],
     genesisContracts: ['cdkValidiumAddress', 'maticTokenAddress', 'cdkDataCommitteeContract'],
@@ -69,7 +73,7 @@ export function generationOf(vars: Pick<Variables, 'generation'>): Generation {
 export function generationDefaults(vars: RawVariables): Pick<Variables, 'prover' | 'images' | 'node_binary'> & {
   readonly snapshot: Omit<Variables['snapshot'], keyof SnapshotFiles>;
 } {
-  const { prover, versions, nodeBinary } = generations[vars.generation];
+  const { prover, versions, sourceTag, nodeBinary } = generations[vars.generation];
   const { source, ...snapshot } = vars.snapshot;
   return {
     prover: {
@@ -84,7 +88,7 @@ export function generationDefaults(vars: RawVariables): Pick<Variables, 'prover'
       database: versioned(vars.images.database, String(postgresVersion)),
     },
     node_binary: vars.node_binary ?? nodeBinary,
-    snapshot: source ? { ...snapshot, source: { ...source, ref: source.ref ?? versions.node } } : snapshot,
+    snapshot: source ? { ...snapshot, source: { ...source, ref: source.ref ?? sourceTag } } : snapshot,
   };
 }
 

@@ -83,7 +83,9 @@ const snapshot = z
     source: z
       .strictObject({
         repository: types.repository.describe("git address of the node's source, without user name and password"),
-        ref: types.gitRef.optional().describe("Tag or commit to build; default: the generation's version of the node"),
+        ref: types.gitRef
+          .optional()
+          .describe('Tag or commit to build; default: v3.1.0, in the older generation v1.0.0'),
         go_version: types.goVersion.default('1.21').describe('Lowest version of Go that may build it, in quotes'),
       })
       .optional()

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checksums } from '../../../lab/outside.mjs';
 import { resetHosts } from '../../../lab/reset.mjs';
 import { labUp } from '../../../lab/up.mjs';
-import { labHosts, onHost, stateSql } from '../../deploy/lab-host.ts';
+import { labHosts, onHost, poolSql, started, stateSql } from '../../deploy/lab-host.ts';
 import { folderForTest, labInventoryWith } from '../../deploy/lab-inventory.ts';
-import { runPlaybook, runPlaybookIn } from '../../deploy/playbook.ts';
+import { runPlaybook, runPlaybookIn, startPlaybook } from '../../deploy/playbook.ts';
 import { measured } from '../measured.ts';
 import { seed } from '../seed.ts';
 
@@ -15,20 +15,21 @@ const killer = fileURLToPath(new URL('./kill-at-boundary.mjs', import.meta.url))
 const served = 'http://172.30.77.10:8080';
 const fromImage = { 'vars.snapshot.restore_with': 'image', 'vars.snapshot.source': undefined };
 
-beforeAll(async () => {
-  await labUp({ log: console.error });
-  await resetHosts([...labHosts]);
-});
+beforeAll(() => labUp({ log: console.error }));
 
-async function deployOlder(): Promise<void> {
+async function olderInventory(): Promise<string> {
   const { older } = await checksums();
-  const inventory = await labInventoryWith({
+  return labInventoryWith({
     ...fromImage,
     'vars.generation': 'older',
     'vars.network.genesis': { url: `${served}/genesis_older.json`, sha256: older.genesis_sha256 },
     'vars.snapshot.state': { url: `${served}/older/testnet_state_db.sql.tar.gz`, sha256: older.state_sha256 },
   });
-  const run = await runPlaybook('deploy', '-i', inventory);
+}
+
+async function deployOlder(): Promise<void> {
+  await resetHosts([...labHosts]);
+  const run = await runPlaybook('deploy', '-i', await olderInventory());
   expect(run.exitCode, run.output).toBe(0);
 }
 
@@ -44,7 +45,53 @@ async function olderServes(): Promise<boolean> {
   return (await Promise.all(seen)).some((each) => each.endsWith(':v1.2.3 true'));
 }
 
+const containers = () => Promise.all(labHosts.map(started));
+
 describe('From the older generation to the current, in place', () => {
+  test("killed after a pool database's migration is renamed and before its program starts: the next run goes on", async ({
+    task,
+  }) => {
+    await deployOlder();
+    const inventory = await labInventoryWith(fromImage);
+    for (const at of [
+      /db-1\s+changed\s+sync: pool database has the migration names/,
+      /rpc-\d\s+changed\s+json-rpc: pool database has the migration names/,
+    ]) {
+      const run = startPlaybook('deploy', '-i', inventory);
+      await expect.poll(run.output, { timeout: 600_000, interval: 20 }).toMatch(at);
+      run.child.kill('SIGKILL');
+      await run.ended;
+      expect(await olderServes()).toBe(false);
+    }
+    const since = Date.now();
+    const run = await runPlaybook('deploy', '-i', inventory);
+    expect(run.exitCode, run.output).toBe(0);
+    const names = `select string_agg(id, ' ' order by id) from gorp_migrations where id like '%-%'`;
+    for (const host of labHosts) expect(await poolSql(host, names)).toBe('specialed-001.sql validium-001.sql');
+    measured(task, `2 runs killed; the run after them took ${Math.round((Date.now() - since) / 1000)} s`);
+  });
+
+  test('a downgrade after that is refused in the plan, the deploy and the rollback, and nothing is stopped', async ({
+    task,
+  }) => {
+    const before = await containers();
+    const inventory = await olderInventory();
+    const runs = [
+      ['deploy', '-i', inventory, '--check'],
+      ['deploy', '-i', inventory],
+      ['deploy', '-i', inventory, '--limit', 'rpc-1', '--role', 'json-rpc'],
+      ['rollback', '-i', inventory, '--to', '1'],
+      ['rollback', '-i', await labInventoryWith(fromImage), '--to', '1'],
+    ] as const;
+    for (const [playbook, ...options] of runs) {
+      const run = await runPlaybook(playbook, ...options);
+      expect(run.exitCode, run.output).toBe(1);
+      expect(run.output.replace(/\s+/g, ' ')).toContain('no version of the node undoes a migration');
+      expect(await containers()).toEqual(before);
+    }
+    measured(task, `${runs.length} runs refused, 0 containers stopped`);
+  });
+
   test('the controller is killed before, during and after every change, and between the steps of a script: the next run goes on', async ({
     task,
   }) => {
@@ -57,7 +104,7 @@ describe('From the older generation to the current, in place', () => {
     for (;;) {
       const last = readFileSync(file, 'utf8').trim().split('\n').at(-1);
       const run = await runPlaybookIn(environment, 'deploy', '-i', inventory, '--forks', '1', '--json');
-      const isMigrated = (await stateSql('select max(id) from gorp_migrations')) === '0006.sql';
+      const isMigrated = (await stateSql('select max(id) from gorp_migrations')) === 'validium-001.sql';
       expect(isMigrated && (await olderServes()), `after ${last}`).toBe(false);
       if (run.exitCode === 0) break;
       // Killed, and nothing else: a run that fails by itself could not continue after the previous kill.
@@ -67,7 +114,9 @@ describe('From the older generation to the current, in place', () => {
     for (const change of [
       'former-version: json-rpc of another',
       'former-version: sync of another',
+      'sync: pool database has the migration names',
       'sync: sync is running',
+      'json-rpc: pool database has the migration names',
     ])
       expect(boundaries.join('\n')).toContain(change);
     expect(boundaries.some((boundary) => boundary.startsWith('["between",'))).toBe(true);

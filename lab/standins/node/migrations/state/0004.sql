@@ -1,3 +1,7 @@
-ALTER TABLE state.transaction ADD COLUMN l2_hash VARCHAR;
-ALTER TABLE state.receipt ADD COLUMN effective_gas_price BIGINT;
-ALTER TABLE state.batch ADD COLUMN wip BOOLEAN NOT NULL DEFAULT FALSE;
+CREATE TABLE state.event (
+  event_type VARCHAR NOT NULL,
+  timestamp TIMESTAMP WITH TIME ZONE NOT NULL,
+  ip VARCHAR,
+  tx_hash VARCHAR,
+  payload VARCHAR
+);

@@ -1,0 +1,1 @@
+ALTER TABLE pool.transaction DROP COLUMN failed_counter, ADD COLUMN ip VARCHAR;

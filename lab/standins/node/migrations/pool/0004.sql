@@ -1,0 +1,2 @@
+-- Nothing: 0005 does what this was meant to do.
+SELECT 1;

@@ -1,0 +1,1 @@
+CREATE TABLE pool.blocked (addr VARCHAR PRIMARY KEY);

@@ -1,0 +1,1 @@
+ALTER TABLE pool.transaction ADD COLUMN failed_reason VARCHAR;

@@ -1,0 +1,2 @@
+-- This chain's own.
+CREATE TABLE pool.specialed (addr VARCHAR PRIMARY KEY);

@@ -1,0 +1,1 @@
+ALTER TABLE state.batch ADD COLUMN high_reserved_counters JSONB;
