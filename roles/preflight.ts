@@ -1,7 +1,9 @@
 import type { Reader } from '../lib/engine/host/host.ts';
+import { dockerCanBeUsed } from '../lib/engine/resource/docker/docker-there.ts';
 import { drift, expectation, ok, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
+import { aptDoesNoHarm } from '../lib/engine/resource/system/packages.ts';
 import { answersForChain, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
@@ -13,6 +15,7 @@ import { readContents } from '../lib/node/snapshot/database-contents.ts';
 import { goHint, goWillBeNewEnough } from '../lib/node/snapshot/go.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
+import { packagesOfRoles } from './packages.ts';
 
 type Deployment = Context<Variables>;
 
@@ -20,6 +23,7 @@ type Deployment = Context<Variables>;
 export default role<Variables>('preflight', async (context) => [
   ...system(context),
   ...hardware(context),
+  ...software(context),
   ...(await ports(context)),
   ...region(context),
   ...addresses(context),
@@ -96,6 +100,12 @@ function hardware({ facts, vars }: Deployment): Resource[] {
         : { severity: 'should', ...(hint !== undefined && { hint }) },
     ),
   );
+}
+
+/** Beside what the deployment installs. */
+function software(context: Deployment): Resource[] {
+  const packages = packagesOfRoles(context);
+  return [dockerCanBeUsed(), ...(packages ? [aptDoesNoHarm(packages)] : [])];
 }
 
 async function ports(context: Deployment): Promise<Resource[]> {
