@@ -2,6 +2,7 @@ import type { Facts } from '../lib/engine/host/facts/facts.ts';
 import { unfinishedMove } from '../lib/engine/resource/docker/docker-root.ts';
 import { readDocker } from '../lib/engine/resource/docker/docker-there.ts';
 import { imagesBelowDockerRoot } from '../lib/engine/resource/docker/image-store.ts';
+import { containersOutliveEngine } from '../lib/engine/resource/docker/kept-containers.ts';
 import { jsonFile } from '../lib/engine/resource/file/json-file.ts';
 import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
@@ -18,7 +19,7 @@ export default role<Variables>('docker', ({ vars, facts, roles }) => {
     ? [jsonFile(settings, { 'insecure-registries': [vars.registry.address] })]
     : [];
   return [
-    ...(roles?.has('packages') ? [] : [beforeEngine, enginePackages({ facts })]),
+    ...(roles?.has('packages') ? [] : [...beforeEngine, enginePackages({ facts })]),
     ...registry,
     service('docker', [settings]),
     ...imagesBelowDockerRoot(),
@@ -26,8 +27,11 @@ export default role<Variables>('docker', ({ vars, facts, roles }) => {
   ];
 });
 
-/** Before anything starts the engine: it must not run while its data is being moved. */
-export const beforeEngine = unfinishedMove(product);
+/**
+ * Before anything starts the engine: it must not run while its data is being moved, and starts with its settings. One that runs gets them
+ * before anything restarts it.
+ */
+export const beforeEngine: readonly Resource[] = [unfinishedMove(product), ...containersOutliveEngine(product)];
 
 /**
  * Names of the packages. Debian 12 has Compose 1.29, which accepts `cpu_shares` in a file of format 3.5 as well. Debian 13 has the

@@ -16,7 +16,7 @@ const packagesOf: Readonly<Record<string, (context: Context<Variables>) => Packa
 export default role<Variables>('packages', (context) => {
   const all = packagesOfRoles(context);
   if (all === undefined) return [];
-  return [...(context.roles?.has('docker') === false ? [] : [beforeEngine]), all];
+  return [...(context.roles?.has('docker') === false ? [] : beforeEngine), all];
 });
 
 /** @returns undefined where the host has no role with packages */
