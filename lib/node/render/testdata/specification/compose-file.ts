@@ -72,8 +72,11 @@ function leftOpen(component: Component): Row[] {
   const section = `services.${component}`;
   // Docker's own 64 MB of shared memory break parallel queries.
   const sharedMemory: Row[] = component === 'state-db' ? [[section, 'shm_size', 'string', '1gb']] : [];
+  // As long as a stop by the tool waits. Docker's own 10 s may be too few to write everything to disk.
+  const patience: Row[] = component.endsWith('-db') ? [[section, 'stop_grace_period', 'duration', '120s']] : [];
   return [
     [section, 'container_name', 'string', component],
+    ...patience,
     [`${section}.labels`, 'rpc-playbooks.config-hash', 'string', `{config hash of ${component}}`],
     ...sharedMemory,
   ];
