@@ -1,7 +1,7 @@
 import { file } from '../lib/engine/resource/file/file.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
-import { packages } from '../lib/engine/resource/system/packages.ts';
+import { type Packages, packages } from '../lib/engine/resource/system/packages.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -23,7 +23,7 @@ export default role<Variables>('client-tools', (context) => {
 });
 
 /** Those of the distribution. */
-export function toolPackages(context: Context<Variables>): Resource {
+export function toolPackages(context: Context<Variables>): Packages {
   return packages('ca-certificates', 'curl', 'tar', ...(hasClient(context) ? [client] : []));
 }
 

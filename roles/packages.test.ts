@@ -11,10 +11,14 @@ import packages from './packages.ts';
 import timeSync from './time-sync.ts';
 
 /** A host that keeps what it installs, and all its runs of apt. */
-function bareHost(has: readonly string[] = []): { readonly host: Writer; readonly aptRuns: string[][] } {
+function bareHost(has: readonly string[] = [], docker = ''): { readonly host: Writer; readonly aptRuns: string[][] } {
   const installed = new Set(has);
   const aptRuns: string[][] = [];
-  const host = fakeHost([[/^command -v dpkg-query/, '']], {
+  const reads: Parameters<typeof fakeHost>[0] = [
+    [/^command -v dpkg-query/, ''],
+    [/snap\/docker\/current/, docker],
+  ];
+  const host = fakeHost(reads, {
     package: async (name) => ({ installed: installed.has(name), version: undefined }),
     run: shell(async (command) => {
       const names = /^# apt-get install (.*)\n/.exec(command)?.[1]?.split(' ') ?? [];
@@ -64,9 +68,44 @@ test('the packages of a bare server are one transaction, and without role packag
   expect(alone.aptRuns).toHaveLength(3);
 });
 
-test('a role that is left out installs nothing, and an engine from Docker stays', async () => {
-  const { aptRuns } = await deploy([packages, docker], bareHost(['docker-ce', 'docker-ce-cli']), {});
-  expect(aptRuns).toEqual([['docker-compose-plugin']]);
+test('a role that is left out installs nothing', async () => {
+  const { aptRuns } = await deploy([packages, timeSync], bareHost(), {});
+  expect(aptRuns).toEqual([['chrony']]);
+});
+
+test.each<[string, { has?: string[]; there: string; installs: string[]; ubuntu?: true }]>([
+  [
+    'an engine from Docker gets its own Compose',
+    { there: 'engine docker-ce\nclient\n', installs: ['docker-compose-plugin'] },
+  ],
+  [
+    'an engine from Docker whose client is missing',
+    { has: [], there: 'engine docker-ce\n', installs: ['docker-ce-cli', 'docker-compose-plugin'] },
+  ],
+  [
+    'an engine of Azure gets its own Compose',
+    { has: ['moby-cli'], there: 'running\nengine moby-engine\nclient\n', installs: ['moby-compose'] },
+  ],
+  [
+    "the distribution's engine with Docker's plugin needs nothing",
+    { ubuntu: true, there: 'running\nengine docker.io\nclient\ncompose 2\n', installs: [] },
+  ],
+  [
+    'an engine that no package installed, and a Compose that answers',
+    { there: 'running\nengine \nclient\ncompose 2\n', installs: [] },
+  ],
+  [
+    "the distribution's engine without Compose",
+    { has: ['docker.io'], there: 'engine docker.io\nclient\n', installs: ['docker-compose'] },
+  ],
+])('%s', async (_, { has = ['docker-ce', 'docker-ce-cli'], there, installs, ubuntu }) => {
+  const distribution = { id: 'ubuntu', version: '24.04', codename: 'noble', title: 'Ubuntu 24.04' } as const;
+  const { aptRuns } = await deploy(
+    [packages, docker],
+    bareHost([...has, 'iptables'], there),
+    ubuntu ? { facts: { distribution } } : {},
+  );
+  expect(aptRuns.flat()).toEqual(installs);
 });
 
 test('a client from a repository of its own is installed after it', async () => {

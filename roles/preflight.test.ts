@@ -162,6 +162,7 @@ test.each<[string, Given]>([
 test('a Compose that is installed and does not run is reported', async () => {
   const host = fakeHost([
     [/^command -v docker/, ''],
+    [/snap\/docker\/current/, 'engine docker.io\nclient\n'],
     [/^docker-compose version/, { exitCode: 1, stderr: 'ImportError' }],
   ]);
   expect(await refusal(await docker.resources(await contextOf({})), 'docker compose answers', host)).toEqual([

@@ -1,7 +1,9 @@
 import type { Reader } from '../lib/engine/host/host.ts';
+import { dockerCanBeUsed } from '../lib/engine/resource/docker/docker-there.ts';
 import { drift, expectation, ok, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
+import { aptDoesNoHarm } from '../lib/engine/resource/system/packages.ts';
 import { answersForChain, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
@@ -15,6 +17,7 @@ import { restoreToolIsBuilt } from '../lib/node/snapshot/restore-tool.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
 import { repositoryHas } from '../lib/node/snapshot/source-ref.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
+import { packagesOfRoles } from './packages.ts';
 
 type Deployment = Context<Variables>;
 
@@ -22,6 +25,7 @@ type Deployment = Context<Variables>;
 export default role<Variables>('preflight', async (context) => [
   ...system(context),
   ...hardware(context),
+  ...software(context),
   ...(await ports(context)),
   ...(await openFiles(context)),
   ...region(context),
@@ -99,6 +103,12 @@ function hardware({ facts, vars }: Deployment): Resource[] {
         : { severity: 'should', ...(hint !== undefined && { hint }) },
     ),
   );
+}
+
+/** Beside what the deployment installs. */
+function software(context: Deployment): Resource[] {
+  const packages = packagesOfRoles(context);
+  return [dockerCanBeUsed(), ...(packages ? [aptDoesNoHarm(packages)] : [])];
 }
 
 async function ports(context: Deployment): Promise<Resource[]> {

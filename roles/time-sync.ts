@@ -3,7 +3,7 @@ import { file } from '../lib/engine/resource/file/file.ts';
 import { drift, ok, type Resource } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { okWhen } from '../lib/engine/resource/skip-when.ts';
-import { packages } from '../lib/engine/resource/system/packages.ts';
+import { type Packages, packages, packagesThatLack } from '../lib/engine/resource/system/packages.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
 import { timezone } from '../lib/engine/resource/system/timezone.ts';
 import { chronySources, clockIsSynchronised, withoutDistributionServers } from '../lib/node/server/chrony.ts';
@@ -38,7 +38,17 @@ export default role<Variables>('time-sync', (context) => {
   ];
 });
 
-export const timePackages = (context: Context<Variables>): Resource => unlessTimesyncd(context, packages('chrony'));
+export function timePackages({ vars }: Context<Variables>): Packages {
+  const chrony = packages('chrony');
+  return packagesThatLack(chrony.name, async (host) => {
+    const [missing, isEnough] = await Promise.all([
+      chrony.missing(host),
+      // Time servers of the inventory are for chrony.
+      vars.time_servers.length === 0 && timesyncdIsEnough(host, vars),
+    ]);
+    return isEnough ? [] : missing;
+  });
+}
 
 /** Time servers of the inventory are for chrony. */
 function unlessTimesyncd({ vars }: Context<Variables>, resource: Resource): Resource {

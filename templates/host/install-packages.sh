@@ -39,8 +39,9 @@ update() {
   done
 }
 
+# The lists may be newer than those of the plan. Without a confirmation apt downgrades nothing and changes nothing that is held, either.
 install_all() {
-  apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout="$patience" -o Dpkg::Options::=--force-confdef \
+  apt-get -q -y --no-remove --no-install-recommends -o DPkg::Lock::Timeout="$patience" -o Dpkg::Options::=--force-confdef \
     -o Dpkg::Options::=--force-confold install "$@" </dev/null 2>&1
 }
 
@@ -52,6 +53,13 @@ case $output in
   *'dpkg --configure -a'*)
     dpkg --configure -a --force-confdef --force-confold </dev/null >/dev/null || exit
     output=$(install_all "$@") && exit
+    ;;
+esac
+case $output in
+  *'remove is disabled'*)
+    printf 'apt would remove %s, so nothing was installed\n' \
+      "$(printf '%s\n' "$output" | sed -n '/^The following packages will be REMOVED:/,/^[^ ]/s/^  *//p' | xargs)" >&2
+    exit 1
     ;;
 esac
 printf '%s\n' "$output" | tail -n 6 >&2

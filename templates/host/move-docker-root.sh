@@ -14,6 +14,7 @@
 #   empty         exists if the engine was empty
 #   phase         the current step, in words
 #   old-copy      after a move: where the old data still is
+#   engine        containers to end after the engine
 #   copy          the folder that was created here for the copy: only in this one is anything ever removed
 #   without-disk  files that the engine created below the mount point without its disk; moved here, they hold nobody's data
 set -eu
@@ -22,11 +23,14 @@ umask 077
 export LC_ALL=C
 
 settings=/etc/docker/daemon.json
+# Of the role docker; absent where an engine was there before it.
+containers=/usr/local/lib/$(basename "$(dirname "$state")")/engine-containers
 
 # "from" last: without it no move is unfinished. "to" before it: a move with only "from" left is over.
 forget() {
   rm -f "$state/settings.old" "$state/settings.new" "$state/running" "$state/held" "$state/empty" \
     "$state/needed" "$state/free" "$state/phase"
+  rm -rf "$state/engine"
   rm -f "$state/to"
   rm -f "$state/mount" "$state/from"
 }
@@ -64,6 +68,18 @@ start_engine() {
     sleep 1
   done
   return 1
+}
+
+# With live-restore they keep running without the engine. Ended without it, they do not count as stopped by hand: after a reboot in the
+# middle of a move they start from the old folder. The list is kept until all of them have ended.
+note_containers() {
+  [ "$(docker info --format '{{.LiveRestoreEnabled}}')" = true ] || return 0
+  if [ -x "$containers" ]; then "$containers" "$state/engine" note --all; return; fi
+  # shellcheck disable=SC2046 # ids
+  [ ! -s "$state/running" ] || docker stop --time 120 $(cat "$state/running") >/dev/null
+}
+end_containers() {
+  [ ! -x "$containers" ] || "$containers" "$state/engine" stop
 }
 
 # Those with a restart policy start by themselves; the others have to be started.
@@ -144,14 +160,14 @@ move() {
     phase 'stopping docker'
     # Nothing may start it meanwhile. In memory only: a reboot ends the move, and the engine starts from its old folder.
     systemctl mask --runtime --quiet docker.service docker.socket
-    if [ "$(docker info --format '{{.LiveRestoreEnabled}}')" = true ] && [ -s "$state/running" ]; then
-      # They would keep running without the engine.
-      xargs docker stop --time 120 < "$state/running" >/dev/null
-    fi
+    note_containers
     systemctl stop docker.socket docker.service
+    end_containers
   else
     systemctl mask --runtime --quiet docker.service docker.socket
     systemctl stop docker.socket 2>/dev/null || :
+    # A killed run may have stopped the engine, and not the containers.
+    end_containers
   fi
 
   # Mounts of the engine have no data of their own. A disk that somebody mounted there has, and would stay behind.

@@ -10,7 +10,9 @@ import { composeService } from '../../lib/engine/resource/docker/compose-service
 import { cpuShares } from '../../lib/engine/resource/docker/cpu-shares.ts';
 import { dockerImage } from '../../lib/engine/resource/docker/docker-image.ts';
 import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from '../../lib/engine/resource/docker/docker-root.ts';
+import { dockerCanBeUsed } from '../../lib/engine/resource/docker/docker-there.ts';
 import { imagesBelowDockerRoot } from '../../lib/engine/resource/docker/image-store.ts';
+import { containersOutliveEngine } from '../../lib/engine/resource/docker/kept-containers.ts';
 import { download } from '../../lib/engine/resource/download/download.ts';
 import { secretContent } from '../../lib/engine/resource/file/content.ts';
 import { directory } from '../../lib/engine/resource/file/directory.ts';
@@ -88,6 +90,8 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   ],
   'docker-image.ts': [dockerImage('172.30.77.10:5000/postgres:15')],
   'image-store.ts': imagesBelowDockerRoot(),
+  'docker-there.ts': [dockerCanBeUsed()],
+  'kept-containers.ts': containersOutliveEngine(product),
   'docker-root.ts': [
     dockerRoot({ product, root: '/data/docker', mountPoint: '/data' }),
     unfinishedMove(product),
@@ -182,6 +186,7 @@ test('no resource is missing here', async () => {
   const parts = [
     'resource.ts',
     'docker-engine.ts',
+    'apt-simulation.ts',
     'skip-when.ts',
     'parts.ts',
     'attributes.ts',

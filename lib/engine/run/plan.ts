@@ -97,7 +97,10 @@ function plannedOf({ step, resource, seen }: Item): Planned {
   if (seen.is === 'unknown') return { ...nothing, outcome: 'unknown', note: `until ${seen.until}` };
   if (resource.expects === 'should') return { ...nothing, outcome: 'warning', note: describeUnmet(resource, seen) };
   if (resource.expects === 'must') return { ...nothing, outcome: 'failed', note: describeUnmet(resource, seen) };
-  const steps = seen.change instanceof Problem ? [] : (seen.change ?? []);
+  // A deploy refuses it in its turn.
+  if (seen.change instanceof Problem)
+    return { ...nothing, outcome: 'failed', differences: seen.differences, error: seen.change };
+  const steps = seen.change ?? [];
   return { ...nothing, outcome: 'pending', differences: seen.differences, note: seen.note, steps };
 }
 

@@ -31,7 +31,10 @@ let before: string;
 async function moveBack(): Promise<void> {
   await onHost(
     host,
-    `systemctl stop docker.socket docker.service
+    `engine_containers() { /usr/local/lib/rpc-node/engine-containers /run/back "$@"; }
+     engine_containers note --all
+     systemctl stop docker.socket docker.service
+     engine_containers stop
      rm -rf /data/docker /srv/data/docker /var/lib/rpc-node/docker-root
      if [ -e /etc/docker/daemon.json.first ]; then cp /etc/docker/daemon.json.first /etc/docker/daemon.json; fi
      systemctl reset-failed docker.service docker.socket

@@ -68,3 +68,21 @@ test('a fetch of the lists that hangs is ended and tried again, and an interrupt
   esac`);
   expect([status, stderr]).toEqual([0, 'dpkg --configure -a --force-confdef --force-confold\n']);
 });
+
+test('a removal that only newer package lists bring is refused by apt itself, and named', () => {
+  // As apt 2.6 of Debian 12 says it.
+  const { status, stderr } = installWith(`case "$*" in
+    *update*) ;;
+    *--no-remove*) cat <<'END'
+The following packages will be REMOVED:
+  containerd.io
+  podman
+The following NEW packages will be installed:
+  containerd docker.io runc tini
+0 upgraded, 4 newly installed, 1 to remove and 0 not upgraded.
+E: Packages need to be removed but remove is disabled.
+END
+      exit 100 ;;
+  esac`);
+  expect([status, stderr]).toEqual([1, 'apt would remove containerd.io podman, so nothing was installed\n']);
+});

@@ -2,7 +2,8 @@ import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { readScript, withArguments } from '../../host/script.ts';
 import { Problem } from '../../problem/problem.ts';
-import { driftOf, type Resource, refused } from '../resource.ts';
+import { type Difference, drift, expectation, ok, type Resource, refused, type Verdict } from '../resource.ts';
+import { type Simulation, simulate } from './apt-simulation.ts';
 
 const script = readScript(new URL('../../../../templates/host/install-packages.sh', import.meta.url));
 
@@ -14,30 +15,41 @@ const fetchTimeout = 90;
 const installTimeout = 2 * 3600;
 const noApt = 'there is no dpkg and apt on this host, so nothing can be installed';
 
+/** Packages that have to be there. Which of them are missing is asked first, and then what apt would do. */
+export interface Packages extends Resource {
+  /** @returns the missing ones, or why nothing can be installed */
+  missing(host: Reader): Promise<readonly string[] | Verdict>;
+}
+
 /**
- * Distribution packages that have to be installed, in the version of the distribution. None is removed.
+ * Distribution packages that have to be installed, in the version of the distribution. The plan shows what else apt would install or
+ * upgrade. Where it would remove a package, install an older version of one, or change one that is held, nothing is installed.
  *
  * @example packages('tmux', 'ncdu')
  */
-export function packages(...names: readonly string[]): Resource {
+export function packages(...names: readonly string[]): Packages {
   for (const name of names) {
     // An option is not a name either.
     if (!/^[a-z0-9][a-z0-9.+-]*$/.test(name)) throw new Error(`"${name}" is no name of a package`);
   }
-  return {
-    name: `packages ${names.join(', ')}`,
+  return packagesThatLack(`packages ${names.join(', ')}`, async (host) => {
+    const [dpkg, ...states] = await Promise.all([
+      host.$`command -v dpkg-query && command -v apt-get`,
+      ...names.map((name) => host.package(name)),
+    ]);
+    if (!dpkg.ok) return refused(noApt, `use Debian or Ubuntu, or install by hand: ${names.join(' ')}`);
+    return names.filter((_, at) => !states[at]?.installed);
+  });
+}
 
+/** Packages whose names depend on what the host has. @param name a title */
+export function packagesThatLack(name: string, missing: Packages['missing']): Packages {
+  return {
+    name,
+    missing,
     async check(host) {
-      const [dpkg, ...states] = await Promise.all([
-        host.$`command -v dpkg-query && command -v apt-get`,
-        ...names.map((name) => host.package(name)),
-      ]);
-      if (!dpkg.ok) return refused(noApt, `use Debian or Ubuntu, or install by hand: ${names.join(' ')}`);
-      const absent = names.filter((_, at) => !states[at]?.installed);
-      return driftOf(
-        absent.map((what) => ({ what, was: 'not installed', wanted: 'installed' })),
-        [installation(absent)],
-      );
+      const seen = await missing(host);
+      return 'is' in seen ? seen : installed(host, seen);
     },
   };
 }
@@ -45,21 +57,105 @@ export function packages(...names: readonly string[]): Resource {
 /**
  * Packages of several resources in one transaction.
  *
- * @param resources of `packages`: each of them says what is missing, and whether it can be installed
+ * @param resources each of them says what is missing, and whether it can be installed
  */
-export function inOneTransaction(name: string, resources: readonly Resource[]): Resource {
-  return {
-    name,
+export function inOneTransaction(name: string, resources: readonly Packages[]): Packages {
+  return packagesThatLack(name, async (host) => {
+    const seen = await Promise.all(resources.map((resource) => resource.missing(host)));
+    const missing: string[] = [];
+    for (const each of seen) {
+      if ('is' in each) return each;
+      missing.push(...each);
+    }
+    return [...new Set(missing)];
+  });
+}
 
-    async check(host) {
-      const seen = await Promise.all(resources.map((resource) => resource.check(host)));
-      const drifts = seen.flatMap((verdict) => (verdict.is === 'drift' ? [verdict] : []));
-      const cannot = drifts.find(({ change }) => change instanceof Problem);
-      if (cannot) return cannot;
-      const missing = drifts.flatMap(({ differences }) => differences);
-      return driftOf(missing, [installation(missing.map(({ what }) => what))]);
+/** Where apt would do harm, as a requirement that is checked before anything changes. */
+export function aptDoesNoHarm(resource: Packages): Resource {
+  return expectation(`apt removes and downgrades nothing for ${resource.name}`, {
+    check: async (host) => {
+      const verdict = await resource.check(host);
+      if (verdict.is !== 'drift' || !(verdict.change instanceof Problem)) return ok;
+      return drift([verdict.change.message, verdict.change.hint].filter(Boolean).join('\n'));
     },
+  });
+}
+
+/** The verdict on packages that are missing. */
+async function installed(host: Reader, missing: readonly string[]): Promise<Verdict> {
+  if (missing.length === 0) return ok;
+  const simulation = await simulate(host, missing);
+  const change = [installation(missing)];
+  if (!('without' in simulation)) {
+    const harm = harmOf(simulation);
+    if (harm) return refused(`to install ${missing.join(', ')}, apt would ${harm.what}`, harm.hint);
+    return { is: 'drift', differences: differencesOf(missing, simulation), ...noteOn(simulation), change };
+  }
+  const differences = missing.map((what) => ({ what, was: 'not installed', wanted: 'installed' }));
+  if (simulation.without === 'lists') return { is: 'drift', differences, note: unknownWithoutLists, change };
+  // Old lists are fetched before the installation, which may find a solution then, or says why not.
+  if (simulation.isUnknown || simulation.words === '' || simulation.listsAge >= listsLast) {
+    return { is: 'drift', differences, note: unknownByTheseLists, change };
+  }
+  return refused(
+    `apt cannot install ${missing.join(', ')}: ${simulation.words}`,
+    `see apt-get -s install ${missing.join(' ')}`,
+  );
+}
+
+/** Lists that are older are fetched again before an installation. Seconds. */
+const listsLast = 86_400;
+const unknownWithoutLists =
+  'this host has no package lists, so what else apt installs is known after it has fetched them; it then removes and downgrades nothing';
+const unknownByTheseLists =
+  'apt finds no solution by the package lists on this host; they are fetched again before the installation';
+
+function noteOn({ listsAge }: Simulation): { readonly note?: string } {
+  if (listsAge < listsLast) return {};
+  const days = Math.floor(listsAge / listsLast);
+  return {
+    note: `by package lists that are ${days} ${days === 1 ? 'day' : 'days'} old; apt fetches them before it installs`,
   };
+}
+
+/** What the tool does not let apt do, and what the operator can do about it. */
+function harmOf({
+  removed,
+  downgraded,
+  held,
+}: Simulation): { readonly what: string; readonly hint: string } | undefined {
+  if (removed.length > 0) return { what: `remove ${removed.join(', ')}`, hint: removalHint(removed) };
+  if (downgraded.length > 0) {
+    const hint = 'see the pins in /etc/apt/preferences.d and apt-cache policy; downgrade by hand if that is right';
+    return { what: `install an older version of ${downgraded.join(', ')}`, hint };
+  }
+  if (held.length > 0) {
+    const hint = `they are held at their version; if that may end: apt-mark unhold ${held.join(' ')}`;
+    return { what: `change ${held.join(', ')}`, hint };
+  }
+  return undefined;
+}
+
+/** containerd.io is a part of Docker's own packages, which the distribution's Docker replaces. */
+function removalHint(removed: readonly string[]): string {
+  const names = removed.map((each) => each.split(' ')[0]).join(' ');
+  const own = `if nothing needs them: apt-get remove ${names}`;
+  return names.split(' ').includes('containerd.io')
+    ? `containerd.io belongs to Docker's own packages: install the rest of them (docker-ce docker-ce-cli docker-compose-plugin), and they stay; or, ${own}`
+    : `find out what needs them; ${own}`;
+}
+
+/** The packages that were asked for, each upgrade, and in one line what is new beside them. */
+function differencesOf(missing: readonly string[], { installed: all }: Simulation): readonly Difference[] {
+  const versions = new Map(all.map(({ name, version }) => [name, version]));
+  const others = all.filter(({ name }) => !missing.includes(name));
+  const added = others.filter(({ was }) => was === undefined).map(({ name, version }) => `${name} ${version}`);
+  return [
+    ...missing.map((what) => ({ what, was: 'not installed', wanted: versions.get(what) ?? 'installed' })),
+    ...others.flatMap(({ name, was, version }) => (was === undefined ? [] : [{ what: name, was, wanted: version }])),
+    ...(added.length === 0 ? [] : [{ what: 'with them', was: 'not installed', wanted: added.join(', ') }]),
+  ];
 }
 
 /** One transaction of apt. */

@@ -76,8 +76,11 @@ function leftOpen(component: Component): Row[] {
   const isNode = component === 'sync' || component === 'json-rpc';
   const limit = `${section}.ulimits.nofile`;
   const openFiles: Row[] = isNode ? [] : ['soft', 'hard'].map((kind) => [limit, kind, 'integer', 8192]);
+  // As long as a stop by the tool waits. Docker's own 10 s may be too few to write everything to disk.
+  const patience: Row[] = component.endsWith('-db') ? [[section, 'stop_grace_period', 'duration', '120s']] : [];
   return [
     [section, 'container_name', 'string', component],
+    ...patience,
     [`${section}.labels`, 'rpc-playbooks.config-hash', 'string', `{config hash of ${component}}`],
     ...sharedMemory,
     ...openFiles,

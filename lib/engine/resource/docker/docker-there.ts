@@ -1,0 +1,80 @@
+import type { Reader } from '../../host/host.ts';
+import { readScript } from '../../host/script.ts';
+import { Failure } from '../../problem/problem.ts';
+import { drift, expectation, ok, type Resource } from '../resource.ts';
+
+const script = readScript(new URL('../../../../templates/host/docker-there.sh', import.meta.url));
+
+/** What a host has of Docker, by what is there and answers, whoever installed it. */
+export interface DockerThere {
+  /** The system's own engine: its package, empty if no package has installed it; undefined if there is none. */
+  readonly engine: string | undefined;
+  readonly client: boolean;
+  /** The version of Compose that answers, and that the engine can work with. */
+  readonly compose: 1 | 2 | undefined;
+  /** Why this host cannot be used as it is. */
+  readonly refusal: Failure | undefined;
+}
+
+/** Reads what a host has of Docker. */
+export async function readDocker(host: Reader): Promise<DockerThere> {
+  return parseDocker((await host.$`sh -c ${script}`).stdout);
+}
+
+/** The requirement that Docker, where it is there, is an engine that the deployment can use. Checked before anything is installed. */
+export function dockerCanBeUsed(): Resource {
+  return expectation('docker, where it is there, can be used', {
+    check: async (host) => {
+      const { refusal } = await readDocker(host);
+      return refusal ? drift([refusal.message, refusal.hint].join('\n')) : ok;
+    },
+  });
+}
+
+/** @param text lines of `docker-there.sh` */
+export function parseDocker(text: string): DockerThere {
+  const lines = text.split('\n');
+  const rest = (word: string) =>
+    lines.find((line) => line === word || line.startsWith(`${word} `))?.slice(word.length + 1);
+  const compose = rest('compose');
+  return {
+    engine: rest('engine'),
+    client: lines.includes('client'),
+    compose: compose === '1' || compose === '2' ? (Number(compose) as 1 | 2) : undefined,
+    refusal: refusalOf({
+      isSnap: lines.includes('snap'),
+      user: lines.includes('running') ? undefined : rest('rootless'),
+      other: rest('not docker'),
+    }),
+  };
+}
+
+interface Foreign {
+  readonly isSnap: boolean;
+  /** The user of an engine without root, where the system's own does not run. */
+  readonly user: string | undefined;
+  /** What a program answers that is only called docker. */
+  readonly other: string | undefined;
+}
+
+function refusalOf({ isSnap, user, other }: Foreign): Failure | undefined {
+  if (isSnap) {
+    return new Failure(
+      'docker is installed as a snap: its data and its daemon.json are below /var/snap/docker, where snap alone decides',
+      {
+        hint: 'move its containers and volumes elsewhere, then snap remove docker; a deploy installs the engine of the distribution',
+      },
+    );
+  }
+  if (user !== undefined) {
+    return new Failure(`docker runs without root here, for user ${user}, and the system's own engine does not run`, {
+      hint: `decide which one this host has: systemctl enable --now docker for the system's own, or, as ${user}, dockerd-rootless-setuptool.sh uninstall`,
+    });
+  }
+  if (other !== undefined) {
+    return new Failure(`the program docker on this host is not Docker: ${other}`, {
+      hint: 'remove the package that it is from, such as podman-docker: dpkg --search "$(command -v docker)"',
+    });
+  }
+  return undefined;
+}

@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Action, command } from '../../host/action.ts';
+import type { Reader } from '../../host/host.ts';
+import { directory } from '../file/directory.ts';
+import { readText } from '../file/edited-text.ts';
+import { file } from '../file/file.ts';
+import { jsonFile } from '../file/json-file.ts';
+import { checkParts, type Part } from '../parts.ts';
+import {
+  type Difference,
+  drift,
+  driftOf,
+  expectation,
+  fileChange,
+  ok,
+  type Resource,
+  type Verdict,
+} from '../resource.ts';
+import { settings } from './data-root.ts';
+
+const script = readFileSync(new URL('../../../../templates/host/engine-containers.sh', import.meta.url));
+const key = 'live-restore';
+/** The difference of the engine's settings. */
+const setting = `${settings} content`;
+const wanted = { [key]: true };
+
+/** How long docker.service may take to stop: the longest time of a container (`stop_grace_period` of a database), and some. Seconds. */
+const stopLimit = 150;
+
+/** Files that it leaves on the host. @param product begins their names */
+export function keptContainersFiles(product: string) {
+  return {
+    program: `/usr/local/lib/${product}/engine-containers`,
+    dropIn: `/etc/systemd/system/docker.service.d/${product}-containers.conf`,
+  };
+}
+
+/**
+ * Containers outlive the Docker engine: they run on while it is away (live-restore), and it comes back however often it is killed. When
+ * the host stops, they get the signal and the time that the engine would give them. An engine that cannot have live-restore, as it is
+ * part of a swarm or as its settings say `false`, stops them at its next start after it was killed; then they are started again.
+ *
+ * The engine reads the setting without a restart (https://docs.docker.com/engine/daemon/live-restore/).
+ *
+ * @param product begins the names of files on the host
+ */
+export function containersOutliveEngine(product: string): Resource[] {
+  const { program, dropIn } = keptContainersFiles(product);
+  const parts: readonly Part[] = [
+    ...[program, dropIn].map(dirname).map((path) => [`${path} `, directory(path)] as const),
+    [`${program} `, file(program).content(script).mode(0o755)],
+    [`${dropIn} `, file(dropIn).content(unitPart(program, `/run/${product}-engine`))],
+  ];
+  return [
+    {
+      name: 'containers outlive the docker engine',
+      changes: (differences) => (differences.some(({ what }) => what === setting) ? [fileChange(settings)] : []),
+
+      async check(host) {
+        const [seen, files, unread] = await Promise.all([
+          liveRestore(host),
+          checkParts(host, parts),
+          host.$`[ "$(systemctl show --property NeedDaemonReload --value docker.service)" = yes ]`,
+        ]);
+        const verdict = seen.blocked === undefined ? await settingVerdict(host, seen) : ok;
+        if (verdict.is === 'drift' && !Array.isArray(verdict.change)) return verdict;
+        const differences: readonly Difference[] = [
+          ...files.differences,
+          ...(files.differences.length === 0 && unread.ok
+            ? [{ what: 'docker.service', was: 'systemd has not read its files', wanted: 'read' }]
+            : []),
+          ...(verdict.is === 'drift' ? verdict.differences : []),
+        ];
+        const steps: readonly Action[] = [
+          ...files.steps.flat(),
+          ...(files.differences.length > 0 || unread.ok ? [command`systemctl daemon-reload`] : []),
+          ...(verdict.is === 'drift' ? (verdict.change as readonly Action[]) : []),
+        ];
+        return driftOf(differences, files.refusal ?? steps);
+      },
+    },
+    expectation('docker keeps containers running while it is away', {
+      severity: 'should',
+      check: async (host) => {
+        const { blocked } = await liveRestore(host);
+        return blocked === undefined ? ok : drift(blocked);
+      },
+      hint: 'after a crash of the engine its containers are stopped and started again; with live-restore they run on',
+    }),
+  ];
+}
+
+/** A part of docker.service. A dash: a failure of the program is no reason not to start or stop the engine. */
+function unitPart(program: string, folder: string): string {
+  const run = (verb: string) => `-${program} ${folder} ${verb}`;
+  return `[Unit]
+# However often it is killed, as by the kernel where memory runs out.
+StartLimitIntervalSec=0
+
+[Service]
+Restart=always
+RestartSec=2
+ExecStartPre=${run('begin')}
+ExecStartPost=${run('start')}
+ExecStop=${run('note')}
+ExecStopPost=${run('stop')}
+TimeoutStopSec=${stopLimit}
+`;
+}
+
+interface LiveRestore {
+  readonly isRunning: boolean;
+  /** What the running engine says. */
+  readonly isOn: boolean;
+  /** The setting on the engine's command line, or empty. */
+  readonly flag: string;
+  /** Why it must not be set. */
+  readonly blocked: string | undefined;
+}
+
+async function liveRestore(host: Reader): Promise<LiveRestore> {
+  const [info, flag, swarm, file] = await Promise.all([
+    // A stopped engine is not asked: its socket would start it.
+    host.$`systemctl is-active --quiet docker.service && docker info --format ${'{{.LiveRestoreEnabled}} {{.Swarm.LocalNodeState}}'}`,
+    host.$`p=$(systemctl show --property MainPID --value docker.service) && tr '\\0' '\\n' <"/proc/$p/cmdline" | grep -e --live-restore`,
+    // Of a stopped one.
+    host.$`[ -e /var/lib/docker/swarm/docker-state.json ]`,
+    readText(host, settings),
+  ]);
+  const [on, swarmState] = info.text().split(' ');
+  const isOn = on === 'true';
+  const isSwarm = info.ok ? swarmState !== 'inactive' : swarm.ok;
+  const seen = { isRunning: info.ok, isOn, flag: flag.text() };
+  return { ...seen, blocked: reasonAgainst(seen, isSwarm, file?.text ?? '') };
+}
+
+/** @param text of the engine's settings */
+function reasonAgainst({ isOn, flag }: Pick<LiveRestore, 'isOn' | 'flag'>, isSwarm: boolean, text: string) {
+  if (isSwarm) return `docker is part of a swarm, which does not start with ${key}`;
+  if (flag !== '' && !isOn) return `docker is started with ${flag}`;
+  // What the operator has decided stays.
+  if (new RegExp(`"${key}"\\s*:\\s*false`).test(text)) return `${settings} says ${key}: false`;
+  return undefined;
+}
+
+async function settingVerdict(host: Reader, { isRunning, isOn, flag }: LiveRestore): Promise<Verdict> {
+  // With a setting both on the command line and in the file the engine does not start.
+  if (flag !== '') return ok;
+  const folder = dirname(settings);
+  const [verdict, there] = await Promise.all([jsonFile(settings, wanted).check(host), host.stat(folder)]);
+  if (verdict.is === 'unknown') return verdict;
+  if (verdict.is === 'ok') {
+    if (!isRunning || isOn) return ok;
+    return drift([{ what: key, was: 'not read by the engine', wanted: 'true' }], [reload]);
+  }
+  const differences = verdict.differences.map((each) => ({ ...each, what: setting }));
+  if (!Array.isArray(verdict.change)) return verdict;
+  // Before the engine is installed.
+  const made = there ? [] : [command`umask 022 && mkdir -p ${folder}`];
+  return { ...verdict, differences, change: [...made, ...verdict.change, ...(isRunning ? [reload] : [])] };
+}
+
+/** The engine reads its settings, and says that it has. */
+const reload = command`
+  systemctl reload docker.service || exit
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    [ "$(docker info --format ${'{{.LiveRestoreEnabled}}'})" != true ] || exit 0
+    sleep 0.5
+  done
+  journalctl --no-pager --quiet -o cat -n 5 -u docker.service >&2
+  exit 1`;
