@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { unfit } from '../../engine/file/bounded-file.ts';
@@ -61,7 +61,7 @@ function refuseUsed(folder: string): void {
   refuseSystemFolder(folder);
   const faults = distrust(folder, true);
   if (faults.length > 0) {
-    const { message, hint: remedy } = unfit(folder, faults);
+    const { message, hint: remedy } = unfit(folder, faults, resolve(folder));
     throw new Problem(`${folder} ${message}`, { hint: remedy });
   }
   if (!existsSync(folder)) return;

@@ -63,7 +63,8 @@ export function openOwn(path: string): number {
  * The reason not to use a path that another user could change.
  *
  * @param faults at least one
+ * @param folder that the operator may choose to trust. Default: that of the path
  */
-export function unfit(path: string, faults: readonly Fault[]): UnfitFile {
-  return new UnfitFile(whyNotUsed(path, faults), refusal(faults, dirname(resolve(path))).hint);
+export function unfit(path: string, faults: readonly Fault[], folder: string = dirname(resolve(path))): UnfitFile {
+  return new UnfitFile(whyNotUsed(path, faults), refusal(faults, folder).hint);
 }

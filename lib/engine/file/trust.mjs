@@ -128,9 +128,9 @@ class Look {
     const kind = isSticky ? 'shared' : 'mode';
     if (mode & 0o002) this.#faults.push({ path, what: `can be changed by every user (${octal})`, kind, uid });
     else if (mode & 0o020) {
-      /** @type {Fault} */
-      const fault = { path, what: `can be changed by the group ${nameOfGroup(gid) ?? gid} (${octal})`, kind, uid };
-      (inPrivateGroup(gid, ours()) ? this.#shared : this.#faults).push(fault);
+      const isPrivate = inPrivateGroup(gid, ours());
+      const who = isPrivate ? 'the users of its access list' : `the group ${nameOfGroup(gid) ?? gid}`;
+      (isPrivate ? this.#shared : this.#faults).push({ path, what: `can be changed by ${who} (${octal})`, kind, uid });
     }
   }
 

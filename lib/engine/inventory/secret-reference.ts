@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { unfit } from '../file/bounded-file.ts';
 import { PrivateFileFault, pathBeside, readPrivateFile } from '../file/private-file.ts';
 import { distrust } from '../file/trust.mjs';
@@ -95,7 +95,7 @@ async function fromCommand(command: string, { name, where }: SecretQuestion): Pr
   // A relative name in the command would be one of another user.
   const faults = distrust(folder, true);
   if (faults.length > 0) {
-    const { message, hint } = unfit(folder, faults);
+    const { message, hint } = unfit(folder, faults, resolve(folder));
     throw new Problem(`${name}: the command ${command} runs in ${folder}, which ${message}`, { where, hint });
   }
   try {
