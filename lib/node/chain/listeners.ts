@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import { askHttp } from '../../engine/resource/network/http.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
+import { excerpt } from '../../engine/secret/secret.ts';
 import type { Answer } from './chain.ts';
 import { type Attempts, answers } from './installation-check.ts';
 import { jsonRpc, jsonRpcRequest, patience, readAnswer } from './json-rpc.ts';
@@ -52,7 +53,7 @@ async function askWebSocket(host: Reader, port: number): Promise<Answer<unknown>
     timeout ${patience + limit} bash -c ${webSocket} websocket ${port} ${request} ${limit} ${patience}`;
   const [status = '', ...message] = output.stdout.split('\n');
   if (status === '') return { ok: false, error: `${url} does not answer` };
-  if (!status.startsWith('HTTP/1.1 101')) return { ok: false, error: `${url} answers ${status.slice(0, 80)}` };
+  if (!status.startsWith('HTTP/1.1 101')) return { ok: false, error: `${url} answers ${excerpt(status, 80)}` };
   const answer = readAnswer(message.join('\n'), url);
   return answer.ok ? { ok: true, value: answer.result } : answer;
 }
