@@ -234,13 +234,14 @@ await runPlaybook(playbook('operators', 'gives operators their tools.', [play('a
     [
       'a role that anybody may write',
       () => chmodSync(role, 0o666),
-      () => `${role} can be changed by other users, whose code would run as you\n  chmod go-w ${role}\n`,
+      () =>
+        `${role} can be changed by every user (mode 0666): what others can write is not used\n  chmod go-w ${role}; or `,
       () => chmodSync(role, 0o644),
     ],
     [
       'a role of another user',
       () => chownSync(role, 65534, 65534),
-      () => `${role} belongs to another user (65534), whose code would run as you\n  use a copy of your own\n`,
+      () => `${role} belongs to nobody (uid 65534, mode 0644): what others can write is not used\n`,
       () => chownSync(role, 0, 0),
     ],
     [

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { distrust, refusal } from '../engine/file/trust.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -30,12 +31,30 @@ export async function compile(modules) {
     sourceRoot: '/',
     write: false,
     logLevel: 'silent',
+    // Otherwise a tsconfig.json above a role says where its imports lead.
+    tsconfigRaw: { compilerOptions: { strict: true } },
     plugins: [
+      ...(modules.some(isAbsolute) ? [{ name: 'trust', setup: refuseOthers }] : []),
       { name: 'places', setup: keepPlaces },
       { name: 'own', setup: (building) => serveOwn(building, modules) },
     ],
   });
   return outputFiles;
+}
+
+/**
+ * A team's own roles import packages, which are found upwards, in any folder. None that another user could have written is read.
+ *
+ * @param {import('esbuild').PluginBuild} build
+ */
+function refuseOthers(build) {
+  build.onLoad({ filter: /.*/, namespace: 'file' }, ({ path }) => {
+    if (path.startsWith(root)) return undefined;
+    const faults = distrust(path, true);
+    if (faults.length === 0) return undefined;
+    const { lines, hint } = refusal(faults, dirname(path));
+    return { errors: [{ text: `${lines.join('\n')}\n  ${hint}` }] };
+  });
 }
 
 /**

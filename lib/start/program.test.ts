@@ -46,7 +46,8 @@ function makeProject(): void {
   const starts = ['cache.mjs', 'command-line.mjs', 'compile.mjs', 'own.mjs', 'program.mjs'].map(
     (name) => `start/${name}`,
   );
-  for (const name of [...starts, 'node/project/marked-folder.mjs'])
+  const trust = ['engine/file/accounts.mjs', 'engine/file/trust.mjs', 'node/project/project-faults.mjs'];
+  for (const name of [...starts, ...trust, 'node/project/marked-folder.mjs'])
     cpSync(join(root, 'lib', name), join(project, 'lib', name));
   put('lib/shared.ts', `export class Shared {}\n`);
   put(

@@ -1,5 +1,7 @@
 #!/bin/sh
 # Runs the program in its container. ssh needs an entry in passwd for the number of its user: any --user gets one here.
+# A mounted folder of another user is refused, unless -e RPC_PLAYBOOKS_TRUST=/project trusts it. That is not set here: on the machine that
+# has the folder, others may be able to write to it.
 set -eu
 if ! getent passwd "$(id -u)" >/dev/null; then
   NSS_WRAPPER_PASSWD=$(mktemp)

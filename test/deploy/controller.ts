@@ -37,6 +37,6 @@ export async function controllerOn(host: string, inventory: string) {
   return (as: 'root' | typeof owner, name: string, ...words: readonly string[]) =>
     onHost(
       host,
-      `cd ${copy} && runuser -u ${as} -- node node_modules/zx/build/cli.js playbooks/${name}.mjs -i scheduled ${words.join(' ')} 2>&1`,
+      `cd ${copy} && RPC_PLAYBOOKS_TRUST=${copy} runuser -u ${as} -- node node_modules/zx/build/cli.js playbooks/${name}.mjs -i scheduled ${words.join(' ')} 2>&1`,
     );
 }

@@ -1,6 +1,7 @@
 // Plain JavaScript with few imports: it runs on each press of Tab.
-import { readFileSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openTrusted } from '../../engine/file/trust.mjs';
 import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
 
 /**
@@ -13,7 +14,11 @@ import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
 export function namesForPatterns(folder, nameOrFile) {
   const file = /\/|\.ya?ml$/.test(nameOrFile) ? nameOrFile : join(folder, `${nameOrFile}.yaml`);
   try {
-    const groups = yamlDocuments(readFileSync(file, 'utf8'), { uniqueKeys: false })[0].toJS().groups;
+    const opened = openTrusted(file);
+    if ('faults' in opened) return [];
+    const text = readFileSync(opened.file, 'utf8');
+    closeSync(opened.file);
+    const groups = yamlDocuments(text, { uniqueKeys: false })[0].toJS().groups;
     const hosts = Object.values(groups).flatMap((group) => Object.keys(group ?? {}));
     // A name that needs quotes in a shell is not a host's name.
     return [...new Set([...hosts, ...Object.keys(groups), 'all'])].filter((name) => /^[\w.:-]+$/.test(name));

@@ -2,6 +2,7 @@ import { command } from '../../engine/command-line/command.ts';
 import { shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { exitCode } from '../../engine/problem/problem.ts';
+import { refuseOthersRecords } from '../../engine/report/record.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { recordFolder } from '../../node/project/project-folder.ts';
@@ -33,6 +34,7 @@ export const run = command({
   around: (): HistoryAround => ({ ...onHosts(), folder: recordFolder }),
   work({ given }, around) {
     const last = wholeNumber('--last', given.last, 10_000) ?? 20;
+    refuseOthersRecords(around.folder);
     return withHosts(given, around, async (reached) => {
       const sessions = sessionsOf(reached.hosts);
       const read = await Promise.all(sessions.map(({ name, session }) => readHistory(name, session.reader)));

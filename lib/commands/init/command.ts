@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
+import { unfit } from '../../engine/file/bounded-file.ts';
 import { refuseSystemFolder } from '../../engine/file/folder-for-files.ts';
 import { shown } from '../../engine/file/shown-path.ts';
+import { distrust } from '../../engine/file/trust.mjs';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { terminal } from '../../engine/output/terminal.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
@@ -55,9 +57,14 @@ export const run = command({
   },
 });
 
-/** A folder of git alone is a clone of a new repository. */
+/** A folder of git alone is a clone of a new repository. One that others can change would be refused by every other command. */
 function refuseUsed(folder: string): void {
   refuseSystemFolder(folder);
+  const faults = distrust(folder, true);
+  if (faults.length > 0) {
+    const { message, hint: remedy } = unfit(folder, faults, resolve(folder));
+    throw new Problem(`${folder} ${message}`, { hint: remedy });
+  }
   if (!existsSync(folder)) return;
   const hint = 'init needs a new folder: name another one';
   if (!statSync(folder).isDirectory()) throw new Problem(`${folder} is a file`, { hint });
@@ -138,8 +145,9 @@ function write(folder: string, name: string, known: Known): string[] {
   };
   try {
     for (const [file, text] of Object.entries(files)) {
-      mkdirSync(dirname(join(folder, file)), { recursive: true });
-      writeFileSync(join(folder, file), text, { flag: 'wx' });
+      // Whatever the umask: what a group can change is refused later.
+      mkdirSync(dirname(join(folder, file)), { recursive: true, mode: 0o755 });
+      writeFileSync(join(folder, file), text, { flag: 'wx', mode: 0o644 });
     }
   } catch (error) {
     throw new Problem(`${folder} cannot be made (${(error as NodeJS.ErrnoException).code})`, { cause: error });

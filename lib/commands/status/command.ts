@@ -8,6 +8,7 @@ import { interruption } from '../../engine/command-line/interrupt.ts';
 import { paintFor } from '../../engine/output/colour.ts';
 import { askPassword } from '../../engine/output/terminal.ts';
 import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
+import { refuseOthersRecords } from '../../engine/report/record.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { recordFolder } from '../../node/project/project-folder.ts';
 import { type Health, type HostStatus, type WatchedHost, watchedHost } from '../../node/status/host.ts';
@@ -130,6 +131,7 @@ export const run = command({
 async function show(options: StatusOptions, around: StatusDependencies): Promise<ExitCode> {
   const { askBecomePass, limits, timeout } = options;
   const { inventory, chosen } = await givenHosts(options, true);
+  refuseOthersRecords(around.runs);
   const becomePassword = askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
   const { signal: interrupt, release } = interruption();
   const hosts: WatchedHost[] = [];

@@ -1,7 +1,17 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { type Fault, openTrusted, refusal, whyNotUsed } from './trust.mjs';
 
 /** Why a file is not read. The message continues the file's path: `is a folder`. */
-export class UnfitFile extends Error {}
+export class UnfitFile extends Error {
+  /** What to do about it. */
+  readonly hint: string | undefined;
+
+  constructor(what: string, hint?: string) {
+    super(what);
+    this.hint = hint;
+  }
+}
 
 /** Why readBounded failed; it continues the file's path: `does not exist`. */
 export function whyUnread(error: unknown): string {
@@ -10,16 +20,21 @@ export function whyUnread(error: unknown): string {
   return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown error'})`;
 }
 
+/** What to do about an error of readBounded, where it says so. */
+export function hintOfUnread(error: unknown): string | undefined {
+  return error instanceof UnfitFile ? error.hint : undefined;
+}
+
 /**
- * Reads a file with an untrusted name. It may be an endless device, a pipe without a writer, or a huge file.
+ * Reads a file with an untrusted name. It may be an endless device, a pipe without a writer, or a huge file. It may belong to another
+ * user, or lie where another user can replace it: then nothing of it is read.
  *
  * @param most the size limit in bytes
- * @throws UnfitFile for a file that is too large, or not a file
+ * @throws UnfitFile for a file that is too large, is not a file, or could have been written by another user
  * @throws the file system's error where the file cannot be read
  */
 export function readBounded(path: string, most: number): Buffer {
-  // Without O_NONBLOCK the open of a pipe waits for a writer.
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const file = openOwn(path);
   try {
     const found = fstatSync(file);
     if (found.isDirectory()) throw new UnfitFile('is a folder');
@@ -29,4 +44,27 @@ export function readBounded(path: string, most: number): Buffer {
   } finally {
     closeSync(file);
   }
+}
+
+/**
+ * Opens a file for reading that no other user could have written.
+ *
+ * @returns its descriptor, to be closed by the caller
+ * @throws UnfitFile where another user could have written it
+ * @throws the file system's error where it cannot be opened
+ */
+export function openOwn(path: string): number {
+  const opened = openTrusted(path);
+  if ('faults' in opened) throw unfit(path, opened.faults);
+  return opened.file;
+}
+
+/**
+ * The reason not to use a path that another user could change.
+ *
+ * @param faults at least one
+ * @param folder that the operator may choose to trust. Default: that of the path
+ */
+export function unfit(path: string, faults: readonly Fault[], folder: string = dirname(resolve(path))): UnfitFile {
+  return new UnfitFile(whyNotUsed(path, faults), refusal(faults, folder).hint);
 }

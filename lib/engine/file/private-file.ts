@@ -1,7 +1,8 @@
-import { readFile, stat } from 'node:fs/promises';
+import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { shellWord } from '../text/shell-word.ts';
+import { openOwn, UnfitFile } from './bounded-file.ts';
 
 /** Why a private file cannot be used, and what to do. The message continues the file's path: `does not exist`. */
 export class PrivateFileFault extends Error {
@@ -18,15 +19,16 @@ export class PrivateFileFault extends Error {
 }
 
 /**
- * Reads a file of mode 0600 or stricter that belongs to the operator or to root. Root may read what belongs to others: on a controller the
- * files are those of the user who runs scheduled check mode.
+ * Reads a file of mode 0600 or stricter that no other user could have written.
  *
  * @param most the size limit in bytes: a larger file is not a secret
  * @throws PrivateFileFault
  */
 export async function readPrivateFile(path: string, most: number): Promise<string> {
+  let file: number | undefined;
   try {
-    const found = await stat(path);
+    file = openOwn(path);
+    const found = fstatSync(file);
     if (!found.isFile()) throw new PrivateFileFault('is not a file');
     const mode = found.mode & 0o777;
     if ((mode & 0o077) !== 0) {
@@ -36,18 +38,16 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
         `chmod 600 ${shellWord(path)}`,
       );
     }
-    // Its number alone: in a container the user may have no name.
-    const me = process.getuid?.();
-    if (found.uid !== me && found.uid !== 0 && me !== 0) {
-      throw new PrivateFileFault(`belongs to user id ${found.uid}; it must be yours`, `chown ${me} ${shellWord(path)}`);
-    }
     if (found.size > most) throw new PrivateFileFault(`is ${found.size} bytes long, too long for a secret`);
-    return await readFile(path, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     if (error instanceof PrivateFileFault) throw error;
+    if (error instanceof UnfitFile) throw new PrivateFileFault(error.message, error.hint);
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') throw new PrivateFileFault('does not exist', undefined, true);
     throw new PrivateFileFault(`cannot be read (${code ?? 'unknown error'})`);
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Problem } from '../problem/problem.ts';
+import { distrust, refusal } from './trust.mjs';
 
 /**
  * Checks that a private file can be written to a path: nothing is there, or a file, or a link to one. A device or a pipe is never
- * replaced.
+ * replaced. Neither a link of another user nor a folder that others can change is followed: they could lead to any file.
  *
  * @returns the path to write to: the target of a link, or the path itself
  * @throws Problem where the path cannot be written to
@@ -15,6 +16,7 @@ export function privateTarget(path: string): string {
     throw new Problem('the name of the file to write is empty', { hint: 'name a file after the option' });
   try {
     const existing = fs.lstatSync(path, { throwIfNoEntry: false });
+    refuseOthers(path, existing?.isSymbolicLink() ? path : dirname(path));
     if (existing?.isSymbolicLink() && !fs.existsSync(path))
       throw new Problem(`${path} is a link, and its target does not exist`);
     const target = existing?.isSymbolicLink() ? fs.realpathSync(path) : path;
@@ -25,6 +27,14 @@ export function privateTarget(path: string): string {
     if (error instanceof Problem) throw error;
     throw cannotWrite(path, error);
   }
+}
+
+/** @param way to what is written @throws Problem where another user could change it */
+function refuseOthers(path: string, way: string): void {
+  const faults = distrust(way);
+  if (faults.length === 0) return;
+  const { lines, hint } = refusal(faults, resolve(dirname(path)));
+  throw new Problem(`cannot write ${path}: ${lines.join('\n')}`, { hint });
 }
 
 /**

@@ -43,8 +43,8 @@ export class CommandFailed extends Error {
 
   constructor(command: string, output: Output) {
     const cause = output.timedOut ? 'took longer than its time limit' : `exited with ${output.exitCode}`;
-    const last = output.stderr.trim().split('\n').slice(-8).join('\n');
-    super(redact(`command ${cause}: ${command}${last ? `\n${last}` : ''}`));
+    const last = redact(output.stderr).trim().split('\n').slice(-8).join('\n');
+    super(`command ${cause}: ${redact(command)}${last ? `\n${last}` : ''}`);
     this.name = 'CommandFailed';
     this.output = output;
   }

@@ -206,3 +206,12 @@ test('a small standard input without a secret travels in the command, and a secr
     expect(sent.some(({ script }) => script.includes(text) || script.includes(encoded))).toBe(false);
   }
 });
+
+test('of a secret of several lines, the last lines of a failed command show nothing', async () => {
+  const lines = Array.from({ length: 12 }, (_, at) => `Lm4nB7vC2xZ9-${at}`);
+  const secret = new Secret(lines.join('\n'));
+  const { writer } = await open();
+  const failure = await writer.run({ stdin: secret })`cat >&2; exit 1`.catch((error: Error) => error.message);
+  expect(failure).toContain('exited with 1');
+  expect(failure).not.toContain('Lm4nB7');
+});

@@ -1,6 +1,8 @@
 import { type Stats, statSync } from 'node:fs';
+import { unfit } from '../file/bounded-file.ts';
 import { pathBeside } from '../file/private-file.ts';
 import { shown } from '../file/shown-path.ts';
+import { distrust } from '../file/trust.mjs';
 import { Problem } from '../problem/problem.ts';
 import { scalarAt, valueAt } from './located.ts';
 import type { InventoryOutline, OutlineOptions } from './outline.ts';
@@ -12,8 +14,8 @@ const hints = {
 } as const;
 
 /**
- * Reports key files that the inventory names and that do not exist. ssh would go on without them, and report an unknown host key
- * or a refused login on each host.
+ * Reports key files that the inventory names and that do not exist, or that another user could have written. ssh would go on without the
+ * former, and report an unknown host key or a refused login on each host.
  */
 export function missingKeyFiles(
   { file, ssh, hosts }: InventoryOutline,
@@ -28,20 +30,25 @@ export function missingKeyFiles(
       const path = pathBeside(file, named);
       const fault = fileFault(path);
       if (fault === undefined) return [];
-      const hint = missingFileHint?.(path) ?? hints[key];
-      return new Problem(`${key}: ${shown(path)} ${fault}`, { where: source.at, hint });
+      const hint = fault.hint ?? missingFileHint?.(path) ?? hints[key];
+      return new Problem(`${key}: ${shown(path)} ${fault.what}`, { where: source.at, hint });
     }),
   );
 }
 
-function fileFault(path: string): string | undefined {
+function fileFault(path: string): { readonly what: string; readonly hint?: string | undefined } | undefined {
   let found: Stats | undefined;
   try {
     found = statSync(path, { throwIfNoEntry: false });
+    const faults = found ? distrust(path) : [];
+    if (faults.length > 0) {
+      const { message: what, hint } = unfit(path, faults);
+      return { what, hint };
+    }
   } catch {
     // A file that may not be read is reported where it is read.
     return undefined;
   }
-  if (!found) return 'does not exist';
-  return found.isDirectory() ? 'is a folder' : undefined;
+  if (!found) return { what: 'does not exist' };
+  return found.isDirectory() ? { what: 'is a folder' } : undefined;
 }

@@ -1,12 +1,13 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { readBounded, UnfitFile } from '../file/bounded-file.ts';
 import { pathBeside } from '../file/private-file.ts';
 import { shown } from '../file/shown-path.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 import { didYouMean } from '../text/suggest.ts';
 import { entriesAt, keyPlace, type Located, type LocatedMap, locate, merge, valueAt } from './located.ts';
 import { problemsIn } from './problem-list.ts';
-import { ansibleInventory, readYamlFile } from './yaml-file.ts';
+import { ansibleInventory, largestInventory, readYamlFile } from './yaml-file.ts';
 
 export interface OutlineOptions {
   /** Folder of the inventories with a name. Default: an inventory is a path. */
@@ -107,7 +108,7 @@ export function inventoryNames(folder: string): string[] {
   return names.filter((name) => {
     try {
       const file = join(folder, `${name}.yaml`);
-      return statSync(file).isFile() && /^[\s{"']*groups["']?\s*:/m.test(readFileSync(file, 'utf8'));
+      return /^[\s{"']*groups["']?\s*:/m.test(readBounded(file, largestInventory).toString('utf8'));
     } catch {
       return false;
     }
@@ -136,6 +137,7 @@ async function read(file: string, from?: Place, { missingFileHint }: OutlineOpti
     return await readYamlFile(file);
   } catch (error) {
     if (error instanceof Problem || error instanceof Problems) throw error;
+    if (error instanceof UnfitFile) throw new Problem(`${file} ${error.message}`, { where: from, hint: error.hint });
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     throw new Problem(`${file} ${fileFaults[code] ?? `cannot be read (${code})`}`, {
       where: from,

@@ -1,6 +1,7 @@
 import { diffLines } from '../resource/diff.ts';
 import type { Difference } from '../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
+import { redact } from '../secret/secret.ts';
 import { printable, readable } from '../text/printable.ts';
 import type { Paint } from './colour.ts';
 import { describeError } from './describe-error.ts';
@@ -51,9 +52,9 @@ export function linesOf(event: RunEvent, style: Style): string[] {
       if (style.quiet) return [];
       return ['', paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)];
     case 'play-skipped':
-      return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${readable(event.why)}`)];
+      return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${fromHost(event.why)}`)];
     case 'host-stopped':
-      return onHost(event.host, style, [paint('red', `stopped: ${readable(event.why)}${remaining(event)}`)]);
+      return onHost(event.host, style, [paint('red', `stopped: ${fromHost(event.why)}${remaining(event)}`)]);
     case 'stopping':
       return ['stopping after the running changes; press Ctrl-C again to stop at once'];
     case 'resource-done':
@@ -62,6 +63,9 @@ export function linesOf(event: RunEvent, style: Style): string[] {
       return [];
   }
 }
+
+/** Text of a host. Secrets are masked before long lines are cut. */
+const fromHost = (text: string) => readable(redact(text));
 
 /** A finished task as lines of text. @param label the start of each line */
 export function resourceLines(
@@ -73,7 +77,7 @@ export function resourceLines(
   const { outcome, step } = event;
   if (outcome === 'ok' && !style.verbose) return [];
   if (style.quiet && outcome !== 'failed' && outcome !== 'warning') return [];
-  const notes = event.note ? readable(event.note).split('\n') : [];
+  const notes = event.note ? fromHost(event.note).split('\n') : [];
   const differences = differencesOf(event.differences, style);
   const beside = notes.length === 1 && differences.length === 0 ? paint('dim', `  (${notes[0]})`) : '';
   const isTimed = event.seconds >= 0.1 && (style.verbose || outcome === 'changed' || outcome === 'failed');
@@ -170,7 +174,7 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
     style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
     ...hosts
       .filter((h) => h.stopped && !h.unreachable)
-      .map((h) => style.paint('red', `${h.host}: ${readable(h.stopped ?? '')}${remaining(h)}`)),
+      .map((h) => style.paint('red', `${h.host}: ${fromHost(h.stopped ?? '')}${remaining(h)}`)),
     ...(hosts.some((h) => h.stopped?.startsWith('interrupted'))
       ? ['interrupted: the next run continues from here']
       : []),

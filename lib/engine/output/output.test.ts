@@ -148,3 +148,16 @@ test('check mode counts pending changes, a run counts changed tasks', () => {
   expect(summaryLines([host], 1, { ...style, check: true })[1]).toMatch(/ok\s+pending\s+unknown/);
   expect(summaryLines([host], 1, style)[1]).toMatch(/ok\s+changed\s+unknown/);
 });
+
+test('secrets in the words of a host are masked before long lines are cut', () => {
+  const secret = new Secret('Vb5tRe-91kQz');
+  const words = `${'x'.repeat(1995)}${secret.reveal()}${'y'.repeat(100)}`;
+  const shown = [
+    ...linesOf(done({ note: words }), style),
+    ...linesOf({ type: 'play-skipped', play: 'p', why: words }, style),
+    ...linesOf({ type: 'host-stopped', host: 'rpc-1', play: 'p', why: words }, style),
+    describeError(new Problem(words)),
+  ].join('\n');
+  expect(shown.match(/x{1995}\[sec/g)).toHaveLength(4);
+  expect(shown).not.toContain('Vb5');
+});

@@ -1,6 +1,7 @@
-import { readdirSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readBounded, UnfitFile } from '../file/bounded-file.ts';
+import { readBounded, UnfitFile, unfit } from '../file/bounded-file.ts';
+import { distrust } from '../file/trust.mjs';
 import { Problem } from '../problem/problem.ts';
 import { byAge, parseRecordName, type RecordName } from './record-name.ts';
 import { parseEvent, type RecordedEvent } from './recorded-event.ts';
@@ -13,8 +14,30 @@ export interface FoundRecord extends RecordName {
   readonly path: string;
 }
 
-/** The records of a folder, newest first; none if the folder does not exist. A record is a regular file. */
+/**
+ * Refuses a folder of records that is a link, or that another user could change. A repository may hold a link, and a record would be written
+ * wherever it leads.
+ *
+ * @throws Problem
+ */
+export function refuseOthersRecords(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    const hint = 'put a folder in its place, or mount one there';
+    throw new Problem(`${folder} is a link, and records of runs are written only into a folder`, { hint });
+  }
+  const faults = distrust(folder, true);
+  if (faults.length === 0) return;
+  const { message, hint } = unfit(folder, faults);
+  throw new Problem(`${folder} ${message}`, { hint });
+}
+
+/**
+ * The records of a folder, newest first; none if the folder does not exist. A record is a regular file.
+ *
+ * @throws Problem as refuseOthersRecords, and where the folder cannot be read
+ */
 export function recordsIn(folder: string): readonly FoundRecord[] {
+  refuseOthersRecords(folder);
   try {
     return readdirSync(folder, { withFileTypes: true })
       .flatMap((entry) => {
@@ -59,7 +82,7 @@ function readText(path: string): string {
   } catch (error) {
     const hint = '--list shows the records';
     const { code, message } = error as NodeJS.ErrnoException;
-    if (error instanceof UnfitFile) throw new Problem(`${path} ${message}`, { hint });
+    if (error instanceof UnfitFile) throw new Problem(`${path} ${message}`, { hint: error.hint ?? hint });
     if (code === 'ENOENT') throw new Problem(`there is no record ${path}`, { hint });
     throw new Problem(`the record ${path} cannot be read: ${message}`, { hint });
   }

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../host/testing/local-connection.ts';
 import type { RunEvent } from '../run/events.ts';
 import { type RunRecordOptions, runRecord } from './run-record.ts';
@@ -77,6 +77,8 @@ test('events are on disk line by line, in a file of mode 0600 that the first eve
 test.skipIf(process.getuid?.() !== 0)("what root records in another user's project is that user's", () => {
   const project = temporaryDirectory();
   chownSync(project, 1234, 1235);
+  vi.stubEnv('RPC_PLAYBOOKS_TRUST', project);
+  onTestFinished(() => void vi.unstubAllEnvs());
   const { made, folder } = record({ folder: join(project, '.runs') });
   made.listener(started);
   for (const path of [folder, made.path ?? '']) expect(statSync(path)).toMatchObject({ uid: 1234, gid: 1235 });

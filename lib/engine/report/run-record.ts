@@ -1,9 +1,9 @@
-import { appendFileSync, lchownSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describeError } from '../output/describe-error.ts';
 import { eventLine } from '../output/event-json.ts';
 import type { RunEvent } from '../run/events.ts';
-import { type FoundRecord, recordsIn } from './record.ts';
+import { type FoundRecord, recordsIn, refuseOthersRecords } from './record.ts';
 import { byAge, recordName, reportBeside, safeName } from './record-name.ts';
 
 /** Records kept of each inventory and mode; with one deploy a day, those of three months. */
@@ -31,9 +31,12 @@ export interface RunRecordOptions {
 /**
  * Writes the events of a run into a separate file, line by line (docs/events.md), so that a killed run leaves its
  * events so far. A full disk or an unwritable folder is reported once and never stops the run.
+ *
+ * @throws Problem where the folder is a link, or another user could change it: before anything is written
  */
 export function runRecord(options: RunRecordOptions) {
   const { folder, now = Date.now, keep = kept, keepInAll = keptInAll, complain = console.error } = options;
+  refuseOthersRecords(folder);
   const isRecorded = thinProgress();
   let path: string | undefined;
   // Open until the process ends: opening it for every event takes longer than writing.
@@ -45,16 +48,16 @@ export function runRecord(options: RunRecordOptions) {
     const at = now();
     if (!isRecorded(event, at)) return;
     if (path === undefined) {
-      if (mkdirSync(folder, { recursive: true, mode: 0o700 })) giveToOwner(folder);
+      if (fs.mkdirSync(folder, { recursive: true, mode: 0o700 })) giveFolderToOwner(folder);
       ({ path, file } = create(at, options));
-      giveToOwner(path);
+      giveToOwner(file, folder);
       try {
         removeOld(folder, keep, keepInAll);
       } catch (error) {
         complain(`an old run record could not be removed: ${describeError(error)}`);
       }
     }
-    appendFileSync(file, `${eventLine(event, at)}\n`);
+    fs.appendFileSync(file, `${eventLine(event, at)}\n`);
     written += 1;
   };
 
@@ -70,7 +73,7 @@ export function runRecord(options: RunRecordOptions) {
         const { code } = error as NodeJS.ErrnoException;
         complain(`${what}: ${path ?? folder} cannot be written${code ? ` (${code})` : ''}`);
         // Otherwise an empty file would be listed as the newest record.
-        if (written === 0 && path !== undefined) rmSync(path, { force: true });
+        if (written === 0 && path !== undefined) fs.rmSync(path, { force: true });
       }
     },
     /** The file, from the first event on; undefined if it could not be created or continued. */
@@ -80,10 +83,21 @@ export function runRecord(options: RunRecordOptions) {
   };
 }
 
-/** What root makes in the folder of another user is that user's, whose runs write there, too. */
-function giveToOwner(path: string): void {
-  const { uid, gid } = statSync(dirname(path));
-  if (process.getuid?.() === 0) lchownSync(path, uid, gid);
+/**
+ * What root makes in the folder of another user is that user's, whose runs write there, too.
+ *
+ * @param file open: a name could lead elsewhere by now
+ */
+function giveToOwner(file: number, folder: string): void {
+  const { uid, gid } = fs.statSync(folder);
+  if (process.getuid?.() === 0) fs.fchownSync(file, uid, gid);
+}
+
+function giveFolderToOwner(path: string): void {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
+  const folder = fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  giveToOwner(folder, dirname(path));
+  fs.closeSync(folder);
 }
 
 /** Uses a free name, follows no link. Of two runs that start in one second, the later gets the name of the next second. */
@@ -92,7 +106,7 @@ function create(at: number, { folder, inventory, check }: RunRecordOptions) {
     const time = new Date(start).toISOString().replace(/[-:]|\.\d+/g, '');
     const path = join(folder, recordName({ time, inventory: safeName(inventory), check }));
     try {
-      return { path, file: openSync(path, 'ax', 0o600) };
+      return { path, file: fs.openSync(path, 'ax', 0o600) };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
@@ -111,7 +125,7 @@ function removeOld(folder: string, keep: number, keepInAll: number): void {
   const inOrder = [...stay].sort((a, b) => Number(a.check) - Number(b.check) || byAge(a, b));
   for (const record of inOrder.slice(keepInAll)) stay.delete(record);
   for (const { path } of records.filter((record) => !stay.has(record))) {
-    for (const file of [path, reportBeside(path)]) rmSync(file, { force: true });
+    for (const file of [path, reportBeside(path)]) fs.rmSync(file, { force: true });
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Secret } from '../secret/secret.ts';
 import { cpuSeconds } from '../testing/cpu-seconds.ts';
 import { diffLines } from './diff.ts';
 
@@ -69,4 +70,16 @@ test('a long line is cut', () => {
   );
   expect(first).toBe('content:');
   expect(line).toBe(`+${'x'.repeat(238)}…`);
+});
+
+test('a secret is masked before a long line is cut', () => {
+  const secret = new Secret('Kd83jq-Pw02mz-Xc71');
+  // One character of the line for each place that the cut can have in the secret.
+  for (let before = 215; before < 245; before++) {
+    const line = `${'x'.repeat(before)}${secret.reveal()}${'y'.repeat(300)}`;
+    const [shown = ''] = diffLines([{ what: 'content', was: '', wanted: `${line}\n` }]).slice(-1);
+    expect(shown).toMatch(/^\+x+(\[|y|…)/);
+    expect(shown).not.toMatch(/Kd8|X/);
+    expect(shown).toHaveLength(240);
+  }
 });

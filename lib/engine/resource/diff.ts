@@ -1,4 +1,5 @@
 import { structuredPatch } from 'diff';
+import { redact } from '../secret/secret.ts';
 import { printable } from '../text/printable.ts';
 import type { Difference } from './resource.ts';
 
@@ -15,7 +16,8 @@ const timeout = 500;
 
 /**
  * Differences as lines to print: `what: was -> wanted` for short values, a unified diff for texts, where lines start with
- * `+`, `-`, a space or `@@`. Control characters are escaped, so that a file of a host cannot control the terminal.
+ * `+`, `-`, a space or `@@`. Control characters are escaped, so that a file of a host cannot control the terminal. Secrets are masked before
+ * a long line is cut.
  */
 export function diffLines(differences: readonly Difference[]): string[] {
   return differences.flatMap((difference) => linesOf(difference)).map(cut);
@@ -53,6 +55,6 @@ export function countLines(text: string): string {
 }
 
 function cut(text: string): string {
-  const safe = printable(text);
+  const safe = printable(redact(text));
   return safe.length > widest ? `${safe.slice(0, widest - 1)}…` : safe;
 }

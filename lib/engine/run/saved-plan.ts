@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, scryptSync } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { readBounded, whyUnread } from '../file/bounded-file.ts';
+import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
 import { writePrivateFile } from '../file/private-output.ts';
 import type { Action } from '../host/action.ts';
 import type { Inventory } from '../inventory/inventory.ts';
@@ -172,7 +172,8 @@ function textOf(file: string): string {
   try {
     return readBounded(file, largest).toString('utf8');
   } catch (error) {
-    throw new Problem(`the plan "${file}" ${whyUnread(error)}`, { hint: 'make one: --check --out FILE' });
+    const hint = hintOfUnread(error) ?? 'make one: --check --out FILE';
+    throw new Problem(`the plan "${file}" ${whyUnread(error)}`, { hint });
   }
 }
 

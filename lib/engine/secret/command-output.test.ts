@@ -35,3 +35,8 @@ test('a command that takes too long is killed with its children', async () => {
   await delay(3500);
   expect(existsSync(join(folder, 'late'))).toBe(false);
 });
+
+test('of a long complaint without a line break nothing is shown: its end could be half a secret', async () => {
+  const endless = "head -c 100000 /dev/zero | tr '\\0' x >&2; exit 3";
+  await expect(outputOf(endless, '/', 100)).rejects.toThrow(/^ended with 3$/);
+});

@@ -6,6 +6,9 @@ import { redact } from './secret.ts';
 /** A password manager may wait for a fingerprint. Seconds. */
 const timeLimit = 60;
 
+/** Standard error that is kept. Only its first line is shown, and only as a whole: half a secret would not be masked. Characters. */
+const mostComplaint = 64 * 1024;
+
 /** A command that printed no secret. Its message continues the command; what the command printed on standard output is never in it. */
 export class SecretCommandFailed extends Error {}
 
@@ -49,7 +52,7 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
       if (printed.reduce((sum, { length }) => sum + length, 0) > longest) end(`prints more than ${longest} bytes`);
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      if (complaint.length < 1000) complaint += text;
+      if (complaint.length < mostComplaint) complaint += text;
     });
     child.on('error', (error) => {
       clearTimeout(timer);
@@ -57,7 +60,8 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
     });
     child.on('close', (code, signal) => {
       clearTimeout(timer);
-      const [said] = redact(complaint.trim()).split('\n');
+      const lines = redact(complaint.trim()).split('\n');
+      const said = lines.length === 1 && complaint.length >= mostComplaint ? '' : lines[0];
       const ending = signal ? `was ended by ${signal}` : `ended with ${code}`;
       if (fault === undefined && code === 0) done(Buffer.concat(printed).toString('utf8'));
       else failed(new SecretCommandFailed(fault ?? `${ending}${said ? `: ${said}` : ''}`));

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 
-const known = new Set<string>();
+/** Longest first: one secret may begin as another. */
+let known: readonly string[] = [];
 const shown = '[secret]';
 
 /**
@@ -12,7 +13,10 @@ export class Secret {
 
   constructor(value: string) {
     this.#value = value;
-    if (value.length >= 4) known.add(value);
+    remember(value);
+    // A key in PEM is printed line by line. Its first and last line are the same in all keys.
+    if (value.includes('\n'))
+      for (const line of value.split('\n')) if (!line.startsWith('-----')) remember(line.trim());
   }
 
   /** The value itself, for a standard input or a file of mode 0600 and nothing else. */
@@ -33,11 +37,25 @@ export class Secret {
   }
 }
 
+function remember(value: string): void {
+  if (value.length < 4 || known.includes(value)) return;
+  known = [...known, value].sort((a, b) => b.length - a.length);
+}
+
 /** The text with every known secret in it masked. Every line of output passes through here. */
 export function redact(text: string): string {
   let clean = text;
   for (const value of known) clean = clean.replaceAll(value, shown);
   return clean;
+}
+
+/**
+ * The beginning of a text from outside. Secrets are masked before it is cut: half a secret would be known to nothing that masks.
+ *
+ * @param most characters
+ */
+export function excerpt(text: string, most: number): string {
+  return redact(text).slice(0, most);
 }
 
 /** The bytes of a content, to be sent to a host. */

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { readBounded, whyUnread } from '../file/bounded-file.ts';
+import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
 import { writePrivateFile } from '../file/private-output.ts';
 import { Problem } from '../problem/problem.ts';
 import { shellWord } from '../text/shell-word.ts';
@@ -63,7 +63,7 @@ export function readSecretsFile(file: string): Buffer | undefined {
     return readBounded(file, largest);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new Problem(`${file} ${whyUnread(error)}`);
+    throw new Problem(`${file} ${whyUnread(error)}`, { hint: hintOfUnread(error) });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
+import { excerpt } from '../../engine/secret/secret.ts';
 import { type JsonRpcAnswer, jsonRpc, quantity } from './json-rpc.ts';
 
 /** A value, or why it is missing. */
@@ -31,7 +32,7 @@ async function askQuantity(host: Reader, url: string, method: string, what: stri
 function noResult(method: string, what: string, result: unknown): string {
   let shown: string;
   try {
-    shown = (JSON.stringify(result) ?? 'nothing').slice(0, 80);
+    shown = excerpt(JSON.stringify(result) ?? 'nothing', 80);
   } catch {
     shown = 'an answer nested too deeply';
   }

@@ -1,5 +1,6 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { askHttp } from '../../engine/resource/network/http.ts';
+import { excerpt } from '../../engine/secret/secret.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
 
 /** A block with its transactions is some hundred kilobytes. Bytes. */
@@ -48,7 +49,7 @@ export function jsonRpcRequest(method: string, params: readonly unknown[] = []):
  */
 export function readAnswer(text: string, url: string): JsonRpcAnswer {
   const body = parseJson(text);
-  const shown = text.trim().slice(0, 80);
+  const shown = excerpt(text.trim(), 80);
   if (body === undefined) return { ok: false, error: `${url} answers no JSON: ${shown || '(nothing)'}` };
   const { jsonrpc, id, error, ...rest } = Object(body) as Record<string, unknown>;
   if (error) return { ok: false, error: `${url} answers an error: ${describeError(error)}`, code: codeOf(error) };

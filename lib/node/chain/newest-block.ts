@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
 import { probe, readHttpAnswer } from '../../engine/resource/network/http.ts';
+import { excerpt } from '../../engine/secret/secret.ts';
 import { type Answer, type Block, readBlock } from './chain.ts';
 import { longestAnswer, patience, quantity, readAnswer } from './json-rpc.ts';
 import { shownAddress } from './reachable.ts';
@@ -42,7 +43,7 @@ export async function newestBlockPair(
   const [first = '', hash = ''] = output.bytes.toString('utf8', 0, end).split(' ');
   if (first === '') return { ok: true, value: undefined };
   const number = quantity(first);
-  if (number === undefined) return { ok: false, error: `no block number: ${first.slice(0, 80)}` };
+  if (number === undefined) return { ok: false, error: `no block number: ${excerpt(first, 80)}` };
   return {
     ok: true,
     value: { here: { number, hash }, there: readThere(output.bytes.subarray(end + 1), output.stderr, url) },

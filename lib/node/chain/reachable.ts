@@ -1,6 +1,7 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { askHttp, type HttpRequest } from '../../engine/resource/network/http.ts';
 import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
+import { excerpt } from '../../engine/secret/secret.ts';
 import { jsonRpcRequest, longestAnswer, quantity, readAnswer } from './json-rpc.ts';
 
 /** An address that answers at all does so quickly, and a dead one must not hold up the rest. Seconds. */
@@ -33,7 +34,8 @@ export async function answersForChain(host: Reader, url: string, chainId: number
       const read = readAnswer(body.toString(), shown);
       if (!read.ok) return drift(read.error);
       const id = quantity(read.result);
-      if (id === undefined) return drift(`${shown} gives no chain id: ${JSON.stringify(read.result)?.slice(0, 80)}`);
+      if (id === undefined)
+        return drift(`${shown} gives no chain id: ${excerpt(JSON.stringify(read.result) ?? '', 80)}`);
       if (chainId === undefined || id === chainId) return ok;
       return drift(`${shown} is of the chain with id ${id}, and has to be of the one with id ${chainId}`);
     },

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import type { Output } from '../../engine/host/output.ts';
+import { excerpt } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import type { Answer } from './chain.ts';
 import { jsonRpcRequest, patience, readAnswer } from './json-rpc.ts';
@@ -89,4 +90,4 @@ function refusal(status: number, words: string, header: (name: string) => string
   return `is a plain HTTP server and no WebSocket: it answers ${answer}; compare ports.rpc_websocket and RPC.WebSockets of node_config`;
 }
 
-const short = (text: string) => printable(text.trim().slice(0, 80));
+const short = (text: string) => printable(excerpt(text.trim(), 80));

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { readBounded, UnfitFile, whyUnread } from '../../engine/file/bounded-file.ts';
+import { hintOfUnread, readBounded, UnfitFile, whyUnread } from '../../engine/file/bounded-file.ts';
 import { pathBeside } from '../../engine/file/private-file.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
@@ -119,7 +119,7 @@ function certificateIn(file: string, refuse: (what: string, hint?: string) => vo
     const { code = '' } = error as NodeJS.ErrnoException;
     const isOfFile = error instanceof UnfitFile || /^E(?!RR_)/.test(code);
     const why = isOfFile ? whyUnread(error) : 'is not a certificate in PEM';
-    const hint = code === 'ENOENT' ? 'the path is relative to the file that names it' : undefined;
+    const hint = code === 'ENOENT' ? 'the path is relative to the file that names it' : hintOfUnread(error);
     refuse(`gateway.tls.certificate: ${shown(file)} ${why}`, hint);
     return undefined;
   }

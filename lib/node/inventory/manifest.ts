@@ -1,4 +1,4 @@
-import { readBounded } from '../../engine/file/bounded-file.ts';
+import { hintOfUnread, readBounded, UnfitFile } from '../../engine/file/bounded-file.ts';
 import { pathBeside } from '../../engine/file/private-file.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
@@ -42,12 +42,13 @@ async function filesOf(
   const source = isRemote ? manifest : pathBeside(where.file, manifest);
   const text = texts.get(source) ?? read(source);
   texts.set(source, text);
-  const found = await text.then(parse).catch((error: Error) => error.message);
-  const why = typeof found === 'string' ? found : whyOther(found, network.kind);
-  if (typeof found === 'string' || why !== '') {
+  const found = await text.then(parse).catch((error: Error) => error);
+  const why = found instanceof Error ? found.message : whyOther(found, network.kind);
+  if (found instanceof Error || why !== '') {
     const what = `snapshot.manifest: ${isRemote ? withoutQuery(source) : shown(source)} ${why}`;
     const known = problems.some(({ message, where: other }) => message === what && other?.line === where.line);
-    const hint = 'it is the manifest.json that playbooks/snapshot.mjs writes; a copy beside the inventory lasts';
+    const usual = 'it is the manifest.json that playbooks/snapshot.mjs writes; a copy beside the inventory lasts';
+    const hint = hintOfUnread(found) ?? usual;
     if (!known) problems.push(new Problem(what, { where, hint }));
     return undefined;
   }
@@ -81,6 +82,7 @@ async function read(source: string): Promise<string> {
     }
     return text;
   } catch (error) {
+    if (error instanceof UnfitFile) throw error;
     const { code, cause, message, name } = error as NodeJS.ErrnoException & { cause?: NodeJS.ErrnoException };
     if (code === 'ENOENT') throw new Error('does not exist');
     if (name === 'TimeoutError') throw new Error(`does not answer within ${patience / 1000} s`);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The file that marks a team's own folder. Its content is not read. */
-const marker = 'rpc-playbooks.yaml';
+export const marker = 'rpc-playbooks.yaml';
 
 /**
  * The nearest folder with the marker, from a folder upwards. It is JavaScript, as it is needed before anything is compiled.

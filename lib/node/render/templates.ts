@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, sep } from 'node:path';
+import { hintOfUnread, readBounded, whyUnread } from '../../engine/file/bounded-file.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { formatOf } from '../../engine/template/format.ts';
 import type { Source } from '../../engine/template/source.ts';
@@ -8,6 +9,8 @@ import { installation, projectFolder } from '../project/project-folder.ts';
 import { generations } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 
+/** The longest of ours has a hundredth of this. Bytes. */
+const largest = 1024 * 1024;
 /** A template of the team's own folder has priority over ours. */
 const templateFolders = [...new Set([projectFolder, installation])].map((folder) => join(folder, 'templates'));
 const read = new Map<string, ReturnType<typeof readTemplate>>();
@@ -60,10 +63,20 @@ function readTemplate(folders: readonly string[], name: string) {
     throw new Problem(`the template ${missing} does not exist`, { hint: 'put it back: git checkout templates/' });
   }
   const source: Source = { file: shownTemplate(file), format: formatOf(file) };
-  const text = readFileSync(file, 'utf8');
+  const text = textOf(file);
   const broken = syntaxProblem(text, source);
   if (broken) throw broken;
   return { text, source };
+}
+
+/** Our own are part of the program that runs. In a clone all templates are the team's. */
+function textOf(file: string): string {
+  if (!file.startsWith(projectFolder + sep)) return readFileSync(file, 'utf8');
+  try {
+    return readBounded(file, largest).toString('utf8');
+  } catch (error) {
+    throw new Problem(`${file} ${whyUnread(error)}`, { hint: hintOfUnread(error) });
+  }
 }
 
 /** `templates/…` of ours; the path of a team's own. */
