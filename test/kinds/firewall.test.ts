@@ -26,6 +26,8 @@ const wanted = (internal: readonly string[] = [outside.address]) =>
       { name: 'JSON-RPC', ports: ports('8123'), sources: ['0.0.0.0/0', '::/0'] },
     ],
     hint: 'a hint',
+    protects: ['docker.service'],
+    networks: ['rpc-node'],
   });
 
 let scratch: ScratchHost;

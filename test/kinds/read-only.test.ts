@@ -97,6 +97,8 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     packetFilter({
       product,
       prefix: 'READ-ONLY',
+      protects: ['docker.service'],
+      networks: ['read-only'],
       accesses: [
         {
           name: 'INTERNAL',
