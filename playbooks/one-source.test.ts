@@ -452,12 +452,12 @@ const table: readonly Row[] = [
   [
     'node_config',
     { RPC: { Port: 9000 } },
-    ['node.config.toml RPC.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role firewall', 'rpc role json-rpc'],
+    ['node.config.toml RPC.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role json-rpc'],
   ],
   [
     'node_config',
     { RPC: { WebSockets: { Port: 9000 } } },
-    ['node.config.toml RPC.WebSockets.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role firewall'],
+    ['node.config.toml RPC.WebSockets.Port', 'rpc docker-compose.yml json-rpc.ports'],
   ],
   [
     'node_config',
@@ -467,7 +467,6 @@ const table: readonly Row[] = [
       'db docker-compose.yml sync.ports',
       'db role sync',
       'rpc docker-compose.yml json-rpc.ports',
-      'role firewall',
     ],
   ],
   [
@@ -490,7 +489,6 @@ const table: readonly Row[] = [
       'prover.config.json hashDBServerPort',
       'node.config.toml MTClient.URI',
       'docker-compose.yml prover.ports',
-      'role firewall',
       'role prover',
     ],
   ],
@@ -501,7 +499,6 @@ const table: readonly Row[] = [
       'prover.config.json executorServerPort',
       'node.config.toml Executor.URI',
       'docker-compose.yml prover.ports',
-      'role firewall',
       'role prover',
     ],
   ],

@@ -16,7 +16,7 @@ import { type ScratchHost, scratchHost } from './scratch.ts';
 // The effect of the rules on packets is in packet-filter.test.ts.
 
 const image = `${outside.address}:5000/postgres:15`;
-const ports = (published: string) => [{ protocol: 'tcp', published, target: '5432' }] as const;
+const ports = (published: string) => [{ protocol: 'tcp', published }] as const;
 const wanted = (internal: readonly string[] = [outside.address]) =>
   packetFilter({
     product,

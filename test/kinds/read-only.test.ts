@@ -102,7 +102,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
       accesses: [
         {
           name: 'INTERNAL',
-          ports: [{ protocol: 'tcp', published: '5432', target: '5432' }],
+          ports: [{ protocol: 'tcp', published: '5432' }],
           sources: ['10.9.1.2', 'fd09::/16'],
         },
       ],

@@ -79,7 +79,7 @@ function clientsOf({ host, hosts }: RenderContext): RenderContext['hosts'] {
   return hosts.filter((each) => each.name !== host.name && !isMonitor(each));
 }
 
-const tcp = (port: number) => ({ protocol: 'tcp', published: String(port), target: String(port) }) as const;
+const tcp = (port: number) => ({ protocol: 'tcp', published: String(port) }) as const;
 
 /** The protocol of keepalived, which has no ports (RFC 9568). */
 const vrrp = 112;

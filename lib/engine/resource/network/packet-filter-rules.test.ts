@@ -9,8 +9,8 @@ import {
 } from './packet-filter-rules.ts';
 
 const networks = (...texts: string[]) => texts.flatMap((text) => parseIpNetwork(text) ?? []);
-const postgres = { protocol: 'tcp', published: '5433', target: '5432' } as const;
-const web = { protocol: 'tcp', published: '8123', target: '8123' } as const;
+const postgres = { protocol: 'tcp', published: '5433' } as const;
+const web = { protocol: 'tcp', published: '8123' } as const;
 
 const groups: readonly PortGroup[] = [
   { name: 'INTERNAL', ports: [postgres], sources: networks('10.0.0.2', 'fd00::2', '10.0.0.1', '10.0.0.2') },

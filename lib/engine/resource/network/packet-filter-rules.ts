@@ -1,13 +1,11 @@
 import type { Difference } from '../resource.ts';
 import type { IpNetwork } from './ip-network.ts';
 
-/** A port that a container publishes, open to certain sources. Numbers as for iptables: `5432`, or a range `8000:8010`. */
+/** A port of the host, also one that a container publishes. Numbers as for iptables: `5432`, or a range `8000:8010`. */
 export interface GuardedPort {
   readonly protocol: 'tcp' | 'udp';
   /** On the host. */
   readonly published: string;
-  /** Inside the container. */
-  readonly target: string;
 }
 
 /** Ports that the same sources may reach. */
