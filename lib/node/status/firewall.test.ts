@@ -22,7 +22,7 @@ test('rules that are as they should be are not worth a word', async () => {
 test('rules that somebody removed are reported for a day, with what was missing', async () => {
   const missed = 'ip6tables: no jump from INPUT to RPC-PLAYBOOKS-INPUT';
   expect(await says(state({ restored: 1, restored_at: 99_700, missed }))).toEqual([
-    `note firewall-flushed: firewall: somebody else removed its rules once since the boot; they were put back 5 min ago (${missed})`,
+    `note firewall-flushed: firewall: somebody else removed its rules once since the boot; they were put back 5 min 00 s ago (${missed})`,
   ]);
   const [often] = await says(state({ restored: 2880, restored_at: 99_980, missed }));
   expect(often).toContain('2,880 times since the boot; they were put back 20 s ago');
