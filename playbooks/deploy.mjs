@@ -68,7 +68,7 @@ await runPlaybook(
     }),
     play('gateways', {
       hosts: 'gateway',
-      roles: await roles('time-sync', 'gateway', 'gateway-address'),
+      roles: await roles('time-sync', 'firewall', 'gateway', 'gateway-address'),
       optional: true,
     }),
     // An ACME server may ask any gateway for the answer to its challenge, so all of them have to listen.

@@ -464,12 +464,12 @@ const table: readonly Row[] = [
   [
     'node_config',
     { RPC: { Port: 9000 } },
-    ['node.config.toml RPC.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role firewall', 'rpc role json-rpc'],
+    ['node.config.toml RPC.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role json-rpc'],
   ],
   [
     'node_config',
     { RPC: { WebSockets: { Port: 9000 } } },
-    ['node.config.toml RPC.WebSockets.Port', 'rpc docker-compose.yml json-rpc.ports', 'rpc role firewall'],
+    ['node.config.toml RPC.WebSockets.Port', 'rpc docker-compose.yml json-rpc.ports'],
   ],
   [
     'node_config',
@@ -479,7 +479,6 @@ const table: readonly Row[] = [
       'db docker-compose.yml sync.ports',
       'db role sync',
       'rpc docker-compose.yml json-rpc.ports',
-      'role firewall',
     ],
   ],
   [
@@ -502,7 +501,6 @@ const table: readonly Row[] = [
       'prover.config.json hashDBServerPort',
       'node.config.toml MTClient.URI',
       'docker-compose.yml prover.ports',
-      'role firewall',
       'role prover',
     ],
   ],
@@ -513,7 +511,6 @@ const table: readonly Row[] = [
       'prover.config.json executorServerPort',
       'node.config.toml Executor.URI',
       'docker-compose.yml prover.ports',
-      'role firewall',
       'role prover',
     ],
   ],

@@ -1,11 +1,10 @@
-import { packetFilter } from '../lib/engine/resource/network/packet-filter.ts';
+import { packetFilter, rulesAreKept } from '../lib/engine/resource/network/packet-filter.ts';
 import type { Resource } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
-import { accesses } from '../lib/node/server/firewall.ts';
+import { accesses, listeningUnits, networksOf } from '../lib/node/server/firewall.ts';
 import { product } from '../lib/node/server/product.ts';
-import { isMonitor, nodeExporterUnit } from '../lib/node/variables/monitoring.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** Begins the names of its chains. */
@@ -13,18 +12,22 @@ export const rulesPrefix = 'RPC-PLAYBOOKS';
 
 /**
  * Only the deployment's own hosts reach databases, provers and metrics; the inventory says who reaches JSON-RPC. The rules concern
- * published ports only, so SSH stays as it is.
+ * ports of the deployment only, so SSH stays as it is.
  */
-export default role<Variables>('firewall', async (context) => {
-  const rules = await publishedPorts(context);
-  // An RPC server that reads another replica now, or the server itself, needs this one until its turn: role replica-firewall ends it.
-  if (context.host.groups.includes('replica')) {
-    const rpc = context.hosts.filter(({ groups }) => groups.includes('rpc'));
-    return [skipWhen(rules, await publishedPorts(context, rpc))];
-  }
+export default role<Variables>('firewall', async (context) => [
   // Elsewhere it comes with Docker.
-  return [...(isMonitor(context.host) ? [packages('iptables')] : []), rules];
-});
+  ...(listeningUnits(context).includes('docker.service') ? [] : [packages('iptables')]),
+  await rulesInTurn(context),
+  ...rulesAreKept({ product, networks: await networksOf(context) }),
+]);
+
+/** An RPC server that reads another replica now, or the server itself, needs this one until its turn: role replica-firewall ends it. */
+async function rulesInTurn(context: Context<Variables>): Promise<Resource> {
+  const rules = await publishedPorts(context);
+  if (!context.host.groups.includes('replica')) return rules;
+  const rpc = context.hosts.filter(({ groups }) => groups.includes('rpc'));
+  return skipWhen(rules, await publishedPorts(context, rpc));
+}
 
 /** @param clients see `accesses` */
 export async function publishedPorts(
@@ -32,10 +35,11 @@ export async function publishedPorts(
   clients?: Context<Variables>['hosts'],
 ): Promise<Resource> {
   return packetFilter({
-    ...(isMonitor(context.host) && { before: nodeExporterUnit }),
     product,
     prefix: rulesPrefix,
     accesses: await accesses(context, clients),
+    protects: listeningUnits(context),
+    networks: await networksOf(context),
     hint: 'make the name resolvable on this host, or set firewall.connects_from, with addresses, for the host of that name',
   });
 }

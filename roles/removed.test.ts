@@ -69,7 +69,7 @@ esac`,
     );
   const text = readFileSync(new URL('../templates/host/remove.sh', import.meta.url), 'utf8')
     .replace(/^PATH=.*$/m, `PATH=${bin}:/usr/bin:/bin`)
-    .replaceAll(/(?<=["= ])\/(etc|usr\/local|var\/lib)\//g, `${root}/$1/`);
+    .replaceAll(/(?<=["= ])\/(etc|run|usr\/local|var\/lib)\//g, `${root}/$1/`);
   return {
     run: (verb: string, ...files: string[]) =>
       execFileSync('sh', ['-s', '--', verb, 'rpc-node', 'the-label', 'RPC-PLAYBOOKS', join(root, 'opt'), ...files], {
@@ -96,6 +96,10 @@ test('the script removes what is ours, and nothing else', () => {
     'var/lib/rpc-node/releases/1/manifest',
     'opt/docker-compose.yml',
     'opt/downloads/genesis.json',
+    'etc/systemd/system/nftables.service.d/rpc-node-firewall.conf',
+    'etc/systemd/system/prometheus-node-exporter.service.d/rpc-node-firewall.conf',
+    'etc/systemd/system/rpc-node-firewall.service',
+    'run/rpc-node/firewall/state',
   ];
   const others = [
     'etc/systemd/system/mine.service',
@@ -112,11 +116,15 @@ test('the script removes what is ours, and nothing else', () => {
     'container prover',
     ...[
       ours[0],
+      ours[10],
       ours[1],
+      ours[8],
+      ours[9],
       ours[2],
       'usr/local/lib/rpc-node',
       'etc/rpc-node',
       'var/lib/rpc-node/releases',
+      'run/rpc-node/firewall',
       ours[6],
       ours[7],
     ].map((path) => `file ${root}/${path}`),
@@ -131,6 +139,8 @@ test('the script removes what is ours, and nothing else', () => {
     'docker rm json-rpc prover',
     'docker network rm rpc-node_default',
     'systemctl --quiet disable --now rpc-node-disk-alert.timer',
+    'systemctl --quiet disable --now rpc-node-firewall.service',
+    // Not nftables, which is not ours.
     'systemctl --quiet disable --now prometheus-node-exporter.service',
     'systemctl daemon-reload',
     ...['iptables', 'ip6tables'].flatMap((tool) => [

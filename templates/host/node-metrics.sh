@@ -10,6 +10,7 @@
 #   STATE_USER, STATE_DATABASE   of the state database
 #   REPLICA      not empty, if it is there: that database follows another one
 #   CERTIFICATES paths of certificates to watch
+#   FIREWALL     what the last look at the rules of the firewall has found
 #   TEXTFILES    folder of the textfile collector
 #   STATE        folder for what is kept between two runs
 set -u
@@ -215,6 +216,19 @@ certificates() {
   done
 }
 
+# Without the file nobody has loaded them since the boot.
+firewall() {
+  [ -r "$FIREWALL" ] || echo 'rpc_node_firewall_loaded 0'
+  while read -r key value; do
+    case $key in
+      loaded) echo "rpc_node_firewall_loaded $value" ;;
+      checked) echo "rpc_node_firewall_checked_seconds $value" ;;
+      restored) echo "rpc_node_firewall_restored_total $value" ;;
+      restored_at) echo "rpc_node_firewall_restored_seconds $value" ;;
+    esac
+  done <"$FIREWALL"
+}
+
 sync_since='' state_pid=''
 if [ -n "$CONTAINERS" ]; then
   containers
@@ -225,6 +239,7 @@ replica
 layer1
 clock
 certificates
+firewall 2>/dev/null
 echo "rpc_node_metrics_seconds $(($(date +%s) - now))"
 chmod 0644 "$out"
 mv "$out" "$TEXTFILES/rpc_node.prom"

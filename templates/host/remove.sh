@@ -21,7 +21,7 @@ existing() {
 
 units() { existing "$systemd/$product"-*.timer "$systemd/$product"-*.service; }
 drop_ins() { existing "$systemd"/*.d/"$product"*.conf; }
-folders() { existing "/usr/local/lib/$product" "/etc/$product" "/var/lib/$product/disk-alert" "/var/lib/$product/metrics" "/var/lib/$product/releases"; }
+folders() { existing "/usr/local/lib/$product" "/etc/$product" "/var/lib/$product/disk-alert" "/var/lib/$product/metrics" "/var/lib/$product/releases" "/var/lib/$product/firewall" "/run/$product/firewall"; }
 
 chains() {
   if command -v "$1" >/dev/null; then "$1" --wait=60 -S 2>/dev/null | sed -n "s/^-N \(${prefix}[^ ]*\)\$/\1/p"; fi
@@ -47,9 +47,12 @@ case $verb in
     fi
     for path in $(units); do systemctl --quiet disable --now "$(basename "$path")" || true; rm -f "$path"; done
     for path in $(drop_ins); do
-      # An exporter without our settings would listen to everybody.
+      # An exporter without our settings would listen to everybody. Other drop-ins are for units that are not ours.
       unit=$(basename "$(dirname "$path")" .d)
-      [ "$unit" = docker.service ] || systemctl --quiet disable --now "$unit" || true
+      case $unit,$path in
+        docker.service,*) ;;
+        *"/$product.conf") systemctl --quiet disable --now "$unit" || true ;;
+      esac
       rm -f "$path"
     done
     systemctl daemon-reload
@@ -66,6 +69,6 @@ case $verb in
     done
     rm -f "$@"
     for path in $(folders); do rm -rf "$path"; done
-    rmdir "$folder/downloads" "$folder" "/var/lib/$product" 2>/dev/null || true
+    rmdir "$folder/downloads" "$folder" "/var/lib/$product" "/run/$product" 2>/dev/null || true
     ;;
 esac

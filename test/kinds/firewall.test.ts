@@ -5,7 +5,7 @@ import { network, outside } from '../../lab/layout.mjs';
 import { answers } from '../../lab/reach.mjs';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
-import { packetFilter } from '../../lib/engine/resource/network/packet-filter.ts';
+import { packetFilter, rulesAreKept } from '../../lib/engine/resource/network/packet-filter.ts';
 import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { product } from '../../lib/node/server/product.ts';
@@ -16,7 +16,9 @@ import { type ScratchHost, scratchHost } from './scratch.ts';
 // The effect of the rules on packets is in packet-filter.test.ts.
 
 const image = `${outside.address}:5000/postgres:15`;
-const ports = (published: string) => [{ protocol: 'tcp', published, target: '5432' }] as const;
+const ports = (published: string) => [{ protocol: 'tcp', published }] as const;
+const exporter = 'prometheus-node-exporter.service';
+const networks = ['rpc-node', 'rpc-later'];
 const wanted = (internal: readonly string[] = [outside.address]) =>
   packetFilter({
     product,
@@ -26,6 +28,8 @@ const wanted = (internal: readonly string[] = [outside.address]) =>
       { name: 'JSON-RPC', ports: ports('8123'), sources: ['0.0.0.0/0', '::/0'] },
     ],
     hint: 'a hint',
+    protects: ['docker.service', exporter],
+    networks,
   });
 
 let scratch: ScratchHost;
@@ -35,7 +39,7 @@ beforeAll(async () => {
   scratch = await scratchHost();
   host = scratch.host;
   for (const part of [
-    packages('docker.io', 'iptables'),
+    packages('docker.io', 'iptables', 'curl'),
     jsonFile('/etc/docker/daemon.json', { 'insecure-registries': [`${outside.address}:5000`] }),
   ]) {
     if ((await part.check(host)).is !== 'ok') await applyDrift(host, part);
@@ -113,6 +117,62 @@ test('an engine with running containers: the rules are added, and only the guard
   ]);
 });
 
+/** When the engine and the container were started. */
+const starts = async () =>
+  (
+    await host.run`systemctl show --property=ActiveEnterTimestampMonotonic docker.service; docker inspect --format '{{.State.StartedAt}}' database`
+  ).stdout;
+
+test('the rules of a former version become those of this one: nobody gets in, and nothing is restarted', async () => {
+  for (const unit of rulesAreKept({ product, networks })) await applyDrift(host, unit);
+  const before = await starts();
+  // What it had: a script that loads, and a drop-in that runs it.
+  await host.run`systemctl disable --now rpc-node-firewall.timer rpc-node-firewall-watch.service
+    rm -r /etc/systemd/system/rpc-node-firewall* /etc/systemd/system/*/rpc-node-firewall.conf /run/rpc-node /var/lib/rpc-node/firewall
+    printf '[Service]\nExecStartPre=/usr/local/lib/rpc-node/firewall /etc/rpc-node/firewall RPC-PLAYBOOKS\n' > /etc/systemd/system/docker.service.d/rpc-node-firewall.conf
+    systemctl daemon-reload
+    iptables -F RPC-PLAYBOOKS && iptables -F RPC-PLAYBOOKS-INPUT
+    for chain in RPC-PLAYBOOKS RPC-PLAYBOOKS-INPUT; do
+      iptables -A $chain -i lo -j RETURN
+      iptables -A $chain -p tcp -m conntrack --ctorigdstport 5432 --ctdir ORIGINAL -j RPC-PLAYBOOKS-INTERNAL
+    done`;
+  const { tries, reached } = await strangerDuring(async () => {
+    await converge(host, wanted());
+    for (const unit of rulesAreKept({ product, networks })) await converge(host, unit);
+  });
+  expect(tries).toBeGreaterThan(5);
+  expect(reached).toBe(0);
+  expect(await starts()).toBe(before);
+  expect(await friendReaches(5432)).toBe(true);
+});
+
+test('an inventory with other rules: they change while containers run, and nobody gets in', async () => {
+  const before = await starts();
+  const { reached } = await strangerDuring(async () => {
+    await converge(host, wanted([outside.address, '192.0.2.7']));
+    await converge(host, wanted());
+  });
+  expect(reached).toBe(0);
+  expect(await starts()).toBe(before);
+});
+
+test('the rules follow a network of ours that is made later, and no other one', async () => {
+  const bridge = async (name: string) =>
+    `br-${(await host.run`docker network inspect --format {{.Id}} ${name}`).text().slice(0, 12)}`;
+  await host.run`docker network create theirs && docker network create rpc-later`;
+  await host.run`docker run -d --name unpublished --network rpc-later -e POSTGRES_PASSWORD=any ${image}`;
+  const [own, theirs] = [await bridge('rpc-later'), await bridge('theirs')];
+  const knows = async () =>
+    (await host.run`iptables -S; ip6tables -S`).stdout.match(new RegExp(`-[io] ${own} `, 'g'))?.length;
+  expect(await eventually(async () => (await knows()) === 6, 20)).toBe(true);
+  expect((await host.run`iptables -S; ip6tables -S`).stdout).not.toContain(`-i ${theirs} -j RETURN`);
+  expect(await wanted().check(host)).toEqual({ is: 'ok' });
+  await host.run`docker rm -f unpublished && docker network rm theirs rpc-later`;
+  expect(await eventually(async () => (await knows()) === undefined, 40)).toBe(true);
+  // Nobody else did that.
+  expect((await host.run`cat /run/rpc-node/firewall/state`).stdout).toContain('restored 0\n');
+});
+
 test('a second run changes no rule', async () => {
   const before = (await host.run`iptables -S; ip6tables -S`).stdout;
   await applyDrift(host, wanted());
@@ -168,6 +228,28 @@ test('without its rules the engine does not start, and shows why', async () => {
     await host.run`mv /etc/rpc-node/away /etc/rpc-node/firewall.v4; systemctl reset-failed docker.service docker.socket; systemctl start docker.socket docker.service`;
   }
   expect(await eventually(() => friendReaches(5432))).toBe(true);
+});
+
+test('an exporter does not start without its rules, and shows why; SSH does', async () => {
+  await applyDrift(host, packages('prometheus-node-exporter'));
+  expect(await wanted().check(host)).toEqual({ is: 'ok' });
+  await host.run`systemctl restart ${exporter} && mv /etc/rpc-node/firewall.v4 /etc/rpc-node/away`;
+  try {
+    expect((await host.$`systemctl restart ${exporter}`).ok).toBe(false);
+    expect(await strangerReaches(9100)).toBe(false);
+    const said = (await host.$`journalctl -u ${exporter} -o cat -n 30`).stdout;
+    expect(said).toContain('/etc/rpc-node/firewall.v4');
+    expect(said).toContain('what they protect does not start without them');
+    host = await scratch.reboot();
+    expect(await strangerReaches(22)).toBe(true);
+    expect((await host.$`systemctl is-active docker.service ${exporter}`).lines()).not.toContain('active');
+    expect((await host.$`systemctl show --property=Result --value rpc-node-firewall.service`).text()).toBe('exit-code');
+    expect((await host.run`cat /run/rpc-node/firewall/state`).stdout).toContain('loaded 0\n');
+  } finally {
+    await host.run`mv /etc/rpc-node/away /etc/rpc-node/firewall.v4; systemctl reset-failed docker.service docker.socket ${exporter}; systemctl start docker.socket docker.service ${exporter}`;
+  }
+  expect(await eventually(() => friendReaches(5432))).toBe(true);
+  expect(await strangerReaches(5432)).toBe(false);
 });
 
 test('a source is added and removed', async () => {

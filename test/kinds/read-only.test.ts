@@ -101,10 +101,12 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
     packetFilter({
       product,
       prefix: 'READ-ONLY',
+      protects: ['docker.service'],
+      networks: ['read-only'],
       accesses: [
         {
           name: 'INTERNAL',
-          ports: [{ protocol: 'tcp', published: '5432', target: '5432' }],
+          ports: [{ protocol: 'tcp', published: '5432' }],
           sources: ['10.9.1.2', 'fd09::/16'],
         },
       ],

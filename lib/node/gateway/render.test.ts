@@ -77,7 +77,8 @@ test('only a file that changes changes the hash', async () => {
 test('clients are limited to those of firewall.json_rpc, at the gateway as at the RPC hosts', async () => {
   const given: Changes = [[['vars', 'firewall'], { json_rpc: ['192.0.2.0/24'] }]];
   expect(await lines(given, /192\.0\.2/)).toEqual(['tcp-request connection reject unless { src 192.0.2.0/24 }']);
-  const sources = async (changes: Changes) => (await accesses((await contexts(changes))('rpc-1'))).at(-1)?.sources;
+  const sources = async (changes: Changes) =>
+    (await accesses((await contexts(changes))('rpc-1'))).find(({ name }) => name === 'JSON-RPC')?.sources;
   const own = ['172.30.77.11', '172.30.77.13', '10.0.0.1', 'fd00::2'];
   expect(await sources([])).toEqual(own);
   expect(await sources(given)).toEqual([...own, '192.0.2.0/24']);

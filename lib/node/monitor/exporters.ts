@@ -6,6 +6,7 @@ import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { certificateFile } from '../gateway/paths.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
+import { firewallState } from '../server/firewall-state.ts';
 import { product } from '../server/product.ts';
 import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -79,6 +80,7 @@ async function metricsSettings(context: RenderContext) {
     STATE_DATABASE: credentials.state.database,
     ...(isReplica && { REPLICA: 'yes' }),
     CERTIFICATES: [...monitoring.certificates, ...(gateway.tls ? [certificateFile(gateway.tls)] : [])].join(' '),
+    FIREWALL: firewallState,
     TEXTFILES: textfiles,
     STATE: `/var/lib/${product}/metrics`,
   });

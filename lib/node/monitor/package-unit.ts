@@ -1,6 +1,7 @@
+import { dirname } from 'node:path';
 import { directory, file, packages, service } from '../../engine/resource/kinds.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
-import { product } from '../server/product.ts';
+import { unitSettings } from '../server/unit-settings.ts';
 
 interface PackageUnit {
   /** Of the distribution; its unit and its program have the same name. */
@@ -16,12 +17,8 @@ interface PackageUnit {
 
 /** A daemon from the distribution's package, with options of our own by a drop-in: the package's files stay as they are. */
 export function packageUnit({ name, options, environment = {}, reads = [], before = [] }: PackageUnit): Resource[] {
-  const folder = `/etc/systemd/system/${name}.service.d`;
-  const dropIn = `${folder}/${product}.conf`;
+  const dropIn = unitSettings(`${name}.service`);
   const lines = [
-    '[Unit]',
-    // The engine loads the firewall, and forgets rules at its own start.
-    'After=docker.service',
     '[Service]',
     ...Object.entries(environment).map(([key, value]) => `Environment=${key}=${value}`),
     'Restart=always',
@@ -32,7 +29,7 @@ export function packageUnit({ name, options, environment = {}, reads = [], befor
   return [
     packages(name),
     ...before,
-    directory(folder),
+    directory(dirname(dropIn)),
     file(dropIn).content(`${lines.join('\n')}\n`),
     service(name, [dropIn, ...reads]),
   ];

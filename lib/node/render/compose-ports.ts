@@ -5,6 +5,8 @@ import { mostPort } from './overrides/values.ts';
 /** A port, or a range of ports, that a Compose service publishes. */
 export interface PublishedPort extends GuardedPort {
   readonly service: string;
+  /** Inside the container. */
+  readonly target: string;
 }
 
 /** A port of a Compose file in its short or long form. */

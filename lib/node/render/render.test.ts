@@ -241,6 +241,7 @@ test('one server for all components opens each port as on a server of its own', 
     INTERNAL: ['5432', '5433', '50061', '50071'],
     METRICS: ['9091', '9092'],
     'JSON-RPC': ['8123', '8133'],
+    EXPORTERS: ['9100', '9187'],
   });
 });
 

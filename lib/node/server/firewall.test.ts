@@ -16,22 +16,34 @@ async function of(name: string, changes: Changes = []) {
 
 test('databases, provers and metrics are for the other hosts, JSON-RPC is for everybody', async () => {
   const database = await of('db-1');
-  expect(database.ports).toEqual({ INTERNAL: ['5432', '5433', '50061', '50071'], METRICS: ['9091'], 'JSON-RPC': [] });
+  expect(database.ports).toEqual({
+    INTERNAL: ['5432', '5433', '50061', '50071'],
+    METRICS: ['9091'],
+    'JSON-RPC': [],
+    EXPORTERS: ['9100', '9187'],
+  });
   const others = ['172.30.77.12', '172.30.77.13'];
   expect(database.sources).toMatchObject({ INTERNAL: others, METRICS: others });
   const rpc = await of('rpc-1');
-  expect(rpc.ports).toEqual({ INTERNAL: ['5433', '50061', '50071'], METRICS: ['9092'], 'JSON-RPC': ['8123', '8133'] });
+  expect(rpc.ports).toMatchObject({
+    INTERNAL: ['5433', '50061', '50071'],
+    METRICS: ['9092'],
+    'JSON-RPC': ['8123', '8133'],
+  });
   expect(rpc.sources).toEqual({
     INTERNAL: ['172.30.77.11', '172.30.77.13'],
     METRICS: ['172.30.77.11', '172.30.77.13'],
     'JSON-RPC': ['172.30.77.11', '172.30.77.13', '0.0.0.0/0', '::/0'],
+    EXPORTERS: [],
   });
 });
 
 test('no published port is left out', async () => {
   for (const name of ['db-1', 'rpc-1', 'rpc-2']) {
     const { host, hosts, ports } = await of(name);
-    const guarded = Object.values(ports).flat().sort();
+    const guarded = Object.entries(ports)
+      .flatMap(([group, numbers]) => (group === 'EXPORTERS' ? [] : numbers))
+      .sort();
     const { files } = await renderHost({ host, vars: host.vars, hosts });
     const compose = files.find((file) => file.name === 'docker-compose.yml')?.content.text ?? '';
     const published = [...compose.matchAll(/^ {6}- "(\d+):\d+"$/gm)].map(([, port]) => port);
@@ -53,6 +65,7 @@ test('the ports and sources of the inventory', async () => {
     INTERNAL: [...own, '198.51.100.1'],
     METRICS: [...own, '192.0.2.7'],
     'JSON-RPC': [...own, '192.0.2.0/24'],
+    EXPORTERS: [],
   });
 });
 

@@ -1,24 +1,63 @@
+import { parse } from 'yaml';
 import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { PublishedPort } from '../render/compose-ports.ts';
 import { type RenderContext, renderHost } from '../render/render.ts';
+import { challengePort } from '../variables/gateway.ts';
 import { addressesOf, readersOf } from '../variables/hosts.ts';
-import { isMonitor, isWithoutNode, monitoringPorts, readersOfMetrics } from '../variables/monitoring.ts';
+import { exporterUnits, isMonitor, isWithoutNode, monitoringPorts, readersOfMetrics } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
+import { unitSettings } from './unit-settings.ts';
 
 const everybody = ['0.0.0.0/0', '::/0'];
 
 /**
- * Who may reach which of a host's published ports: the deployment's own hosts reach all of them, others those that the inventory opens
- * to them. Behind gateways, clients reach JSON-RPC through these alone, unless the inventory says otherwise. Ports that the Compose file
- * publishes beyond those of the inventory are internal. Metrics and exporters are for the monitor, too, which reaches nothing else.
+ * Who may reach which of a host's ports: every port on which the deployment listens is named here, also one that is for everybody. The
+ * deployment's own hosts reach the published ports of containers, others those that the inventory opens to them. Behind gateways,
+ * clients reach JSON-RPC through these alone, unless the inventory says otherwise. Ports that the Compose file publishes beyond those
+ * of the inventory are internal. Metrics and exporters are for the monitor, too, which reaches nothing else.
  *
  * @param clients the hosts of the deployment that reach it. Default: all; of a replica, the RPC servers that read it
  * @throws Problem from the templates, or where they publish a random port
  */
 export async function accesses(context: RenderContext, clients = clientsOf(context)): Promise<Access[]> {
-  const { host, vars, hosts } = context;
-  const readers = readersOfMetrics(context);
-  if (isWithoutNode(host)) return [exporters(readers), ...(isMonitor(host) ? [programs(vars)] : [])];
+  const { host, vars } = context;
+  return [
+    ...(isWithoutNode(host) ? [] : await containers(context, clients)),
+    ...(host.groups.includes('gateway') ? gateway(context) : []),
+    ...(isMonitor(host) ? programs(vars) : []),
+    ...exporters(readersOfMetrics(context)),
+  ];
+}
+
+/** The units of a host that listen: none of them starts without the rules. */
+export function listeningUnits({ host, vars, hosts }: Pick<RenderContext, 'host' | 'vars' | 'hosts'>): string[] {
+  const { groups } = host;
+  const isMeasured = readersOfMetrics({ hosts, vars }).length > 0;
+  const isGateway = groups.includes('gateway');
+  const units: readonly (readonly [unit: string, isHere: boolean])[] = [
+    ['docker.service', !isWithoutNode(host) || groups.includes('backup')],
+    ['haproxy.service', isGateway],
+    ['keepalived.service', isGateway && vars.gateway.shared !== undefined],
+    ['prometheus.service', isMonitor(host)],
+    ['prometheus-alertmanager.service', isMonitor(host)],
+    [exporterUnits.host, isMeasured],
+    [exporterUnits.postgres, isMeasured && groups.includes('database')],
+  ];
+  return units.flatMap(([unit, isHere]) => (isHere ? [unit] : []));
+}
+
+/** The Docker networks of a host's containers. */
+export async function networksOf(context: RenderContext): Promise<readonly string[]> {
+  const { files } = await renderHost(context);
+  const compose = files.find(({ name }) => name === 'docker-compose.yml');
+  const { networks = {} } = (compose ? parse(compose.content.text) : {}) as { networks?: Networks };
+  return Object.values(networks).flatMap((network) => network?.name ?? []);
+}
+
+type Networks = Readonly<Record<string, { readonly name?: string } | null>>;
+
+async function containers(context: RenderContext, clients: RenderContext['hosts']): Promise<Access[]> {
+  const { vars, hosts } = context;
   const { ports } = await renderHost(context);
   const own = clients.flatMap(addressesOf);
   const { metrics, internal } = vars.firewall;
@@ -30,9 +69,8 @@ export async function accesses(context: RenderContext, clients = clientsOf(conte
   });
   return [
     access('INTERNAL', internal),
-    access('METRICS', [...metrics, ...readers]),
+    access('METRICS', [...metrics, ...readersOfMetrics(context)]),
     access('JSON-RPC', json_rpc),
-    ...(readers.length > 0 ? [exporters(readers)] : []),
   ];
 }
 
@@ -41,16 +79,41 @@ function clientsOf({ host, hosts }: RenderContext): RenderContext['hosts'] {
   return hosts.filter((each) => each.name !== host.name && !isMonitor(each));
 }
 
-const tcp = (port: number) => ({ protocol: 'tcp', published: String(port), target: String(port) }) as const;
+const tcp = (port: number) => ({ protocol: 'tcp', published: String(port) }) as const;
 
-/** These ports are the host's own, not a container's. */
-function exporters(sources: readonly string[]): Access {
-  return { name: 'EXPORTERS', ports: [tcp(monitoringPorts.host), tcp(monitoringPorts.postgres)], sources };
+/** The protocol of keepalived, which has no ports (RFC 9568). */
+const vrrp = 112;
+
+/** HAProxy refuses other addresses itself, too; keepalived believes whoever sends a higher priority. */
+function gateway({ host, vars, hosts }: RenderContext): Access[] {
+  const { http, websocket, metrics, peers, shared, tls } = vars.gateway;
+  const others = hosts.filter(({ name, groups }) => name !== host.name && groups.includes('gateway'));
+  const clients = vars.firewall.json_rpc ?? everybody;
+  const watchers = [...hosts.flatMap(addressesOf), ...vars.firewall.metrics];
+  const speakers = others.map(({ connection }) => connection.address);
+  return [
+    { name: 'CLIENTS', ports: [tcp(http), tcp(websocket)], sources: clients },
+    ...(tls && 'acme' in tls ? [{ name: 'CHALLENGES', ports: [tcp(challengePort)], sources: everybody }] : []),
+    { name: 'FLEET', ports: [tcp(metrics)], sources: watchers },
+    { name: 'PEERS', ports: [tcp(peers)], sources: others.flatMap(addressesOf) },
+    ...(shared ? [{ name: 'VRRP', ports: [], protocols: [vrrp], sources: speakers }] : []),
+  ];
 }
 
-function programs({ monitoring }: Variables): Access {
-  const ports = [tcp(monitoringPorts.prometheus), tcp(monitoringPorts.alertmanager)];
-  return { name: 'MONITOR', ports, sources: monitoring.clients };
+/** Where nobody reads metrics any more, our exporters go on, and their ports are for nobody. */
+function exporters(sources: readonly string[]): Access[] {
+  const ports = [tcp(monitoringPorts.host), tcp(monitoringPorts.postgres)];
+  const isLeft = sources.length === 0;
+  return [{ name: 'EXPORTERS', ports, sources, ...(isLeft && { onlyWith: unitSettings(exporterUnits.host) }) }];
+}
+
+/** Alertmanager listens on its port for others between its installation and its first start with our settings. */
+function programs({ monitoring }: Variables): Access[] {
+  const { prometheus, alertmanager, cluster } = monitoringPorts;
+  return [
+    { name: 'MONITOR', ports: [tcp(prometheus), tcp(alertmanager)], sources: monitoring.clients },
+    { name: 'CLUSTER', ports: [tcp(cluster), { ...tcp(cluster), protocol: 'udp' }], sources: [] },
+  ];
 }
 
 type Purpose = 'INTERNAL' | 'METRICS' | 'JSON-RPC';

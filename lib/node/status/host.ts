@@ -8,6 +8,7 @@ import { type RenderContext, renderHost } from '../render/render.ts';
 import { isWithoutNode } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { readBackups } from './backup.ts';
+import { readFirewall } from './firewall.ts';
 import { readGateway } from './gateway.ts';
 import { type Expected, type Finding, judge, type Limits, type SyncStatus, syncStatus } from './judge.ts';
 import { type HostState, readHost } from './read.ts';
@@ -97,7 +98,7 @@ export async function watchedHost(
     }
   };
 
-  const look = async (reader: Reader) => {
+  const lookAtNode = async (reader: Reader) => {
     if (host.groups.includes('backup')) return { findings: await readBackups(reader) };
     const gateway = host.groups.includes('gateway') ? await readGateway(reader, vars) : undefined;
     if (gateway && isWithoutNode(host)) return gateway;
@@ -106,10 +107,14 @@ export async function watchedHost(
       host.groups.includes('replica') ? readReplica(reader, vars) : undefined,
     ]);
     const ofReplica = replica ? judgeReplica(replica) : [];
-    const found = [...(gateway?.findings ?? []), ...ofReplica, ...judge(state, expected, options.limits)];
-    const findings = found.toSorted((a, b) => Number(b.fault) - Number(a.fault));
+    const findings = [...(gateway?.findings ?? []), ...ofReplica, ...judge(state, expected, options.limits)];
     const more = { ...(replica && { replica }), ...syncStatus(state.chain, options.limits) };
     return { fleet: gateway?.fleet, state, findings, ...more };
+  };
+  const look = async (reader: Reader) => {
+    const [seen, ofRules] = await Promise.all([lookAtNode(reader), readFirewall(reader)]);
+    const findings = [...seen.findings, ...ofRules].toSorted((a, b) => Number(b.fault) - Number(a.fault));
+    return { ...seen, findings };
   };
 
   return {

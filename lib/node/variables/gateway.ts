@@ -48,6 +48,9 @@ const shared = z.strictObject({
   ),
 });
 
+/** Where an ACME server asks for the answer to its challenge (RFC 8555, section 8.3). */
+export const challengePort = 80;
+
 /** Variables of the hosts in group `gateway`. */
 export const gatewaySchema = {
   http: port.default(8123).describe('TCP port for JSON-RPC over HTTP, on the gateways'),

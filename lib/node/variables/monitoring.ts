@@ -59,7 +59,14 @@ export const monitoringShape = {
 };
 
 /** Ports of the programs that Debian's packages have there. */
-export const monitoringPorts = { host: 9100, postgres: 9187, prometheus: 9090, alertmanager: 9093 } as const;
+export const monitoringPorts = {
+  host: 9100,
+  postgres: 9187,
+  prometheus: 9090,
+  alertmanager: 9093,
+  /** Of Alertmanager, for others of its kind. */
+  cluster: 9094,
+} as const;
 
 type Host = InventoryHost<Variables>;
 
@@ -78,5 +85,8 @@ export function readersOfMetrics({ hosts, vars }: { readonly hosts: readonly Hos
   return [...hosts.filter(isMonitor).flatMap(addressesOf), ...vars.monitoring.scrape_from];
 }
 
-/** On a monitor, which has no Docker engine, the rules of the firewall are loaded before this unit starts. */
-export const nodeExporterUnit = 'prometheus-node-exporter.service';
+/** The units of the exporters' packages. */
+export const exporterUnits = {
+  host: 'prometheus-node-exporter.service',
+  postgres: 'prometheus-postgres-exporter.service',
+} as const;

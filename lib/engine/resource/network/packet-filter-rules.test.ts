@@ -1,27 +1,34 @@
 import { describe, expect, test } from 'vitest';
 import { parseIpNetwork } from './ip-network.ts';
-import { type PortGroup, packetFilterChains, packetFilterDifferences, restoreLines } from './packet-filter-rules.ts';
+import {
+  type PortGroup,
+  packetFilterChains,
+  packetFilterDifferences,
+  restoreLines,
+  withBridges,
+} from './packet-filter-rules.ts';
 
 const networks = (...texts: string[]) => texts.flatMap((text) => parseIpNetwork(text) ?? []);
-const postgres = { protocol: 'tcp', published: '5433', target: '5432' } as const;
-const web = { protocol: 'tcp', published: '8123', target: '8123' } as const;
+const postgres = { protocol: 'tcp', published: '5433' } as const;
+const web = { protocol: 'tcp', published: '8123' } as const;
 
 const groups: readonly PortGroup[] = [
   { name: 'INTERNAL', ports: [postgres], sources: networks('10.0.0.2', 'fd00::2', '10.0.0.1', '10.0.0.2') },
   { name: 'JSON-RPC', ports: [web], sources: networks('0.0.0.0/0', '10.0.0.1') },
 ];
-const chains = (family: 4 | 6) => packetFilterChains('OURS', groups, family);
+const bridge = 'br-0123456789ab';
+const chains = (family: 4 | 6) => withBridges(packetFilterChains('OURS', groups, family), [bridge]);
 
 test('the rules of IPv4: sources are sorted and unique, a port that is open to all has no rule', () => {
   expect(restoreLines(chains(4))).toBe(`:OURS - [0:0]
 :OURS-INPUT - [0:0]
 :OURS-INTERNAL - [0:0]
 :OURS-JSON-RPC - [0:0]
+-A OURS -i br-0123456789ab -j RETURN
+-A OURS -o br-0123456789ab -m conntrack ! --ctstate DNAT --ctdir ORIGINAL -j DROP
 -A OURS -p tcp -m conntrack --ctstate DNAT --ctorigdstport 5433 --ctdir ORIGINAL -j OURS-INTERNAL
--A OURS ! -i br-+ -o br-+ -p tcp -m conntrack ! --ctstate DNAT --ctorigdstport 5432 --ctdir ORIGINAL -j OURS-INTERNAL
 -A OURS-INPUT -i lo -j RETURN
--A OURS-INPUT -i docker0 -j RETURN
--A OURS-INPUT -i br-+ -j RETURN
+-A OURS-INPUT -i br-0123456789ab -j RETURN
 -A OURS-INPUT -p tcp -m conntrack --ctorigdstport 5433 --ctdir ORIGINAL -j OURS-INTERNAL
 -A OURS-INTERNAL -s 10.0.0.1/32 -j RETURN
 -A OURS-INTERNAL -s 10.0.0.2/32 -j RETURN
@@ -29,10 +36,37 @@ test('the rules of IPv4: sources are sorted and unique, a port that is open to a
 `);
 });
 
-test('a port that is open to all of IPv4 is closed over IPv6, and no bridge is trusted there', () => {
+test('the rules have a line for each bridge of our own, and name no other one', () => {
+  const own = packetFilterChains('OURS', groups, 4);
+  const lines = (bridges: readonly string[]) => withBridges(own, bridges).flatMap(({ rules }) => rules);
+  expect(lines(['br-a', 'node0']).filter((rule) => / -?[io] /.test(` ${rule}`))).toEqual([
+    '-i br-a -j RETURN',
+    '-i node0 -j RETURN',
+    '-o br-a -m conntrack ! --ctstate DNAT --ctdir ORIGINAL -j DROP',
+    '-o node0 -m conntrack ! --ctstate DNAT --ctdir ORIGINAL -j DROP',
+    '-i lo -j RETURN',
+    '-i br-a -j RETURN',
+    '-i node0 -j RETURN',
+  ]);
+  expect(lines([]).join('\n')).not.toMatch(/br-|docker0|bridge/);
+});
+
+test('a protocol without ports is guarded on the host itself', () => {
+  const [forwarded, input, speakers] = packetFilterChains(
+    'OURS',
+    [{ name: 'VRRP', ports: [], protocols: [112], sources: networks('10.0.0.2') }],
+    4,
+  );
+  expect(forwarded?.rules.join()).not.toContain('112');
+  expect(input?.rules.at(-1)).toBe('-p 112 -j OURS-VRRP');
+  expect(speakers?.rules).toEqual(['-s 10.0.0.2/32 -j RETURN', '-j DROP']);
+});
+
+test('a port that is open to all of IPv4 is closed over IPv6', () => {
   const [, input, internal, web6] = chains(6);
   expect(input?.rules).toEqual([
     '-i lo -j RETURN',
+    '-i br-0123456789ab -j RETURN',
     '-p tcp -m conntrack --ctorigdstport 5433 --ctdir ORIGINAL -j OURS-INTERNAL',
     '-p tcp -m conntrack --ctorigdstport 8123 --ctdir ORIGINAL -j OURS-JSON-RPC',
   ]);
@@ -68,7 +102,7 @@ describe('loaded rules are compared with wanted rules', () => {
   test('another notation of the same rules is not a difference', () => {
     const other = listing()
       .replaceAll('-p tcp -m conntrack', '-p 6 -m tcp -m conntrack')
-      .replaceAll('! -i br-+ -o br-+', '-o br-+ ! -i br-+')
+      .replaceAll('! --ctstate DNAT --ctdir ORIGINAL', '--ctdir ORIGINAL ! --ctstate DNAT')
       .replaceAll('--ctorigdstport 5433 --ctdir ORIGINAL', '--ctdir ORIGINAL --ctorigdstport 5433');
     expect(other).not.toBe(listing());
     expect(differ(other)).toEqual([]);
@@ -78,14 +112,15 @@ describe('loaded rules are compared with wanted rules', () => {
     ['another state', '! --ctstate DNAT', '--ctstate DNAT'],
     ['another port', '--ctorigdstport 5433', '--ctorigdstport 5434'],
     ['another protocol', '-p tcp', '-p udp'],
-    ['another interface', '-i docker0', '-i eth0'],
+    ['another interface', '-A OURS-INPUT -i br-0123456789ab', '-A OURS-INPUT -i eth0'],
+    ['a wildcard', '-A OURS-INPUT -i br-0123456789ab', '-A OURS-INPUT -i br-+'],
     ['another source', '10.0.0.2/32', '10.0.0.0/24'],
     ['one rule less', '-A OURS-INTERNAL -j DROP\n', ''],
     ['one rule more', '-A OURS-INTERNAL -j DROP\n', '-A OURS-INTERNAL -j DROP\n-A OURS-INTERNAL -j DROP\n'],
     [
       'another order',
-      '-A OURS-INPUT -i lo -j RETURN\n-A OURS-INPUT -i docker0 -j RETURN',
-      '-A OURS-INPUT -i docker0 -j RETURN\n-A OURS-INPUT -i lo -j RETURN',
+      `-A OURS-INPUT -i lo -j RETURN\n-A OURS-INPUT -i ${bridge} -j RETURN`,
+      `-A OURS-INPUT -i ${bridge} -j RETURN\n-A OURS-INPUT -i lo -j RETURN`,
     ],
     ['no jump from FORWARD', '-A FORWARD -j DOCKER-USER\n', ''],
     ['a jump on a condition', '-A DOCKER-USER -j OURS', '-A DOCKER-USER -i eth0 -j OURS'],

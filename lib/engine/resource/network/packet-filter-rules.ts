@@ -1,13 +1,11 @@
 import type { Difference } from '../resource.ts';
 import type { IpNetwork } from './ip-network.ts';
 
-/** A port that a container publishes, open to certain sources. Numbers as for iptables: `5432`, or a range `8000:8010`. */
+/** A port of the host, also one that a container publishes. Numbers as for iptables: `5432`, or a range `8000:8010`. */
 export interface GuardedPort {
   readonly protocol: 'tcp' | 'udp';
   /** On the host. */
   readonly published: string;
-  /** Inside the container. */
-  readonly target: string;
 }
 
 /** Ports that the same sources may reach. */
@@ -15,6 +13,8 @@ export interface PortGroup<Source = IpNetwork> {
   /** Suffix of its chain's name: `METRICS`. */
   readonly name: string;
   readonly ports: readonly GuardedPort[];
+  /** Protocols of the host itself without ports, by their number: 112 is VRRP. */
+  readonly protocols?: readonly number[];
   readonly sources: readonly Source[];
 }
 
@@ -27,48 +27,56 @@ export interface Chain {
 /** The Docker engine's chain for rules of others: every forwarded packet goes there first. It is never emptied. */
 const userChain = 'DOCKER-USER';
 
-/** Bridges of Docker's networks are named br- and twelve hex digits. */
-const bridges = 'br-+';
+/**
+ * Stands for each bridge of the deployment's own networks: the host makes one line of it for each. Only Docker knows their names. Other
+ * bridges are no different from any interface: the way to other hosts may be one, also one named br-ex.
+ */
+export const anyBridge = '@bridge';
 
 /**
- * Chains that open the ports of each group to its sources alone. All other packets pass through them to the following rules.
+ * Chains that open the ports of each group to its sources alone. Containers are reached by their published ports alone. All other
+ * packets pass through the chains to the following rules.
  *
  * Packets of established connections are checked as well. So a source that is removed is cut off, and so is a connection that was
  * made while the engine removes its jump to DOCKER-USER and inserts it again, as it does for each new network.
  *
  * @param prefix name of the first chain, and prefix of the other names
+ * @returns with `anyBridge` in their rules
  */
 export function packetFilterChains(prefix: string, groups: readonly PortGroup[], family: 4 | 6): readonly Chain[] {
   const isOpen = ({ sources }: PortGroup) => sources.some((from) => from.family === family && from.everything);
-  const closed = groups.filter((group) => group.ports.length > 0 && !isOpen(group));
+  const guards = ({ ports, protocols = [] }: PortGroup) => ports.length + protocols.length > 0;
+  const closed = groups.filter((group) => guards(group) && !isOpen(group));
   const perPort = (rule: (port: GuardedPort, to: string) => string) =>
     unique(closed.flatMap(({ name, ports }) => ports.map((port) => rule(port, `${prefix}-${name}`))));
+  const fromContainers = `-i ${anyBridge} -j RETURN`;
   return [
     {
       name: prefix,
       rules: [
+        fromContainers,
+        // A neighbour may send packets to a container's own address, past the published ports, and to ports that are not published.
+        // Engines before 28 let them in where others have opened FORWARD.
+        `-o ${anyBridge} -m conntrack ! --ctstate DNAT --ctdir ORIGINAL -j DROP`,
         // The destination is the container's by now; connection tracking has the published port. A connection of a container to
         // such a port of another host is not DNAT.
         ...perPort(
           ({ protocol, published }, to) =>
             `-p ${protocol} -m conntrack --ctstate DNAT --ctorigdstport ${published} --ctdir ORIGINAL -j ${to}`,
         ),
-        // Engines before 28 let in packets of a neighbour to the container's own address, past the published port.
-        ...perPort(
-          ({ protocol, target }, to) =>
-            `! -i ${bridges} -o ${bridges} -p ${protocol} -m conntrack ! --ctstate DNAT --ctorigdstport ${target} --ctdir ORIGINAL -j ${to}`,
-        ),
       ],
     },
     {
       name: inputChain(prefix),
       rules: [
-        // Connections from the host and its containers. Over IPv6 they come in by the proxy, so that only `lo` is trusted.
-        ...(family === 4 ? ['lo', 'docker0', bridges] : ['lo']).map((name) => `-i ${name} -j RETURN`),
+        // Connections from the host and its containers.
+        '-i lo -j RETURN',
+        fromContainers,
         ...perPort(
           ({ protocol, published }, to) =>
             `-p ${protocol} -m conntrack --ctorigdstport ${published} --ctdir ORIGINAL -j ${to}`,
         ),
+        ...closed.flatMap(({ name, protocols = [] }) => protocols.map((number) => `-p ${number} -j ${prefix}-${name}`)),
       ],
     },
     ...groups.map((group) => ({
@@ -76,6 +84,13 @@ export function packetFilterChains(prefix: string, groups: readonly PortGroup[],
       rules: closed.includes(group) ? sourceRules(group.sources, family) : [],
     })),
   ];
+}
+
+/** The chains of a host whose networks have these bridges. */
+export function withBridges(chains: readonly Chain[], bridges: readonly string[]): readonly Chain[] {
+  const each = (rule: string) =>
+    rule.includes(anyBridge) ? bridges.map((name) => rule.replaceAll(anyBridge, name)) : [rule];
+  return chains.map(({ name, rules }) => ({ name, rules: rules.flatMap(each) }));
 }
 
 /**
@@ -164,7 +179,12 @@ function canonical(rule: string): string {
   }
   return options
     .filter((option) => !option.startsWith('-m '))
-    .map((option) => option.replace(/-p 6$/, '-p tcp').replace(/-p 17$/, '-p udp'))
+    .map((option) =>
+      option
+        .replace(/-p 6$/, '-p tcp')
+        .replace(/-p 17$/, '-p udp')
+        .replace(/-p vrrp$/, '-p 112'),
+    )
     .sort()
     .join(' ');
 }

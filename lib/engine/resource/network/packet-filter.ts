@@ -5,25 +5,38 @@ import type { Reader } from '../../host/host.ts';
 import { directory } from '../file/directory.ts';
 import { file } from '../file/file.ts';
 import { checkParts, type Part } from '../parts.ts';
-import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
+import { type Difference, driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
+import { service } from '../system/service.ts';
 import { type IpNetwork, parseIpNetwork } from './ip-network.ts';
-import { type PortGroup, packetFilterChains, packetFilterDifferences, restoreLines } from './packet-filter-rules.ts';
+import {
+  type PortGroup,
+  packetFilterChains,
+  packetFilterDifferences,
+  restoreLines,
+  withBridges,
+} from './packet-filter-rules.ts';
+import { dropIns, keeperUnits, unitFiles, unitPath } from './packet-filter-units.ts';
 
 const script = readFileSync(new URL('../../../../templates/host/firewall.sh', import.meta.url));
 
 /** Ports that certain sources may reach: addresses, networks, or names that the host itself resolves. */
-export type Access = PortGroup<string>;
+export interface Access extends PortGroup<string> {
+  /** Their ports are guarded only on a host with this file. Somebody else's program may have the same port. */
+  readonly onlyWith?: string;
+}
 
 interface PacketFilter {
-  /** Prefix of the files on the host. */
+  /** Prefix of the files and units on the host. */
   readonly product: string;
   /** Prefix of the chains. */
   readonly prefix: string;
   readonly accesses: readonly Access[];
   /** What to do about a source name that the host cannot resolve. */
   readonly hint: string;
-  /** The unit that is not started before the rules are loaded. Default: docker.service. */
-  readonly before?: string;
+  /** The units that are not started before the rules are loaded: `docker.service`. */
+  readonly protects: readonly string[];
+  /** Names of the Docker networks of our containers. None: the host has no such containers. */
+  readonly networks: readonly string[];
 }
 
 const families = [
@@ -32,94 +45,123 @@ const families = [
 ] as const;
 
 /**
- * Ports that containers publish are open to their sources alone, over IPv4 and IPv6. Published ports of the Docker engine bypass
- * the chain INPUT, so the rules are in separate chains below DOCKER-USER. They are loaded before each start of the engine, and
- * the engine does not start without them. Other ports of the host are not affected.
+ * Ports of the host, and those that containers publish, are open to their sources alone, over IPv4 and IPv6; containers are reached by
+ * published ports alone. Published ports of the Docker engine bypass the chain INPUT, so the rules are in separate chains below INPUT
+ * and DOCKER-USER. They are loaded before each start of what they protect, which does not start without them. The host looks every
+ * 30 s whether they are as the last deploy wrote them, and loads them again if not. Other ports of the host are not affected.
  */
-export function packetFilter({ product, prefix, accesses, hint, before = 'docker.service' }: PacketFilter): Resource {
+export function packetFilter(options: PacketFilter): Resource {
+  const { product, prefix, accesses, hint } = options;
   const program = `/usr/local/lib/${product}/firewall`;
   const rules = `/etc/${product}/firewall`;
-  const dropIn = `/etc/systemd/system/${before}.d/${product}-firewall.conf`;
+  const hasNetworks = options.networks.length > 0;
+  const units = { ...options, command: `${program} ${rules} ${prefix}`, hasNetworks };
+  const [own, parts] = [unitFiles(units), dropIns(units)];
+  const text = (path: string, content: string): Part => [`${path} `, file(path).content(content)];
   const loader: readonly Part[] = [
-    ...[program, rules, dropIn].map(dirname).map((path) => [`${path} `, directory(path)] as const),
+    ...unique([program, rules, ...parts.map(({ path }) => path)].map(dirname)).map(
+      (path): Part => [`${path} `, directory(path)],
+    ),
     [`${program} `, file(program).content(script).mode(0o755)],
+    ...own.map(({ path, content }) => text(path, content)),
+    text(`${rules}.networks`, options.networks.map((name) => `${name}\n`).join('')),
   ];
-  // Its unit may run as another user.
-  const asRoot = before === 'docker.service' ? '' : '+';
-  const atStart: Part = [
-    `${dropIn} `,
-    file(dropIn).content(`[Service]\nExecStartPre=${asRoot}${program} ${rules} ${prefix}\n`),
-  ];
+  const starts = parts.map(({ path, content }) => text(path, content));
   const chainsOf = (known: Known, family: 4 | 6) => {
-    const networks = (sources: readonly string[]) => sources.flatMap((source) => known.get(source) ?? []);
-    const groups = accesses.map(({ sources, ...rest }) => ({ ...rest, sources: networks(sources) }));
+    const networks = (sources: readonly string[]) => sources.flatMap((source) => known.addresses.get(source) ?? []);
+    const groups = accesses
+      .filter(({ onlyWith }) => onlyWith === undefined || known.files.has(onlyWith))
+      .map(({ sources, ...rest }) => ({ ...rest, sources: networks(sources) }));
     return packetFilterChains(prefix, groups, family);
   };
   const ruleFiles = (known: Known): readonly Part[] =>
-    families.map(({ family }) => {
-      const path = `${rules}.v${family}`;
-      return [`${path} `, file(path).content(restoreLines(chainsOf(known, family)))];
-    });
-  const named = accesses.flatMap(({ sources }) => sources);
+    families.map(({ family }) => text(`${rules}.v${family}`, restoreLines(chainsOf(known, family))));
 
   return {
     name: 'published ports are open to their sources alone',
 
     async check(host) {
-      const lookedUp = lookUp(host, named);
-      const [known, listings, files, hasV6, read] = await Promise.all([
-        lookedUp,
+      const known = lookUp(host, accesses);
+      const [{ missing, ...found }, listings, files, hasV6, unread, bridges] = await Promise.all([
+        known,
         Promise.all(families.map(({ tool }) => host.$`${tool} --wait=60 -S`)),
-        lookedUp.then(({ found }) => checkParts(host, [...loader, ...ruleFiles(found), atStart])),
+        known.then((all) => checkParts(host, [...loader, ...ruleFiles(all), ...starts])),
         host.$`[ -e /proc/net/if_inet6 ]`,
-        dropInIsRead(host, before, dropIn),
+        unreadFiles(host, [...own, ...parts]),
+        hasNetworks ? host.read(`/var/lib/${product}/firewall/bridges`) : undefined,
       ]);
       if (listings[0]?.exitCode === 127) return unknownUntil('iptables is installed');
-      if (known.missing.length > 0) return refused(`this host finds no address of ${known.missing.join(', ')}`, hint);
+      if (missing.length > 0) return refused(`this host finds no address of ${missing.join(', ')}`, hint);
+      const names = bridges?.toString().split('\n').filter(Boolean) ?? [];
       const differences = [
         ...files.differences,
-        ...(read ? [] : [{ what: before, was: `systemd has not read ${dropIn}`, wanted: 'read' }]),
+        ...unread,
         ...families
           .filter(({ family }) => family === 4 || hasV6.ok)
-          .flatMap(({ family, tool }, at) =>
-            packetFilterDifferences(tool, listings[at]?.stdout ?? '', prefix, chainsOf(known.found, family)),
-          ),
+          .flatMap(({ family, tool }, at) => {
+            const wanted = withBridges(chainsOf(found, family), names);
+            return packetFilterDifferences(tool, listings[at]?.stdout ?? '', prefix, wanted);
+          }),
       ];
-      const [first, last] = [files.steps.slice(0, -1).flat(), files.steps.at(-1) ?? []];
-      // The drop-in is last: the engine would not start with rules that cannot be loaded.
+      const [first, last] = [files.steps.slice(0, -starts.length).flat(), files.steps.slice(-starts.length).flat()];
+      // The drop-ins are last: nothing would start with rules that cannot be loaded.
       const steps = [...first, command`${program} ${rules} ${prefix}`, ...last, command`systemctl daemon-reload`];
       return driftOf(differences, files.refusal ?? steps);
     },
   };
 }
 
-/** True without an engine: systemd reads the drop-in together with the unit, once that is installed. */
-async function dropInIsRead(host: Reader, unit: string, dropIn: string): Promise<boolean> {
-  const shown =
-    await host.$`systemctl show --property=LoadState --property=DropInPaths --property=NeedDaemonReload ${unit}`;
-  const lines = shown.lines();
-  if (lines.includes('LoadState=not-found')) return true;
-  const paths = lines
-    .find((line) => line.startsWith('DropInPaths='))
-    ?.replace('DropInPaths=', '')
-    .split(' ');
-  return paths?.includes(dropIn) === true && lines.includes('NeedDaemonReload=no');
+/** The units that look after the rules run: those files `packetFilter` has written. */
+export function rulesAreKept({ product, networks }: Pick<PacketFilter, 'product' | 'networks'>): readonly Resource[] {
+  const { timer, watch } = keeperUnits({ product, hasNetworks: networks.length > 0 });
+  return [timer, ...(watch === undefined ? [] : [watch])].map((unit) => service(unit, [unitPath(unit)]));
 }
 
-type Known = ReadonlyMap<string, readonly IpNetwork[]>;
+/** What systemd has not read. It reads a drop-in together with the unit, once that is installed. */
+async function unreadFiles(host: Reader, files: ReturnType<typeof dropIns>): Promise<Difference[]> {
+  const names = files.map(({ unit }) => unit);
+  const shown = await host.$`systemctl show --property=LoadState,DropInPaths,FragmentPath,NeedDaemonReload ${names}`;
+  const units = shown.stdout.split('\n\n').map((block) => block.split('\n'));
+  return files.flatMap(({ unit, path }, at) => {
+    const value = (key: string) => units[at]?.find((line) => line.startsWith(`${key}=`))?.slice(key.length + 1) ?? '';
+    const isOwn = path === unitPath(unit);
+    if (['not-found', 'masked'].includes(value('LoadState')) && !isOwn) return [];
+    const read = [value('FragmentPath'), ...value('DropInPaths').split(' ')];
+    if (read.includes(path) && value('NeedDaemonReload') === 'no') return [];
+    return [{ what: unit, was: `systemd has not read ${path}`, wanted: 'read' }];
+  });
+}
+
+/** What the host knows: addresses of sources, and files that accesses depend on. */
+interface Known {
+  readonly addresses: ReadonlyMap<string, readonly IpNetwork[]>;
+  readonly files: ReadonlySet<string>;
+}
+
+const unique = (words: readonly string[]): string[] => [...new Set(words)];
 
 /** Addresses of all sources. The rules have addresses because no name can be resolved at boot, when they are loaded. */
-async function lookUp(host: Reader, sources: readonly string[]) {
-  const found = new Map(
-    await Promise.all(
-      [...new Set(sources)].map(async (source): Promise<[string, readonly IpNetwork[]]> => {
-        const network = parseIpNetwork(source);
-        if (network) return [source, [network]];
-        return [source, addressesIn((await host.$({ timeoutSeconds: 10 })`getent ahosts ${source}`).lines())];
-      }),
+async function lookUp(host: Reader, accesses: readonly Access[]): Promise<Known & { missing: readonly string[] }> {
+  const paths = unique(accesses.flatMap(({ onlyWith }) => onlyWith ?? []));
+  const [found, stats] = await Promise.all([
+    Promise.all(
+      unique(accesses.flatMap(({ sources }) => sources)).map(
+        async (source) => [source, await addressesOf(host, source)] as const,
+      ),
     ),
-  );
-  return { found, missing: [...found].flatMap(([source, networks]) => (networks.length === 0 ? [source] : [])) };
+    Promise.all(paths.map((path) => host.stat(path))),
+  ]);
+  return {
+    addresses: new Map(found),
+    files: new Set(paths.filter((_, at) => stats[at] !== undefined)),
+    missing: found.flatMap(([source, networks]) => (networks.length === 0 ? [source] : [])),
+  };
+}
+
+async function addressesOf(host: Reader, source: string): Promise<readonly IpNetwork[]> {
+  const network = parseIpNetwork(source);
+  if (network) return [network];
+  return addressesIn((await host.$({ timeoutSeconds: 10 })`getent ahosts ${source}`).lines());
 }
 
 /** @param lines such as `10.0.0.1  STREAM rpc-1`. Loopback and link-local addresses are left out: another host cannot have them. */
