@@ -31,7 +31,7 @@ export interface Connection {
   /**
    * Runs a script for POSIX sh, in `/`, with LC_ALL=C and the system directories in PATH.
    *
-   * @param script is seen in the host's process list: secrets go by `stdin`
+   * @param script travels on standard input, in front of `stdin`, so no process list shows it
    * @throws ConnectionLost when the connection ends before the script does
    */
   exec(script: string, options?: ExecOptions): Promise<ExecResult>;

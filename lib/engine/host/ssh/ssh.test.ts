@@ -281,10 +281,10 @@ async function farServer(mostChannels = 10) {
 
 test('on a host that is far away the next command runs on a channel that is open already', async () => {
   const { lines, run } = await farServer();
-  const long = `: ${'x'.repeat(100_000)};`;
+  const long = 'x'.repeat(100_000);
   expect(await run('echo first; cat')).toBe('0 first\n');
-  expect(await run(`${long}echo "it's $((1 + 1))"; cat; exit 3`)).toBe("3 it's 2\n");
-  expect(await run(`${long}IFS= read -r a; echo "$a-"; cat`, 'one\ntwo\n')).toBe('0 one-\ntwo\n');
+  expect(await run(`echo "it's $((1 + 1))"; cat; exit 3`)).toBe("3 it's 2\n");
+  expect(await run('IFS= read -r a; echo "$a-"; cat', `one\n${long}`)).toBe(`0 one-\n${long}`);
   expect(await run('kill -9 $$')).not.toMatch(/^0/);
   expect(lines[0]).toBe('echo first; cat');
   expect(lines.slice(1)).toEqual(Array.from({ length: 5 }, () => expect.stringMatching(/^sh -c 'IFS= read -r c&&/)));
