@@ -62,7 +62,7 @@ export async function connect(
 /** The SSH library is loaded on first use, while ssh reads its configuration. */
 async function connectBySsh(name: string, connection: ConnectionSettings, options: ConnectOptions) {
   const [config, { openSsh }] = await Promise.all([
-    resolveSshConfig(connection.address, connection),
+    resolveSshConfig(name, connection.address, connection, { jumps: connection.jump.length > 0 }),
     import('./ssh/ssh.ts'),
   ]);
   return openSsh(name, connection, config, options);
