@@ -39,6 +39,16 @@ test('a command line is short, fits every login shell, and has nothing of the sc
   for (const { input } of lines) expect(input.toString()).toMatch(/^a password\n/);
 });
 
+test('a host without base64 is refused at its first script, which may need none', () => {
+  const { command, input } = remoteCommand('echo ran', root, undefined);
+  const { status, stdout } = spawnSync('/bin/sh', ['-c', command], {
+    input,
+    encoding: 'utf8',
+    env: { PATH: '/nowhere' },
+  });
+  expect([status, stdout]).toEqual([127, '']);
+});
+
 test('a script that arrives in part does not run', () => {
   const script = 'echo one\necho two';
   for (const given of [undefined, Buffer.from('in')]) {
