@@ -14,8 +14,8 @@ IFS= read -r elsewhere
 
 # Arguments: URL, number, for how many seconds HTTP 429 is asked again
 block() {
-  printf '%s\n' "$1" | sh -c "$probe" probe "$limit" "$length" \
-    '{"jsonrpc":"2.0","method":"eth_getBlockByNumber","params":["'"$2"'",false],"id":1}' "$3"
+  printf '%s\n' "$1" '{"jsonrpc":"2.0","method":"eth_getBlockByNumber","params":["'"$2"'",false],"id":1}' |
+    sh -c "$probe" probe "$limit" "$length" "$3"
 }
 
 # A field of a block that holds hexadecimal digits.

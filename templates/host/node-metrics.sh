@@ -37,7 +37,7 @@ engine() { curl -s -m 10 --unix-socket /run/docker.sock "$@" 2>/dev/null; }
 
 # Asks by JSON-RPC. Arguments: address, method, parameters. Prints the texts of the answer, each as NAME VALUE.
 ask() {
-  printf '%s\n' "$1" | "$program/probe" 5 300000 '{"jsonrpc":"2.0","id":1,"method":"'"$2"'","params":['"$3"']}' 2>/dev/null |
+  printf '%s\n' "$1" '{"jsonrpc":"2.0","id":1,"method":"'"$2"'","params":['"$3"']}' | "$program/probe" 5 300000 2>/dev/null |
     tr ',{}' '[\n*]' | sed -n 's/^ *"\([a-z]*\)": *"\(.*\)".*/\1 \2/p'
 }
 

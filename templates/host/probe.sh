@@ -3,14 +3,15 @@
 # headers, an empty line, body; with redirects, one answer after the other. Prints `connected` if only the connection can be tested:
 # other protocols, and https without curl and wget. Without an answer it prints nothing, and the reason on standard error.
 #
-# Standard input: the URL, as providers put a key into it and other users see arguments.
-# Arguments: time limit in seconds, length of the body to read, a JSON body to POST instead of a GET, and for how many seconds HTTP 429 is
-# asked again: a node answers so to more requests in a second than its configuration allows, and the checks of a run ask at the same time.
+# Standard input: a line with the URL, as providers put a key into it and other users see arguments; and a line with a JSON body to POST,
+# without which the request is a GET.
+# Arguments: time limit in seconds, length of the body to read, and for how many seconds HTTP 429 is asked again: a node answers so to more
+# requests in a second than its configuration allows, and the checks of a run ask at the same time.
 IFS= read -r url
+IFS= read -r json || json=
 limit=$1
 length=$2
-json=${3-}
-patience=${4:-0}
+patience=${3:-0}
 
 scheme=${url%%://*}
 rest=${url#*://}
@@ -34,11 +35,15 @@ range="bytes=0-$((length - 1))"
 longest=$((length + 32768))
 
 with_curl() {
-  if [ -n "$json" ]; then set -- -H "$type" -d "$json"; else set -- -H "Range: $range"; fi
-  printf '%s\n' "$url" | sed 's/[\\"]/\\&/g; s/.*/url = "&"/' | curl -sSLgi -m "$limit" -K - "$@"
+  if [ -n "$json" ]; then set -- -H "$type"; else set -- -H "Range: $range"; fi
+  {
+    printf '%s\n' "$url" | sed 's/[\\"]/\\&/g; s/.*/url = "&"/'
+    [ -z "$json" ] || printf '%s\n' "$json" | sed 's/[\\"]/\\&/g; s/.*/data = "&"/'
+  } | curl -sSLgi -m "$limit" -K - "$@"
 }
 
 with_wget() {
+  # It takes a body from an argument or a file. A question about a chain has nothing of an inventory.
   if [ -n "$json" ]; then set -- --header "$type" --post-data "$json"; else set -- --header "Range: $range"; fi
   printf '%s\n' "$url" | wget -nv -O - --save-headers --content-on-error -T "$limit" -t 1 -i - "$@"
   # By its exit code: it prints nothing for an answer that asks for a password.
@@ -47,16 +52,17 @@ with_wget() {
 
 with_bash() {
   # shellcheck disable=SC2016
-  printf '%s\n' "${path:-/}" | timeout "$limit" bash -c '
+  printf '%s\n' "${path:-/}" "$json" | timeout "$limit" bash -c '
     IFS= read -r path
+    IFS= read -r json
     exec 3<>"/dev/tcp/$1/$2" || exit 1
     if [ "$3" != http ]; then echo connected; exit; fi
-    if [ -n "$5" ]; then
-      printf "POST %s HTTP/1.0\r\nHost: %s\r\n%s\r\nContent-Length: %s\r\n\r\n%s" "$path" "$4" "$6" "${#5}" "$5" >&3
+    if [ -n "$json" ]; then
+      printf "POST %s HTTP/1.0\r\nHost: %s\r\n%s\r\nContent-Length: %s\r\n\r\n%s" "$path" "$4" "$5" "${#json}" "$json" >&3
     else
-      printf "GET %s HTTP/1.0\r\nHost: %s\r\nRange: %s\r\n\r\n" "$path" "$4" "$7" >&3
+      printf "GET %s HTTP/1.0\r\nHost: %s\r\nRange: %s\r\n\r\n" "$path" "$4" "$6" >&3
     fi
-    head -c "$8" <&3' bash "$host" "$port" "$scheme" "$authority" "$json" "$type" "$range" "$longest"
+    head -c "$7" <&3' bash "$host" "$port" "$scheme" "$authority" "$type" "$range" "$longest"
 }
 
 ask() {

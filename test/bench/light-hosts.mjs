@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import ssh2 from 'ssh2';
-import { isOpenedAhead } from '../opened-ahead.mjs';
-import { scriptOf, withNonces, withoutNonces } from './requests.mjs';
+import { isOpenedAhead, sentScript } from '../sent-script.mjs';
+import { withNonces, withoutNonces } from './requests.mjs';
 import { ways } from './ways.mjs';
 
 const [record = '', key = '', otherKey = '', firstPort = ''] = process.argv.slice(2);
@@ -18,15 +18,13 @@ const answers = new Map(recorded.map((answer) => [answer.text, answer]));
 
 /** @typedef {(typeof ways)[number]} Way */
 
-/** @param {ssh2.ServerChannel} channel @param {(command: string) => void} run called if a command comes */
-function commandOn(channel, run) {
+/** @param {ssh2.ServerChannel} channel @param {(given: string) => void} run called with all of its standard input */
+function inputOf(channel, run) {
   let given = '';
   channel.on('data', (/** @type {Buffer} */ chunk) => {
     given += chunk.toString('latin1');
   });
-  channel.on('end', () => {
-    if (given !== '') run(given.trimStart());
-  });
+  channel.on('end', () => run(given));
 }
 
 /** @param {Way} way */
@@ -41,19 +39,20 @@ function serverFor(way) {
       accept().on('exec', (acceptRequest, refuse, { command }) => {
         if (way === 'refuses requests') return refuse();
         const channel = acceptRequest();
-        // A slow controller takes a host for one far away.
-        if (isOpenedAhead(command)) commandOn(channel, (given) => answer(channel, given));
-        else answer(channel, command);
+        inputOf(channel, (given) => {
+          // A slow controller takes a host for one far away, and may not need what it opened ahead.
+          if (given !== '' || !isOpenedAhead(command)) answer(channel, sentScript(command, given)?.script ?? command);
+        });
       });
     });
-    /** @param {ssh2.ServerChannel} channel @param {string} command */
-    function answer(channel, command) {
+    /** @param {ssh2.ServerChannel} channel @param {string} script */
+    function answer(channel, script) {
       requests += 1;
       if (way === 'ends the connection at the first request') return client.end();
       if (way === 'ends the connection at the second request' && requests > 1) return client.end();
       if (way === 'never answers') return;
       if (way === 'ends requests without an exit code') return channel.close();
-      const { text, nonces } = withoutNonces(scriptOf(command));
+      const { text, nonces } = withoutNonces(script);
       // A request that was not recorded gets the words of a login shell that runs nothing.
       const { out, err, code } = answers.get(text) ?? { out: 'This account is not available.\n', err: '', code: 1 };
       const length = way === 'answers half' ? out.length >> 1 : out.length;

@@ -2,7 +2,8 @@
 // words of a request are numbered, so that `light-hosts.mjs` can give the same answer to the same request with others.
 import { appendFileSync } from 'node:fs';
 import { patchSsh } from '../patch-ssh.mjs';
-import { scriptOf, withoutNonces } from './requests.mjs';
+import { sentScript } from '../sent-script.mjs';
+import { withoutNonces } from './requests.mjs';
 
 const { RECORD = '' } = process.env;
 
@@ -15,6 +16,14 @@ patchSsh((client) => {
   ) {
     return run.call(this, command, options, (/** @type {any} */ error, /** @type {any} */ stream) => {
       const said = { out: '', err: '' };
+      let given = '';
+      if (stream) {
+        const write = stream.write;
+        stream.write = (/** @type {Buffer} */ chunk, /** @type {any[]} */ ...rest) => {
+          given += chunk.toString('latin1');
+          return write.call(stream, chunk, ...rest);
+        };
+      }
       stream?.on('data', (/** @type {Buffer} */ chunk) => {
         said.out += chunk.toString('latin1');
       });
@@ -22,7 +31,7 @@ patchSsh((client) => {
         said.err += chunk.toString('latin1');
       });
       stream?.on('close', (/** @type {number} */ code) => {
-        const { text, nonces } = withoutNonces(scriptOf(command));
+        const { text, nonces } = withoutNonces(sentScript(command, given)?.script ?? command);
         const [out, err] = [said.out, said.err].map((each) => withoutNonces(each, nonces).text);
         appendFileSync(RECORD, `${JSON.stringify({ text, out, err, code })}\n`);
       });

@@ -1,9 +1,3 @@
-/** The script in a command line of ours, which has it in base64; another command line as it is. @param {string} command */
-export function scriptOf(command) {
-  const words = /^.* sh ([A-Za-z0-9+/= ]+)$/s.exec(command)?.[1];
-  return words === undefined ? command : Buffer.from(words.replaceAll(' ', ''), 'base64').toString('latin1');
-}
-
 const nonce = /\b[0-9a-f]{24}\b/g;
 
 /**

@@ -319,7 +319,7 @@ describe('shell injection', () => {
           const inventory = await load(changes);
           if (!inventory) throw new Error('what was taken is not taken any more');
           for (const { name, connection } of inventory.hosts) {
-            await unproblematic(resolveSshConfig(connection.address, connection));
+            await unproblematic(resolveSshConfig(name, connection.address, connection));
             // The three roles that are specific to RPC servers.
             if (at > 0 && name !== 'db-1') continue;
             for (const resource of await resourcesOf(inventory, name, at === 0 ? hostileFacts : facts)) {

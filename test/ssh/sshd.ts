@@ -17,6 +17,8 @@ export interface Sshd {
   readonly directory: string;
   /** Its log so far; more with `LogLevel VERBOSE`. */
   log(): string;
+  /** The programs that it started so far with their arguments, as strace shows them, where it is traced. */
+  executed(): string;
   stop(): Promise<void>;
 }
 
@@ -26,11 +28,26 @@ export function installSshd(): void {
     ['/usr/sbin/sshd', 'openssh-server'],
     ['/usr/bin/ssh-keygen', 'openssh-client'],
     ['/usr/bin/sudo', 'sudo'],
+    ['/usr/bin/strace', 'strace'],
   ]);
 }
 
-/** @param extra additional lines of sshd_config */
-export async function startSshd(extra = ''): Promise<Sshd> {
+/**
+ * The program that starts sshd, and its first arguments: each `execve` below it is written to the file `executed`, however short it runs.
+ * The kernel shows nothing else to strace, so a login is as fast as without.
+ */
+const traced = (directory: string) => [
+  '/usr/bin/strace',
+  ...['-D', '-f', '-qq', '--seccomp-bpf', '-e', 'trace=execve', '-e', 'signal=none'],
+  // Bytes of an argument that are shown; Linux allows 128 KiB.
+  ...['-s', '131072', '-o', join(directory, 'executed')],
+];
+
+/**
+ * @param extra additional lines of sshd_config
+ * @param options `isTraced`: whether `executed` has the arguments of all programs that it starts. Needs strace
+ */
+export async function startSshd(extra = '', { isTraced = false } = {}): Promise<Sshd> {
   const directory = mkdtempSync(join(tmpdir(), 'sshd-'));
   // The privilege separation directory of sshd.
   mkdirSync('/run/sshd', { recursive: true });
@@ -57,7 +74,8 @@ ${extra}
   );
   execFileSync('chmod', ['-R', 'go+rX', directory]);
   execFileSync('chmod', ['600', join(directory, 'host'), join(directory, 'client')]);
-  const running = spawn('/usr/sbin/sshd', ['-D', '-e', '-f', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const [program = '', ...words] = [...(isTraced ? traced(directory) : []), '/usr/sbin/sshd', '-D', '-e', '-f', config];
+  const running = spawn(program, words, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   await new Promise<void>((resolve, reject) => {
     running.stderr.on('data', (chunk) => {
@@ -72,6 +90,7 @@ ${extra}
     clientKey: join(directory, 'client'),
     directory,
     log: () => said,
+    executed: () => (isTraced ? readFileSync(join(directory, 'executed'), 'latin1') : ''),
     async stop() {
       running.kill();
       while (running.exitCode === null && running.signalCode === null) await delay(10);

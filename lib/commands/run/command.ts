@@ -83,8 +83,9 @@ async function onAll({ hosts, forks, interrupt }: ReachedHosts, words: readonly 
 function start(session: Session, words: readonly string[], timeoutSeconds: number): Promise<Output> {
   const settings = { timeoutSeconds, stdin: '' };
   const [only] = words;
+  // In the shell that runs it anyway: as an argument of another, every process list would show it.
   return words.length === 1 && only !== undefined
-    ? session.reader.$(settings)`sh -c ${only}`
+    ? session.reader.$(settings)`eval ${only}`
     : session.reader.$(settings)`${words}`;
 }
 
@@ -109,7 +110,7 @@ async function whileLocked(
       throw new Problem(refused.join('; '), { code: exitCode.locked, hint: 'the command was run on no host' });
     }
     const begin = appending(beginLine(holder, [], Date.now()));
-    await Promise.all(connected.map(({ writer }) => writer.run`sh -c ${begin}`));
+    await Promise.all(connected.map(({ writer }) => writer.run`eval ${begin}`));
     done = await work();
     return done;
   } finally {

@@ -31,7 +31,7 @@ export interface Connection {
   /**
    * Runs a script for POSIX sh, in `/`, with LC_ALL=C and the system directories in PATH.
    *
-   * @param script is seen in the host's process list: secrets go by `stdin`
+   * @param script travels on standard input, in front of `stdin`, so no process list shows it
    * @throws ConnectionLost when the connection ends before the script does
    */
   exec(script: string, options?: ExecOptions): Promise<ExecResult>;
@@ -62,7 +62,7 @@ export async function connect(
 /** The SSH library is loaded on first use, while ssh reads its configuration. */
 async function connectBySsh(name: string, connection: ConnectionSettings, options: ConnectOptions) {
   const [config, { openSsh }] = await Promise.all([
-    resolveSshConfig(connection.address, connection),
+    resolveSshConfig(name, connection.address, connection, { jumps: connection.jump.length > 0 }),
     import('./ssh/ssh.ts'),
   ]);
   return openSsh(name, connection, config, options);

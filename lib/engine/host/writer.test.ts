@@ -183,27 +183,22 @@ test('progress is reported, and an interrupted sleep ends early without failing'
   await writer.sleep(3600);
 });
 
-test('a small standard input without a secret travels in the command, and a secret never does', async () => {
+test('what a command gets on standard input is bytes, and no script has it', async () => {
   const real = await connectLocally();
-  const sent: { script: string; stdin: boolean }[] = [];
+  const scripts: string[] = [];
   const exec: typeof real.exec = (script, options = {}) => {
-    sent.push({ script, stdin: options.stdin !== undefined });
+    scripts.push(script);
     return real.exec(script, options);
   };
   const writer = createWriter({ ...real, exec }, 'here', { onProgress: () => {} });
   const bytes = Buffer.from([0, 255, 10, 13, 39, 92]);
-  const known = new Secret('hunter3333');
-  const large = 'x'.repeat(5000);
   const { bytes: echoed } = await writer.run({ stdin: bytes })`cat; printf %s ${"it's"}`;
   expect(echoed).toEqual(Buffer.concat([bytes, Buffer.from("it's")]));
   await expect(writer.run({ stdin: 'in' })`cat >&2; exit 3`).rejects.toThrow('exited with 3');
-  expect((await writer.run({ stdin: known })`cat`).stdout).toBe('hunter3333');
-  expect((await writer.run({ stdin: 'the password is hunter3333' })`cat`).stdout).toBe('the password is hunter3333');
-  expect((await writer.run({ stdin: large })`cat`).stdout).toBe(large);
-  expect(sent.map(({ stdin }) => stdin)).toEqual([false, false, true, true, true]);
-  for (const text of ['hunter3333', 'the password is hunter3333']) {
+  for (const text of ['the password is hunter3333', 'x'.repeat(50_000)]) {
+    expect((await writer.run({ stdin: text })`cat`).stdout).toBe(text);
     const encoded = Buffer.from(text).toString('base64');
-    expect(sent.some(({ script }) => script.includes(text) || script.includes(encoded))).toBe(false);
+    expect(scripts.some((script) => script.includes(text) || script.includes(encoded))).toBe(false);
   }
 });
 

@@ -1,16 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { bytesOf } from '../secret/secret.ts';
 import type { Action } from './action.ts';
-import { changedMeanwhile, inText, scriptOf } from './action-script.ts';
+import { changedMeanwhile, scriptOf } from './action-script.ts';
 import type { Connection } from './connection.ts';
 import type { Progress, Writer } from './host.ts';
 import { CommandFailed, Output } from './output.ts';
 import { quote } from './quote.ts';
 import { createReader } from './reader.ts';
 import { shell } from './shell.ts';
-
-/** Standard input of a command costs a round trip of its own. Bytes; every process list of the host has them. */
-const mostInCommand = 4096;
 
 export interface WriterOptions {
   readonly onProgress: (progress: Progress) => void;
@@ -27,11 +24,9 @@ export function createWriter(
   { onProgress, signal, first = () => '' }: WriterOptions,
 ): Writer {
   const send = async (step: Action) => {
-    const { text, stdin, seconds, isSecret } = scriptOf(step);
-    const isInCommand = stdin !== undefined && !isSecret && stdin.length <= mostInCommand;
-    const script = isInCommand ? `${inText(stdin)} | {\n${text}\n}` : text;
-    const options = { timeoutSeconds: seconds, stdin: isInCommand ? undefined : stdin };
-    const { code, stdout, stderr, timedOut } = await connection.exec(first() + script, options);
+    const { text, stdin, seconds } = scriptOf(step);
+    const options = { timeoutSeconds: seconds, stdin };
+    const { code, stdout, stderr, timedOut } = await connection.exec(first() + text, options);
     return new Output(code, stdout, stderr.toString('utf8'), timedOut);
   };
   return {

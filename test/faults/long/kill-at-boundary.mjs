@@ -6,8 +6,8 @@
 // APPLY_SECONDS: JSON, the duration of each change in an undisturbed run. KILL_SEED: any text.
 import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
-import { isOpenedAhead } from '../../opened-ahead.mjs';
 import { patchSsh } from '../../patch-ssh.mjs';
+import { sentScript } from '../../sent-script.mjs';
 
 const { KILLED: file = '', APPLY_SECONDS = '{}', KILL_SEED = '' } = process.env;
 /** @type {Record<string, number>} */
@@ -85,32 +85,6 @@ function killedBetweenSteps(script, host) {
   );
 }
 
-/**
- * A command line as `remoteCommand` makes it, which has the script in base64, in words: with the kill in the script.
- *
- * @param {string} line another line stays as it is
- * @param {string} host
- */
-function killedLine(line, host) {
-  const [, start, words] = /^(.* sh) ([A-Za-z0-9+/= ]+)$/s.exec(line) ?? [];
-  if (start === undefined || words === undefined) return line;
-  const script = Buffer.from(words.replaceAll(' ', ''), 'base64').toString();
-  const changed = Buffer.from(killedBetweenSteps(script, host)).toString('base64');
-  return `${start} ${changed.match(/.{1,6000}/g)?.join(' ')}`;
-}
-
-/**
- * What is written to a channel that was opened ahead: an empty line and a command line, or a command line and its input.
- *
- * @param {string} given
- * @param {string} host
- */
-function killedInput(given, host) {
-  if (given.startsWith('\n')) return `\n${killedLine(given.slice(1), host)}`;
-  const end = given.indexOf('\n');
-  return killedLine(given.slice(0, end), host) + given.slice(end);
-}
-
 patchSsh((client) => {
   const run = client.exec;
   client.exec = /** @this {any} */ function (
@@ -119,14 +93,16 @@ patchSsh((client) => {
     /** @type {any} */ callback,
   ) {
     const host = this.config?.host ?? '';
-    return run.call(this, killedLine(command, host), options, (/** @type {any} */ error, /** @type {any} */ stream) => {
-      if (stream && isOpenedAhead(command)) {
+    return run.call(this, command, options, (/** @type {any} */ error, /** @type {any} */ stream) => {
+      if (stream) {
         const write = stream.write;
         let isFirst = true;
+        // The first chunk has the whole script.
         stream.write = (/** @type {Buffer} */ chunk, /** @type {any[]} */ ...rest) => {
-          const sent = isFirst ? Buffer.from(killedInput(chunk.toString('latin1'), host), 'latin1') : chunk;
+          const sent = isFirst ? sentScript(command, chunk.toString('latin1')) : undefined;
           isFirst = false;
-          return write.call(stream, sent, ...rest);
+          const changed = sent?.withScript(killedBetweenSteps(sent.script, host));
+          return write.call(stream, changed === undefined ? chunk : Buffer.from(changed, 'latin1'), ...rest);
         };
       }
       let printed = '';

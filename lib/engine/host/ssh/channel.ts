@@ -9,12 +9,8 @@ export interface Listener {
   onStderr(chunk: Buffer): void;
 }
 
-/**
- * Reads a command line and runs it. After an empty line all the rest is the command line, and there is no standard input: `read`
- * takes one byte at a time, so that what follows its line is left for the command.
- */
-const waitingShell =
-  'sh -c \'IFS= read -r c&&if [ "$c" ];then exec sh -c "$c";else c="$(cat)"&&exec sh -c "$c" </dev/null;fi\'';
+/** Reads a command line and runs it. `read` takes one byte at a time, so that what follows the line is left for the command. */
+const waitingShell = 'sh -c \'IFS= read -r c&&exec sh -c "$c"\'';
 
 /** Runs a command on a channel of its own. */
 export function runOnChannel(
@@ -28,7 +24,7 @@ export function runOnChannel(
   return ssh.execCommand(line, { ...asBytes, onChannel: onOpen, onStdout, onStderr, ...(stdin ? { stdin } : {}) });
 }
 
-/** Opens a channel on which a shell waits: the next command then takes one round trip instead of two, or three with standard input. */
+/** Opens a channel on which a shell waits: the next command then takes one round trip instead of three, or two without standard input. */
 export function openAhead(ssh: NodeSSH) {
   const stdin = new PassThrough();
   let channel: ClientChannel | undefined;
@@ -50,7 +46,7 @@ export function openAhead(ssh: NodeSSH) {
       if (!channel) return undefined;
       listener = of;
       listener.onOpen(channel);
-      stdin.end(input ? Buffer.concat([Buffer.from(`${line}\n`), input]) : `\n${line}`);
+      stdin.end(Buffer.concat([Buffer.from(`${line}\n`), input ?? Buffer.alloc(0)]));
       return response;
     },
     close: () => channel?.close(),

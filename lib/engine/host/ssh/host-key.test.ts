@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../testing/local-connection.ts';
 import { checkHostKey } from './host-key.ts';
 import { parseSshConfig } from './ssh-config.ts';
+import { parseSshSettings } from './ssh-settings.ts';
 
 const ed25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIjgX7ubcDDAX0e/29rwOjiMqSrtgh+xG/K5fnbLu5bT';
 const other = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGBzdPEPxPeBnLtRzFL0lfKEwHNN0aNXWPBKU8sEFzXJ';
@@ -15,7 +16,12 @@ function known(text: string): string {
   return file;
 }
 
-const config = parseSshConfig('', { host: 'db-1' });
+/** The settings of ssh_config for a host. */
+function configOf(text: string, host = 'db-1') {
+  return parseSshConfig(parseSshSettings(text), { host, name: host, usual: new Map() });
+}
+
+const config = configOf('');
 
 test('algorithms of known keys come first, so that the host offers a key that can be compared', () => {
   const rsa = `db-1 ssh-rsa ${Buffer.from('\0\0\0\x07ssh-rsa').toString('base64')}`;
@@ -53,7 +59,7 @@ test('several pinned keys, and an invalid one', () => {
 });
 
 test('a host key alias is looked up without a port', () => {
-  const aliased = parseSshConfig('port 2222\nhostkeyalias the-db', { host: '10.0.0.1' });
+  const aliased = configOf('port 2222\nhostkeyalias the-db', '10.0.0.1');
   const check = checkHostKey('db-1', aliased, { hostKeys: [], knownHostsFile: known(`the-db ${ed25519}`) });
   expect(check.accept(blobOf(ed25519))).toBe(true);
 });

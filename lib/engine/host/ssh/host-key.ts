@@ -4,6 +4,9 @@ import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../connection-errors.ts';
 import type { HostKey } from './known-hosts.ts';
 import { findKnownKeys, fingerprint, hostKeyStatus, parseHostKey, readKnownHosts } from './known-hosts.ts';
+import { readRevokedKeys } from './revoked-keys.ts';
+import { rsaBits } from './rsa-bits.ts';
+import { commonOf } from './ssh-algorithms.ts';
 import type { SshConfig } from './ssh-config.ts';
 
 /** The algorithms of the SSH library, in order of preference. RSA with SHA-1 is left out, as in OpenSSH. */
@@ -22,7 +25,7 @@ const supported = [
  * @param name its name in the inventory
  * @param settings `hostKeys`: pinned keys; where there are some, a known_hosts file cannot add to them, but can still revoke one.
  *   `knownHostsFile`: used instead of the operator's own files
- * @throws Unreachable for a pinned key that is not a key
+ * @throws Unreachable for a pinned key that is not a key; for a file of revoked keys that cannot be used
  */
 export function checkHostKey(
   name: string,
@@ -40,18 +43,22 @@ export function checkHostKey(
     const what = `host_key in the inventory is not a host key: ${text}`;
     throw new Unreachable(name, what, 'write it as: ssh-ed25519 AAAA…');
   });
-  const known = pinned.length > 0 ? { accepted: pinned, withoutPort: [], revoked: found.revoked } : found;
+  const listed = config.revokedHostKeys === undefined ? [] : readRevokedKeys(name, config.revokedHostKeys);
+  const revoked = [...found.revoked, ...listed];
+  const known = pinned.length > 0 ? { accepted: pinned, withoutPort: [], revoked } : { ...found, revoked };
   const source = pinned.length > 0 ? 'host_key in the inventory' : (files[0] ?? 'known_hosts');
   const label = port === 22 ? host : `[${host}]:${port}`;
 
   const types = [...known.accepted, ...known.withoutPort].flatMap(({ type }) =>
     type === 'ssh-rsa' ? ['rsa-sha2-512', 'rsa-sha2-256'] : [type],
   );
-  const first = supported.filter((algorithm) => types.includes(algorithm));
+  const wanted = config.algorithms.hostKeys;
+  const allowed = wanted ? commonOf(name, 'HostKeyAlgorithms', wanted, supported) : supported;
+  const first = allowed.filter((algorithm) => types.includes(algorithm));
   let refusal: Unreachable | undefined;
   return {
     /** Signature algorithms to offer, those of known keys first, so that the host shows a key that can be compared. */
-    algorithms: [...first, ...supported.filter((algorithm) => !first.includes(algorithm))],
+    algorithms: [...first, ...allowed.filter((algorithm) => !first.includes(algorithm))],
     /** Whether the key that the host shows is trusted. */
     accept(blob: Buffer): boolean {
       const status = hostKeyStatus(known, blob);
@@ -59,10 +66,17 @@ export function checkHostKey(
       if (status === 'unknown') refusal = unknownKey(name, config, label, source, shown);
       if (status === 'changed') refusal = changedKey(name, label, source, known.accepted, shown);
       if (status === 'revoked') {
-        const hint = `nothing was sent to it. ${source} marks this key @revoked; the host needs a new one`;
+        const isListed = listed.some((key) => key.blob.equals(blob));
+        const where = isListed ? `${config.revokedHostKeys} has this key` : `${source} marks this key @revoked`;
+        const hint = `nothing was sent to it. ${where}; the host needs a new one`;
         refusal = new Unreachable(name, `THE HOST KEY OF ${label} IS REVOKED: ${describeKey(shown)}`, hint);
       }
-      return status === 'known';
+      const bits = rsaBits(blob);
+      if (status === 'known' && bits !== undefined && bits < config.leastRsaBits) {
+        const hint = `nothing was sent to it. RequiredRSASize of ssh_config is ${config.leastRsaBits}; the host needs another key`;
+        refusal = new Unreachable(name, `the host key of ${label} is an RSA key of ${bits} bits`, hint);
+      }
+      return refusal === undefined;
     },
     /** Why the key was refused, if it was. */
     refusal: () => refusal,

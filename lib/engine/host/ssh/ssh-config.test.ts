@@ -1,13 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
+import { describeProblem } from '../../problem/problem.ts';
+import { Unreachable } from '../connection-errors.ts';
 import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
 import { resolveSshConfig } from './resolve-ssh-config.ts';
 import { parseSshConfig } from './ssh-config.ts';
+import { parseSshSettings } from './ssh-settings.ts';
 
 /** Home directory of the account. */
 const { homedir } = userInfo();
+
+/** The settings of ssh_config for a host. */
+function configOf(text: string, host = 'x') {
+  return parseSshConfig(parseSshSettings(text), { host, name: 'db-1', usual: new Map() });
+}
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -15,7 +23,7 @@ afterEach(() => {
 });
 
 test('the output of ssh -G is used', () => {
-  const config = parseSshConfig(
+  const config = configOf(
     `host db
 user deploy
 hostname db-1.internal
@@ -29,7 +37,7 @@ userknownhostsfile /root/.ssh/known_hosts ~/.ssh/other
 globalknownhostsfile none
 hostkeyalias db-key
 `,
-    { host: 'db' },
+    'db',
   );
   expect(config).toEqual({
     host: 'db-1.internal',
@@ -42,13 +50,18 @@ hostkeyalias db-key
     proxyCommand: undefined,
     knownHostsFiles: ['/root/.ssh/known_hosts', join(homedir, '.ssh/other')],
     hostKeyAlias: 'db-key',
+    family: undefined,
+    bindAddress: undefined,
+    revokedHostKeys: undefined,
+    leastRsaBits: 1024,
+    algorithms: {},
   });
 });
 
 test('without an ssh client the defaults apply', async () => {
   vi.stubEnv('PATH', temporaryDirectory());
   vi.stubEnv('SSH_AUTH_SOCK', '/run/my-agent');
-  const config = await resolveSshConfig('10.0.0.1', { port: 2200 });
+  const config = await resolveSshConfig('db-1', '10.0.0.1', { port: 2200 });
   expect(config).toMatchObject({
     host: '10.0.0.1',
     port: 2200,
@@ -63,16 +76,14 @@ test('without an ssh client the defaults apply', async () => {
 
 test('values of the inventory are passed to ssh for its Match blocks, and override its result', async () => {
   standInFor('ssh', 'echo "user $*"; echo "port 1"');
-  const config = await resolveSshConfig('db', { user: 'me', port: 7 });
+  const config = await resolveSshConfig('db-1', 'db', { user: 'me', port: 7 });
   expect(config).toMatchObject({ user: 'me', port: 7 });
-  expect((await resolveSshConfig('-oProxyCommand=x')).user).toBe('-G -- -oProxyCommand=x');
+  expect((await resolveSshConfig('db-1', '-oProxyCommand=x')).user).toBe('-G -- -oProxyCommand=x');
 });
 
 test('files are in the home directory of the account, as for ssh, and not in $HOME', () => {
   vi.stubEnv('HOME', '/elsewhere');
-  const { identityFiles, knownHostsFiles } = parseSshConfig('identityfile ~/.ssh/key\nidentityfile %d/key', {
-    host: 'x',
-  });
+  const { identityFiles, knownHostsFiles } = configOf('identityfile ~/.ssh/key\nidentityfile %d/key');
   expect(identityFiles).toEqual([join(homedir, '.ssh/key'), join(homedir, 'key')]);
   expect(knownHostsFiles).toContain(join(homedir, '.ssh/known_hosts'));
 });
@@ -80,7 +91,7 @@ test('files are in the home directory of the account, as for ssh, and not in $HO
 test('agents: none, by variable, by SSH_AUTH_SOCK', () => {
   vi.stubEnv('SSH_AUTH_SOCK', '/run/usual');
   vi.stubEnv('OTHER', '/run/other');
-  const agent = (value: string) => parseSshConfig(`identityagent ${value}`, { host: 'x' }).agent;
+  const agent = (value: string) => configOf(`identityagent ${value}`).agent;
   expect(['none', 'SSH_AUTH_SOCK', '$OTHER', '$' + '{OTHER}'].map(agent)).toEqual([
     undefined,
     '/run/usual',
@@ -96,7 +107,7 @@ test('a slow host does not delay the lookup of others', async () => {
   const ended: string[] = [];
   const configs = await Promise.all(
     names.map(async (name) => {
-      const { host } = await resolveSshConfig(name);
+      const { host } = await resolveSshConfig(name, name);
       ended.push(name);
       return host;
     }),
@@ -105,12 +116,127 @@ test('a slow host does not delay the lookup of others', async () => {
   expect(ended.at(-1)).toBe('slow');
 });
 
-test('an ssh that does not end is killed, and the defaults apply', async () => {
-  const pidFile = join(standInFor('ssh', 'echo $$ >"$(dirname "$0")/pid"; exec sleep 60'), 'pid');
+/** The error for a host. */
+async function refusal(address: string, given?: { user?: string; port?: number }): Promise<string> {
+  const failed: unknown = await resolveSshConfig('db-1', address, given).then(
+    () => expect.fail('resolved'),
+    (error: unknown) => error,
+  );
+  expect(failed).toBeInstanceOf(Unreachable);
+  return describeProblem(failed as Unreachable);
+}
+
+test('an ssh that does not end is killed, and its host is refused', async () => {
+  const pidFile = join(standInFor('ssh', '[ "$1" = -F ] || { echo $$ >"$(dirname "$0")/pid"; exec sleep 60; }'), 'pid');
   vi.useFakeTimers({ toFake: ['setTimeout'] });
-  const config = resolveSshConfig('db', { port: 7 });
+  const refused = refusal('db', { port: 7 });
   await vi.waitUntil(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(await config).toMatchObject({ host: 'db', port: 7, jump: [] });
+  expect(await refused).toBe(
+    'db-1: ssh did not read its configuration for db within 10 s\n  nothing was connected to. Find out which program of ssh_config takes so long (Match exec): ssh -G db',
+  );
   await vi.waitUntil(() => !existsSync(`/proc/${readFileSync(pidFile, 'utf8').trim()}/exe`));
+});
+
+test('paths have the tokens and variables of ssh_config', () => {
+  vi.stubEnv('OTHER', '/run/other');
+  const text = 'hostname h.internal\nuser me\nport 7\nhostkeyalias alias\n';
+  const variable = (name: string) => `$\{${name}}/key`;
+  const paths = ['%n %h %r %p %u %i %k %l %% %Z', variable('OTHER'), variable('NOT_SET'), '%L %j'];
+  const { username, uid } = userInfo();
+  expect(configOf(text + paths.map((path) => `identityfile ${path}\n`).join(''), 'asked').identityFiles).toEqual([
+    `asked h.internal me 7 ${username} ${uid} alias ${hostname()} % %Z`,
+    '/run/other/key',
+    variable('NOT_SET'),
+    `${hostname().split('.')[0]} `,
+  ]);
+});
+
+/** Has the real ssh read this file in place of the operator's. @returns its path */
+function realSshWith(config: string): string {
+  const file = join(temporaryDirectory(), 'config');
+  writeFileSync(file, config);
+  standInFor('ssh', `[ "$1" = -F ] || set -- -F ${file} "$@"; exec /usr/bin/ssh "$@"`);
+  return file;
+}
+
+const hint =
+  'nothing was connected to, as users, keys and jump hosts may be in that configuration. Correct it, and try: ssh -G db';
+
+test('where ssh cannot read its configuration, its own words are shown with file and line', async () => {
+  const misspelt = realSshWith('Host *\n  User anna\n  NoSuchOption yes\n');
+  expect(await refusal('db')).toBe(
+    `db-1: ssh cannot read its configuration for db: ${misspelt}: line 3: Bad configuration option: nosuchoption
+${misspelt}: terminating, 1 bad configuration options\n  ${hint}`,
+  );
+  const marked = realSshWith('\ufeffHost *\n  User anna\n');
+  expect(await refusal('db')).toContain(`${marked}: line 1: Bad configuration option: \\357\\273\\277host\n`);
+  const value = realSshWith('Host db\n  Port many\n');
+  expect(await refusal('db')).toContain(`${value} line 2: Bad port 'many'.`);
+});
+
+test.each([
+  ['mode 0666', 'chmod 0666'],
+  ['another owner', 'chown 12345'],
+])("an ssh_config that others can write is refused in ssh's words: %s", async (_, change) => {
+  // ssh looks at the owner and the mode of its usual files only: in a mount namespace of its own, the home has one.
+  const home = temporaryDirectory();
+  mkdirSync(join(home, '.ssh'), { mode: 0o700 });
+  writeFileSync(join(home, '.ssh/config'), 'User u1\n', { mode: 0o600 });
+  chmodSync(home, 0o700);
+  standInFor(
+    'ssh',
+    `[ "$1" = -F ] && exec /usr/bin/ssh "$@"
+exec unshare -m sh -c 'mount --bind ${home} ${homedir}; ${change} ${homedir}/.ssh/config; exec /usr/bin/ssh "$@"' sh "$@"`,
+  );
+  expect(await refusal('db')).toBe(
+    `db-1: ssh cannot read its configuration for db: Bad owner or permissions on ${homedir}/.ssh/config\n  ${hint}`,
+  );
+});
+
+test('each host gets what ssh says about it: patterns, Match, tokens, canonical names', async () => {
+  realSshWith(`Host db-?
+  User anna
+Match host rpc-1 user bert
+  Port 2200
+Match originalhost rpc-2 exec "test %p = 22"
+  HostName %h.internal
+Host *
+  User carl
+`);
+  const found = await Promise.all([
+    resolveSshConfig('a', 'db-1'),
+    resolveSshConfig('b', 'db-12'),
+    resolveSshConfig('c', 'rpc-1', { user: 'bert' }),
+    resolveSshConfig('d', 'rpc-2'),
+    resolveSshConfig('e', 'rpc-2', { port: 23 }),
+  ]);
+  expect(found.map(({ user, host, port }) => `${user}@${host}:${port}`)).toEqual([
+    'anna@db-1:22',
+    'carl@db-12:22',
+    'bert@rpc-1:2200',
+    'carl@rpc-2.internal:22',
+    'carl@rpc-2:23',
+  ]);
+});
+
+test('where no ssh is installed, an ssh_config is not passed over', async () => {
+  const folder = temporaryDirectory();
+  const file = join(folder, 'config');
+  vi.stubEnv('PATH', folder);
+  vi.resetModules();
+  const reads = { '/etc/ssh/ssh_config': '# the usual one\nHost *\n    SendEnv LANG LC_*\n    HashKnownHosts yes\n' };
+  const own = join(homedir, '.ssh/config');
+  const texts: Record<string, string> = reads;
+  vi.doMock('./read-text.ts', () => ({ readText: (path: string) => texts[path] }));
+  const fresh = await import('./resolve-ssh-config.ts');
+  expect((await fresh.resolveSshConfig('db-1', 'db')).user).toBe(userInfo().username);
+  texts[own] = 'Host db\n  User anna\n';
+  await expect(fresh.resolveSshConfig('db-1', 'db')).rejects.toMatchObject({
+    message: `db-1: there is ${own}, and no program ssh that can read it`,
+    hint: 'nothing was connected to, as users, keys and jump hosts may be in that file. Install OpenSSH (openssh-client), or move the file away',
+  });
+  vi.doUnmock('./read-text.ts');
+  vi.resetModules();
+  expect(existsSync(file)).toBe(false);
 });

@@ -1,5 +1,9 @@
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { account } from '../../file/account.ts';
+import { algorithmsOf } from './ssh-algorithms.ts';
+import type { SshSettings } from './ssh-settings.ts';
 
 /** Address and login of a host, according to the operator's ssh_config. */
 export type SshConfig = Readonly<ReturnType<typeof parseSshConfig>>;
@@ -10,64 +14,109 @@ export interface GivenLogin {
   readonly port?: number | undefined;
 }
 
-/** @param text output of `ssh -G`; empty for the defaults */
-export function parseSshConfig(text: string, given: GivenLogin & { readonly host: string }) {
-  const values = new Map<string, string[]>();
-  for (const line of text.split('\n')) {
-    const [, name, value] = /^(\S+) (.*)$/.exec(line) ?? [];
-    if (name === undefined || value === undefined) continue;
-    const key = name.toLowerCase();
-    values.set(key, [...(values.get(key) ?? []), value]);
-  }
-  const first = (name: string) => values.get(name)?.[0];
-  const unlessNone = (name: string) => (first(name) === 'none' ? undefined : first(name));
+/** Which host the settings are for. */
+export interface AskedHost extends GivenLogin {
+  /** What ssh was asked for. */
+  readonly host: string;
+  /** The host in errors. */
+  readonly name: string;
+  /** The settings of that ssh without any file. */
+  readonly usual: SshSettings;
+}
 
-  // Like ssh, by the account and not by $HOME: `ssh -G` has expanded some paths already.
-  const { username, homedir } = account();
+/**
+ * @param settings of `ssh -G`; empty for the defaults
+ * @throws Unreachable where the SSH library has none of the algorithms
+ */
+export function parseSshConfig(settings: SshSettings, given: AskedHost) {
+  const first = (option: string) => settings.get(option)?.[0];
+  const unlessNone = (option: string) => (first(option) === 'none' ? undefined : first(option));
+
   const host = first('hostname') ?? given.host;
   const port = given.port ?? Number(first('port') ?? 22);
-  const user = given.user ?? first('user') ?? username;
-  const tokens: Record<string, string> = {
-    '%%': '%',
-    '%d': homedir,
-    '%h': host,
-    '%p': String(port),
-    '%r': user,
-    '%u': username,
-  };
-  // The tokens of ssh_config(5) that a path may contain.
-  const expand = (path: string) =>
-    (/^~(\/|$)/.test(path) ? join(homedir, path.slice(1)) : path).replace(/%./g, (token) => tokens[token] ?? token);
+  const user = given.user ?? first('user') ?? account().username;
+  const hostKeyAlias = unlessNone('hostkeyalias');
+  const proxyJump = unlessNone('proxyjump');
+  const expand = expansionOf({ asked: given.host, host, port, user, hostKeyAlias, proxyJump });
   const expandAll = (files: readonly string[]) => files.filter((file) => file !== 'none').map(expand);
-  const filesOf = (name: string, usual: string) => expandAll((first(name) ?? usual).split(' '));
+  const filesOf = (option: string, usual: string) => expandAll((first(option) ?? usual).split(' '));
+  const revoked = unlessNone('revokedhostkeys');
   return {
     host,
     port,
     user,
+    /** IP version of the connection; undefined for any. */
+    family: families[first('addressfamily') ?? ''],
+    /** Address of this machine to connect from. */
+    bindAddress: unlessNone('bindaddress'),
     /** Key files to try, in order; some may not exist. */
-    identityFiles: expandAll(values.get('identityfile') ?? defaultIdentities),
+    identityFiles: expandAll(settings.get('identityfile') ?? defaultIdentities),
     /** Whether only these keys are tried, although an agent may have more. */
     identitiesOnly: first('identitiesonly') === 'yes',
     /** The agent's socket. */
     agent: agentSocket(first('identityagent'), expand),
     /** Jump hosts in order, as `user@host:port`. */
-    jump: unlessNone('proxyjump')?.split(',') ?? [],
+    jump: proxyJump?.split(',') ?? [],
     proxyCommand: unlessNone('proxycommand'),
     knownHostsFiles: [
       ...filesOf('userknownhostsfile', '~/.ssh/known_hosts ~/.ssh/known_hosts2'),
       ...filesOf('globalknownhostsfile', '/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2'),
     ],
     /** The name of the host in known_hosts, if that is not its address. */
-    hostKeyAlias: unlessNone('hostkeyalias'),
+    hostKeyAlias,
+    /** A file with host keys that are never trusted. */
+    revokedHostKeys: revoked === undefined ? undefined : expand(revoked),
+    /** RSA keys of fewer bits are not used. */
+    leastRsaBits: Number(first('requiredrsasize') ?? 1024),
+    algorithms: algorithmsOf(given.name, settings, given.usual),
   };
 }
 
+const families: Readonly<Record<string, 4 | 6 | undefined>> = { inet: 4, inet6: 6 };
+
 const defaultIdentities = ['~/.ssh/id_ed25519', '~/.ssh/id_ecdsa', '~/.ssh/id_rsa'];
+
+interface Expanded {
+  /** What ssh was asked for. */
+  readonly asked: string;
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly hostKeyAlias: string | undefined;
+  readonly proxyJump: string | undefined;
+}
+
+/** Expands `~`, the variables and the tokens of ssh_config(5) in a path: `ssh -G` expands those of some options only. */
+function expansionOf({ asked, host, port, user, hostKeyAlias, proxyJump = '' }: Expanded): (path: string) => string {
+  // Like ssh, by the account and not by $HOME: `ssh -G` has expanded some paths already.
+  const { username, homedir, uid } = account();
+  const here = hostname();
+  const tokens: Readonly<Record<string, string>> = {
+    '%%': '%',
+    '%C': createHash('sha1').update(`${here}${host}${port}${user}${proxyJump}`).digest('hex'),
+    '%d': homedir,
+    '%h': host,
+    '%i': String(uid),
+    '%j': proxyJump,
+    '%k': hostKeyAlias ?? asked,
+    '%L': here.replace(/\..*/s, ''),
+    '%l': here,
+    '%n': asked,
+    '%p': String(port),
+    '%r': user,
+    '%u': username,
+  };
+  return (path) =>
+    (/^~(\/|$)/.test(path) ? join(homedir, path.slice(1)) : path).replace(
+      /%.|\$\{(\w+)\}/g,
+      (found, variable?: string) => (variable ? process.env[variable] : tokens[found]) ?? found,
+    );
+}
 
 /** IdentityAgent: a path, `none`, the word SSH_AUTH_SOCK, or `$` and the name of a variable. */
 function agentSocket(text: string | undefined, expand: (path: string) => string): string | undefined {
   if (text === 'none') return undefined;
   if (text === undefined || text === 'SSH_AUTH_SOCK') return process.env.SSH_AUTH_SOCK || undefined;
-  if (text.startsWith('$')) return process.env[text.replace(/^\$\{?|\}$/g, '')] || undefined;
+  if (/^\$(\w+|\{\w+\})$/.test(text)) return process.env[text.replace(/^\$\{?|\}$/g, '')] || undefined;
   return expand(text);
 }

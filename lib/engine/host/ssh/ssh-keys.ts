@@ -1,125 +1,103 @@
-import ssh2, { type AnyAuthMethod, type ParsedKey } from 'ssh2';
+import type { AnyAuthMethod } from 'ssh2';
+import { typeOfBlob } from '../../secret/ssh-key-type.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../connection-errors.ts';
-import { readText } from './read-text.ts';
+import { agentWith, listAgentKeys } from './agent-keys.ts';
+import { type KeyFile, lockedKey, readKeyFile } from './key-file.ts';
+import { rsaBits } from './rsa-bits.ts';
 import type { SshConfig } from './ssh-config.ts';
 
 /** The keys to log in with. */
 export type Credentials = Awaited<ReturnType<typeof findCredentials>>;
 
+/** Files or agent keys that are tried together. */
+interface Tried {
+  readonly shown: string;
+  readonly method: object;
+}
+
 /**
- * Finds keys: the inventory's key file, then the agent's keys, then the usual key files.
+ * Finds keys, in ssh's order: the inventory's key file, like `ssh -i` with a key that is not in the agent; the agent's keys that ssh_config
+ * names; the agent's other keys; key files. A server counts the keys that are offered (MaxAuthTries), so those that are meant come first.
  *
  * @param identityFile the key file that the inventory names
  * @throws Unreachable when that file cannot be used and no agent holds its key
  */
 export async function findCredentials(name: string, config: SshConfig, identityFile: string | undefined) {
-  const agent = config.agent === undefined ? undefined : await listAgentKeys(config.agent);
-  const named = identityFile === undefined ? [] : [readNamedKey(name, identityFile, agent)];
+  const held = config.agent === undefined ? undefined : await listAgentKeys(config.agent);
+  const named = identityFile === undefined ? undefined : readNamedKey(name, identityFile, held);
   const paths = config.identityFiles.filter((file) => file !== identityFile);
   const usual = paths.map(readKeyFile).filter((file) => file !== undefined);
+  const isHeld = ({ publicKey }: KeyFile) => held?.some((key) => publicKey?.equals(key)) ?? false;
+  const isUsed = (key: Buffer) => whyUnused(key, config) === undefined;
 
-  const username = config.user;
-  const ofFiles = (files: readonly KeyFile[]) =>
-    files.flatMap(({ path, key }) =>
-      key === undefined ? [] : [{ path, method: { type: 'publickey', username, key } }],
-    );
-  const all = [...named, ...usual];
-  const allowed = config.identitiesOnly ? all.flatMap((file) => file.publicKey ?? []) : undefined;
-  const held = agent?.filter((key) => allowed?.some((blob) => blob.equals(key)) ?? true) ?? [];
-  const ofAgent = {
-    path: `${held.length} ${held.length === 1 ? 'key' : 'keys'} of the agent`,
-    method: { type: 'agent', username, agent: agentWith(config.agent ?? '', allowed) },
-  };
-  const tried = [...ofFiles(named), ...(held.length > 0 ? [ofAgent] : []), ...ofFiles(usual)];
+  const isOf = (files: readonly KeyFile[], key: Buffer) => files.some(({ publicKey }) => publicKey?.equals(key));
+  const ofNamed = named ? [named] : [];
+  const kept = held?.filter((key) => isUsed(key) && !(named?.key && isOf(ofNamed, key))) ?? [];
+  const ofAgent = [
+    ...kept.filter((key) => isOf(ofNamed, key)),
+    ...kept.filter((key) => !isOf(ofNamed, key) && isOf(usual, key)),
+    ...(config.identitiesOnly ? [] : kept.filter((key) => !isOf([...ofNamed, ...usual], key))),
+  ];
+  const tried = [
+    ...ofNamed.flatMap((file) => methodOf(file, config)),
+    ...(ofAgent.length > 0 ? [agentMethod(ofAgent, config)] : []),
+    ...usual.filter((file) => !isHeld(file)).flatMap((file) => methodOf(file, config)),
+  ];
+  const files = [...ofNamed, ...usual];
   return {
     /** In the order in which they are tried. */
     methods: tried.map(({ method }) => method as AnyAuthMethod),
     /** The keys behind `methods`, for messages: key files, and `2 keys of the agent`. */
-    tried: tried.map(({ path }) => path),
+    tried: tried.map(({ shown }) => shown),
     /** Why other keys cannot be tried. */
     unusable: [
-      ...(config.agent !== undefined && !agent ? [`no agent answers at ${config.agent}`] : []),
-      ...usual.flatMap(({ path, why }) => (why === undefined ? [] : [`${path} ${why}`])),
+      ...(config.agent !== undefined && !held ? [`no agent answers at ${config.agent}`] : []),
+      ...files.flatMap((file) => {
+        const why = file.publicKey && whyUnused(file.publicKey, config);
+        const whyNot = why ?? (isHeld(file) ? undefined : file.why);
+        return whyNot === undefined ? [] : [`${file.path} ${whyNot}`];
+      }),
     ],
   };
 }
 
-const lockedKey = 'is locked with a passphrase';
-
-/** A private key file. `key` is missing if it cannot be used without a passphrase; `why` has the reason. */
-interface KeyFile {
-  readonly path: string;
-  readonly key: ParsedKey | undefined;
-  readonly publicKey: Buffer | undefined;
-  readonly why: string | undefined;
+function methodOf({ path, key, publicKey }: KeyFile, config: SshConfig): readonly Tried[] {
+  if (key === undefined || (publicKey && whyUnused(publicKey, config) !== undefined)) return [];
+  return [{ shown: path, method: { type: 'publickey', username: config.user, key } }];
 }
 
-function readNamedKey(name: string, path: string, agent: readonly Buffer[] | undefined): KeyFile {
+function agentMethod(keys: readonly Buffer[], { user: username, agent = '' }: SshConfig): Tried {
+  return {
+    shown: `${keys.length} ${keys.length === 1 ? 'key' : 'keys'} of the agent`,
+    method: { type: 'agent', username, agent: agentWith(agent, keys) },
+  };
+}
+
+/** The server, not we, decides which of these an RSA key signs with. */
+const rsaSignatures = ['rsa-sha2-256', 'rsa-sha2-512'];
+
+/** Why ssh_config keeps a key from being used. */
+function whyUnused(blob: Buffer, { leastRsaBits, algorithms: { userKeys } }: SshConfig): string | undefined {
+  const bits = rsaBits(blob);
+  if (bits !== undefined && bits < leastRsaBits) return `has ${bits} bits, and RequiredRSASize is ${leastRsaBits}`;
+  const needed = bits === undefined ? [typeOfBlob(blob)] : rsaSignatures;
+  const isAccepted = userKeys === undefined || needed.every((algorithm) => userKeys.includes(algorithm));
+  return isAccepted ? undefined : `is not of PubkeyAcceptedAlgorithms (it needs ${needed.join(' and ')})`;
+}
+
+function readNamedKey(name: string, path: string, held: readonly Buffer[] | undefined): KeyFile {
   const file = readKeyFile(path);
   if (!file) throw new Unreachable(name, `the key file ${path} cannot be read`, 'see identity_file in the inventory');
-  if (file.why === undefined || agent?.some((key) => file.publicKey?.equals(key))) return file;
+  if (file.why === undefined || held?.some((key) => file.publicKey?.equals(key))) return file;
   const add = `ssh-add ${shellWord(path)}`;
   throw new Unreachable(
     name,
     `the key file ${path} ${file.why}`,
     file.why !== lockedKey
       ? 'name another in the inventory: identity_file'
-      : agent
+      : held
         ? `add it to the agent: ${add}`
         : `start an agent and add it: eval "$(ssh-agent)" && ${add}`,
   );
-}
-
-function readKeyFile(path: string): KeyFile | undefined {
-  const text = readText(path);
-  if (text === undefined) return undefined;
-  const parsed = parseKey(text);
-  if (!(parsed instanceof Error)) return { path, key: parsed, publicKey: publicBlob(parsed), why: undefined };
-  const why = /passphrase/i.test(parsed.message) ? lockedKey : `cannot be used: ${parsed.message}`;
-  const beside = parseKey(readText(`${path}.pub`) ?? '');
-  return { path, key: undefined, publicKey: beside instanceof Error ? undefined : publicBlob(beside), why };
-}
-
-/** By their text: the logins at all hosts use the same few. */
-const parsedKeys = new Map<string, ParsedKey | Error>();
-
-function parseKey(text: string): ParsedKey | Error {
-  const parsed = parsedKeys.get(text) ?? firstOf(ssh2.utils.parseKey(text));
-  parsedKeys.set(text, parsed);
-  return parsed;
-}
-
-/** Listed beforehand: a dead agent would end the login with an error, although other keys could be tried. */
-async function listAgentKeys(socket: string): Promise<readonly Buffer[] | undefined> {
-  return new Promise((resolve) => {
-    const agent = new ssh2.OpenSSHAgent(socket);
-    agent.getIdentities((error, keys) => resolve(error ? undefined : keys?.map(blobOfIdentity)));
-  });
-}
-
-function blobOfIdentity(key: ssh2.KnownPublicKeys<ParsedKey>[number]): Buffer {
-  return publicBlob('getPublicSSH' in key ? key : (key.pubKey as ParsedKey));
-}
-
-/** The library's types know of one key where an older format may hold several. */
-function firstOf(parsed: ParsedKey | ParsedKey[] | Error): ParsedKey | Error {
-  return Array.isArray(parsed) ? (parsed[0] as ParsedKey) : parsed;
-}
-
-function publicBlob(key: ParsedKey): Buffer {
-  return Buffer.from(key.getPublicSSH());
-}
-
-/** @param allowed the only keys that may be tried; undefined for all */
-function agentWith(socket: string, allowed: readonly Buffer[] | undefined): ssh2.BaseAgent {
-  const agent = new ssh2.OpenSSHAgent(socket);
-  if (!allowed) return agent;
-  const all = agent.getIdentities.bind(agent);
-  agent.getIdentities = (callback) =>
-    all((error, keys) => {
-      const kept = keys?.filter((key) => allowed.some((blob) => blob.equals(blobOfIdentity(key))));
-      callback(error, kept as typeof keys);
-    });
-  return agent;
 }

@@ -1,7 +1,14 @@
-import { connect as connectSocket, Socket } from 'node:net';
+import { connect as connectSocket, Socket, type TcpNetConnectOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { NodeSSH } from 'node-ssh';
-import type { AuthHandlerMiddleware, ServerHostKeyAlgorithm } from 'ssh2';
+import type {
+  Algorithms,
+  AuthHandlerMiddleware,
+  CipherAlgorithm,
+  KexAlgorithm,
+  MacAlgorithm,
+  ServerHostKeyAlgorithm,
+} from 'ssh2';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../connection-errors.ts';
@@ -39,7 +46,7 @@ export async function logIn(
   if (signal?.aborted) throw new Unreachable(name, 'interrupted while connecting');
 
   // Small requests must not wait for one another's acknowledgement: without noDelay an exec takes 40 ms more.
-  const socket = via ?? connectSocket({ host: config.host, port: config.port, noDelay: true });
+  const socket = via ?? connectSocket(addressOf(config));
   const ssh = new NodeSSH();
   let ended: string | undefined;
   let offered: readonly string[] = [];
@@ -55,7 +62,7 @@ export async function logIn(
       keepaliveInterval: 15_000,
       keepaliveCountMax: 3,
       hostVerifier: (key: Buffer) => check.accept(key),
-      algorithms: { serverHostKey: check.algorithms as ServerHostKeyAlgorithm[] },
+      algorithms: algorithmsOf(config, check.algorithms),
       // Each method once, without the usual first question for what the host offers, which would cost a round trip.
       authHandler: ((offers: readonly string[] | null, _partial: unknown, next: (method: unknown) => void) => {
         offered = offers ?? offered;
@@ -85,6 +92,25 @@ export async function logIn(
       // After all that was sent, and without a round trip for the host's own end. A stream through a jump host ends with the jump host.
       if (socket instanceof Socket) socket.destroySoon();
     },
+  };
+}
+
+function addressOf({ host, port, family, bindAddress }: SshConfig): TcpNetConnectOpts {
+  return {
+    host,
+    port,
+    noDelay: true,
+    ...(family !== undefined && { family }),
+    ...(bindAddress !== undefined && { localAddress: bindAddress }),
+  };
+}
+
+function algorithmsOf({ algorithms: { kex, ciphers, macs } }: SshConfig, hostKeys: readonly string[]): Algorithms {
+  return {
+    serverHostKey: hostKeys as ServerHostKeyAlgorithm[],
+    ...(kex && { kex: kex as KexAlgorithm[] }),
+    ...(ciphers && { cipher: ciphers as CipherAlgorithm[] }),
+    ...(macs && { hmac: macs as MacAlgorithm[] }),
   };
 }
 

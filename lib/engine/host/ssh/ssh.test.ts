@@ -165,8 +165,10 @@ test('Ctrl-C during the connection is not a fault of the host', async () => {
 
 test('an unsupported option of ssh_config is reported, with the alternative', async () => {
   sshConfig('hostname 127.0.0.1', 'proxycommand nc %h %p');
-  expect(await refusal({})).toBe(
-    'h: ssh_config reaches 127.0.0.1 by ProxyCommand, which is not supported here\n  name the jump host instead: ProxyJump in ssh_config, or jump in the inventory',
+  expect(await refusal({})).toEqual(
+    expect.stringMatching(
+      /^h: ssh_config sets ProxyCommand nc %h %p for 127\.0\.0\.1, which is not supported here\n {2}name the jump host instead of ProxyCommand: /,
+    ),
   );
   expect(await refusal({ jump: ['a:b:c'] })).toBe('h: a:b:c is not a jump host\n  write it as: user@host:port');
 });
@@ -215,7 +217,7 @@ test('a host that refuses a second channel gets its commands one after another',
       });
     }),
   );
-  const config = await resolveSshConfig('127.0.0.1', { user: 'root', port });
+  const config = await resolveSshConfig('h', '127.0.0.1', { user: 'root', port });
   const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
   const results = await Promise.all([1, 2, 3, 4, 5].map((at) => transport.run(`${at}`, undefined)));
   expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
@@ -257,7 +259,7 @@ async function farServer(mostChannels = 10) {
       }, 50);
     }),
   );
-  const config = await resolveSshConfig('127.0.0.1', { user: 'root', port });
+  const config = await resolveSshConfig('h', '127.0.0.1', { user: 'root', port });
   const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
   onTestFinished(() => transport.close());
   let commands = 0;
@@ -281,10 +283,10 @@ async function farServer(mostChannels = 10) {
 
 test('on a host that is far away the next command runs on a channel that is open already', async () => {
   const { lines, run } = await farServer();
-  const long = `: ${'x'.repeat(100_000)};`;
+  const long = 'x'.repeat(100_000);
   expect(await run('echo first; cat')).toBe('0 first\n');
-  expect(await run(`${long}echo "it's $((1 + 1))"; cat; exit 3`)).toBe("3 it's 2\n");
-  expect(await run(`${long}IFS= read -r a; echo "$a-"; cat`, 'one\ntwo\n')).toBe('0 one-\ntwo\n');
+  expect(await run(`echo "it's $((1 + 1))"; cat; exit 3`)).toBe("3 it's 2\n");
+  expect(await run('IFS= read -r a; echo "$a-"; cat', `one\n${long}`)).toBe(`0 one-\n${long}`);
   expect(await run('kill -9 $$')).not.toMatch(/^0/);
   expect(lines[0]).toBe('echo first; cat');
   expect(lines.slice(1)).toEqual(Array.from({ length: 5 }, () => expect.stringMatching(/^sh -c 'IFS= read -r c&&/)));

@@ -23,13 +23,6 @@ export async function openSsh(
   { retries = 2, signal, timeout = 15 }: ConnectOptions,
 ): Promise<{ readonly transport: Transport; readonly user: string }> {
   const jumps = await resolveJumps(name, connection.jump.length > 0 ? connection.jump : config.jump);
-  if (jumps.length === 0 && config.proxyCommand !== undefined) {
-    throw new Unreachable(
-      name,
-      `ssh_config reaches ${connection.address} by ProxyCommand, which is not supported here`,
-      'name the jump host instead: ProxyJump in ssh_config, or jump in the inventory',
-    );
-  }
   let throttled = false;
   const chain: SshConnection[] = [];
   const close = async () => {
@@ -68,19 +61,40 @@ export async function openSsh(
   return { transport: transportOver(name, [...chain], close, timeout), user: config.user };
 }
 
-/** @param jump `user@host:port`, as ProxyJump has them */
-async function resolveJumps(name: string, jump: readonly string[]) {
-  return Promise.all(
-    jump.map(async (label) => {
-      const [, user, bracketed, plain, port] = /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
-      const host = bracketed ?? plain;
-      if (host === undefined) {
-        throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
-      }
-      const given = { user, port: port === undefined ? undefined : Number(port) };
-      return { label, config: await resolveSshConfig(host, given) };
-    }),
-  );
+/** A jump host, as `user@host:port`, and its settings. */
+interface Jump {
+  readonly label: string;
+  readonly config: SshConfig;
+}
+
+/** More jump hosts in a row lead in a circle. */
+const mostJumps = 16;
+
+/**
+ * The jump hosts on the way to a host. As with ssh, the first of them is reached as ssh_config has it, which may be through others.
+ *
+ * @param jump `user@host:port`, as ProxyJump has them
+ */
+async function resolveJumps(name: string, jump: readonly string[], behind = 0): Promise<readonly Jump[]> {
+  if (jump.length + behind > mostJumps) {
+    const hint = 'nothing was connected to. See ProxyJump in ssh_config, and jump in the inventory';
+    throw new Unreachable(name, `the way leads through more than ${mostJumps} jump hosts: ${jump[0]} and others`, hint);
+  }
+  const jumps = await Promise.all(jump.map((label, index) => resolveJump(name, label, index > 0)));
+  const [first] = jumps;
+  return first ? [...(await resolveJumps(name, first.config.jump, behind + jump.length)), ...jumps] : [];
+}
+
+/** @param isReached whether the jump host before it leads to it */
+async function resolveJump(name: string, label: string, isReached: boolean): Promise<Jump> {
+  const [, user, bracketed, plain, port] = /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined) {
+    throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
+  }
+  const given = { user, port: port === undefined ? undefined : Number(port) };
+  const config = await resolveSshConfig(`${name} (jump host ${label})`, host, given, { jumps: isReached });
+  return { label, config };
 }
 
 const queues = new Map<string, LimitFunction>();

@@ -39,9 +39,17 @@ export async function findBecome(
   if (!password) throw refused(name, user, first.stderr.toString(), false);
 
   // -k makes sudo ask every time: with a remembered password, the line with ours would be left to the script.
-  const second = await run('sudo -k -S -p "" sh -c "echo becomes root"', Buffer.from(`${password.reveal()}\n`));
-  if (second.stdout.toString().includes('becomes root')) return { prefix: `sudo -k -S -p '' `, password };
-  throw refused(name, user, second.stderr.toString(), true);
+  // A script follows the password, as it does later.
+  const given = Buffer.from(`${password.reveal()}\n${'what follows\n'.repeat(1000)}`);
+  const second = await run('sudo -k -S -p "" sh -c "echo becomes root;wc -c"', given);
+  const [, arrived] = /becomes root\s+(\d+)/.exec(second.stdout.toString()) ?? [];
+  if (arrived === undefined) throw refused(name, user, second.stderr.toString(), true);
+  if (Number(arrived) === given.length - given.indexOf('\n') - 1) return { prefix: `sudo -k -S -p '' `, password };
+  throw new Unreachable(
+    name,
+    'sudo there takes what follows the password on standard input (sudo-rs does), so no script can reach root',
+    `allow ${user} sudo without a password there, or install the other sudo (package sudo)`,
+  );
 }
 
 function refused(name: string, user: string, stderr: string, triedPassword: boolean): Unreachable {

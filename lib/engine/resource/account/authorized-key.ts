@@ -23,9 +23,9 @@ export function authorizedKey(user: string, key: string): Resource {
       if (lines.some((line) => !line.startsWith('#') && line.split(/\s+/).includes(body))) return ok;
       // As the user: root would follow a link that the user puts there. OpenSSH ignores a file that others may write to.
       const add = command`
-        runuser -u ${user} -- sh -c 'umask 077; cd -- "$1" && mkdir -p .ssh && cd .ssh || exit
+        printf '%s\\n' ${key} | runuser -u ${user} -- sh -c 'umask 077; cd -- "$1" && mkdir -p .ssh && cd .ssh || exit
         [ -z "$(tail -c 1 authorized_keys 2>/dev/null)" ] || echo >> authorized_keys
-        printf "%s\\n" "$2" >> authorized_keys' sh ${found.home} ${key}`;
+        cat >> authorized_keys' sh ${found.home}`;
       return drift([{ what: path, was: 'without the key', wanted: 'with it' }], [add]);
     },
   };

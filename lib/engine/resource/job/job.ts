@@ -121,6 +121,11 @@ async function runs(host: Reader, { unit }: LongWork): Promise<boolean> {
 
 const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
 
+/** What every user of the host may read about the work: addresses without what comes after the host's name. */
+function descriptionOf(title: string): string {
+  return title.replaceAll(/(\w+:\/\/)(?:[^\s/?#]*@)?([^\s/?#]*)[^\s]*/g, '$1$2');
+}
+
 /** The command that starts the work. Another run may start the same unit after our check: then that one is watched. */
 function startOf(work: LongWork) {
   const { unit, title, script } = work;
@@ -130,7 +135,7 @@ function startOf(work: LongWork) {
     umask 077
     mkdir -p ${jobDirectory} && cat >${path}.$$ && mv ${path}.$$ ${path} || exit
     systemctl reset-failed ${unit}.service 2>/dev/null || :
-    systemd-run --quiet --no-ask-password --unit=${unit} --description=${title} /bin/sh ${path} ||
+    systemd-run --quiet --no-ask-password --unit=${unit} --description=${descriptionOf(title)} /bin/sh ${path} ||
       case $(systemctl show --property ActiveState ${unit}.service) in *=active | *=*ing) ;; *) exit 1 ;; esac`;
 }
 

@@ -33,7 +33,7 @@ export type HttpAnswer =
     }
   | { readonly answered: false; readonly why: string };
 
-/** Sends one request from the host, by curl, wget or bash. The URL is in no argument list there. Never throws. */
+/** Sends one request from the host, by curl, wget or bash. The URL is in no argument list there, and the body only with wget. Never throws. */
 export async function askHttp(
   host: Reader,
   url: string,
@@ -41,7 +41,7 @@ export async function askHttp(
 ): Promise<HttpAnswer> {
   // The script's own limit is shorter; this one is for a name server that does not answer.
   const output = await host.$({ timeoutSeconds: seconds + patience + 2 })`
-    printf '%s\\n' ${url} | sh -c ${probe} probe ${seconds} ${length} ${json} ${patience}`;
+    printf '%s\\n' ${url} ${json} | sh -c ${probe} probe ${seconds} ${length} ${patience}`;
   const asked = json === '' ? length : undefined;
   return readHttpAnswer(output.bytes, output.timedOut ? `no answer within ${seconds} s` : output.stderr, asked);
 }

@@ -82,6 +82,6 @@ function lineOf(line: JournalLine): string {
 
 /** A command for sh that appends a line to a host's journal. It prints nothing, and ends the script where it cannot. */
 export function appending(line: string, folder = journalFolder): string {
-  const words = [script, 'journal', folder, line].map(quote).join(' ');
-  return `sh -c ${words} </dev/null || { echo "the journal in ${folder} cannot be written" >&2; exit 1; }\n`;
+  const words = [script, 'journal', folder].map(quote).join(' ');
+  return `printf '%s\\n' ${quote(line)} | sh -c ${words} || { echo "the journal in ${folder} cannot be written" >&2; exit 1; }\n`;
 }

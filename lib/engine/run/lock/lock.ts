@@ -58,5 +58,5 @@ export async function releaseLock(
   { folder = usualFolder, closing }: { readonly folder?: string; readonly closing?: string | undefined } = {},
 ): Promise<void> {
   // The lock is released in any case.
-  await host.run`sh -c ${closing === undefined ? ':' : appending(closing)} || :; sh -c ${releaseScript} release-lock ${folder} ${own.token}`;
+  await host.run`(eval ${closing === undefined ? ':' : appending(closing)}) || :; sh -c ${releaseScript} release-lock ${folder} ${own.token}`;
 }

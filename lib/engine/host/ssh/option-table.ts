@@ -1,0 +1,177 @@
+/**
+ * Every option of ssh_config(5) that `ssh -G` of OpenSSH 7 to 10 prints, also those of Debian's and of Apple's, and what becomes of it here.
+ * One that is missing here is refused, unless it has the value that the installed ssh has without any file.
+ */
+
+/** What they say is done: by `ssh -G` itself, or with the connection. */
+const followed = [
+  'Host',
+  'HostName',
+  'User',
+  'Port',
+  'AddressFamily',
+  'BindAddress',
+  'IdentityFile',
+  'IdentitiesOnly',
+  'IdentityAgent',
+  'ProxyJump',
+  'UserKnownHostsFile',
+  'GlobalKnownHostsFile',
+  'HostKeyAlias',
+  'RevokedHostKeys',
+  'RequiredRSASize',
+  'KexAlgorithms',
+  'Ciphers',
+  'MACs',
+  'HostKeyAlgorithms',
+  'PubkeyAcceptedAlgorithms',
+  'PubkeyAcceptedKeyTypes',
+  'CanonicalizeHostname',
+  'CanonicalizeFallbackLocal',
+  'CanonicalizeMaxDots',
+  'CanonicalizePermittedCNAMEs',
+  'CanonicalDomains',
+  'IgnoreUnknown',
+  'Tag',
+];
+
+/** What they say makes no difference to where, as which user and how safely the connection is made. */
+const harmless: readonly (readonly [why: string, options: readonly string[]])[] = [
+  [
+    'a login is by a key alone, and never asks',
+    [
+      'BatchMode',
+      'PasswordAuthentication',
+      'KbdInteractiveAuthentication',
+      'KbdInteractiveDevices',
+      'ChallengeResponseAuthentication',
+      'NumberOfPasswordPrompts',
+      'HostbasedAuthentication',
+      'HostbasedAcceptedAlgorithms',
+      'HostbasedKeyTypes',
+      'EnableSSHKeysign',
+      'GSSAPIAuthentication',
+      'GSSAPIDelegateCredentials',
+      'GSSAPIKeyExchange',
+      'GSSAPIKexAlgorithms',
+      'GSSAPIClientIdentity',
+      'GSSAPIServerIdentity',
+      'GSSAPITrustDNS',
+      'GSSAPIRenewalForcesRekey',
+      'UseKeychain',
+      'AddKeysToAgent',
+    ],
+  ],
+  // A key that needs it is among those that cannot be used.
+  ['no key on a security device is used', ['SecurityKeyProvider']],
+  ['no certificate is accepted', ['CASignatureAlgorithms']],
+  [
+    'a host key that is not known is refused in any case, and known_hosts stays as it is',
+    [
+      'StrictHostKeyChecking',
+      'NoHostAuthenticationForLocalhost',
+      'VerifyHostKeyDNS',
+      'UpdateHostKeys',
+      'HashKnownHosts',
+      'VisualHostKey',
+      'FingerprintHash',
+    ],
+  ],
+  [
+    'nothing is forwarded',
+    [
+      'ForwardAgent',
+      'ForwardX11',
+      'ForwardX11Trusted',
+      'ForwardX11Timeout',
+      'XAuthLocation',
+      'LocalForward',
+      'RemoteForward',
+      'DynamicForward',
+      'PermitRemoteOpen',
+      'GatewayPorts',
+      'ClearAllForwardings',
+      'ExitOnForwardFailure',
+      'StreamLocalBindMask',
+      'StreamLocalBindUnlink',
+      'Tunnel',
+      'TunnelDevice',
+    ],
+  ],
+  ['each run makes a connection of its own', ['ControlMaster', 'ControlPath', 'ControlPersist']],
+  [
+    'the connection has its own time limits, attempts and signs of life',
+    [
+      'ConnectTimeout',
+      'ConnectionAttempts',
+      'ServerAliveInterval',
+      'ServerAliveCountMax',
+      'TCPKeepAlive',
+      'ChannelTimeout',
+    ],
+  ],
+  ['it changes the speed alone', ['Compression', 'CompressionLevel', 'IPQoS']],
+  ['a script sets its own environment', ['SendEnv', 'SetEnv']],
+  [
+    'it is about the terminal, the log and the process of ssh',
+    [
+      'RequestTTY',
+      'EscapeChar',
+      'EnableEscapeCommandline',
+      'ObscureKeystrokeTiming',
+      'StdinNull',
+      'ForkAfterAuthentication',
+      'LogLevel',
+      'LogVerbose',
+      'SyslogFacility',
+      'VersionAddendum',
+      'WarnWeakCrypto',
+    ],
+  ],
+  ['the option beside it is looked at', ['PermitLocalCommand', 'ProxyUseFdpass']],
+];
+
+/** Values that change nothing. */
+const isOff = (value: string) => /^(no|false|none)$/.test(value);
+
+/** What they say is not done, so a host with another value is refused. */
+const refused: Readonly<Record<string, (value: string) => boolean>> = {
+  ProxyCommand: isOff,
+  BindInterface: isOff,
+  CheckHostIP: isOff,
+  KnownHostsCommand: isOff,
+  CertificateFile: isOff,
+  PKCS11Provider: isOff,
+  PubkeyAuthentication: (value) => !isOff(value),
+  PreferredAuthentications: (value) => value.split(',').includes('publickey'),
+  RekeyLimit: (value) => /^(0|default) (0|none)$/.test(value),
+  LocalCommand: isOff,
+  RemoteCommand: isOff,
+  SessionType: (value) => value === 'default',
+  RefuseConnection: isOff,
+};
+
+const byName = new Map([
+  ...[...followed, ...harmless.flatMap(([, options]) => options)].map(
+    (name) => [name.toLowerCase(), { name, isFine: () => true }] as const,
+  ),
+  ...Object.entries(refused).map(([name, isFine]) => [name.toLowerCase(), { name, isFine }] as const),
+]);
+
+/** An option as ssh_config(5) writes it, and whether a value of it changes nothing that is not done here. */
+export interface SshOption {
+  readonly name: string;
+  isFine(value: string): boolean;
+}
+
+/** @param option in lower case @returns undefined for an unknown option */
+export function sshOption(option: string): SshOption | undefined {
+  return byName.get(option);
+}
+
+const harmlessNames = new Set(harmless.flatMap(([, options]) => options.map((option) => option.toLowerCase())));
+
+/** Whether an option is one that makes no difference here whatever its value. @param option in lower case */
+export function isHarmless(option: string): boolean {
+  return harmlessNames.has(option);
+}

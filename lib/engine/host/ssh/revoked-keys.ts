@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { Unreachable } from '../connection-errors.ts';
+import { type HostKey, parseHostKey } from './known-hosts.ts';
+
+/** How a key revocation list of ssh-keygen -k begins. */
+const revocationList = 'SSHKRL\n\0';
+
+/**
+ * The keys in a file of RevokedHostKeys: a line for each, `ssh-ed25519 AAAA…`.
+ *
+ * @param name the host in errors
+ * @throws Unreachable for a file that cannot be read, as ssh then trusts no host either; for a key revocation list
+ */
+export function readRevokedKeys(name: string, path: string): readonly HostKey[] {
+  const refuse = (what: string, hint: string) => new Unreachable(name, `RevokedHostKeys of ssh_config: ${what}`, hint);
+  let text: string;
+  try {
+    text = readFileSync(path, 'latin1');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw refuse(
+      `the file cannot be read: ${why}`,
+      'nothing was connected to: ssh trusts no host key either without it',
+    );
+  }
+  if (text.startsWith(revocationList)) {
+    throw refuse(
+      `${path} is a key revocation list of ssh-keygen -k, which is not supported here`,
+      'nothing was connected to. Write the revoked public keys into a file, a line for each, and name that',
+    );
+  }
+  return text.split('\n').flatMap((line, index) => {
+    if (/^\s*(#.*)?$/.test(line)) return [];
+    const key = parseHostKey(line);
+    if (key) return [key];
+    throw refuse(
+      `${path}:${index + 1} is not a public key`,
+      'nothing was connected to. Write it as: ssh-ed25519 AAAA…',
+    );
+  });
+}

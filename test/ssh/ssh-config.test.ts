@@ -1,0 +1,310 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { type Connection, connect } from '../../lib/engine/host/connection.ts';
+import { Unreachable } from '../../lib/engine/host/connection-errors.ts';
+import { standInFor, temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
+import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
+import { describeProblem } from '../../lib/engine/problem/problem.ts';
+import { installSshd, type Sshd, startSshd } from './sshd.ts';
+
+let sshd: Sshd;
+let bastion: Sshd;
+
+beforeAll(async () => {
+  installSshd();
+  sshd = await startSshd('LogLevel DEBUG1\nMaxAuthTries 6');
+  bastion = await startSshd('LogLevel VERBOSE');
+});
+
+afterAll(async () => {
+  await sshd?.stop();
+  await bastion?.stop();
+});
+
+/** The real ssh reads this file in place of the operator's. */
+function sshConfig(...lines: string[]): string {
+  const file = join(temporaryDirectory(), 'config');
+  writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
+  standInFor('ssh', `[ "$1" = -F ] || set -- -F ${file} "$@"; exec /usr/bin/ssh "$@"`);
+  return file;
+}
+
+const settings = (more: Partial<ConnectionSettings>): ConnectionSettings => ({
+  type: 'ssh',
+  address: '127.0.0.1',
+  port: sshd.port,
+  user: 'root',
+  hostKeys: [sshd.hostKey],
+  identityFile: sshd.clientKey,
+  knownHostsFile: undefined,
+  jump: [],
+  becomePassword: undefined,
+  ...more,
+});
+
+async function open(more: Partial<ConnectionSettings> = {}): Promise<Connection> {
+  const connection = await connect('db-1', settings(more), { retries: 0 });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+async function said(more: Partial<ConnectionSettings> = {}, command = 'echo in'): Promise<string> {
+  try {
+    return (await (await open(more)).exec(command)).stdout.toString().trim();
+  } catch (error) {
+    expect(error).toBeInstanceOf(Unreachable);
+    return describeProblem(error as Unreachable);
+  }
+}
+
+/** What sshd logs while this runs. */
+async function loggedDuring(work: () => Promise<unknown>): Promise<string> {
+  const from = sshd.log().length;
+  await work();
+  return sshd.log().slice(from);
+}
+
+test('nothing is connected to where ssh cannot read its configuration, or sets what is not followed', async () => {
+  const log = await loggedDuring(async () => {
+    const file = sshConfig('Host *', '  User u1', '  NoSuchOption 1');
+    expect(await said()).toMatch(
+      new RegExp(
+        `^db-1: ssh cannot read its configuration for 127\\.0\\.0\\.1: ${file}: line 3: Bad configuration option`,
+      ),
+    );
+    for (const line of ['CheckHostIP yes', 'CertificateFile /nowhere', 'RekeyLimit 1G', 'BindInterface lo']) {
+      sshConfig(line);
+      expect(await said()).toMatch(/^db-1: ssh_config sets \w+ .* for 127\.0\.0\.1, which is not supported here\n/);
+    }
+    sshConfig('KexAlgorithms sntrup761x25519-sha512@openssh.com');
+    expect(await said()).toMatch(/^db-1: ssh_config sets KexAlgorithms .*, and none of them is supported here\n/);
+    sshConfig('Match exec "sleep 30"', '  User u1');
+    expect(await said()).toBe(
+      'db-1: ssh did not read its configuration for 127.0.0.1 within 10 s\n  nothing was connected to. Find out which program of ssh_config takes so long (Match exec): ssh -G 127.0.0.1',
+    );
+  });
+  expect(log).toBe('');
+});
+
+test('algorithms of ssh_config are the ones that are used', async () => {
+  sshConfig(
+    'Ciphers aes256-ctr,aes128-ctr',
+    'MACs umac-128@openssh.com,hmac-sha2-512',
+    'KexAlgorithms sntrup761x25519-sha512@openssh.com,ecdh-sha2-nistp384',
+    'HostKeyAlgorithms ssh-ed25519',
+    'PubkeyAcceptedAlgorithms ssh-ed25519',
+  );
+  const log = await loggedDuring(async () => expect(await said()).toBe('in'));
+  expect(log).toContain('kex: algorithm: ecdh-sha2-nistp384');
+  expect(log).toContain('kex: client->server cipher: aes256-ctr MAC: hmac-sha2-512');
+  sshConfig('PubkeyAcceptedAlgorithms rsa-sha2-512');
+  expect(await said({ identityFile: sshd.clientKey })).toContain(
+    `${sshd.clientKey} is not of PubkeyAcceptedAlgorithms (it needs ssh-ed25519)`,
+  );
+  sshConfig('HostKeyAlgorithms rsa-sha2-512');
+  expect(await said()).toMatch(/no matching host key format/);
+});
+
+test('RevokedHostKeys: a list is followed; a key revocation list and an unreadable file are refused', async () => {
+  const folder = temporaryDirectory();
+  const file = join(folder, 'revoked');
+  writeFileSync(file, `# of last year\n\n${bastion.hostKey} a comment\n`);
+  sshConfig(`RevokedHostKeys ${file}`);
+  expect(await said()).toBe('in');
+  appendFileSync(file, `${sshd.hostKey}\n`);
+  expect(await said()).toMatch(
+    new RegExp(
+      `^db-1: THE HOST KEY OF .* IS REVOKED: ssh-ed25519 SHA256:.*\n {2}nothing was sent to it\\. ${file} has this key;`,
+    ),
+  );
+  appendFileSync(file, 'nonsense\n');
+  expect(await said()).toContain(`RevokedHostKeys of ssh_config: ${file}:5 is not a public key`);
+  const list = join(folder, 'krl');
+  writeFileSync(join(folder, 'key.pub'), `${sshd.hostKey}\n`);
+  execFileSync('ssh-keygen', ['-q', '-k', '-f', list, join(folder, 'key.pub')]);
+  sshConfig(`RevokedHostKeys ${list}`);
+  expect(await said()).toContain(`${list} is a key revocation list of ssh-keygen -k, which is not supported here`);
+  sshConfig(`RevokedHostKeys ${folder}/missing`);
+  expect(await said()).toContain('RevokedHostKeys of ssh_config: the file cannot be read: ENOENT');
+});
+
+test('RequiredRSASize holds for the key of the host and that of the user', async () => {
+  const folder = temporaryDirectory();
+  const key = join(folder, 'rsa');
+  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-f', key]);
+  const own = await startSshd(`HostKeyAlgorithms rsa-sha2-512\nHostKey ${key}`);
+  onTestFinished(() => own.stop());
+  const there = { port: own.port, identityFile: own.clientKey, hostKeys: [readFileSync(`${key}.pub`, 'utf8').trim()] };
+  sshConfig('RequiredRSASize 2048');
+  expect(await said(there)).toBe('in');
+  sshConfig('RequiredRSASize 2049');
+  expect(await said(there)).toMatch(
+    /^db-1: the host key of .* is an RSA key of 2048 bits\n.*RequiredRSASize of ssh_config is 2049/,
+  );
+  expect(await said({ identityFile: key })).toContain(`${key} has 2048 bits, and RequiredRSASize is 2049`);
+});
+
+test('AddressFamily and BindAddress', async () => {
+  sshConfig('AddressFamily inet', 'BindAddress 127.0.0.9');
+  expect(await said({ address: 'localhost' }, 'echo "$SSH_CONNECTION"')).toMatch(/^127\.0\.0\.9 /);
+  sshConfig('AddressFamily inet6');
+  expect(await said({ address: 'localhost' })).toMatch(/refused the connection|no route|is not known/);
+});
+
+test("a jump host's own ProxyJump is followed, and its own ProxyCommand is refused", async () => {
+  appendFileSync(`${bastion.clientKey}.pub`, readFileSync(`${sshd.clientKey}.pub`));
+  const known = join(temporaryDirectory(), 'known_hosts');
+  writeFileSync(known, `[127.0.0.1]:${bastion.port} ${bastion.hostKey}\n[127.0.0.1]:${sshd.port} ${sshd.hostKey}\n`);
+  const through = { hostKeys: [], knownHostsFile: known };
+  const alias = (name: string, port: number, ...more: string[]) => [
+    `Host ${name}`,
+    '  HostName 127.0.0.1',
+    '  User root',
+    `  Port ${port}`,
+    ...more.map((line) => `  ${line}`),
+  ];
+  const target = alias('target', sshd.port, 'ProxyJump inner');
+  sshConfig(...target, ...alias('inner', sshd.port, 'ProxyJump outer'), ...alias('outer', bastion.port));
+  const before = bastion.log().length;
+  const log = await loggedDuring(async () =>
+    expect(await said({ ...through, address: 'target', port: undefined, user: undefined })).toBe('in'),
+  );
+  // To the inner one, and through it to the host.
+  expect(log.match(/Accepted publickey/g)).toHaveLength(2);
+  await vi.waitFor(() => expect(bastion.log().slice(before)).toMatch(/Accepted publickey/));
+
+  const reached = { ...through, address: 'target', port: undefined, user: undefined };
+  sshConfig(...target, ...alias('inner', sshd.port, 'ProxyCommand nc %h %p'));
+  expect(await said(reached)).toMatch(
+    /^db-1 \(jump host inner\): ssh_config sets ProxyCommand nc .* for inner, which is not supported here/,
+  );
+  sshConfig(...target, ...alias('inner', sshd.port, 'BindInterface lo'));
+  expect(await said(reached)).toMatch(/^db-1 \(jump host inner\): ssh_config sets BindInterface lo for inner/);
+  sshConfig(...target, ...alias('inner', sshd.port, 'ProxyJump outer'), ...alias('outer', 1, 'ProxyJump inner'));
+  expect(await said(reached)).toMatch(
+    /^db-1: the way leads through more than 16 jump hosts: .*\n {2}nothing was connected to/,
+  );
+});
+
+/** An agent of this test alone, with these keys. */
+function agentWithKeys(...keys: string[]): void {
+  const socket = join(temporaryDirectory(), 'agent');
+  const started = execFileSync('ssh-agent', ['-a', socket], { encoding: 'utf8' });
+  const pid = Number(/AGENT_PID=(\d+)/.exec(started)?.[1]);
+  vi.stubEnv('SSH_AUTH_SOCK', socket);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    process.kill(pid);
+  });
+  for (const key of keys) execFileSync('ssh-add', ['-q', key], { stdio: 'ignore' });
+}
+
+/** Private keys in a folder of their own. */
+function newKeys(count: number): string[] {
+  const folder = temporaryDirectory();
+  return Array.from({ length: count }, (_, at) => {
+    const key = join(folder, `key-${at + 1}`);
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', `key ${at + 1}`, '-f', key]);
+    return key;
+  });
+}
+
+/** An sshd that takes this key alone. */
+async function hostFor(key: string, more = ''): Promise<Partial<ConnectionSettings> & { log(): string }> {
+  const own = await startSshd(`LogLevel VERBOSE\n${more}`);
+  onTestFinished(() => own.stop());
+  writeFileSync(`${own.clientKey}.pub`, readFileSync(`${key}.pub`));
+  return { port: own.port, hostKeys: [own.hostKey], identityFile: undefined, log: own.log };
+}
+
+test('of 8 keys in the agent the one that ssh_config names comes first, before the server cuts off', async () => {
+  const keys = newKeys(8);
+  const last = keys.at(-1) ?? '';
+  const there = await hostFor(last, 'MaxAuthTries 6');
+  agentWithKeys(...keys);
+  sshConfig('IdentityFile none');
+  expect(await said(there)).toMatch(/root could not log in/);
+  sshConfig(`IdentityFile ${last}`);
+  expect(await said(there)).toBe('in');
+  // Only the public key is at hand, beside the name or by its own name.
+  rmSync(last);
+  for (const name of [last, `${last}.pub`]) {
+    for (const only of ['IdentitiesOnly yes', 'IdentitiesOnly no']) {
+      sshConfig(`IdentityFile ${name}`, only);
+      expect(await said(there)).toBe('in');
+    }
+  }
+  expect(await said({ ...there, identityFile: last })).toBe('in');
+  sshConfig(`IdentityFile ${keys[0]}`, 'IdentitiesOnly yes');
+  expect(await said(there)).toMatch(/no key was accepted \(tried: 1 key of the agent\)/);
+});
+
+test('a public key whose private key nobody holds is named', async () => {
+  const [first = '', second = ''] = newKeys(2);
+  const there = await hostFor(first);
+  agentWithKeys();
+  rmSync(first);
+  sshConfig(`IdentityFile ${first}`, `IdentityFile ${second}.pub`);
+  expect(await said(there)).toContain(
+    `${first} has no private key here, and the agent does not hold it; ${second}.pub is a public key, and the agent does not hold its private key`,
+  );
+});
+
+test('a locked key without its public file is recognised in the agent', async () => {
+  const keys = newKeys(3);
+  const locked = keys.at(-1) ?? '';
+  const there = await hostFor(locked, 'MaxAuthTries 2');
+  agentWithKeys(...keys);
+  execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'a passphrase', '-f', locked], { stdio: 'ignore' });
+  rmSync(`${locked}.pub`);
+  sshConfig(`IdentityFile ${locked}`);
+  expect(await said(there)).toBe('in');
+});
+
+test('keys are offered in the order of ssh itself', async () => {
+  const keys = newKeys(6);
+  const [one = '', two = '', three = '', four = '', file = '', accepted = ''] = keys;
+  const there = await hostFor(accepted, 'MaxAuthTries 20');
+  agentWithKeys(one, two, three, four);
+  const configs = [
+    [`IdentityFile ${file}`, `IdentityFile ${four}`, `IdentityFile ${two}.pub`],
+    ['IdentitiesOnly yes', `IdentityFile ${file}`, `IdentityFile ${four}`, `IdentityFile ${three}`],
+    [`IdentityFile ${file}`],
+  ];
+  const options = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'BatchMode=yes'].flatMap((each) => [
+    '-o',
+    each,
+  ]);
+  const offeredBy = async (login: () => Promise<unknown>) => {
+    const from = there.log().length;
+    await login();
+    await vi.waitFor(() => expect(there.log().slice(from)).toMatch(/Connection closed by|Disconnected from/), 10_000);
+    return [
+      ...there
+        .log()
+        .slice(from)
+        .matchAll(/Failed publickey .*(SHA256:\S+)/g),
+    ].map(([, key]) => key);
+  };
+  for (const lines of configs) {
+    const config = sshConfig(...lines);
+    const ours = await offeredBy(async () => expect(await said(there)).toMatch(/could not log in/));
+    const theirs = await offeredBy(async () =>
+      spawnSync('/usr/bin/ssh', ['-F', config, '-p', String(there.port), ...options, 'root@127.0.0.1', 'true']),
+    );
+    expect(theirs.length).toBeGreaterThan(1);
+    expect(ours).toEqual(theirs);
+  }
+});
+
+test('a command line on the host is short, so that a server with a limit runs it', async () => {
+  sshConfig('');
+  const connection = await open();
+  const { stdout } = await connection.exec(
+    `tr '\\0' ' ' </proc/$PPID/cmdline; tr '\\0' ' ' </proc/$$/cmdline #${'x'.repeat(50_000)}`,
+  );
+  expect(stdout.toString()).toContain('eval');
+  expect(stdout.length).toBeLessThan(1000);
+});
