@@ -72,6 +72,18 @@ END
   [ "$whose" ] || [ "$judged" = "$count" ] || fail "the way to $1 changes all the time"
 }
 
+# The same for a file: sets $file to its path behind links that only root can change. Argument: the file.
+look_at_file() {
+  file=$1
+  for _ in 1 2 3 4 5 6 7 8; do
+    look "${file%/*}/"
+    if [ "$whose" ] || [ ! -h "$file" ]; then return 0; fi
+    target=$(readlink "$file") || exit
+    case $target in /*) file=$target ;; *) file=${folder%/}/$target ;; esac
+  done
+  fail "$1 leads through too many links"
+}
+
 # Sets $whose and $who from the state that is not root's alone.
 describe() {
   whose=$one
@@ -79,7 +91,9 @@ describe() {
     who=$(stat -c %U -- "$one")
     case $who in '' | UNKNOWN) who="user $uid" ;; esac
   elif [ $((bits & 02)) != 0 ]; then who=everybody
-  elif [ "$gid" != 0 ]; then who="group $(stat -c %G -- "$one")"
+  elif [ "$gid" != 0 ]; then
+    who="group $(stat -c %G -- "$one")"
+    case $who in *' ' | *' UNKNOWN') who="group $gid" ;; esac
   else who='a user of its ACL'
   fi
   if [ $((bits & 0170000)) = $((0120000)) ]; then

@@ -18,12 +18,8 @@ if [ "$1" = write ]; then
   mode=$4 owner=$5
   look "${path%/*}/"
 else
-  for _ in 1 2 3 4 5 6 7 8; do
-    look "${path%/*}/"
-    if [ "$whose" ] || [ ! -h "$path" ]; then break; fi
-    target=$(readlink "$path") || exit
-    case $target in /*) path=$target ;; *) path=${folder%/}/$target ;; esac
-  done
+  look_at_file "$path"
+  path=$file
 fi
 directory=${path%/*} name=${2##*/}
 directory=${directory:-/}
