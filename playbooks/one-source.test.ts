@@ -110,6 +110,7 @@ function bareHost(notes: unknown[]): Writer {
       note('rewrite', path, was, content);
       return true;
     },
+    make: async (thing) => note('make', thing),
     progress: () => {},
     sleep: async (seconds) => note('sleep', seconds),
   };

@@ -24,6 +24,7 @@ function recordingHost(): { readonly host: Writer; readonly sent: unknown[] } {
       sent.push({ do: 'rewrite', path, was, content });
       return true;
     },
+    make: async (thing) => void sent.push(thing),
   });
   return { host, sent };
 }
@@ -67,7 +68,7 @@ function bytesOf(step: Action): unknown {
     const { command, stdin, timeoutSeconds, allow } = step;
     return { do: 'run', command, stdin, timeoutSeconds, allow };
   }
-  if (step.do === 'rewrite') return step;
+  if (step.do !== 'write') return step;
   const { path, content, attributes } = step;
   return { do: 'write', path, content, attributes };
 }

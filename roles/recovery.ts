@@ -73,7 +73,7 @@ async function isNewest(host: Reader, vars: Variables): Promise<boolean> {
 function recoveryIsStaged({ vars, hosts }: Context<Variables>, time: string): Resource[] {
   const folder = stagedFolder(vars);
   const configuration = `${jobDirectory}/recovery-rsyncd.conf`;
-  const text = `use chroot = no\nuid = root\ngid = root\n[recovery]\npath = ${folder}\nread only = yes\nauth users = recovery
+  const text = `use chroot = no\nuid = barman\ngid = barman\n[recovery]\npath = ${folder}\nread only = yes\nauth users = recovery
 secrets file = ${passwordFile}\nhosts allow = ${addressesOf(databaseHost(hosts)).join(' ')}\n`;
   const secret = secretContent(`recovery:${vars.backup.password?.reveal()}\n`, /:/);
   return [

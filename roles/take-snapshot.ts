@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { inRootsFolder } from '../lib/engine/host/action-script.ts';
 import type { Reader } from '../lib/engine/host/host.ts';
 import { shellSettings } from '../lib/engine/host/shell-settings.ts';
 import { Problem } from '../lib/engine/problem/problem.ts';
@@ -48,7 +49,7 @@ export default role<Variables>('take-snapshot', ({ host, hosts, given }): Resour
     file(passwords).content(secretContent(`*:*:*:${user}:${password.reveal()}\n`, /:/)),
     job(`snapshot of both databases is in ${folder}`, {
       unit: 'rpc-node-snapshot',
-      script: settings + script,
+      script: `${settings}${inRootsFolder(folder)}\n${script}`,
       done: (reader) => judge(reader, folder, Object.values(names)),
       // What a dump will need is not known before its end.
       progress: (reader) => bytesIn(reader, `${folder}/.part`, 'dumping both databases'),

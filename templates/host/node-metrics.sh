@@ -21,8 +21,8 @@ export LC_ALL=C
 . "$1"
 program=$(dirname "$0")
 mkdir -p "$STATE" || exit 1
-find "$TEXTFILES" -maxdepth 1 -name '.rpc_node.*' -mmin +5 -delete
-out=$(mktemp "$TEXTFILES/.rpc_node.XXXXXX") || exit 1
+find "$STATE" -maxdepth 1 -name '.rpc_node.*' -mmin +5 -delete
+out=$(mktemp "$STATE/.rpc_node.XXXXXX") || exit 1
 trap 'rm -f "$out"' EXIT
 exec >"$out"
 now=$(date +%s)
@@ -241,5 +241,13 @@ clock
 certificates
 firewall 2>/dev/null
 echo "rpc_node_metrics_seconds $(($(date +%s) - now))"
-chmod 0644 "$out"
-mv "$out" "$TEXTFILES/rpc_node.prom"
+# Puts a file into a folder, as the owner of the folder: names on the way to it, or in it, may be another user's, and root would follow a
+# link. Arguments: the file, the folder, the name there.
+# shellcheck disable=SC2016 # for the shell of the owner
+hand_over() (
+  cd -P "$2" && [ "$PWD" = "$2" ] || exit
+  setpriv --reuid="$(stat -c %u .)" --regid="$(stat -c %g .)" --clear-groups \
+    sh -c 'umask 022 && cat >".$1.new" && mv -f -T ".$1.new" "$1"' sh "$3" <"$1"
+)
+
+hand_over "$out" "$TEXTFILES" rpc_node.prom

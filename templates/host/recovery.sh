@@ -49,8 +49,9 @@ stage() {
     fail "the base backup $backup is corrupt: $(printf '%s\n' "$said" | grep -m 1 -i error)"
   # What came since the last run of cron. It may be running just now.
   as_barman barman -q archive-wal state-db >/dev/null 2>&1
+  # The folder around it is barman's, and root would follow a link there.
   rm -rf "$folder"
-  install -d -m 0700 -o barman -g barman "$folder"
+  as_barman mkdir -m 0700 "$folder" || fail "$folder cannot be made"
   # Each recovery of the server begins a timeline. Barman by itself stays on that of the base backup.
   timeline=1
   for history in "$REPOSITORY"/wals/????????.history; do
@@ -76,7 +77,7 @@ stage() {
   if [ "$log" = pg_wal ]; then
     # To the end of the log in pg_wal, and then on a timeline of its own.
     as_barman touch "$folder/recovery.signal"
-    printf '%s\n' "restore_command = 'false'" >>"$folder/postgresql.auto.conf"
+    printf '%s\n' "restore_command = 'false'" | as_barman tee -a "$folder/postgresql.auto.conf" >/dev/null
   fi
 }
 
@@ -132,6 +133,6 @@ case $verb in
     stage
     printf '%s\n' "$time" | as_barman tee "$folder/rpc-node-recovered" >/dev/null
     rm -rf "$final"
-    mv "$folder" "$final" ;;
+    as_barman mv -T "$folder" "$final" || fail "$final cannot be made" ;;
   drill) drill ;;
 esac

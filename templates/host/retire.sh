@@ -11,9 +11,11 @@ if docker inspect state-db >/dev/null 2>&1; then docker stop --time 300 state-db
 $data, and deploy. Otherwise: docker start state-db, and run switch.mjs again"
 docker inspect state-db >/dev/null 2>&1 ||
   fail 'state-db has no container, and the new server may have to fetch log from it. Deploy with the inventory of before, and run switch.mjs again'
-touch "$data/standby.signal"
-chown --reference="$data/PG_VERSION" "$data/standby.signal"
-sync -f "$data/standby.signal"
+# As the owner of the folder: root would follow a link there.
+cd -P "$data"
+setpriv --reuid="$(stat -c %u .)" --regid="$(stat -c %g .)" --clear-groups sh -c 'umask 077 && : >./standby.signal' ||
+  fail "$data/standby.signal cannot be made"
+sync -f .
 # It follows nobody yet. Log that did not leave it before its end is fetched from it as from any standby.
 docker start state-db >/dev/null
 for _ in $(seq 60); do

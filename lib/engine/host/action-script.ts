@@ -10,7 +10,11 @@ const stepTimeout = 600;
 /** write-file.sh exits with this code when the file to rewrite has changed or is gone. */
 export const changedMeanwhile = 75;
 
-const writeFile = readScript(new URL('write-file.sh', import.meta.url));
+const names = new URL('folder-names.sh', import.meta.url);
+const writeFile = readScript(names, new URL('write-file.sh', import.meta.url));
+const makeDirectory = readScript(names, new URL('make-directory.sh', import.meta.url));
+const makeLink = readScript(names, new URL('make-link.sh', import.meta.url));
+const onlyRoots = readScript(names, new URL('roots-names.sh', import.meta.url));
 
 /** What a host runs for a step. */
 interface ActionScript {
@@ -39,12 +43,28 @@ export function scriptOf(step: Action): ActionScript {
       const words = ['rewrite', checkPath(step.path), input.stdin.length, step.was];
       return { text: withArguments(writeFile, words), ...input, ...defaults };
     }
+    case 'directory': {
+      const { mode, owner, group } = step.attributes;
+      // Five digits: fewer do not clear the set-group-ID bit of a folder.
+      const words = [checkPath(step.path), mode.toString(8).padStart(5, '0'), `${owner}:${group}`];
+      return { text: withArguments(makeDirectory, words), stdin: undefined, isSecret: false, ...defaults };
+    }
+    case 'link': {
+      const text = withArguments(makeLink, [checkPath(step.path), step.target]);
+      return { text, stdin: undefined, isSecret: false, ...defaults };
+    }
     case 'run': {
-      const { command: text, stdin, timeoutSeconds: seconds = stepTimeout, allow = [0] } = step;
+      const { command, stdin, timeoutSeconds: seconds = stepTimeout, allow = [0], rootsFolder } = step;
+      const text = rootsFolder === undefined ? command : `${inRootsFolder(rootsFolder)}\n${command}`;
       const input = stdin === undefined ? { stdin, isSecret: false } : stdinOf(stdin, false);
       return { text, ...input, seconds, allow };
     }
   }
+}
+
+/** A script that ends with a refusal where another user than root can change a name on the way to a folder, or in it. */
+export function inRootsFolder(folder: string): string {
+  return `(\n${withArguments(onlyRoots, [checkPath(folder)])}) || exit`;
 }
 
 /** A command that prints bytes without secrets, which are in its text. */

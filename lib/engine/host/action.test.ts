@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fakeHost } from '../resource/testing/fake-host.ts';
 import { Secret } from '../secret/secret.ts';
-import { type Action, command, describeAction, perform, write } from './action.ts';
+import { type Action, command, describeAction, makeDirectory, perform, write } from './action.ts';
 
 test('steps are shown with secrets masked', () => {
   const password = new Secret('correct-horse-battery');
@@ -11,6 +11,8 @@ test('steps are shown with secrets masked', () => {
     write('/srv/f', 'text', { mode: 0o600 }),
     { do: 'write', path: '/srv/g', content: 'text', secret: true, attributes },
     { do: 'rewrite', path: '/etc/hosts', was: 'aa', content: 'a\nb\n' },
+    makeDirectory('/srv/d', { mode: 0o750, group: 'operators' }),
+    { do: 'link', path: '/srv/l', target: 'd' },
     command({ stdin: password })`psql --command ${'ALTER ROLE x'}`,
     command`echo ${password.reveal()}`,
   ];
@@ -19,6 +21,8 @@ test('steps are shown with secrets masked', () => {
     'write /srv/f (4 bytes, mode 0600, root:root)',
     'write /srv/g (4 bytes, mode 0600, root:root)',
     'rewrite /etc/hosts (4 bytes)',
+    'make directory /srv/d (mode 0750, root:operators)',
+    'make link /srv/l -> d',
     "psql --command 'ALTER ROLE x' < [secret]",
     'echo [secret]',
   ]);

@@ -15,6 +15,8 @@ interface RunOptions extends CommandOptions {
   readonly failure?: { readonly what: string; readonly hint: string };
   /** Systemd reads the files of all units in it. Directly after another such step `$__units_read` is set, and it need not. */
   readonly readsUnits?: true;
+  /** The command is refused where another user than root can change a name on the way to this folder, or in it. */
+  readonly rootsFolder?: string;
 }
 
 /** A file with its content and attributes, as `Writer.write`. */
@@ -35,8 +37,23 @@ interface Rewrite {
   readonly content: string;
 }
 
+/** A directory with its attributes, and its missing parents, as `Writer.make`. */
+interface Directory {
+  readonly do: 'directory';
+  readonly path: string;
+  readonly attributes: FileAttributes;
+}
+
+/** A symbolic link, as `Writer.make`. */
+interface Link {
+  readonly do: 'link';
+  readonly path: string;
+  /** As it is written into the link. */
+  readonly target: string;
+}
+
 /** One step of a change, as data. */
-export type Action = Run | Write | Rewrite;
+export type Action = Run | Write | Rewrite | Directory | Link;
 
 type Tag = (pieces: TemplateStringsArray, ...words: readonly Word[]) => Run;
 
@@ -47,6 +64,11 @@ export const command = ((first: TemplateStringsArray | RunOptions, ...words: rea
     (pieces, ...given) => ({ do: 'run', command: commandText(withoutIndentation(pieces), given), ...options });
   return 'raw' in first ? make({})(first, ...words) : make(first);
 }) as Tag & ((options: RunOptions) => Tag);
+
+/** The step of a directory, root's and 0755 by default. */
+export function makeDirectory(path: string, attributes: Partial<FileAttributes> = {}): Directory {
+  return { do: 'directory', path, attributes: { mode: 0o755, owner: 'root', group: 'root', ...attributes } };
+}
 
 /** The step of a file without secrets, root's and 0644 by default. */
 export function write(path: string, content: string | Buffer, attributes: Partial<FileAttributes> = {}): Write {
@@ -70,6 +92,9 @@ export async function perform(host: Writer, action: Action): Promise<void> {
     case 'rewrite':
       if (!(await host.rewrite(action.path, action.was, action.content))) throw new OutOfDate(action.path);
       return;
+    case 'directory':
+    case 'link':
+      return host.make(action);
     case 'run':
       try {
         await host.run(action)([action.command] as unknown as TemplateStringsArray);
@@ -91,9 +116,12 @@ export function ownFailure(action: Action, error: unknown): unknown {
 export function describeAction(action: Action): string {
   switch (action.do) {
     case 'write': {
-      const { mode, owner, group } = action.attributes;
-      return redact(`write ${action.path} (${sizeOf(action.content)}, mode 0${mode.toString(8)}, ${owner}:${group})`);
+      return redact(`write ${action.path} (${sizeOf(action.content)}, ${attributesText(action.attributes)})`);
     }
+    case 'directory':
+      return redact(`make directory ${action.path} (${attributesText(action.attributes)})`);
+    case 'link':
+      return redact(`make link ${action.path} -> ${action.target}`);
     case 'rewrite':
       return redact(`rewrite ${action.path} (${sizeOf(action.content)})`);
     case 'run': {
@@ -102,6 +130,10 @@ export function describeAction(action: Action): string {
       return redact(action.command + input);
     }
   }
+}
+
+function attributesText({ mode, owner, group }: FileAttributes): string {
+  return `mode 0${mode.toString(8)}, ${owner}:${group}`;
 }
 
 function sizeOf(content: string | Buffer): string {

@@ -4,9 +4,14 @@ import { quote } from './quote.ts';
 
 const scripts: string[] = [];
 
-/** Reads a script for sh. Comments and indentation are dropped: every request would carry them to the host. */
-export function readScript(file: URL): string {
-  const script = readFileSync(file, 'utf8')
+/**
+ * Reads a script for sh, with the files of functions that it needs before it. Comments and indentation are dropped: every request would
+ * carry them to the host.
+ */
+export function readScript(...files: readonly URL[]): string {
+  const script = files
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('')
     .replace(/^ *#.*\n/gm, '')
     .replace(/^[ \n]+/gm, '');
   scripts.push(script);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { bytesOf } from '../secret/secret.ts';
-import type { Action } from './action.ts';
+import { type Action, describeAction } from './action.ts';
 import { changedMeanwhile, scriptOf } from './action-script.ts';
 import type { Connection } from './connection.ts';
 import type { Progress, Writer } from './host.ts';
@@ -46,6 +46,10 @@ export function createWriter(
       if (output.exitCode === changedMeanwhile) return false;
       if (!output.ok) throw new CommandFailed(`rewrite ${quote(path)}`, output);
       return true;
+    },
+    async make(thing) {
+      const output = await send(thing);
+      if (!output.ok) throw new CommandFailed(describeAction(thing), output);
     },
     progress: onProgress,
     async sleep(seconds, until) {

@@ -63,7 +63,7 @@ export function plannedTasks(items: readonly Item[]): Planned[] {
     const seen = plannedOf(item);
     const steps = item.isForeseen ? undefined : seen.steps && knownSteps(seen.steps, moved, contents);
     const followed = seen.outcome === 'ok' ? (following(item, moved) ?? seen) : { ...seen, steps };
-    for (const step of steps ?? []) if (step.do !== 'run') contents.set(step.path, sha256Of(step.content));
+    for (const step of steps ?? []) if ('content' in step) contents.set(step.path, sha256Of(step.content));
     if (followed.outcome === 'pending' || followed.outcome === 'unknown') {
       for (const what of item.resource.changes?.(followed.differences) ?? [])
         moved.set(what, moved.get(what) || followed.outcome === 'pending');

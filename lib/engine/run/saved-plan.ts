@@ -22,6 +22,8 @@ const content = z.union([
   z.strictObject({ secret: z.string(), bytes: z.int() }),
 ]);
 
+const attributes = z.strictObject({ mode: z.int(), owner: z.string(), group: z.string() });
+
 const savedStep = z.discriminatedUnion('do', [
   z.strictObject({
     do: z.literal('run'),
@@ -29,13 +31,11 @@ const savedStep = z.discriminatedUnion('do', [
     stdin: content.optional(),
     timeoutSeconds: z.number().optional(),
     allow: z.array(z.int()).optional(),
+    rootsFolder: z.string().optional(),
   }),
-  z.strictObject({
-    do: z.literal('write'),
-    path: z.string(),
-    content,
-    attributes: z.strictObject({ mode: z.int(), owner: z.string(), group: z.string() }),
-  }),
+  z.strictObject({ do: z.literal('write'), path: z.string(), content, attributes }),
+  z.strictObject({ do: z.literal('directory'), path: z.string(), attributes }),
+  z.strictObject({ do: z.literal('link'), path: z.string(), target: z.string() }),
   z.strictObject({ do: z.literal('rewrite'), path: z.string(), was: z.string(), content }),
 ]);
 
@@ -113,14 +113,18 @@ function stepOf(step: Action, key: Buffer): SavedStep {
       return { do: 'write', path: step.path, content: saved(step.content, step.secret), attributes: step.attributes };
     case 'rewrite':
       return { ...step, content: saved(step.content) };
+    case 'directory':
+    case 'link':
+      return step;
     case 'run': {
-      const { command, stdin, timeoutSeconds, allow } = step;
+      const { command, stdin, timeoutSeconds, allow, rootsFolder } = step;
       return {
         do: 'run',
         command: saved(command),
         ...(stdin !== undefined && { stdin: saved(stdin) }),
         ...(timeoutSeconds !== undefined && { timeoutSeconds }),
         ...(allow && { allow: [...allow] }),
+        ...(rootsFolder !== undefined && { rootsFolder }),
       };
     }
   }

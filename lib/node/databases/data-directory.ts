@@ -1,4 +1,4 @@
-import { command } from '../../engine/host/action.ts';
+import { makeDirectory } from '../../engine/host/action.ts';
 import { Failure } from '../../engine/problem/problem.ts';
 import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
 
@@ -10,7 +10,7 @@ export function directoryThatItsContainerOwns(path: string): Resource {
       if (inside) return ok;
       const change = there
         ? new Failure(`${path} is a ${there.type}, and has to be a directory`)
-        : [command`umask 022 && mkdir -p ${path}`];
+        : [makeDirectory(path)];
       return drift([{ what: 'directory', was: there ? `a ${there.type}` : 'absent', wanted: path }], change);
     },
   });

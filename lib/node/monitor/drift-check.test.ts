@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
@@ -23,8 +32,7 @@ const host = (name: string, more: Partial<HostSummary> = {}): HostSummary => ({
 });
 
 /** Runs the script with a check that prints these hosts at its end and has this exit code. @returns metrics without comments and the time */
-function checked(exitCode: number, hosts?: readonly HostSummary[]) {
-  const folder = temporaryDirectory();
+function checked(exitCode: number, hosts?: readonly HostSummary[], folder = temporaryDirectory()) {
   const last = hosts ? eventLine({ type: 'run-finished', hosts, seconds: 2, interrupted: false }, 0) : 'no event';
   writeFileSync(join(folder, 'events'), `{"type":"run-started"}\n${last}\n`);
   writeFileSync(join(folder, 'node'), `#!/bin/sh\necho "$@" >${folder}/words; cat ${folder}/events; exit ${exitCode}`, {
@@ -48,6 +56,20 @@ function checked(exitCode: number, hosts?: readonly HostSummary[]) {
     .filter((line) => /^rpc_node_drift_(check_ok|resources)/.test(line));
   return { file, metrics, stderr, words: readFileSync(join(folder, 'words'), 'utf8').trim() };
 }
+
+test("in a folder of node_exporter's user, a link is not followed with the rights of root", () => {
+  const [top, user] = [temporaryDirectory(), 64_246];
+  const [folder, secret] = [join(top, 'folder'), join(top, 'secret')];
+  chmodSync(top, 0o755);
+  writeFileSync(secret, 'of root', { mode: 0o600 });
+  mkdirSync(folder);
+  chownSync(folder, user, user);
+  expect(checked(0, [host('db-1')], folder).metrics).toHaveLength(2);
+  symlinkSync(secret, join(folder, '.rpc_node_drift_main_net.prom.new'));
+  expect(checked(0, [host('db-1'), host('rpc-1')], folder).stderr).toContain('Permission denied');
+  expect([readFileSync(secret, 'utf8'), statSync(secret).mode & 0o777]).toEqual(['of root', 0o600]);
+  expect(statSync(join(folder, 'rpc_node_drift_main_net.prom'))).toMatchObject({ uid: user, mode: 0o100644 });
+});
 
 test('what check mode found is written for each host', () => {
   const found = checked(2, [

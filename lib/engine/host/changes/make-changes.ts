@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Action, ownFailure } from '../action.ts';
+import { type Action, describeAction, ownFailure } from '../action.ts';
 import { changedMeanwhile, scriptOf } from '../action-script.ts';
 import type { Connection } from '../connection.ts';
 import { CommandFailed, Output } from '../output.ts';
@@ -131,5 +131,6 @@ function resultOf(
 }
 
 function titleOf(step: Action): string {
-  return step.do === 'run' ? step.command : `${step.do} ${quote(step.path)}`;
+  if (step.do === 'run') return step.command;
+  return step.do === 'write' || step.do === 'rewrite' ? `${step.do} ${quote(step.path)}` : describeAction(step);
 }

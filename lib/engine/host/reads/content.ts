@@ -1,5 +1,4 @@
 import type { Compared } from '../host.ts';
-import { quote } from '../quote.ts';
 import { readScript, withArguments } from '../script.ts';
 import { type Batch, readTimeout, type VectorRead } from './batch.ts';
 import { checkPath, ownFile, requireProgram } from './path.ts';
@@ -14,9 +13,16 @@ interface Query {
 /** Several files changed while they were read, so that they cannot be separated. */
 const unsure = Symbol('unsure');
 
-const script = readScript(new URL('content.sh', import.meta.url));
+const functions = [new URL('../folder-names.sh', import.meta.url), new URL('held-content.sh', import.meta.url)];
+const script = readScript(...functions, new URL('content.sh', import.meta.url));
+const aloneScript = readScript(...functions, new URL('content-alone.sh', import.meta.url));
 
-/** A file's content, or undefined if it does not exist. Follows links. @throws Error when the file exists and cannot be read */
+/**
+ * A file's content, or undefined if it does not exist. Follows links; where another user than root can change the names on the way, only
+ * to what that user can read.
+ *
+ * @throws Error when the file exists and cannot be read
+ */
 export async function readFile(batch: Batch, path: string): Promise<Buffer | undefined> {
   const compared = await compareFile(batch, { path });
   return compared.same ? undefined : compared.content;
@@ -78,7 +84,7 @@ function parseReply(bytes: Buffer, ids: readonly string[]): Map<string, Compared
 
 async function readAlone(batch: Batch, path: string): Promise<Buffer | undefined> {
   const output = await batch.run({
-    text: `[ -f ${quote(path)} ]||exit 66\ncat -- ${quote(path)}`,
+    text: withArguments(aloneScript, [path]),
     timeoutSeconds: readTimeout,
   });
   if (output.ok) return output.bytes;

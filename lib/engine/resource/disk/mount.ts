@@ -1,4 +1,4 @@
-import { command, write } from '../../host/action.ts';
+import { type Action, command, makeDirectory, write } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { readText } from '../file/edited-text.ts';
 import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
@@ -44,6 +44,7 @@ export function mount(target: string, device: string): Resource {
       entry,
       isInTable: present !== undefined && sameEntry(present, entry),
       isMounted: mounted.ok,
+      isThere: inside.ok,
       hidden: mounted.ok ? '' : inside.text(),
       present,
       file,
@@ -63,7 +64,7 @@ export function mount(target: string, device: string): Resource {
     name: `${target} is mounted from ${device}`,
 
     async check(host) {
-      const { until, refusal, entry, present, isInTable, isMounted, hidden, file } = await read(host);
+      const { until, refusal, entry, present, isInTable, isMounted, isThere, hidden, file } = await read(host);
       if (until) return unknownUntil(until);
       if (refusal) return refused(refusal, decide);
       if (hidden) {
@@ -73,17 +74,21 @@ export function mount(target: string, device: string): Resource {
       const edit = file ? file.to(withEntry(file.text, entry)) : write(table, withEntry('', entry));
       // systemd makes its mount units from the table.
       const inTable = [edit, command`systemctl daemon-reload`];
-      const mounting = [
-        command`mkdir -p ${target}`,
-        command`mount -t ${type} -o ${options.join(',')} ${device} ${target}`,
-      ];
       return driftOf(
         [
           ...(isInTable ? [] : [{ what: table, was, wanted: fstabLine(entry) }]),
           ...(isMounted ? [] : [{ what: target, was: 'not mounted', wanted: `${device} mounted` }]),
         ],
-        [...(isInTable ? [] : inTable), ...(isMounted ? [] : mounting)],
+        [...(isInTable ? [] : inTable), ...(isMounted ? [] : mounting(target, device, isThere))],
       );
     },
   };
+}
+
+/** Root's folders alone: a mount follows links. */
+function mounting(target: string, device: string, isThere: boolean): Action[] {
+  return [
+    ...(isThere ? [] : [makeDirectory(target)]),
+    command({ rootsFolder: target })`mount -t ${type} -o ${options.join(',')} ${device} ${target}`,
+  ];
 }

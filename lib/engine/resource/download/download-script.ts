@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path/posix';
+import { inRootsFolder } from '../../host/action-script.ts';
 import { shellSettings } from '../../host/shell-settings.ts';
 
 const program = readFileSync(new URL('../../../../templates/host/download.sh', import.meta.url), 'utf8');
@@ -16,7 +18,7 @@ export interface Source {
   readonly connections: number;
 }
 
-/** The download script with its settings. @param status file on the host in which the script shows its phase */
+/** The download script with its settings. It refuses a folder in which another user than root can change names. @param status file on the host in which the script shows its phase */
 export function downloadScript(source: Source, status: string): string {
-  return shellSettings({ ...source, status }) + program;
+  return `${shellSettings({ ...source, status })}${inRootsFolder(dirname(source.path))}\n${program}`;
 }

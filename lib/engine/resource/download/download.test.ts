@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -55,6 +55,23 @@ test('a forged size from a server is not run as a command, in any shell', () => 
     expect(stderr).toContain('answers a length that is not a number');
     expect(existsSync(ran), shell).toBe(false);
   }
+});
+
+test('a folder in which another user can change names is refused, and nothing is made there', () => {
+  const top = mkdtempSync(join(tmpdir(), 'download-'));
+  onTestFinished(() => rmSync(top, { recursive: true }));
+  const folder = join(top, 'folder');
+  mkdirSync(folder);
+  chownSync(folder, 64_245, 64_245);
+  const source = { url: 'http://127.0.0.1:9/y', path: join(folder, 'y'), sha256: hash, connections: 1 };
+  const { status, stderr } = spawnSync('/bin/sh', ['-c', downloadScript(source, '/nowhere/status')], {
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([
+    1,
+    `${folder} is not used: user 64245 can change the names in ${folder}, and root would follow them. Choose a path in a folder that only root can change\n`,
+  ]);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test.each([0, 17, 1.5, Number.NaN])('%d is not a number of connections', (count) => {

@@ -14,7 +14,7 @@ export interface DownloadResource extends Work {
 /**
  * A file that the host downloads by HTTP into an existing directory. The work is a systemd unit that outlives the connection,
  * continues where it stopped, checks the SHA-256 and only then puts the file in place. PATH.verified keeps the result of the check,
- * so that hundreds of gigabytes are hashed once.
+ * so that hundreds of gigabytes are hashed once. A folder in which another user than root can change names is refused.
  *
  * @param connections 1 to 16. For more than one, aria2 has to be installed
  * @example download({ url: 'https://example.org/tool', path: '/usr/local/bin/tool', sha256: '9f86d0…' })

@@ -36,7 +36,7 @@ export function acceptedFile({ path, content, judge, source, mode, group = 'root
   const plain = file(path).content(content).group(group);
   const place = mode === undefined ? plain : plain.mode(mode);
   const failure = { what: `${judge[0]} refuses ${source}, so ${path} is left as it is`, hint: `correct ${source}` };
-  const judged = command({ failure })`
+  const judged = command({ failure, rootsFolder: dirname(path) })`
     said=$(${judge} ${trial} 2>&1) && rm -f ${trial} && exit
     rm -f ${trial}
     printf '%s\\n' "$said" | sed ${`s,${trial},${source},g`} >&2

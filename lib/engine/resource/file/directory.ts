@@ -1,13 +1,13 @@
-import { command } from '../../host/action.ts';
+import { makeDirectory } from '../../host/action.ts';
 import type { FileAttributes } from '../../host/host.ts';
 import { drift, driftOf } from '../resource.ts';
-import { attributeDifferences, describeAttributes, inTheWay, octal, type WithAttributes } from './attributes.ts';
+import { attributeDifferences, describeAttributes, inTheWay, type WithAttributes } from './attributes.ts';
 
 type DirectoryResource = WithAttributes<DirectoryResource>;
 
 /**
  * A directory, root's and 0755 by default. Missing parents are created, 0755. Its content is left alone. A link to a directory is
- * accepted.
+ * accepted where only root can change it.
  *
  * @example directory('/srv/reports').mode(0o750).group('operators')
  */
@@ -16,11 +16,7 @@ export function directory(path: string): DirectoryResource {
 }
 
 function make(path: string, wanted: FileAttributes): DirectoryResource {
-  const { owner, group, mode } = wanted;
-  // The owner first: the kernel clears set-user-id bits when the owner changes. Only five digits clear those of a folder.
-  const change = [
-    command`umask 022 && mkdir -p ${path} && chown ${`${owner}:${group}`} ${path} && chmod 0${octal(mode)} ${path}`,
-  ];
+  const change = [makeDirectory(path, wanted)];
   return {
     name: `directory ${path}`,
     mode: (bits) => make(path, { ...wanted, mode: bits }),

@@ -1,7 +1,7 @@
-import { type Action, command } from '../../host/action.ts';
+import type { Action } from '../../host/action.ts';
 import type { Compared, FileAttributes, Reader, Stat } from '../../host/host.ts';
 import { changesOfFile, type Difference, drift, driftOf } from '../resource.ts';
-import { attributeDifferences, describeAttributes, inTheWay, octal, type WithAttributes } from './attributes.ts';
+import { attributeDifferences, describeAttributes, inTheWay, type WithAttributes } from './attributes.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
 
 export interface FileResource extends WithAttributes<FileResource> {
@@ -53,14 +53,10 @@ function make(path: string, wanted: Wanted): FileResource {
       // It may hold others than the known ones.
       const secret = wanted.content !== undefined;
       const whole: Action = { do: 'write', path, content: wanted.bytes, secret, attributes };
-      return driftOf(differences, [same ? ownership(path, attributes) : whole]);
+      // Also where only attributes differ: the host keeps a file with this content, except where its name may lead elsewhere.
+      return driftOf(differences, [whole]);
     },
   };
-}
-
-/** The owner first: the kernel clears set-user-id bits when the owner changes. */
-function ownership(path: string, { mode, owner, group }: FileAttributes): Action {
-  return command`chown ${`${owner}:${group}`} ${path} && chmod ${octal(mode)} ${path}`;
 }
 
 function given(content: string | Buffer | Content): Pick<Wanted, 'bytes' | 'content'> {

@@ -1,4 +1,3 @@
-import { command } from '../../host/action.ts';
 import { drift, fileChange, ok, type Resource } from '../resource.ts';
 import { inTheWay } from './attributes.ts';
 
@@ -18,10 +17,9 @@ export function link(path: string, target: string): Resource {
       if (found?.type === 'link' && found.target === target) return ok;
       const was = found?.type === 'link' ? `link to ${found.target}` : found ? `a ${found.type}` : 'absent';
       const isFree = !found || found.type === 'link';
-      const put = command`new=$(mktemp -u ${`${path}.XXXXXX`}) && ln -sT ${target} "$new" && mv -T "$new" ${path}`;
       return drift(
         [{ what: 'link', was, wanted: `link to ${target}` }],
-        isFree ? [put] : inTheWay(path, was, 'symbolic link'),
+        isFree ? [{ do: 'link', path, target }] : inTheWay(path, was, 'symbolic link'),
       );
     },
   };

@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -67,6 +77,27 @@ test('a folder that is no checkout, or of another repository, is refused', async
   expect(await gitCheckout(folder, { repository, ref: 'v1' }).check(host)).toMatchObject({
     change: { message: `${folder} is a directory, and a Git checkout has to be there` },
   });
+});
+
+test('nothing of a folder of another user is run, and no checkout is made there', async () => {
+  const [home, ran] = [join(directory, 'home'), join(directory, 'ran')];
+  chmodSync(directory, 0o755);
+  mkdirSync(join(home, 'tools'), { recursive: true });
+  execFileSync('git', ['init', '--quiet', join(home, 'tools')]);
+  writeFileSync(
+    join(home, 'tools/.git/config'),
+    `[core]\nfsmonitor = touch ${ran}; false\n[remote "origin"]\nurl = ${repository}\n`,
+  );
+  // The folder of a user, with a checkout of root's in it: Git itself trusts that one.
+  chownSync(home, 64_244, 64_244);
+  for (const name of ['tools', 'new']) {
+    const checkout = gitCheckout(join(home, name), { repository, ref: 'v1' });
+    expect(await checkout.check(host)).toMatchObject({
+      note: `${join(home, name)} is not used: user 64244 can change the names in ${home}, and root would follow them. Choose a path in a folder that only root can change`,
+      change: { hint: "root would run that user's hooks: choose a folder of root's, such as /opt" },
+    });
+  }
+  expect([existsSync(ran), readdirSync(home)]).toEqual([false, ['tools']]);
 });
 
 test('it waits for git', async () => {

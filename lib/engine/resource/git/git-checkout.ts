@@ -1,4 +1,7 @@
+import { dirname } from 'node:path/posix';
 import { type Action, command } from '../../host/action.ts';
+import { inRootsFolder } from '../../host/action-script.ts';
+import { quote } from '../../host/quote.ts';
 import { Failure, type Problem } from '../../problem/problem.ts';
 import { inTheWay } from '../file/attributes.ts';
 import { drift, ok, type Resource, refused, unknownUntil } from '../resource.ts';
@@ -15,7 +18,7 @@ const timeoutSeconds = 1800;
 
 /**
  * A Git repository's files at a tag or a commit. Files that Git does not track stay. Local changes, and a checkout of another repository,
- * are refused.
+ * are refused, and so is a folder in which another user than root can change names: Git runs what is configured there.
  *
  * @example gitCheckout('/opt/tools', { repository: 'https://git.example.org/tools.git', ref: 'v1.4.0' })
  */
@@ -26,36 +29,55 @@ export function gitCheckout(path: string, { repository, ref }: Checkout): Resour
     name: `${path} is ${ref} of ${repository}`,
 
     async check(host) {
-      const [git, there, origin, head, tag, local] = await Promise.all([
+      const [git, there, found] = await Promise.all([
         host.$`command -v git`,
         host.stat(path),
-        host.$`git -C ${path} config --get remote.origin.url`,
-        host.$`git -C ${path} rev-parse HEAD`,
-        host.$`git -C ${path} rev-parse --verify --quiet ${`${wanted}^{commit}`}`,
-        // Without the option it would write the index again.
-        host.$`git --no-optional-locks -C ${path} status --porcelain --untracked-files=no`,
+        host.$({})(stateOf(path, `${wanted}^{commit}`)),
       ]);
       if (!git.ok) return unknownUntil('git is installed');
+      if (!found.ok) {
+        return refused(
+          found.stderr.trim(),
+          "root would run that user's hooks: choose a folder of root's, such as /opt",
+        );
+      }
+      const [origin, head, tag, ...changed] = found.stdout.split('\n').slice(0, -1);
       const difference = (was: string) => [{ what: 'commit', was, wanted: ref }];
       if (!there) return drift(difference('absent'), [cloned(path, repository, `${wanted}^{commit}`)]);
-      if (!origin.ok) return drift(difference('no checkout'), inTheWay(path, `a ${there.type}`, 'Git checkout'));
-      if (origin.text() !== repository) {
-        return refused(`${path} is a checkout of ${origin.text()}`, 'move it, or correct the role');
-      }
-      if (tag.ok && tag.text() === head.text()) return ok;
-      const update = command({ timeoutSeconds })`
+      if (!origin) return drift(difference('no checkout'), inTheWay(path, `a ${there.type}`, 'Git checkout'));
+      if (origin !== repository) return refused(`${path} is a checkout of ${origin}`, 'move it, or correct the role');
+      if (tag && tag === head) return ok;
+      const update = command({ timeoutSeconds, rootsFolder: path })`
         export GIT_TERMINAL_PROMPT=0
+        unset SUDO_UID
         git -C ${path} fetch --quiet --tags origin && git -C ${path} checkout --quiet --detach ${`${wanted}^{commit}`} --`;
-      const changed = local.text() === '' ? undefined : local.lines().map((line) => line.slice(3));
-      return drift(difference(head.text()), changed ? localChanges(path, changed) : [update]);
+      const local = changed.map((line) => line.slice(3));
+      return drift(difference(head ?? ''), local.length > 0 ? localChanges(path, local) : [update]);
     },
   };
 }
 
+/**
+ * A command that prints the origin, the commit, the commit of the wanted version and the changed files, a line each. Git runs what the
+ * configuration of a checkout names, so another user's folder is not looked into. Git trusts the user who called sudo, too.
+ */
+function stateOf(path: string, wanted: string): TemplateStringsArray {
+  const at = quote(path);
+  // Without the option it would write the index again.
+  const text = `${inRootsFolder(path)}
+unset SUDO_UID
+git -C ${at} config --get remote.origin.url || echo
+git -C ${at} rev-parse --verify --quiet HEAD || echo
+git -C ${at} rev-parse --verify --quiet ${quote(wanted)} || echo
+git --no-optional-locks -C ${at} status --porcelain --untracked-files=no || :`;
+  return [text] as unknown as TemplateStringsArray;
+}
+
 /** The folder gets its name only when it is complete. */
 function cloned(path: string, repository: string, commit: string): Action {
-  return command({ timeoutSeconds })`
+  return command({ timeoutSeconds, rootsFolder: dirname(path) })`
     export GIT_TERMINAL_PROMPT=0
+    unset SUDO_UID
     half=$(mktemp -d ${`${path}.XXXXXX`}) || exit
     git clone --quiet --no-checkout -- ${repository} "$half" && git -C "$half" checkout --quiet --detach ${commit} -- &&
       chmod 755 "$half" && mv -T "$half" ${path} && exit

@@ -34,6 +34,7 @@ export function fakeHost(answers: readonly (readonly [RegExp, Answer])[], more: 
     sql: async () => ({ ok: false, error: 'no answer' }),
     write: async () => {},
     rewrite: async () => true,
+    make: async () => {},
     progress: () => {},
     sleep: async (_seconds, until) => until,
     ...more,
