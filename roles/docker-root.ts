@@ -8,8 +8,8 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** Docker's data is on the largest disk, or on the one that the inventory names (spec part 1, operating rules). */
 export default role<Variables>('docker-root', ({ vars, facts }) => {
-  const { disk, format } = vars.docker_root;
-  const { device, ...chosen } = dockerDisk(facts, disk, vars.paths.data);
+  const { format } = vars.docker_root;
+  const { device, ...chosen } = dockerDisk(facts, vars.docker_root, vars.paths.data);
   const newDisk =
     device === undefined ? [] : [formattedDisk(device, { format, label: product }), mount(chosen.mountPoint, device)];
   return [...newDisk, dockerRoot({ product, ...chosen }), oldCopyIsRemoved(product)];

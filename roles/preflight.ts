@@ -6,7 +6,7 @@ import { answersForChain, downloads, registryAnswers } from '../lib/node/chain/r
 import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
-import { dataDisk } from '../lib/node/server/data-disk.ts';
+import { dataDisk, whyDatabasesWouldBeLost } from '../lib/node/server/data-disk.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
 import { portIsFree } from '../lib/node/server/published-ports.ts';
 import { readContents } from '../lib/node/snapshot/database-contents.ts';
@@ -20,6 +20,7 @@ type Deployment = Context<Variables>;
 export default role<Variables>('preflight', async (context) => [
   ...system(context),
   ...hardware(context),
+  lastingDisk(context),
   ...(await ports(context)),
   ...region(context),
   ...addresses(context),
@@ -96,6 +97,14 @@ function hardware({ facts, vars }: Deployment): Resource[] {
         : { severity: 'should', ...(hint !== undefined && { hint }) },
     ),
   );
+}
+
+/** A cloud's temporary disk is often the largest one, and empty after the server was stopped. */
+function lastingDisk({ facts, vars }: Deployment): Resource {
+  const why = whyDatabasesWouldBeLost(facts, vars);
+  return known('the databases are on a disk that keeps them', why === undefined ? ok : drift(why), {
+    hint: 'mount a lasting disk, and set paths.data to a folder on it. Where all databases may be lost, set paths.temporary_disk: true',
+  });
 }
 
 async function ports(context: Deployment): Promise<Resource[]> {
