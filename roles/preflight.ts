@@ -7,6 +7,7 @@ import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
 import { dataDisk, whyDatabasesWouldBeLost } from '../lib/node/server/data-disk.ts';
+import { dataIsInItsPlace, mountsOutlastReboot } from '../lib/node/server/data-disks.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
 import { portIsFree } from '../lib/node/server/published-ports.ts';
 import { readContents } from '../lib/node/snapshot/database-contents.ts';
@@ -18,6 +19,8 @@ type Deployment = Context<Variables>;
 
 /** Requirements that only the operator can meet, checked before anything changes. Nothing here changes a host. */
 export default role<Variables>('preflight', async (context) => [
+  dataIsInItsPlace(context),
+  mountsOutlastReboot(context),
   ...system(context),
   ...hardware(context),
   lastingDisk(context),

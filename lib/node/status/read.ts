@@ -6,6 +6,7 @@ import { configHashLabel } from '../../engine/resource/docker/compose-service.ts
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
+import { missingData } from '../server/data-disks.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -33,12 +34,13 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     : jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
 
   const servesToo = isDatabase && groups.includes('rpc');
-  const [trusted, early, docker, { at, clock }, disks] = await Promise.all([
+  const [trusted, early, docker, { at, clock }, disks, missing] = await Promise.all([
     newestBlock(there),
     hasState ? undefined : newestBlock(here),
     host.unit('docker.service'),
     readClock(host, vars),
     readDisks(host, ['/', vars.paths.data]),
+    missingData(host),
   ]);
   const engineRuns = docker.active === 'active';
   const readChain = async () => {
@@ -70,6 +72,8 @@ export async function readHost(host: Reader, { groups, vars }: Pick<InventoryHos
     /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
     log: lines && (status === 'running' || status === 'restarting') ? logState(lines, since ?? 0) : undefined,
     disks,
+    /** Data that is not on the disk that held it. */
+    missing,
     clock,
   };
 }
