@@ -70,9 +70,8 @@ export default role<Variables>('backup', (context) => {
     // cron runs the package's own `barman cron` each minute, which keeps the receiver running.
     packages('barman', 'cron', `postgresql-client-${postgresVersion}`),
     service('cron'),
-    directory(library),
-    ofBarman(folder),
     ...dockerWaitsForData(context),
+    ofBarman(folder),
     placeIsRemembered('backup', folder),
     file('/var/lib/barman/.pgpass')
       .content(secretContent(`*:*:*:${backupRole}:${password?.reveal()}\n`, /:/))

@@ -24,7 +24,8 @@ docker_root() {
   if systemctl is-active --quiet docker.service && docker info --format '{{.DockerRootDir}}' 2>/dev/null; then return; fi
   option=$(systemctl show --property ExecStart --value docker.service | sed -n 's/.* --data-root[= ]\([^ ;]*\).*/\1/p')
   setting=$(sed -n 's/.*"data-root"[ ]*:[ ]*"\([^"]*\)".*/\1/p' /etc/docker/daemon.json 2>/dev/null)
-  echo "${option:-${setting:-/var/lib/docker}}"
+  # The engine itself follows links.
+  readlink -m "${option:-${setting:-/var/lib/docker}}"
 }
 
 # Sets system, folder, device, target and type: where a path lies, or will lie.
@@ -85,7 +86,7 @@ problem() {
     echo "mount that folder at $old_target again, as /etc/fstab had it. $out"
   elif [ "$target" = "$old_target" ]; then
     echo "$held is not mounted: another one is there ($(words_of "$system"), $device)"
-    echo "$(how_to_mount) $out"
+    echo "take that one away (umount $target), and $(how_to_mount) $out"
   else
     echo "$held is not mounted"
     echo "$(how_to_mount) $out"
@@ -123,7 +124,7 @@ problems() {
 }
 
 write() {
-  mkdir -p "$(dirname "$memory")"
+  (umask 022 && mkdir -p "$(dirname "$memory")")
   { awk -v name="$1" '$1 != name' "$memory" 2>/dev/null; [ -z "${2:-}" ] || printf '%s\n' "$2"; } >"$memory.new"
   sync "$memory.new" 2>/dev/null
   mv "$memory.new" "$memory"

@@ -156,7 +156,7 @@ describe('a disk with data', () => {
     await host.run`systemctl reset-failed docker.service docker.socket && systemctl start docker.service`;
   });
 
-  test('is in fstab and was never mounted: refused before any data is remembered', async () => {
+  test('is in fstab and is not mounted: refused before any data is remembered', async () => {
     await host.run`rm /etc/rpc-node/data-disks && systemctl stop docker.socket docker.service && umount /data`;
     expect(await refused(dataIsInItsPlace(await place()))).toEqual([
       `/etc/fstab mounts UUID=${uuid} at /data, and it is not mounted`,

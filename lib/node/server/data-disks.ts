@@ -123,9 +123,11 @@ export function placeIsRemembered(name: DataName | 'docker', path: string): Reso
   return {
     name: `the disk of ${name === 'docker' ? "docker's root" : path} is remembered`,
     async check(host) {
-      const [seen, cause = '', hint = ''] = await look(host, ['seen', name, path]);
-      if (seen === undefined || (name === 'docker' && (await host.unit('docker.service')).load === 'not-found'))
-        return unknownUntil('docker is installed');
+      const [[seen, cause = '', hint = ''], engine] = await Promise.all([
+        look(host, ['seen', name, path]),
+        host.unit('docker.service'),
+      ]);
+      if (name === 'docker' && engine.load === 'not-found') return unknownUntil('docker is installed');
       if (seen === 'gone') return refused(cause, hint);
       if (seen === 'same') return ok;
       const was = seen === 'moved' ? 'that of its former place' : 'not yet';
@@ -153,6 +155,7 @@ ExecStartPre=${program} guard
   const settings = file(dropIn).content(unit);
   return [
     directory(`/usr/local/lib/${product}`),
+    directory(`/etc/${product}`),
     file(program).content(script).mode(0o755),
     directory(dropIns),
     {
