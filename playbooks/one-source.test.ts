@@ -8,6 +8,7 @@ import type { Facts } from '../lib/engine/host/facts/facts.ts';
 import type { Reader, Writer } from '../lib/engine/host/host.ts';
 import { Output } from '../lib/engine/host/output.ts';
 import { shell } from '../lib/engine/host/shell.ts';
+import { aDevice, aMount } from '../lib/engine/host/testing/disk-facts.ts';
 import { applyDrift } from '../lib/engine/resource/resource.ts';
 import type { Context, Role } from '../lib/engine/resource/role.ts';
 import { Secret } from '../lib/engine/secret/secret.ts';
@@ -27,26 +28,12 @@ const facts: Facts = {
   kernel: '6.1.0',
   cpu: { count: 4, mhz: 2000, model: 'any', flags: ['avx2'] },
   memory: 8 * GB,
-  mounts: ['/', '/data', '/srv'].map((target, i) => ({
-    target,
-    source: `/dev/vd${i}`,
-    type: 'ext4',
-    options: ['rw'],
-    size: (i === 1 ? 900 : 50) * GB,
-    available: 40 * GB,
-  })),
-  blockDevices: [
-    {
-      path: '/dev/vdz',
-      size: 100 * GB,
-      type: 'disk',
-      rotational: false,
-      transport: 'nvme',
-      signature: '',
-      mountpoints: [],
-      parent: undefined,
-    },
-  ],
+  mounts: ['/', '/data', '/srv'].map((target, i) =>
+    aMount(target, { source: `/dev/vd${i}`, size: (i === 1 ? 900 : 50) * GB }),
+  ),
+  blockDevices: [aDevice('/dev/vdz', { transport: 'nvme' })],
+  fstab: [],
+  vendor: '',
   systemd: true,
   container: undefined,
   clockOffset: 0,
@@ -560,6 +547,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'snapshot.restore_jobs': 'lib/node/snapshot/restore-tool.test.ts',
   postgresql_repository: 'roles/client-tools.ts',
   'docker_root.format': 'roles/docker-root.ts',
+  'docker_root.temporary_disk': 'lib/node/server/cloud-disks.test.ts',
+  'paths.temporary_disk': 'lib/node/server/cloud-disks.test.ts',
   'verify.attempts': 'lib/node/chain/installation-check.ts',
   'gateway.least_serving': 'lib/node/gateway/drain.test.ts',
   'gateway.drain_seconds': 'lib/node/gateway/drain.test.ts',

@@ -4,6 +4,7 @@ import type { Action } from '../lib/engine/host/action.ts';
 import type { Writer } from '../lib/engine/host/host.ts';
 import { Output } from '../lib/engine/host/output.ts';
 import { shell } from '../lib/engine/host/shell.ts';
+import { aMount } from '../lib/engine/host/testing/disk-facts.ts';
 import { applyDrift, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
 import type { Role } from '../lib/engine/resource/role.ts';
 import { fakeHost, stoppedUnit } from '../lib/engine/resource/testing/fake-host.ts';
@@ -37,7 +38,7 @@ const roleNames = readdirSync(new URL('../roles', import.meta.url))
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   .map((name) => name.slice(0, -'.ts'.length));
 
-const mounts = [{ target: '/', source: '/dev/vda1', type: 'ext4', options: ['rw'], size: 9e11, available: 8e11 }];
+const mounts = [aMount('/', { source: '/dev/vda1', size: 9e11 })];
 
 /** New resources of every role, on a database host and an RPC server. */
 async function resourcesOfAllRoles(): Promise<Resource[]> {

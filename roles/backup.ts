@@ -6,10 +6,12 @@ import { bytesIn } from '../lib/engine/resource/job/job.ts';
 import { directory, dockerImage, file, job, packages, schedule, service } from '../lib/engine/resource/kinds.ts';
 import { drift, ok, type Resource } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
-import { backupFolder, resultsFolder } from '../lib/node/backup/folders.ts';
+import { resultsFolder } from '../lib/node/backup/folders.ts';
 import { backupRole } from '../lib/node/backup/source.ts';
 import { textfiles } from '../lib/node/monitor/exporters.ts';
+import { dockerWaitsForData, placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import { product } from '../lib/node/server/product.ts';
+import { backupFolder } from '../lib/node/variables/data-folders.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
 import { databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -68,8 +70,9 @@ export default role<Variables>('backup', (context) => {
     // cron runs the package's own `barman cron` each minute, which keeps the receiver running.
     packages('barman', 'cron', `postgresql-client-${postgresVersion}`),
     service('cron'),
-    directory(library),
+    ...dockerWaitsForData(context),
     ofBarman(folder),
+    placeIsRemembered('backup', folder),
     file('/var/lib/barman/.pgpass')
       .content(secretContent(`*:*:*:${backupRole}:${password?.reveal()}\n`, /:/))
       .owner('barman')

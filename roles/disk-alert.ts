@@ -15,7 +15,7 @@ const settings = `/etc/${product}/disk-alert.conf`;
 
 /** A message when a disk with data fills up, and one when it has room again (spec part 1, operating rules). */
 export default role<Variables>('disk-alert', ({ vars, facts }) => {
-  const { root } = dockerDisk(facts, vars.docker_root.disk, vars.paths.data);
+  const { root } = dockerDisk(facts, vars.docker_root, vars.paths.data);
   return [
     directory(dirname(program)),
     directory(dirname(settings)),

@@ -8,17 +8,21 @@ import { drift, expectation, ok, type Resource, refused, unknownUntil } from '..
 import { role } from '../lib/engine/resource/role.ts';
 import { type Packages, packages, packagesThatLack } from '../lib/engine/resource/system/packages.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
+import { dataIsInItsPlace } from '../lib/node/server/data-disks.ts';
 import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 const settings = '/etc/docker/daemon.json';
 
 /** The Docker engine and Compose, from the distribution's packages. */
-export default role<Variables>('docker', ({ vars, facts, roles }) => {
+export default role<Variables>('docker', (context) => {
+  const { vars, facts, roles } = context;
   const registry = vars.registry?.insecure
     ? [jsonFile(settings, { 'insecure-registries': [vars.registry.address] })]
     : [];
   return [
+    // Before anything starts the engine.
+    dataIsInItsPlace(context),
     ...(roles?.has('packages') ? [] : [...beforeEngine, enginePackages({ facts })]),
     ...registry,
     service('docker', [settings]),

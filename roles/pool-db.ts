@@ -5,6 +5,7 @@ import { acceptsConnections, databaseCpuShares } from '../lib/node/databases/dat
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
+import { placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The transaction pool's database server, each host its own. */
@@ -14,6 +15,7 @@ export default role<Variables>('pool-db', async (context) => {
   return [
     image,
     directoryThatItsContainerOwns(`${context.vars.paths.data}/pool-db`),
+    placeIsRemembered('pool-db', `${context.vars.paths.data}/pool-db`),
     service,
     cpuShares('pool-db', databaseCpuShares),
     acceptsConnections('pool-db'),

@@ -7,7 +7,8 @@ import { aptDoesNoHarm } from '../lib/engine/resource/system/packages.ts';
 import { answersForChain, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
 import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
-import { dataDisk } from '../lib/node/server/data-disk.ts';
+import { dataDisk, whyDatabasesWouldBeLost } from '../lib/node/server/data-disk.ts';
+import { dataIsInItsPlace, mountsOutlastReboot } from '../lib/node/server/data-disks.ts';
 import { hardwareFindings, requiredCpuFlags } from '../lib/node/server/hardware.ts';
 import { containersMayOpen } from '../lib/node/server/open-files.ts';
 import { portIsFree } from '../lib/node/server/published-ports.ts';
@@ -23,9 +24,12 @@ type Deployment = Context<Variables>;
 
 /** Requirements that only the operator can meet, checked before anything changes. Nothing here changes a host. */
 export default role<Variables>('preflight', async (context) => [
+  dataIsInItsPlace(context),
+  mountsOutlastReboot(context),
   ...system(context),
   ...hardware(context),
   ...software(context),
+  lastingDisk(context),
   ...(await ports(context)),
   ...(await openFiles(context)),
   ...region(context),
@@ -109,6 +113,14 @@ function hardware({ facts, vars }: Deployment): Resource[] {
 function software(context: Deployment): Resource[] {
   const packages = packagesOfRoles(context);
   return [dockerCanBeUsed(), ...(packages ? [aptDoesNoHarm(packages)] : [])];
+}
+
+/** A cloud's temporary disk is often the largest one, and empty after the server was stopped. */
+function lastingDisk({ facts, vars }: Deployment): Resource {
+  const why = whyDatabasesWouldBeLost(facts, vars);
+  return known('the databases are on a disk that keeps them', why === undefined ? ok : drift(why), {
+    hint: 'mount a lasting disk, and set paths.data to a folder on it. Where all databases may be lost, set paths.temporary_disk: true',
+  });
 }
 
 async function ports(context: Deployment): Promise<Resource[]> {

@@ -14,6 +14,7 @@ import { Secret } from '../lib/engine/secret/secret.ts';
 import { databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
 import { databaseRole } from '../lib/node/monitor/statistics-role.ts';
 import { component } from '../lib/node/render/component.ts';
+import { placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import { product } from '../lib/node/server/product.ts';
 import { databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -39,6 +40,7 @@ export default role<Variables>('replica', async (context) => {
   return [
     image,
     ...serverIsCopied(context),
+    placeIsRemembered('state-db', `${context.vars.paths.data}/state-db`),
     service,
     cpuShares('state-db', databaseCpuShares),
     reached(context, 'state-db answers', 'select true'),

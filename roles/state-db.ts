@@ -9,6 +9,7 @@ import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
+import { placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The database server of the chain state and of the prover's hash store. */
@@ -19,6 +20,7 @@ export default role<Variables>('state-db', async (context) => {
   return [
     image,
     directoryThatItsContainerOwns(`${vars.paths.data}/state-db`),
+    placeIsRemembered('state-db', `${vars.paths.data}/state-db`),
     service,
     cpuShares('state-db', databaseCpuShares),
     acceptsConnections('state-db'),

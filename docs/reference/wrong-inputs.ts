@@ -81,6 +81,7 @@ export const wrongValues: readonly WrongValue[] = [
   ['vars.paths.data', '/etc'],
   ['vars.paths.date', '/data'],
   ['vars.docker_root', '{ disk: sdb }'],
+  ['vars.docker_root', '{ temporary_disk: true }'],
   ['vars.disk_alert.webhook', 'someone@example.org'],
   ['vars.disk_alert.warn_percent', '185'],
   ['vars.disk_alert.warn_percent', '70'],

@@ -15,7 +15,8 @@
 #   phase         the current step, in words
 #   old-copy      after a move: where the old data still is
 #   engine        containers to end after the engine
-#   copy          the folder that was created here for the copy: only in this one is anything ever removed
+#   copy          the folder that was created here for the copy: only in this one and in the next is anything ever removed
+#   trial         a folder beside it, in which overlay file systems were tried
 #   without-disk  files that the engine created below the mount point without its disk; moved here, they hold nobody's data
 set -eu
 umask 077
@@ -136,6 +137,32 @@ copy() {
   cd /
 }
 
+forget_trial() {
+  [ -e "$state/trial" ] || return 0
+  trial=$(cat "$state/trial")
+  ! mountpoint -q "$trial/merged" || umount "$trial/merged"
+  rm -rf "$trial"
+  rm -f "$state/trial"
+}
+
+# What containers do with their files, on the new disk: a program runs, and a file of an image goes.
+try_overlay() {
+  [ "$(docker info --format '{{.Driver}}')" = overlay2 ] || return 0
+  phase 'trying overlay file systems on the new disk'
+  forget_trial
+  trial=$(mktemp -u "$(dirname "$to")/.docker-root-trial.XXXXXX")
+  printf '%s\n' "$trial" > "$state/trial"
+  mkdir -p "$trial/lower" "$trial/upper" "$trial/work" "$trial/merged"
+  printf '#!/bin/sh\n' > "$trial/lower/run"
+  chmod 0755 "$trial/lower/run"
+  said=$( {
+    mount -t overlay overlay -o "lowerdir=$trial/lower,upperdir=$trial/upper,workdir=$trial/work" "$trial/merged" &&
+      "$trial/merged/run" && rm "$trial/merged/run" && [ -c "$trial/upper/run" ]
+  } 2>&1) && works=1 || works=
+  forget_trial
+  [ "$works" ] || fail "docker cannot work on the disk of $to, as overlay file systems do not: $said"
+}
+
 move() {
   is_empty || is_ours || fail "$to, which is to hold the data of docker, holds other data"
   if is_active; then
@@ -150,6 +177,18 @@ move() {
     fi
     printf '%s\n' "$needed" > "$state/needed"
     printf '%s\n' "$free" > "$state/free"
+    files=$(du -sx --inodes "$from" 2>/dev/null | cut -f1)
+    files_there=$( (du -sx --inodes "$to" 2>/dev/null || echo 0) | cut -f1)
+    limits=$(df -P -i "$(dirname "$to")" | awk 'END { print $2, $4 }')
+    # Some file systems have no limit of files: 0, or a dash.
+    case ${limits% *} in
+      0 | '' | *[!0-9]*) ;;
+      *)
+        [ $((files + files / 20)) -le $((${limits#* } + files_there)) ] ||
+          fail "there is no room for it: the data of docker are $files files, and ${limits#* } more have room at $to"
+        ;;
+    esac
+    try_overlay
 
     docker ps --quiet --no-trunc > "$state/running.new"
     mv "$state/running.new" "$state/running"
@@ -216,7 +255,10 @@ fi
 
 phase "starting docker from $to"
 need_disk
-start_engine || fail "docker does not start from $to: $(last_words docker.service 3 --unit=docker.service)"
+started=$(date +%s)
+# Its own words: those of systemd about it say only that it failed too often.
+start_engine || fail "docker does not start from $to: $(
+  journalctl --quiet --no-pager --output=cat --since="@$started" _SYSTEMD_UNIT=docker.service | tail -n 3)"
 now=$(root_now)
 [ "$now" = "$to" ] || fail "docker keeps its data in $now instead of $to"
 if [ -s "$state/held" ] && [ "$(holds)" != "$(cat "$state/held")" ]; then
@@ -229,6 +271,7 @@ start_containers
 # An empty engine leaves nothing that is worth a message.
 [ -e "$state/empty" ] || printf '%s\n' "$from" > "$state/old-copy"
 rm -f "$state/copy"
+forget_trial
 forget
 [ -z "$not_started" ] || fail "docker keeps its data in $to now, but these containers did not start again:$not_started"
 echo "docker keeps its data in $to now; the old copy in $from may be removed"

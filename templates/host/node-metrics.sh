@@ -208,6 +208,12 @@ clock() {
   fi
 }
 
+data() {
+  [ -x "$program/data-disks" ] || return 0
+  # A cause and what to do, each in a line.
+  echo "rpc_node_data_missing $(($("$program/data-disks" problems 2>/dev/null | wc -l) / 2))"
+}
+
 certificates() {
   for path in $CERTIFICATES; do
     end=$(openssl x509 -noout -enddate -in "$path" 2>/dev/null)
@@ -238,6 +244,7 @@ chain
 replica
 layer1
 clock
+data
 certificates
 firewall 2>/dev/null
 echo "rpc_node_metrics_seconds $(($(date +%s) - now))"

@@ -207,13 +207,16 @@ async function acceptedRounds(): Promise<Change[][]> {
   return [...rounds, ...leftOver.map((change) => [change])];
 }
 
+/** Of a mount of a whole file system. */
+const whole = { root: '/', number: '254:1', saysDataLoss: false };
+
 const facts: Facts = {
   distribution: { id: 'debian', version: '12', codename: 'bookworm', title: 'Debian 12' },
   architecture: 'x86_64',
   kernel: '6.1',
   cpu: { count: 64, mhz: 3100, model: 'x', flags: ['avx2', 'bmi2', 'adx'] },
   memory: 256e9,
-  mounts: [{ target: '/', source: '/dev/vda1', type: 'ext4', options: ['rw'], size: 1e12, available: 9e11 }],
+  mounts: [{ target: '/', source: '/dev/vda1', type: 'ext4', options: ['rw'], size: 1e12, available: 9e11, ...whole }],
   blockDevices: [
     {
       path: '/dev/vda1',
@@ -223,9 +226,19 @@ const facts: Facts = {
       transport: 'nvme',
       signature: 'ext4',
       mountpoints: ['/'],
-      parent: undefined,
+      parents: [],
+      number: '254:1',
+      model: '',
+      uuid: '',
+      label: '',
+      removable: false,
+      sysfs: '',
+      links: [],
+      backingFile: undefined,
     },
   ],
+  fstab: [],
+  vendor: '',
   systemd: true,
   container: undefined,
   clockOffset: 0,
@@ -250,8 +263,12 @@ const hostileFacts: Facts = {
       options: ['rw'],
       size: 2e12,
       available: 2e12,
+      ...whole,
+      root: hostile,
     },
   ],
+  fstab: [{ source: hostile, target: `/mnt/${hostile}`, type: hostile, options: [hostile] }],
+  vendor: hostile,
   container: hostile,
   hostname: hostile,
 };

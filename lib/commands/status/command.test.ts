@@ -44,6 +44,7 @@ const state: HostState = {
   },
   log: undefined,
   disks: [{ mount: '/data', size: 2 * 1024 ** 3, used: 1024 ** 3, available: 1024 ** 3, usedPercent: 50 }],
+  missing: [],
   clock: { offController: 0, offServer: 0.0003, server: '10.0.0.9', fault: undefined },
 };
 

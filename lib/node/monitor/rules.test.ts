@@ -39,6 +39,7 @@ const cases: readonly (readonly [alert: string, series: Readonly<Record<string, 
   ['Layer1Away', { [`rpc_node_layer1_up{${on}}`]: fault(1, 0) }],
   ['JsonRpcSilent', { [`rpc_node_chain_up{${onRpc},source="own"}`]: fault(1, 0) }],
   ['StateDatabaseSilent', { [`rpc_node_chain_up{${on},source="own"}`]: fault(1, 0) }],
+  ['DataMissing', { [`rpc_node_data_missing{${on}}`]: fault(0, 1) }],
   ['DockerDown', { [`rpc_node_docker_up{${on}}`]: fault(1, 0) }],
   ['ContainerDown', { [`rpc_node_container_running{${on},container="prover"}`]: fault(1, 0) }],
   [

@@ -1,39 +1,22 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BlockDevice, Mount } from '../../engine/host/facts/facts.ts';
+import { aDevice, aMount } from '../../engine/host/testing/disk-facts.ts';
 import { dockerDisk } from './largest-disk.ts';
 
 const GB = 1e9;
 
-function mounted(target: string, size: number, more: Partial<Mount> = {}): Mount {
-  const source = `/dev/disk${target.replaceAll('/', '-')}`;
-  return {
-    target,
-    source,
-    type: 'ext4',
-    options: ['rw', 'relatime'],
-    size: size * GB,
-    available: (size * GB) / 2,
-    ...more,
-  };
-}
+const mounted = (target: string, size: number, more: Partial<Mount> = {}) =>
+  aMount(target, { size: size * GB, ...more });
 
-function device(path: string, more: Partial<BlockDevice> = {}): BlockDevice {
-  return {
-    path,
-    size: 100 * GB,
-    type: 'disk',
-    rotational: false,
-    transport: 'sata',
-    signature: '',
-    mountpoints: [],
-    parent: undefined,
-    ...more,
-  };
-}
-
-function choose(mounts: readonly Mount[], disk?: string, blockDevices: readonly BlockDevice[] = []) {
-  return dockerDisk({ mounts, blockDevices }, disk, '/data');
+function choose(
+  mounts: readonly Mount[],
+  disk?: string,
+  blockDevices: readonly BlockDevice[] = [],
+  more: { readonly temporary_disk?: boolean } = {},
+) {
+  const host = { mounts, blockDevices, fstab: [], vendor: '' };
+  return dockerDisk(host, { disk, temporary_disk: false, ...more }, '/data');
 }
 
 test.each<[string, Mount[], string]>([
@@ -52,14 +35,39 @@ test.each<[string, Mount[], string]>([
   ['in memory', [mounted('/', 50), mounted('/tmp', 900, { type: 'tmpfs', source: 'tmpfs' })], '/var/lib/docker'],
   [
     'a file mounted into a container',
-    [mounted('/', 50), mounted('/etc/hosts', 900, { source: '/dev/vda[/x/hosts]' })],
+    [mounted('/', 50), mounted('/etc/hosts', 900, { source: '/dev/vda', root: '/x/hosts' })],
     '/var/lib/docker',
   ],
-  ['a part of a disk', [mounted('/', 50), mounted('/srv', 900, { source: '/dev/vda[/srv]' })], '/var/lib/docker'],
+  [
+    'a folder of the largest disk, mounted where Docker is',
+    [
+      mounted('/', 50),
+      mounted('/data', 900, { source: '/dev/vdb' }),
+      mounted('/var/lib/docker', 900, { source: '/dev/vdb', root: '/docker' }),
+    ],
+    '/var/lib/docker',
+  ],
+  [
+    'a folder of the largest disk, mounted elsewhere',
+    [
+      mounted('/', 50),
+      mounted('/a', 900, { source: '/dev/vdb', root: '/folder' }),
+      mounted('/data', 900, { source: '/dev/vdb' }),
+    ],
+    '/data/docker',
+  ],
   [
     'a btrfs subvolume',
-    [mounted('/', 50), mounted('/srv', 900, { type: 'btrfs', source: '/dev/vda[/@srv]' })],
+    [mounted('/', 50), mounted('/srv', 900, { type: 'btrfs', source: '/dev/vda', root: '/@srv', number: '0:41' })],
     '/srv/docker',
+  ],
+  [
+    'two subvolumes of one file system',
+    [
+      mounted('/', 900, { type: 'btrfs', source: '/dev/vda2', root: '/@', number: '0:25' }),
+      mounted('/home', 900, { type: 'btrfs', source: '/dev/vda2', root: '/@home', number: '0:25' }),
+    ],
+    '/var/lib/docker',
   ],
   [
     'a volume mounted below Docker itself',
@@ -72,7 +80,7 @@ test.each<[string, Mount[], string]>([
 
 test('a USB disk is not for data', () => {
   const stick = mounted('/media/stick', 900, { source: '/dev/sdb1' });
-  expect(choose([mounted('/', 50), stick], undefined, [device('/dev/sdb1', { transport: 'usb' })]).mountPoint).toBe(
+  expect(choose([mounted('/', 50), stick], undefined, [aDevice('/dev/sdb1', { transport: 'usb' })]).mountPoint).toBe(
     '/',
   );
 });
@@ -124,13 +132,13 @@ test('a disk can be named by its block device', () => {
     root: '/srv/docker',
     equals: [],
   });
-  const byMountPoint = device('/dev/mapper/vg-srv', { mountpoints: ['/srv'] });
+  const byMountPoint = aDevice('/dev/mapper/vg-srv', { mountpoints: ['/srv'] });
   expect(choose([mounted('/', 500), srv], '/dev/mapper/vg-srv', [byMountPoint]).mountPoint).toBe('/srv');
 });
 
 test('a named block device that is not mounted is mounted at the data path', () => {
   const wanted = { mountPoint: '/data', root: '/data/docker', equals: [], device: '/dev/sdc' };
-  expect(choose([mounted('/', 500)], '/dev/sdc', [device('/dev/sdc')])).toEqual(wanted);
+  expect(choose([mounted('/', 500)], '/dev/sdc', [aDevice('/dev/sdc')])).toEqual(wanted);
 });
 
 test('whatever is mounted, the choice is the largest usable one and independent of the order', () => {
@@ -154,7 +162,8 @@ test('whatever is mounted, the choice is the largest usable one and independent 
         return;
       }
       const chosen = choose(all);
-      expect(choose(shuffled)).toEqual(chosen);
+      expect(choose(shuffled)).toMatchObject({ mountPoint: chosen.mountPoint, root: chosen.root });
+      expect(choose(shuffled).equals.toSorted()).toEqual(chosen.equals.toSorted());
       const size = Math.max(...usable.map((mount) => mount.size));
       const equallyLarge = usable.filter((mount) => mount.size === size).map(({ target }) => target);
       expect([chosen.mountPoint, ...chosen.equals].toSorted()).toEqual(equallyLarge.toSorted());
@@ -168,7 +177,7 @@ test('whatever is mounted, the choice is the largest usable one and independent 
 
 test('a named disk is refused where another one is mounted at the data path', () => {
   const mounts = [mounted('/', 50), mounted('/data', 100)];
-  expect(() => choose(mounts, '/dev/blank', [device('/dev/blank')])).toThrow(
+  expect(() => choose(mounts, '/dev/blank', [aDevice('/dev/blank')])).toThrow(
     expect.objectContaining({
       message: '/dev/blank cannot be mounted at /data: /dev/disk-data is mounted there already',
       hint: 'give it a folder of its own in the inventory (paths: { data: … }), or name the disk that is mounted there (docker_root: { disk: /data })',

@@ -106,6 +106,7 @@ function rpc(changes: Partial<HostState> = {}): HostState {
     chain: chain('json-rpc'),
     log: undefined,
     disks: [disk],
+    missing: [],
     clock,
     ...changes,
   };
@@ -308,6 +309,18 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     'the engine is down: reported once',
     { docker: 'inactive', chain: { ...chain('json-rpc'), own: refused, comparison: undefined } },
     [{ is: 'docker-down', about: 'docker', state: 'inactive', says: 'docker: the engine does not run (inactive)' }],
+  ],
+  [
+    'data that is not on its disk',
+    { missing: [{ cause: 'the disk that held /data/pool-db is not mounted', hint: 'mount it' }] },
+    [
+      {
+        is: 'missing-data',
+        about: 'disk',
+        hint: 'mount it',
+        says: 'disk: the disk that held /data/pool-db is not mounted',
+      },
+    ],
   ],
   [
     'a disk at the threshold',

@@ -58,6 +58,7 @@ export type SyncStatus = 'caught-up' | 'behind' | 'ahead' | 'diverged' | 'unknow
 export function judge(state: HostState, expected: Expected, limits: Limits): Finding[] {
   const findings = [
     ...judgeSynchronizers(state),
+    ...judgeMissing(state.missing),
     ...judgeContainers(state, expected),
     ...judgeChain(state, limits),
     ...judgeDisks(state, expected),
@@ -230,6 +231,11 @@ function secondsWithoutBlock(chain: HostState['chain'], own: Block, at: number, 
   const missingSince = chain.comparison?.ok ? chain.comparison.value.missingSince : undefined;
   if (missingSince === undefined) return own.written === undefined ? undefined : at - own.written;
   return at - Math.max(missingSince, own.written ?? missingSince);
+}
+
+/** Docker does not start then, and everything else that is wrong follows from it. */
+export function judgeMissing(missing: HostState['missing']): Finding[] {
+  return missing.map(({ cause, hint }) => fault('missing-data', 'disk', cause, { hint }));
 }
 
 function judgeDisks({ disks }: HostState, { diskWarnPercent: warnPercent }: Expected): Finding[] {

@@ -7,6 +7,7 @@ import type { Answer } from '../chain/chain.ts';
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
+import { missingData } from '../server/data-disks.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -92,12 +93,13 @@ export async function readHost(
     : jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
 
   const servesToo = isDatabase && groups.includes('rpc');
-  const [trusted, early, docker, { at, clock }, disks] = await Promise.all([
+  const [trusted, early, docker, { at, clock }, disks, missing] = await Promise.all([
     newestBlock(there),
     hasState ? undefined : newestBlock(here),
     host.unit('docker.service'),
     readClock(host, vars),
     readDisks(host, ['/', vars.paths.data]),
+    missingData(host),
   ]);
   const engineRuns = docker.active === 'active';
   const readChain = async () => {
@@ -124,6 +126,8 @@ export async function readHost(
     ...(served && { served }),
     log: lines && (status === 'running' || status === 'restarting') ? logState(lines, since ?? 0) : undefined,
     disks,
+    /** Data that is not on the disk that held it. */
+    missing,
     clock,
   };
 }

@@ -17,6 +17,8 @@ export const sound: Facts = {
   memory: 512e9,
   mounts: [],
   blockDevices: [],
+  fstab: [],
+  vendor: '',
   systemd: true,
   container: undefined,
   clockOffset: 0,

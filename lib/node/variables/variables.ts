@@ -171,6 +171,12 @@ export const variablesSchema = z.strictObject({
     data: types.ownFolder
       .default('/data')
       .describe('Folder of databases and snapshots, wherever docker_root is: it belongs on the large disk, too'),
+    temporary_disk: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether `data` may be on a temporary disk of a cloud, or in memory: all databases are lost when the server is stopped, resized or moved',
+      ),
   }),
   ports: section('TCP ports published on the host', {
     state_db: port.default(5432).describe('State database, on the Database+Sync server, for all hosts'),
@@ -251,10 +257,21 @@ export const variablesSchema = z.strictObject({
   docker_root: section("The disk for Docker's data", {
     disk: types.absolutePath.optional().describe('Mount point or block device; default: the largest mounted disk'),
     format: z.boolean().default(false).describe('Whether the blank disk of `disk` may be formatted'),
-  }).refine(({ format, disk }) => !format || disk !== undefined, {
-    path: ['format'],
-    error: 'needs docker_root.disk: only a disk that is named is ever formatted',
-  }),
+    temporary_disk: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether `disk` may be a temporary disk of a cloud: containers and images are lost when the server is stopped, resized or moved',
+      ),
+  })
+    .refine(({ format, disk }) => !format || disk !== undefined, {
+      path: ['format'],
+      error: 'needs docker_root.disk: only a disk that is named is ever formatted',
+    })
+    .refine(({ temporary_disk, disk }) => !temporary_disk || disk !== undefined, {
+      path: ['temporary_disk'],
+      error: 'needs docker_root.disk: a temporary disk is never chosen, only named',
+    }),
   disk_alert: section('A message when a disk with data fills up', {
     webhook: z
       .union([types.url, z.literal('journal')])

@@ -21,6 +21,11 @@ const listed = z.object({
   fstype: text,
   mountpoint: text,
   pkname: text,
+  'maj:min': text,
+  model: text,
+  label: text,
+  uuid: text,
+  rm: z.union([z.boolean(), z.string()]).nullish().catch(undefined),
   children: z.array(z.unknown()).optional().catch(undefined),
 });
 type Listed = z.output<typeof listed>;
@@ -30,7 +35,7 @@ const output = z.object({ blockdevices: z.array(z.unknown()) });
 /** Partitions on volumes on arrays on partitions: no host has so many levels. */
 const deepest = 16;
 
-/** @param text output of the command. A device with several parents (RAID) is listed once. */
+/** @param text output of the command. A device with several parents (RAID) is listed once, with all of them. */
 export function parseBlockDevices(text: string): BlockDevice[] {
   const gap = text.indexOf('\n\n');
   const probed = parseProbed(gap < 0 ? '' : text.slice(gap));
@@ -38,23 +43,41 @@ export function parseBlockDevices(text: string): BlockDevice[] {
   const all = flatten(document.data?.blockdevices ?? []);
   const devices = new Map<string, BlockDevice>();
   const paths = new Map(all.map((device) => [device.kname, pathOf(device)]));
+  const pathOfName = (name: string) => paths.get(name) ?? `/dev/${name}`;
   for (const device of all) {
     const path = pathOf(device);
     const size = Number(device.size ?? 0);
+    const found = probed.get(device.kname ?? '');
+    const above = [...(device.pkname ? [device.pkname] : []), ...(found?.below ?? [])].map(pathOfName);
+    const known = devices.get(path);
     // An unused loop or compressed-memory device has no size.
-    if (devices.has(path) || !(size > 0)) continue;
+    if (!(size > 0)) continue;
     devices.set(path, {
       path,
       size,
       type: device.type ?? '',
-      rotational: device.rota === true || device.rota === '1',
+      rotational: isSet(device.rota),
       transport: device.tran ?? '',
-      signature: device.fstype || (probed.get(device.kname ?? '') ?? unreadable),
+      signature: device.fstype || (found?.signature ?? unreadable),
       mountpoints: device.mountpoint ? [device.mountpoint] : [],
-      parent: device.pkname ? (paths.get(device.pkname) ?? `/dev/${device.pkname}`) : undefined,
+      number: device['maj:min']?.trim() ?? '',
+      model: device.model?.trim() ?? '',
+      uuid: device.uuid || (found?.uuid ?? ''),
+      label: device.label || (found?.label ?? ''),
+      removable: isSet(device.rm),
+      sysfs: found?.sysfs ?? '',
+      links: found?.links ?? [],
+      backingFile: found?.backingFile,
+      ...known,
+      parents: [...new Set([...(known?.parents ?? []), ...above])],
     });
   }
   return [...devices.values()];
+}
+
+/** Older versions print a boolean as text. */
+function isSet(value: boolean | string | null | undefined): boolean {
+  return value === true || value === '1';
 }
 
 function flatten(devices: readonly unknown[], depth = 0): Listed[] {
@@ -68,18 +91,48 @@ function pathOf({ path, kname }: Listed): string {
   return path ?? `/dev/${kname ?? ''}`;
 }
 
-/** The signature of each device by its kernel name. */
-function parseProbed(text: string): Map<string, string> {
-  const signatures = new Map<string, string>();
-  let found = '';
+/** What the script says of a device besides lsblk. */
+interface Probed {
+  signature: string | undefined;
+  uuid: string;
+  label: string;
+  sysfs: string;
+  backingFile: string | undefined;
+  readonly below: string[];
+  readonly links: string[];
+}
+
+/** By the kernel's name of the device. */
+function parseProbed(text: string): Map<string, Probed> {
+  const devices = new Map<string, Probed>();
+  const of = (name: string) => {
+    const known = devices.get(name) ?? {
+      signature: undefined,
+      uuid: '',
+      label: '',
+      sysfs: '',
+      backingFile: undefined,
+      below: [],
+      links: [],
+    };
+    devices.set(name, known);
+    return known;
+  };
+  let [found, uuid, label] = ['', '', ''];
   for (const line of text.split('\n')) {
-    const [, value] = /^(?:PT)?TYPE=(.*)$/.exec(line) ?? [];
-    if (value !== undefined) found ||= value;
+    const [, key, value = ''] = /^(TYPE|PTTYPE|UUID|LABEL)=(.*)$/.exec(line) ?? [];
+    if (key === 'UUID') uuid = value;
+    else if (key === 'LABEL') label = value;
+    else if (key !== undefined) found ||= value;
     if (line.startsWith('blkid: ')) found ||= unreadable;
-    const [, code, name] = /^probed (\d+) (.*)$/.exec(line) ?? [];
-    if (name === undefined) continue;
-    signatures.set(name, found || (code === '2' ? '' : unreadable));
-    found = '';
+    const [, word, first = '', rest = ''] = /^(probed|below|backing|sysfs|link) (\S+) (.*)$/.exec(line) ?? [];
+    if (word === 'below') of(first).below.push(rest);
+    if (word === 'backing') of(first).backingFile = rest;
+    if (word === 'sysfs') of(first).sysfs = rest;
+    if (word === 'link') of(first).links.push(rest);
+    if (word !== 'probed') continue;
+    Object.assign(of(rest), { signature: found || (first === '2' ? '' : unreadable), uuid, label });
+    [found, uuid, label] = ['', '', ''];
   }
-  return signatures;
+  return devices;
 }

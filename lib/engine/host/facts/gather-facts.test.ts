@@ -20,7 +20,7 @@ test('the facts of this machine take one round trip', async () => {
   expect(facts.memory / totalmem()).toBeCloseTo(1, 1);
   expect(facts.clockOffset).toBe(0);
   for (const mount of facts.mounts) {
-    expect(mount.type).not.toMatch(/^(proc|sysfs|tmpfs|overlay)$/);
+    expect(mount.type).not.toMatch(/^(proc|sysfs|overlay)$/);
     expect(mount.size).toBeGreaterThanOrEqual(mount.available);
   }
 });
@@ -62,12 +62,13 @@ test('the clock rate of a processor is the highest one known', () => {
 test('mounts: sizes, names with spaces, read-only ones, stacked ones', () => {
   const text = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,errors=remount-ro
 30 22 259:1 / /data rw - ext4 /dev/sdb1 rw
-31 30 259:2 / /data rw,noatime - xfs /dev/nvme0n1p1 ro,attr2
-40 22 0:40 / /mnt/a\\040b rw - nfs4 10.0.0.1:/x rw,vers=4
+31 30 259:2 /folder /data rw,noatime - xfs /dev/nvme0n1p1 ro,attr2
+40 22 0:40 /x\\040y /mnt/a\\040b rw - nfs4 10.0.0.1:/x rw,vers=4
 
 4096 1000 500 /
 4096 2000 100 /data
 1024 10 5 /mnt/a b
+data-loss /data
 `;
   expect(parseMounts(text)).toEqual([
     {
@@ -77,6 +78,9 @@ test('mounts: sizes, names with spaces, read-only ones, stacked ones', () => {
       options: ['rw', 'relatime', 'errors=remount-ro'],
       size: 4_096_000,
       available: 2_048_000,
+      root: '/',
+      number: '254:0',
+      saysDataLoss: false,
     },
     {
       target: '/data',
@@ -85,6 +89,9 @@ test('mounts: sizes, names with spaces, read-only ones, stacked ones', () => {
       options: ['noatime', 'ro', 'attr2'],
       size: 8_192_000,
       available: 409_600,
+      root: '/folder',
+      number: '259:2',
+      saysDataLoss: true,
     },
     {
       target: '/mnt/a b',
@@ -93,6 +100,9 @@ test('mounts: sizes, names with spaces, read-only ones, stacked ones', () => {
       options: ['rw', 'vers=4'],
       size: 10_240,
       available: 5_120,
+      root: '/x y',
+      number: '0:40',
+      saysDataLoss: false,
     },
   ]);
   expect(parseMounts('')).toEqual([]);
@@ -124,6 +134,8 @@ PTTYPE=gpt
 probed 0 sda
 probed 2 nvme0n1
 DEVNAME=/dev/nvme1n1
+UUID=1-2
+LABEL=data
 TYPE=xfs
 probed 0 nvme1n1
 blkid: error: /dev/sdz: Operation not permitted
@@ -138,8 +150,11 @@ probed 2 sdz
     ['/dev/sdz', 'unknown'],
     ['/dev/sdy', 'unknown'],
   ]);
-  expect(devices[1]).toMatchObject({ parent: '/dev/sda', mountpoints: ['/'], rotational: true, transport: '' });
-  expect(devices[2]).toMatchObject({ size: 5000, rotational: false, transport: 'nvme', parent: undefined });
+  expect(devices[1]).toMatchObject({ parents: ['/dev/sda'], mountpoints: ['/'], rotational: true, transport: '' });
+  expect(devices[2]).toMatchObject({ size: 5000, rotational: false, transport: 'nvme', parents: [] });
+
+  expect(devices[3]).toMatchObject({ uuid: '1-2', label: 'data' });
+  expect(devices[4]).toMatchObject({ uuid: '', label: '' });
 
   const older = JSON.stringify({
     blockdevices: [
@@ -157,6 +172,45 @@ probed 2 sdz
     ['/dev/sda1', 900, false],
   ]);
   expect(parseBlockDevices('sh: lsblk: not found\n\n')).toEqual([]);
+});
+
+test('block devices: all disks of an array, the file of a loop device, and what a cloud says of a disk', () => {
+  const listed = JSON.stringify({
+    blockdevices: [
+      { kname: 'sda', path: '/dev/sda', 'maj:min': '8:0', size: 9, type: 'disk', model: 'Virtual Disk    ', rm: false },
+      { kname: 'sdb', path: '/dev/sdb', 'maj:min': '  8:16 ', size: 9, type: 'disk', rm: true },
+      {
+        kname: 'md0',
+        path: '/dev/md0',
+        'maj:min': '9:0',
+        size: 9,
+        type: 'raid0',
+        pkname: 'sda',
+        uuid: 'f',
+        label: 'l',
+      },
+      { kname: 'md0', path: '/dev/md0', 'maj:min': '9:0', size: 9, type: 'raid0', pkname: 'sdb' },
+      { kname: 'loop0', path: '/dev/loop0', 'maj:min': '7:0', size: 9, type: 'loop' },
+    ],
+  });
+  const rest = `below md0 sdb
+below md0 sda
+backing loop0 /srv/a b.img
+sysfs sda /sys/devices/x/block/sda
+link sda /dev/disk/cloud/azure_resource
+`;
+  const [sda, sdb, md0, loop0, ...others] = parseBlockDevices(`${listed}\n\n${rest}`);
+  expect(others).toEqual([]);
+  expect(sda).toMatchObject({
+    model: 'Virtual Disk',
+    number: '8:0',
+    sysfs: '/sys/devices/x/block/sda',
+    removable: false,
+  });
+  expect(sda?.links).toEqual(['/dev/disk/cloud/azure_resource']);
+  expect(sdb).toMatchObject({ number: '8:16', removable: true, links: [] });
+  expect(md0).toMatchObject({ parents: ['/dev/sda', '/dev/sdb'], uuid: 'f', label: 'l' });
+  expect(loop0).toMatchObject({ backingFile: '/srv/a b.img', parents: [] });
 });
 
 test('a slow round trip does not count as a wrong clock', () => {

@@ -1,5 +1,6 @@
 # shellcheck shell=sh
 # Prints lines of /proc/self/mountinfo, an empty line, then block size, blocks, available blocks and directory of each of them.
+# Then the directories with a warning that their data will be lost.
 # Argument: `local` or `network`. A network file system may be dead, and then every access to it hangs.
 wanted=$1
 set --
@@ -10,6 +11,11 @@ while IFS= read -r line; do
       ;;
     # Read-only images are not among the host's file systems.
     'squashfs '* | 'iso9660 '* | 'erofs '* | 'udf '*) continue ;;
+    # Memory counts, as data must not be there. What lies there by design does not.
+    'tmpfs '* | 'ramfs '*)
+      case $line in *' /dev '* | *' /dev/'* | *' /run '* | *' /run/'* | *' /sys/'* | *' /proc/'*) continue ;; esac
+      kind=local
+      ;;
     # The source of a pool is not a device under /dev.
     *' /dev/'* | 'zfs '* | 'bcachefs '*) kind=local ;;
     *) continue ;;
@@ -31,4 +37,8 @@ while IFS= read -r line; do
 done </proc/self/mountinfo
 echo
 [ $# = 0 ] || stat -f -c '%S %b %a %n' -- "$@"
+[ "$wanted" = network ] || for target; do
+  # Of Azure's agent, at the top of the temporary disk.
+  [ ! -e "$target/DATALOSS_WARNING_README.txt" ] || echo "data-loss $target"
+done
 exit 0

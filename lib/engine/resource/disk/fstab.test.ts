@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { fstabLine, parseFstabLine, sameEntry, withEntry } from './fstab.ts';
+import { parseFstabLine } from '../../host/facts/fstab.ts';
+import { fstabLine, sameEntry, withEntry } from './fstab.ts';
 
 const entry = { source: 'UUID=abcd', target: '/data', type: 'ext4', options: ['defaults', 'nofail'] };
 const ours = 'UUID=abcd /data ext4 defaults,nofail 0 2';

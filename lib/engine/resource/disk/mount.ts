@@ -1,8 +1,9 @@
 import { type Action, command, makeDirectory, write } from '../../host/action.ts';
+import { type FstabEntry, parseFstabLine } from '../../host/facts/fstab.ts';
 import type { Reader } from '../../host/host.ts';
 import { readText } from '../file/edited-text.ts';
 import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
-import { type FstabEntry, fstabLine, parseFstabLine, sameEntry, withEntry } from './fstab.ts';
+import { fstabLine, sameEntry, withEntry } from './fstab.ts';
 
 const table = '/etc/fstab';
 /** Nothing is ever formatted: the device has to have a file system of this type. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applyDrift, drift } from '../resource.ts';
+import { applyDrift, describeVerdict, drift } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from './docker-root.ts';
 
@@ -25,9 +25,35 @@ test('no move starts with an engine that does not answer, or over foreign data',
     message: 'the docker engine does not answer',
     hint: 'see systemctl status docker and journalctl -u docker',
   });
-  const other = [tools, [/^docker info/, '/var/lib/docker\n'], [/^find/, '/data/docker/letters\n']] as const;
-  await expect(applyDrift(fakeHost(other, rsync), move)).rejects.toMatchObject({
-    message: '/data/docker, which is to hold the data of docker, holds other data: /data/docker/letters',
-    hint: 'check what this path is used for, then move it: mv /data/docker /data/docker.old',
+});
+
+test('a move that cannot succeed is refused by the check, with the cause and what to do', async () => {
+  const move = dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' });
+  const unit = { unit: async () => ({ load: 'loaded', active: 'active' }) as never };
+  const now = [/^systemctl is-active/, '/var/lib/docker\n/var\n'] as const;
+  const obstacle = [/^sh -s -- \/var\/lib\/docker/, '/data is mounted read-only\nmount it read-write\n'] as const;
+  const host = fakeHost([[/^mountpoint/, ''], now, obstacle], unit);
+  expect(describeVerdict(await move.check(host))).toBe('/data is mounted read-only');
+  await expect(applyDrift(host, move)).rejects.toMatchObject({
+    message: '/data is mounted read-only',
+    hint: 'mount it read-write',
   });
+  const free = fakeHost([[/^mountpoint/, ''], now, [/^sh -s -- \/var\/lib\/docker/, '']], unit);
+  expect(describeVerdict(await move.check(free))).toBe('docker root: /var/lib/docker -> /data/docker');
+});
+
+test('settings of the engine that are no JSON are reported by the check', async () => {
+  const move = dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' });
+  const host = fakeHost(
+    [
+      [/^mountpoint/, ''],
+      [/^systemctl is-active/, '/var/lib/docker\n/var\n'],
+      [/^sh -s --/, ''],
+    ],
+    {
+      unit: async () => ({ load: 'loaded', active: 'active' }) as never,
+      read: async (path) => (path === '/etc/docker/daemon.json' ? Buffer.from('{ no json') : undefined),
+    },
+  );
+  expect(describeVerdict(await move.check(host))).toMatch('/etc/docker/daemon.json');
 });

@@ -3,16 +3,19 @@ import { dirname } from 'node:path';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
 import { lastWordsFunction } from '../../host/last-words.ts';
 import { quote } from '../../host/quote.ts';
-import { Failure } from '../../problem/problem.ts';
+import { Failure, Problem } from '../../problem/problem.ts';
 import { readText } from '../file/edited-text.ts';
 import { runInUnit } from '../job/job.ts';
 import type { Resource, Verdict, Work } from '../resource.ts';
-import { applyDrift, drift, expectation, ok, unitChange, unknownUntil } from '../resource.ts';
+import { applyDrift, drift, expectation, ok, refused, unitChange, unknownUntil } from '../resource.ts';
 import { packages } from '../system/packages.ts';
 import { settings, withDataRoot } from './data-root.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
-const program = readFileSync(new URL('../../../../templates/host/move-docker-root.sh', import.meta.url), 'utf8');
+const template = (name: string) =>
+  readFileSync(new URL(`../../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
+const program = template('move-docker-root');
+const obstacles = template('docker-root-obstacles');
 
 /** The folder that the script of a move reads and writes. It has the file `from` as long as a move is unfinished. */
 const stateOf = (product: string) => `/var/lib/${product}/docker-root`;
@@ -47,7 +50,9 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
     if (!mounted.ok) return unknownUntil(`a disk is mounted at ${mountPoint}`);
     const [folder, disk] = now.lines();
     if (folder === undefined || disk === undefined) return unknownUntil('the docker engine answers');
-    return [mountPoint, ...equals].includes(disk) ? ok : drift([{ what: 'docker root', was: folder, wanted: root }]);
+    if ([mountPoint, ...equals].includes(disk)) return ok;
+    const refusal = await obstacleOf(host, { product, from: folder, root });
+    return refusal ?? drift([{ what: 'docker root', was: folder, wanted: root }]);
   };
   return {
     name,
@@ -65,6 +70,24 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
       await finish(host, product, name);
     },
   };
+}
+
+/** Why a move would fail, if that can be known: it is not begun then, as it stops the engine. */
+async function obstacleOf(
+  host: Reader,
+  { product, from, root }: { readonly product: string; readonly from: string; readonly root: string },
+): Promise<Verdict | undefined> {
+  const [found, unreadable] = await Promise.all([
+    host.$({ stdin: obstacles, timeoutSeconds: 90 })`sh -s -- ${from} ${root} ${stateOf(product)}`,
+    wantedSettings(host, root).then(
+      () => undefined,
+      (error: unknown) => error,
+    ),
+  ]);
+  if (unreadable instanceof Problem) return refused(unreadable.message, unreadable.hint ?? '');
+  if (unreadable !== undefined) throw unreadable;
+  const [cause, hint = ''] = found.lines();
+  return cause === undefined || cause === '' ? undefined : refused(cause, hint);
 }
 
 /** An interrupted move of Docker's data is finished before anything else changes the engine. */
@@ -102,24 +125,14 @@ async function isUnfinished(host: Reader, product: string): Promise<boolean> {
 /** Writes the input of the script. The last file marks the move as unfinished. */
 async function prepare(host: Writer, product: string, root: string): Promise<void> {
   const state = stateOf(product);
-  const [now, ours, inside, mount] = await Promise.all([
+  const [now, mount] = await Promise.all([
     host.$`docker info --format ${'{{.DockerRootDir}}'}`,
-    host.$`[ "$(cat ${`${state}/copy`})" = "$(stat -c '%i %W' ${root})" ]`,
-    host.$`find ${root} -mindepth 1 -maxdepth 1 -print -quit`,
     host.$`stat -L --format %m ${dirname(root)}`,
-    // Settings that cannot be read are reported now, and not in the middle of the move.
-    wantedSettings(host, root),
   ]);
   if (!now.ok)
     throw new Failure('the docker engine does not answer', {
       hint: 'see systemctl status docker and journalctl -u docker',
     });
-  // An unfinished copy of an earlier move is continued.
-  if (inside.text() !== '' && !ours.ok) {
-    throw new Failure(`${root}, which is to hold the data of docker, holds other data: ${inside.text()}`, {
-      hint: `check what this path is used for, then move it: mv ${quote(root)} ${quote(`${root}.old`)}`,
-    });
-  }
   await host.run`
     umask 077 && mkdir -p ${state} && cd ${state} || exit
     printf '%s\n' ${root} >to && printf '%s\n' ${mount.text()} >mount && printf '%s\n' ${now.text()} >from.new || exit

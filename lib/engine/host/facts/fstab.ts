@@ -1,0 +1,27 @@
+import { unescapeOctal } from './mounts.ts';
+
+/** One line of /etc/fstab that mounts something. Fields as in fstab(5), with its escapes decoded. */
+export interface FstabEntry {
+  readonly source: string;
+  readonly target: string;
+  readonly type: string;
+  readonly options: readonly string[];
+}
+
+/** The entry in a line, or undefined for a comment, an empty or a broken line. */
+export function parseFstabLine(line: string): FstabEntry | undefined {
+  if (/^\s*(#|$)/.test(line)) return undefined;
+  const [source, target, type, options] = line.trim().split(/\s+/);
+  if (source === undefined || target === undefined || type === undefined) return undefined;
+  return {
+    source: unescapeOctal(source),
+    target: unescapeOctal(target),
+    type,
+    options: (options ?? 'defaults').split(','),
+  };
+}
+
+/** All entries of the table. */
+export function parseFstab(text: string): FstabEntry[] {
+  return text.split('\n').flatMap((line) => parseFstabLine(line) ?? []);
+}

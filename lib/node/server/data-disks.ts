@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs';
+import { command } from '../../engine/host/action.ts';
+import type { Facts } from '../../engine/host/facts/facts.ts';
+import type { FstabEntry } from '../../engine/host/facts/fstab.ts';
+import type { Reader } from '../../engine/host/host.ts';
+import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { directory, file, schedule } from '../../engine/resource/kinds.ts';
+import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';
+import { type DataName, dataFolders } from '../variables/data-folders.ts';
+import type { Variables } from '../variables/variables.ts';
+import { devicesOf, isWithin, mountOf } from './beneath.ts';
+import { dockerDisk } from './largest-disk.ts';
+import { product } from './product.ts';
+
+const script = readFileSync(new URL('../../../templates/host/data-disks.sh', import.meta.url), 'utf8');
+const program = `/usr/local/lib/${product}/data-disks`;
+const dropIns = '/etc/systemd/system/docker.service.d';
+const dropIn = `${dropIns}/${product}-data-disks.conf`;
+
+/** Seconds between two looks for a disk that has come back. */
+const every = 30;
+
+/** Time limit for a look at the disks. Seconds. */
+const lookLimit = 60;
+
+/** A server with its facts. */
+interface Place {
+  readonly host: Pick<InventoryHost<Variables>, 'groups'>;
+  readonly vars: Variables;
+  readonly facts: Facts;
+}
+
+const foldersOf = ({ host, vars }: Place) => dataFolders(host.groups, vars);
+
+/** Data that is not where it was: causes in words, and what to do. It only reads. */
+export async function missingData(host: Reader): Promise<readonly { readonly cause: string; readonly hint: string }[]> {
+  const found = await look(host, ['problems']);
+  return Array.from({ length: Math.floor(found.length / 2) }, (_, at) => ({
+    cause: found[2 * at] ?? '',
+    hint: found[2 * at + 1] ?? '',
+  }));
+}
+
+async function look(host: Reader, words: readonly string[]): Promise<readonly string[]> {
+  return (await host.$({ stdin: script, timeoutSeconds: lookLimit })`sh -s -- ${words}`).lines();
+}
+
+/**
+ * All data of a server is on the file systems that held it. Where a disk is not mounted, the server looks new: an empty database would
+ * be made on the disk below.
+ */
+export function dataIsInItsPlace(place: Place): Resource {
+  const folders = foldersOf(place);
+  return {
+    name: 'data is on the disks that held it',
+    expects: 'must',
+    async check(host) {
+      const [cause, hint = ''] = await look(host, ['problems', ...[...folders].flat()]);
+      if (cause) return refused(cause, hint);
+      const missing = notMounted(place, [...folders.values()]);
+      if (!missing) return ok;
+      return refused(
+        `/etc/fstab mounts ${missing.source} at ${missing.target}, and it is not mounted`,
+        `mount it: mount ${missing.target}. If this disk is gone for good, take its line out of /etc/fstab`,
+      );
+    },
+  };
+}
+
+/** Mounted by another program, later or when it is needed; or of a kind that facts do not show. */
+const notByBoot = ['noauto', 'x-systemd.automount'];
+const shown = /^(ext[234]|xfs|btrfs|auto|none|zfs|nfs4?|cifs)$/;
+
+/** The line of fstab for a disk below a folder with data, where it is not mounted. The disk that a deploy mounts does not count. */
+function notMounted({ facts, vars }: Place, folders: readonly string[]): FstabEntry | undefined {
+  const { mounts, fstab } = facts;
+  return fstab.find(
+    ({ target, type, options }) =>
+      target !== '/' &&
+      folders.some((folder) => isWithin(folder, target)) &&
+      shown.test(type) &&
+      !options.some((option) => notByBoot.includes(option)) &&
+      !mounts.some((mount) => mount.target === target) &&
+      !(target === vars.paths.data && vars.docker_root.disk?.startsWith('/dev/')),
+  );
+}
+
+/** A disk with data is mounted at every boot, and not by hand alone. */
+export function mountsOutlastReboot(place: Place): Resource {
+  const { mounts, fstab, blockDevices } = place.facts;
+  const folders = [...foldersOf(place).values()];
+  const targets = new Map(
+    folders.flatMap((folder) => mountOf(folder, mounts) ?? []).map((mount) => [mount.target, mount]),
+  );
+  const byHand = [...targets.values()].filter(
+    ({ target, type }) => target !== '/' && type !== 'zfs' && !fstab.some((entry) => entry.target === target),
+  );
+  const [first] = byHand;
+  const uuid = first && devicesOf(first, blockDevices)[0]?.uuid;
+  const line = first && `${uuid ? `UUID=${uuid}` : first.source} ${first.target} ${first.type} defaults,nofail 0 2`;
+  return expectation('disks with data are mounted at every boot', {
+    async check(host) {
+      if (byHand.length === 0) return ok;
+      // A unit of its own may mount it.
+      const units = await Promise.all(
+        byHand.map(async ({ target }) => ({
+          target,
+          unit: await host.$`systemctl show --property FragmentPath --value "$(systemd-escape --path --suffix=mount ${target})"`,
+        })),
+      );
+      const lost = units.filter(({ unit }) => unit.text() === '').map(({ target }) => target);
+      return lost.length === 0
+        ? ok
+        : drift(`${lost.join(', ')}: neither /etc/fstab nor a unit mounts it again after a reboot`);
+    },
+    severity: 'should',
+    hint: `add it to /etc/fstab, as its folder is empty after a reboot and Docker does not start: ${line ?? ''}`,
+  });
+}
+
+/** Where data lies is remembered on the host's root file system. Directly after its folder was made or moved. */
+export function placeIsRemembered(name: DataName | 'docker', path: string): Resource {
+  return {
+    name: `the disk of ${name === 'docker' ? "docker's root" : path} is remembered`,
+    async check(host) {
+      const [[seen, cause = '', hint = ''], engine] = await Promise.all([
+        look(host, ['seen', name, path]),
+        host.unit('docker.service'),
+      ]);
+      if (name === 'docker' && engine.load === 'not-found') return unknownUntil('docker is installed');
+      if (seen === 'gone') return refused(cause, hint);
+      if (seen === 'same') return ok;
+      const was = seen === 'moved' ? 'that of its former place' : 'not yet';
+      return drift(
+        [{ what: 'remembered', was, wanted: 'where it is' }],
+        [command({ stdin: script })`sh -s -- remember ${name} ${path}`],
+      );
+    },
+  };
+}
+
+/**
+ * Docker does not start while a disk with data is missing, and starts when it is back. Its containers would make empty databases on the
+ * disk below.
+ */
+export function dockerWaitsForData(place: Place): Resource[] {
+  const { facts, vars } = place;
+  const root = place.host.groups.includes('backup') ? [] : [dockerDisk(facts, vars.docker_root, vars.paths.data).root];
+  const unit = `[Unit]
+RequiresMountsFor=${[...root, ...foldersOf(place).values()].join(' ')}
+
+[Service]
+ExecStartPre=${program} guard
+`;
+  const settings = file(dropIn).content(unit);
+  return [
+    directory(`/usr/local/lib/${product}`),
+    directory(`/etc/${product}`),
+    file(program).content(script).mode(0o755),
+    directory(dropIns),
+    {
+      ...settings,
+      async check(host) {
+        const verdict = await settings.check(host);
+        if (verdict.is !== 'drift' || !Array.isArray(verdict.change)) return verdict;
+        return { ...verdict, change: [...verdict.change, command`systemctl daemon-reload`] };
+      },
+    },
+    schedule(`${product}-data-disks`, {
+      every,
+      command: `${program} watch`,
+      description: 'Starts Docker when a missing disk is back',
+    }),
+    placeIsRemembered('docker', '-'),
+  ];
+}
