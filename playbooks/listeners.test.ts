@@ -26,7 +26,19 @@ const changes: Changes = [
   [['vars', 'gateway'], { shared: { address: '10.0.0.50/24', interface: 'eth0' }, tls: acme }],
 ];
 
-const mounts = [{ target: '/', source: '/dev/vda1', type: 'ext4', options: ['rw'], size: 9e11, available: 8e11 }];
+const mounts = [
+  {
+    target: '/',
+    source: '/dev/vda1',
+    root: '/',
+    number: '254:1',
+    saysDataLoss: false,
+    type: 'ext4',
+    options: ['rw'],
+    size: 9e11,
+    available: 8e11,
+  },
+];
 
 /** A port, or a protocol without ports. */
 type Listener = string;

@@ -32,8 +32,15 @@ interface Place {
 
 const foldersOf = ({ host, vars }: Place) => dataFolders(host.groups, vars);
 
+/** Data that is not on the disk that held it, in words. */
+export interface MissingData {
+  readonly cause: string;
+  /** What to do. */
+  readonly hint: string;
+}
+
 /** Data that is not where it was: causes in words, and what to do. It only reads. */
-export async function missingData(host: Reader): Promise<readonly { readonly cause: string; readonly hint: string }[]> {
+export async function missingData(host: Reader): Promise<readonly MissingData[]> {
   const found = await look(host, ['problems']);
   return Array.from({ length: Math.floor(found.length / 2) }, (_, at) => ({
     cause: found[2 * at] ?? '',

@@ -7,7 +7,7 @@ import type { Answer } from '../chain/chain.ts';
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
-import { missingData } from '../server/data-disks.ts';
+import { type MissingData, missingData } from '../server/data-disks.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -30,6 +30,8 @@ export interface HostState {
   /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
   readonly log: LogState | undefined;
   readonly disks: readonly DiskUse[];
+  /** Data that is not on the disk that held it. */
+  readonly missing: readonly MissingData[];
   readonly clock: ClockState;
 }
 
@@ -126,7 +128,6 @@ export async function readHost(
     ...(served && { served }),
     log: lines && (status === 'running' || status === 'restarting') ? logState(lines, since ?? 0) : undefined,
     disks,
-    /** Data that is not on the disk that held it. */
     missing,
     clock,
   };

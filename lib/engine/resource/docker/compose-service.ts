@@ -5,8 +5,8 @@ import { eventually, type Patience } from '../job/eventually.ts';
 import type { Difference, Verdict, Work } from '../resource.ts';
 import { checkedAgainAfter, containerChange, driftOf, fileChange, unitChange } from '../resource.ts';
 import { untilDockerRuns } from './docker-engine.ts';
-import { meaningOfExitCode } from './exit-code.ts';
 import { endOfLog } from './end-of-log.ts';
+import { meaningOfExitCode } from './exit-code.ts';
 
 /** The label that every service of a rendered compose file carries: a hash of its definition and of each file mounted into it. */
 export const configHashLabel = 'rpc-playbooks.config-hash';
