@@ -7,6 +7,7 @@ import { download } from '../../lib/engine/resource/download/download.ts';
 import { job } from '../../lib/engine/resource/job/job.ts';
 import { drift } from '../../lib/engine/resource/resource.ts';
 import { recordedRun } from '../../lib/engine/run/testing/recorded-run.ts';
+import { formsOf } from '../ssh/forms-of.ts';
 import { scratchHost } from './scratch.ts';
 
 let settings: ConnectionSettings;
@@ -38,7 +39,7 @@ test('what every user of a host may read has no address and no script of long wo
   await inHost(
     'root',
     `mkdir /srv/arguments; touch ${seen} ${seen}.samples; chmod 666 ${seen}*; cat >${pattern}`,
-    canary,
+    formsOf(canary).join('\n'),
   );
   const sampling = inHost('nobody', sampler);
   const resources = [
