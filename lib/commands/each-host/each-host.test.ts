@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
+import { standInFor, temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { openSession } from '../../engine/run/open-session.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
 import { run as factsCommand } from '../facts/command.ts';
@@ -43,6 +43,26 @@ test('ping says which hosts answer, and ends with 4 where one does not', async (
     expect.stringMatching(/^rpc-1 {2}unreachable: /),
   ]);
 });
+
+test.each([
+  ['ping', pingCommand, []],
+  ['facts', factsCommand, []],
+  ['run', runCommand, ['--read', '--', 'id']],
+] as const)(
+  '%s connects to no host whose ssh_config ssh cannot read, and shows what ssh says',
+  async (_, command, more) => {
+    const config = join(temporaryDirectory(), 'config');
+    writeFileSync(config, 'Host *\n  User u1\n  IdentitiesOnly perhaps\n');
+    standInFor('ssh', `[ "$1" = -F ] || set -- -F ${config} "$@"; exec /usr/bin/ssh "$@"`);
+    const { code, said, complained } = await ended(command, '-i', await inventory(), '-l', 'rpc-1', ...more);
+    expect(code).toBe(4);
+    expect([...said, ...complained].join('\n')).toMatch(
+      new RegExp(
+        `ssh cannot read its configuration for 127\\.0\\.0\\.1: ${config} line 3: unsupported option "perhaps"`,
+      ),
+    );
+  },
+);
 
 test('facts are lines for people, or one JSON document', async () => {
   const lab = await inventory();

@@ -101,19 +101,20 @@ test('agents: none, by variable, by SSH_AUTH_SOCK', () => {
 });
 
 test('a slow host does not delay the lookup of others', async () => {
-  // The last word is the host.
-  standInFor('ssh', 'for last; do :; done; [ "$last" = slow ] && sleep 1; echo "hostname is-$last"');
-  const names = ['slow', ...Array.from({ length: 20 }, (_, index) => `host-${index}`)];
-  const ended: string[] = [];
-  const configs = await Promise.all(
-    names.map(async (name) => {
-      const { host } = await resolveSshConfig(name, name);
-      ended.push(name);
-      return host;
-    }),
+  // The last word is the host. The slow one waits until ssh has answered for all others.
+  standInFor(
+    'ssh',
+    `for last; do :; done
+here=$(dirname "$0")
+case $last in
+  slow) until [ "$(ls "$here" | grep -c ^host-)" = 20 ]; do sleep 0.1; done ;;
+  host-*) : >"$here/$last" ;;
+esac
+echo "hostname is-$last"`,
   );
-  expect(configs).toEqual(names.map((name) => `is-${name}`));
-  expect(ended.at(-1)).toBe('slow');
+  const names = ['slow', ...Array.from({ length: 20 }, (_, index) => `host-${index}`)];
+  const configs = await Promise.all(names.map((name) => resolveSshConfig(name, name)));
+  expect(configs.map(({ host }) => host)).toEqual(names.map((name) => `is-${name}`));
 });
 
 /** The error for a host. */

@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Secret } from '../../secret/secret.ts';
+import { temporaryDirectory } from '../testing/local-connection.ts';
 import { remoteCommand } from './remote-command.ts';
 
 const root = { prefix: '', password: undefined };
@@ -41,12 +44,14 @@ test('a command line is short, fits every login shell, and has nothing of the sc
 
 test('a host without base64 is refused at its first script, which may need none', () => {
   const { command, input } = remoteCommand('echo ran', root, undefined);
-  const { status, stdout } = spawnSync('/bin/sh', ['-c', command], {
+  const folder = temporaryDirectory();
+  symlinkSync('/bin/sh', join(folder, 'sh'));
+  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', command], {
     input,
     encoding: 'utf8',
-    env: { PATH: '/nowhere' },
+    env: { PATH: folder },
   });
-  expect([status, stdout]).toEqual([127, '']);
+  expect([status, stdout, stderr]).toEqual([127, '', 'base64 is not found\n']);
 });
 
 test('a script that arrives in part does not run', () => {

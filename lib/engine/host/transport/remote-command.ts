@@ -11,7 +11,7 @@ const runWhole = `case "$__s" in *"${end}")eval "$__s";;*)exit 127;;esac`;
 /** How the shell takes the script from its standard input. `read` takes no byte beyond its line, which is in base64. */
 const ways = {
   /** The script, and no standard input of its own. A host without base64 is refused at once, not at its first change. */
-  alone: `command -v base64 >/dev/null||exit 127;__s="$(cat)"||exit 127;exec </dev/null;${runWhole}`,
+  alone: `command -v base64 >/dev/null||{ echo "base64 is not found" >&2;exit 127;};__s="$(cat)"||exit 127;exec </dev/null;${runWhole}`,
   /** A line with the script, then its own standard input. */
   scriptFirst: `IFS= read -r __s||exit 127;__s="$(printf %s "$__s"|base64 -d)"||exit 127;${runWhole}`,
   /** A line with its own standard input, then the script. */
