@@ -13,7 +13,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { inPrivateGroup, nameOfGroup, nameOfUser } from './accounts.mjs';
 
 /** Folders that the operator trusts as they are, by absolute paths with colons between. */
-export const trustVariable = 'RPC_PLAYBOOKS_TRUST';
+const trustVariable = 'RPC_PLAYBOOKS_TRUST';
 
 /**
  * What another user could change.
@@ -42,6 +42,28 @@ export function distrust(path, alone = false) {
 }
 
 /**
+ * What another user could change of many paths, as `distrust` with `alone` says it of each. The way to a folder is looked at once, and
+ * one program is asked for all access lists.
+ *
+ * @param {readonly string[]} paths absolute, folders before what is in them
+ * @returns {Fault[]}
+ */
+export function distrustEach(paths) {
+  const found = paths.map((path) => ({ path, stat: fs.lstatSync(path, { throwIfNoEntry: false }) }));
+  askForAccessLists(found.flatMap(({ path, stat }) => (stat && isOfPrivateGroup(stat) ? [path] : [])));
+  /** @type {Set<string>} */
+  const closed = new Set();
+  return found.flatMap(({ path, stat }) => {
+    const isPlain = stat && !stat.isSymbolicLink() && closed.has(dirname(path));
+    const look = new Look();
+    if (isPlain) look.entry(path, stat, true);
+    const faults = isPlain && look.faults(path).length === 0 ? [] : distrust(path, true);
+    if (faults.length === 0) closed.add(path);
+    return faults;
+  });
+}
+
+/**
  * Opens a file for reading, if no other user could have written it.
  *
  * @param {string} path
@@ -54,7 +76,8 @@ export function openTrusted(path) {
   // Without O_NONBLOCK the open of a pipe waits for a writer.
   const file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
   const opened = fs.fstatSync(file);
-  if (!process.geteuid || (found?.ino === opened.ino && found.dev === opened.dev)) return { file };
+  // A pipe of the shell has a name that leads nowhere. The caller refuses what is no file.
+  if (!process.geteuid || !opened.isFile() || (found?.ino === opened.ino && found.dev === opened.dev)) return { file };
   fs.closeSync(file);
   return { faults: [{ path, what: 'was replaced while it was opened', kind: 'link', uid: opened.uid }] };
 }
@@ -128,7 +151,7 @@ class Look {
     const kind = isSticky ? 'shared' : 'mode';
     if (mode & 0o002) this.#faults.push({ path, what: `can be changed by every user (${octal})`, kind, uid });
     else if (mode & 0o020) {
-      const isPrivate = inPrivateGroup(gid, ours());
+      const isPrivate = isOfPrivateGroup(stat);
       const who = isPrivate ? 'the users of its access list' : `the group ${nameOfGroup(gid) ?? gid}`;
       (isPrivate ? this.#shared : this.#faults).push({ path, what: `can be changed by ${who} (${octal})`, kind, uid });
     }
@@ -182,27 +205,37 @@ function userWords(uid, ...more) {
     : `${name} (${facts.join(', ')})`;
 }
 
-/** Answers about access lists, by path and state. @type {Map<string, boolean>} */
+/** Whether a group may write that is the private one of a user of ours. @param {fs.Stats} stat */
+function isOfPrivateGroup({ gid, mode }) {
+  return (mode & 0o022) === 0o020 && inPrivateGroup(gid, ours());
+}
+
+/** Whether paths have an access list, by path and state. @type {Map<string, boolean>} */
 const listed = new Map();
 
 /**
- * Those of the paths that have an access list: it names users beside the owner and the group, and the mode does not show them. Node
- * cannot read it; ls marks it with a plus.
+ * Those of the paths that have an access list: it names users beside the owner and the group, and the mode does not show them.
  *
  * @param {readonly Fault[]} shared
  * @returns {Fault[]}
  */
 function withAccessList(shared) {
-  const states = shared.map((fault) => {
-    const { ino, ctimeMs } = fs.lstatSync(fault.path, { throwIfNoEntry: false }) ?? { ino: 0, ctimeMs: 0 };
-    return { fault, ino, key: `${fault.path} ${ino} ${ctimeMs}` };
-  });
-  const unknown = states.filter(({ key }) => !listed.has(key));
-  if (unknown.length > 0) {
-    const marked = inodesWithList(unknown.map(({ fault }) => fault.path));
-    for (const { key, ino } of unknown) listed.set(key, marked.get(ino) ?? true);
-  }
-  return states.flatMap(({ fault, key }) => (listed.get(key) ? [fault] : []));
+  askForAccessLists(shared.map(({ path }) => path));
+  return shared.filter(({ path }) => listed.get(stateOf(path).key));
+}
+
+/** @param {string} path */
+function stateOf(path) {
+  const { ino, ctimeMs } = fs.lstatSync(path, { throwIfNoEntry: false }) ?? { ino: 0, ctimeMs: 0 };
+  return { ino, key: `${path} ${ino} ${ctimeMs}` };
+}
+
+/** Node cannot read access lists; ls marks them with a plus. @param {readonly string[]} paths */
+function askForAccessLists(paths) {
+  const unknown = paths.map((path) => ({ path, ...stateOf(path) })).filter(({ key }) => !listed.has(key));
+  if (unknown.length === 0) return;
+  const marked = inodesWithList(unknown.map(({ path }) => path));
+  for (const { key, ino } of unknown) listed.set(key, marked.get(ino) ?? true);
 }
 
 /** Whether each inode has an access list. @param {string[]} paths */

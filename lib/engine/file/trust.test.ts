@@ -1,6 +1,17 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, lchownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  lchownSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../host/testing/local-connection.ts';
@@ -193,6 +204,26 @@ describe.skipIf(!isRoot)('the rule', () => {
     expect(distrust(sticky)).toEqual([]);
     expect(said(distrust(sticky, true))).toEqual(['/s can be changed by every user (mode 1777)']);
     expect(distrust(put('s/f'), true)).toEqual([]);
+  });
+
+  test('a file is not read where its name leads to another one', () => {
+    // The file behind an open descriptor has no name any more.
+    const file = put('f');
+    const descriptor = openSync(file, 'r');
+    onTestFinished(() => closeSync(descriptor));
+    expect(readBounded(`/proc/self/fd/${descriptor}`, 100).toString()).toBe('text');
+    rmSync(file);
+    expect(() => readBounded(`/proc/self/fd/${descriptor}`, 100)).toThrow(
+      'was replaced while it was opened: what others can write is not used',
+    );
+    put('f (deleted)');
+    expect(() => readBounded(`/proc/self/fd/${descriptor}`, 100)).toThrow('was replaced while it was opened');
+  });
+
+  test('a pipe of the shell is refused as one', () => {
+    const script = `import('${import.meta.dirname}/trust.mjs').then(({ openTrusted }) => console.log(Object.keys(openTrusted('/dev/stdin'))))`;
+    const run = spawnSync('sh', ['-c', 'echo text | "$0" -e "$1"', process.execPath, script], { encoding: 'utf8' });
+    expect(run.stdout).toBe("[ 'file' ]\n");
   });
 
   test('links that lead in a circle are an error of the file system', () => {

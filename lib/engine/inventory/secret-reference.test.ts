@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeProblem, type Problem } from '../problem/problem.ts';
 import { Secret } from '../secret/secret.ts';
 import { readSecret, type SecretQuestion } from './secret-reference.ts';
@@ -71,10 +71,12 @@ test('a missing, empty or world-readable secret is refused with its place', asyn
   );
   const foreign = await put('foreign', 'good-1');
   await chown(join(folder, 'foreign'), 1234, 1234);
+  vi.stubEnv('RPC_PLAYBOOKS_TRUST', undefined);
   expect(await refusal(foreign)).toBe(
     `${at}: foreign belongs to uid 1234 (mode 0600): what others can write is not used\n  look at what is there, then ` +
       `chown -h root foreign; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${folder}`,
   );
+  vi.unstubAllEnvs();
   await mkdir(join(folder, 'dir'), { mode: 0o700 });
   expect(await refusal('file:dir')).toBe(`${at}: dir is not a file`);
   expect(await refusal(await put('large', 'x'.repeat(5000)))).toBe(

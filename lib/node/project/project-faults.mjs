@@ -1,7 +1,7 @@
 // What another user could change of a project folder. JavaScript: it is asked before anything of the folder is read.
 import { readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { distrust } from '../../engine/file/trust.mjs';
+import { distrust, distrustEach } from '../../engine/file/trust.mjs';
 import { marker } from './marked-folder.mjs';
 
 /** What decides what runs, with all that is in it. */
@@ -16,24 +16,26 @@ const contents = [marker, 'package.json', 'inventory', 'templates', 'roles', 'pl
  */
 export function projectFaults(project) {
   const faults = [...distrust(project, true), ...distrust(join(project, marker))];
+  const isForeign = (/** @type {string} */ folder) =>
+    faults.some(({ kind, path }) => kind === 'owner' && (folder === path || folder.startsWith(`${path}/`)));
   // In the folder of another user, all the rest is that user's, too.
-  if (faults.some(({ kind, path }) => kind === 'owner' && path === project)) return faults;
-  for (const name of contents) faults.push(...faultsIn(join(project, name)));
-  faults.push(...distrust(join(project, '.runs'), true), ...packageFaults(project));
+  if (isForeign(project)) return faults;
+  const met = new Set([project]);
+  const paths = [project, ...contents.flatMap((name) => pathsUnder(join(project, name), met)), join(project, '.runs')];
+  for (const fault of distrustEach([...paths, ...packagesOf(project)]))
+    if (!isForeign(dirname(fault.path))) faults.push(fault);
   return faults;
 }
 
 /**
- * Of a path and all under it, through links.
+ * A path and all under it, through links, folders before what is in them.
  *
  * @param {string} path
- * @param {Set<string>} [met] folders, by their paths without links: links could make a circle
- * @returns {import('../../engine/file/trust.mjs').Fault[]}
+ * @param {Set<string>} met folders, by their paths without links: links could make a circle
+ * @returns {string[]}
  */
-function faultsIn(path, met = new Set()) {
-  const faults = distrust(path, true);
-  if (faults.length > 0) return faults;
-  return namesIn(path, met).flatMap((name) => faultsIn(join(path, name), met));
+function pathsUnder(path, met) {
+  return [path, ...namesIn(path, met).flatMap((name) => pathsUnder(join(path, name), met))];
 }
 
 /** @param {string} folder @param {Set<string>} [met] @returns {string[]} empty where there is nothing that we could read */
@@ -50,21 +52,18 @@ function namesIn(folder, met) {
 }
 
 /**
- * Of the folders where Node looks for the packages that roles and playbooks import: here and upwards.
+ * The folders where Node looks for the packages that roles and playbooks import: here and upwards.
  *
  * @param {string} project
- * @returns {import('../../engine/file/trust.mjs').Fault[]}
+ * @returns {string[]}
  */
-function packageFaults(project) {
+function packagesOf(project) {
   if (!['roles', 'playbooks'].some((name) => namesIn(join(project, name)).length > 0)) return [];
-  const faults = [];
+  const paths = [];
   for (let folder = project; ; folder = dirname(folder)) {
     const packages = join(folder, 'node_modules');
-    const names = namesIn(packages);
-    if (names.length > 0) faults.push(...[packages, ...names.map((name) => join(packages, name))].flatMap(ofName));
-    if (folder === dirname(folder)) return faults;
+    const names = namesIn(packages).map((name) => join(packages, name));
+    if (names.length > 0) paths.push(packages, ...names);
+    if (folder === dirname(folder)) return paths;
   }
 }
-
-/** @param {string} path */
-const ofName = (path) => distrust(path, true);
