@@ -156,16 +156,17 @@ test('a masked unit stays masked', async () => {
 });
 
 /** A program that says who it is, then a number of lines, and ends. */
-const says = (who: string, lines: number) => `/bin/sh -c 'echo ${who}; seq ${lines}; exit 3'`;
+const says = (who: string, lines: number) => `/bin/sh -c 'echo ${who}; seq ${lines}; sleep 0.3; exit 3'`;
 
-/** The words of a start that fails. */
+/** The words of a start that fails at once, or of the check that follows it. */
 async function wordsOfStart(text: string): Promise<string[]> {
   await install(text);
   const failure = await applyDrift(host, service(unit)).then(
-    () => new Error('it starts'),
-    (error: Error) => error,
+    () => undefined,
+    (error: Error) => error.message,
   );
-  return failure.message.split('\n');
+  const verdict = failure === undefined ? await service(unit).check(host) : undefined;
+  return (failure ?? (verdict?.is === 'drift' ? verdict.note : undefined) ?? 'it runs').split('\n');
 }
 
 test.each([
