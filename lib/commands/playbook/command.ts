@@ -38,6 +38,7 @@ import { asPlanned, lastingName, narrowing } from './follow-plan.ts';
 import { playbookHelp } from './help.ts';
 import { hostLines, taskLines } from './listing.ts';
 import { type Options, parseOptions } from './options.ts';
+import { type Open, type PutBack, withAWayBack } from './put-back.ts';
 
 /** Connection options of the command line. */
 interface OpenOptions extends OpenSessionOptions {
@@ -51,16 +52,6 @@ interface Dependencies<V> extends InventorySource<V> {
   /** What puts hosts back that a failed change has left out of service, if the operator wants that. */
   putBack?(inventory: Inventory<V>, open: Open<V>): PutBack<V> | undefined;
 }
-
-/** A run that puts hosts back. */
-interface PutBack<V> {
-  readonly playbook: Playbook<V>;
-  readonly open: Open<V>;
-  /** Why a host cannot be put back, asked before the run. @returns undefined if it can. @throws where the host does not answer */
-  refusal(host: InventoryHost<V>): Promise<unknown>;
-}
-
-type Open<V> = (host: InventoryHost<V>) => Promise<Session>;
 
 /** The run that the command line requests. */
 interface Job<V> {
@@ -139,11 +130,7 @@ async function putHostsBack<V>(
   signal: AbortSignal,
   interrupt: () => void,
 ): Promise<void> {
-  const refusals = await Promise.all(out.map((host) => back.refusal(host).catch((error: unknown) => error)));
-  for (const [at, refusal] of refusals.entries())
-    if (refusal !== undefined)
-      say(`gateway.rollback is auto, and ${out[at]?.name} stays out of service: ${describeError(refusal)}`);
-  const hosts = out.filter((_, at) => refusals[at] === undefined);
+  const hosts = await withAWayBack(back, out, say);
   if (hosts.length === 0) return;
   say(`gateway.rollback is auto: ${hosts.map(({ name }) => name).join(', ')} gets its current release back`);
   const whole = { roles: [], skippedRoles: [], startAt: undefined, step: false, yes: true, report: undefined };

@@ -4,7 +4,7 @@ import type { Reader, Writer } from '../host/host.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing/this-machine.ts';
 import { describeProblem, Problem } from '../problem/problem.ts';
-import { drift, ok, type Resource, unknownUntil, type Verdict } from '../resource/resource.ts';
+import { drift, ok, type Resource, refused, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import { type Answer, fakeHost } from '../resource/testing/fake-host.ts';
 import type { RunEvent } from './events.ts';
@@ -192,6 +192,16 @@ test.each(narrow)(
     expect(events[0]).toMatchObject({ type: 'run-started', assumedStopped: ['b'] });
   },
 );
+
+test('a host that says itself what to do about it is heard', async () => {
+  const world = new World();
+  world.seen.set('a', refused('it has a newer database', 'go back to a backup'));
+  world.has.add('only b');
+  const { only } = await runIn(world, {});
+  expect(describeProblem(only?.error as Problem)).toBe(
+    'there is no other: a: it has a newer database; b: it is here\n  go back to a backup\nstop the other',
+  );
+});
 
 test('a host that is assumed to be stopped, but answers, is checked', async () => {
   const world = new World();

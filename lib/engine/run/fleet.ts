@@ -201,7 +201,13 @@ async function isAlive({ reader }: Session): Promise<boolean> {
 
 function preconditionFailed({ name, hint }: EveryHost, drifting: readonly (readonly [string, Verdict])[]): Problem {
   const seen = drifting.map(([host, verdict]) => `${host}: ${describeVerdict(verdict)}`).join('; ');
-  return new Failure(`${name}: ${seen}`, { hint });
+  const hints = drifting.map(([, verdict]) => ownHint(verdict) ?? hint);
+  return new Failure(`${name}: ${seen}`, { hint: [...new Set(hints)].join('\n') });
+}
+
+/** What to do about what was seen on one host, where that is another thing than for the condition. */
+function ownHint(verdict: Verdict): string | undefined {
+  return verdict.is === 'drift' && verdict.change instanceof Problem ? verdict.change.hint : undefined;
 }
 
 function preconditionUnknown({ name }: EveryHost, missing: ReadonlyMap<string, unknown>): Problem {

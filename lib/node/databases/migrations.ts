@@ -100,7 +100,7 @@ async function readMigrations(host: Reader, target: SqlTarget) {
     host.sql(target, 'select id from public.gorp_migrations order by id'),
   ]);
   if (!state) return { names: [], hasTables: false };
-  if (state.status !== 'running') return { until: `${container} is running` };
+  if (state.status !== 'running') return { until: `${container} is running, so that its migrations can be read` };
   if (!table.ok) return { until: `${container} answers SQL: ${table.error}` };
   const [isThere, hasTables] = table.rows[0] ?? [];
   if (isThere !== 't') return { names: [], hasTables: false };

@@ -61,7 +61,7 @@ describe('the pool database of an RPC server, before its program starts', () => 
   test.each<[what: string, seen: Seen, changes: Changes, expected: string]>([
     ['is not there yet', { databases: 'absent' }, [], 'ok'],
     ['has no migrations yet', { pool: null }, [], 'ok'],
-    ['does not run', { databases: 'exited' }, [], 'until pool-db is running'],
+    ['does not run', { databases: 'exited' }, [], 'until pool-db is running, so that its migrations can be read'],
     ['is of the older generation', { pool: older.pool }, [], rename],
     ['is of the current one', { pool: current.pool, image: wanted }, [], 'ok'],
     [
@@ -148,7 +148,10 @@ describe('before anything is changed, on the Database+Sync server', () => {
   });
 
   test('a database that does not run is unknown only where another version is to be stopped', async () => {
-    expect(await seen({ databases: 'exited' })).toEqual(['until state-db is running', 'until pool-db is running']);
+    expect(await seen({ databases: 'exited' })).toEqual([
+      'until state-db is running, so that its migrations can be read',
+      'until pool-db is running, so that its migrations can be read',
+    ]);
     expect(await seen({ databases: 'exited', image: wanted })).toEqual(['ok', 'ok']);
   });
 });
@@ -162,6 +165,8 @@ test('before a stop, the databases of every server are asked, and of no other ho
   );
   // An RPC server has no state database of its own.
   expect(await on('rpc-1', { state: ['9999.sql'], pool: older.pool })).toBe('ok');
-  expect(await on('rpc-1', { databases: 'exited' })).toBe('until pool-db is running');
+  expect(await on('rpc-1', { databases: 'exited' })).toBe(
+    'until pool-db is running, so that its migrations can be read',
+  );
   expect(await on('elsewhere', { state: ['9999.sql'], pool: ['9999.sql'] })).toBe('ok');
 });

@@ -46,6 +46,13 @@ function verdictOn(found: Found, database: MigratedDatabase, vars: Variables): V
   return found.is === 'unread' ? unknownUntil(found.until) : ok;
 }
 
+/** The same, with what to do in the verdict itself. */
+function refusedOn(found: Found, database: MigratedDatabase, vars: Variables): Verdict {
+  return found.is === 'strange'
+    ? refused(describe(found.unknown, database, vars), migrationsHint)
+    : verdictOn(found, database, vars);
+}
+
 /** How many unknown migrations are named. */
 const mostNames = 3;
 
@@ -109,8 +116,7 @@ export function poolIsCarriedOver({ host: own, vars }: Context<Variables>): Reso
     name: `pool database has the migration names of node ${versionOf(vars.images.node)}`,
     check: async (host) => {
       const { found } = await find(host, own, 'pool');
-      if (found.is === 'strange') return refused(describe(found.unknown, 'pool', vars), migrationsHint);
-      if (found.is !== 'renamed') return verdictOn(found, 'pool', vars);
+      if (found.is !== 'renamed') return refusedOn(found, 'pool', vars);
       const { was, wanted } = found;
       return drift([{ what: 'migration', was, wanted }], [renameMigration(vars, found)]);
     },

@@ -5,7 +5,7 @@ import { containerChange, drift, ok, unknownUntil } from '../../engine/resource/
 import type { Context } from '../../engine/resource/role.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
-import { databasesAreUnderstood, migrationsHint } from './known-migrations.ts';
+import { databasesAreUnderstood } from './known-migrations.ts';
 import { isOfThisVersion, type NodeContainer, nodeContainers, otherVersion } from './node-container.ts';
 
 // json-rpc needs exactly the migrations of its own version, and only the synchronizer migrates the state database. So a change of the
@@ -81,7 +81,7 @@ function everyServerChanges(context: Context<Variables>): EveryHost {
       if (understood.is !== 'ok') return understood;
       return image.ok ? ok : unknownUntil(`image ${vars.images.node} is there`);
     },
-    hint: `json-rpc needs the migrations of its own version, and only sync makes them: ${deployToAll}\n${migrationsHint}`,
+    hint: `json-rpc needs the migrations of its own version, and only sync makes them: ${deployToAll}`,
   };
 }
 
