@@ -98,8 +98,10 @@ describe('The Docker engine is killed', () => {
   test('the server restarts: databases are shut down as by Docker itself, and come back', async ({ task }) => {
     host = await scratch.reboot();
     await answers();
-    expect(await log()).toContain('received fast shutdown request');
-    expect(await log()).not.toContain('was interrupted');
+    // What it wrote while it stopped is lost: nobody reads it without the engine.
+    expect((await log()).match(/database system was (shut down|interrupted)/g)).toEqual(
+      Array(2).fill('database system was shut down'),
+    );
     expect(await status('by-hand')).toBe('exited');
     measured(task, 'a fast shutdown of the database, no recovery at its start');
   });
