@@ -108,6 +108,22 @@ test.each<[string, { has?: string[]; there: string; installs: string[]; ubuntu?:
   expect(aptRuns.flat()).toEqual(installs);
 });
 
+test('an engine of another source without Compose is left to the operator', async () => {
+  for (const [there, message] of [
+    ['engine \nclient\n', 'docker is installed by no package, and docker compose does not answer'],
+    ['engine docker-ee\n', 'docker is installed by the package docker-ee, and its client does not answer'],
+  ] as const) {
+    const context = { ...(await contextOf({})), roles: new Set(['packages', 'docker']) };
+    const resources = await packages.resources(context);
+    const resource = resources.find(({ name }) => name.startsWith('packages of'));
+    if (!resource) throw new Error('there is no resource');
+    await expect(applyDrift(bareHost([], there).host, resource)).rejects.toMatchObject({
+      message,
+      hint: 'install Compose version 2 from where that engine is from; docker compose version has to answer',
+    });
+  }
+});
+
 test('a client from a repository of its own is installed after it', async () => {
   const distribution = { id: 'ubuntu', version: '24.04', codename: 'noble', title: 'Ubuntu 24.04' } as const;
   const { aptRuns } = await deploy(all, bareHost(), { facts: { distribution } });

@@ -173,6 +173,17 @@ test('a Compose that is installed and does not run is reported', async () => {
   ]);
 });
 
+test('a Compose of version 1 beside an engine that no longer takes its requests is reported', async () => {
+  const host = fakeHost([
+    [/snap\/docker\/current/, 'running\nengine docker-ce\nclient\n'],
+    [/^docker-compose version/, '1.29.2\n'],
+  ]);
+  const resources = await docker.resources(await contextOf({}));
+  expect((await refusal(resources, 'docker compose answers', host))[0]).toBe(
+    'docker compose answers: docker-compose is version 1.29.2, whose requests this engine no longer takes',
+  );
+});
+
 test('a state database that is starting, or cannot be reached, is reported with what to check', async () => {
   const resources = await databaseReachable.resources(await contextOf({ group: 'rpc' }));
   const answers = (exitCode: number) => fakeHost([[/^pg_isready/, { exitCode }]]);

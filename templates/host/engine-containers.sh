@@ -3,6 +3,7 @@
 #   begin  before the engine starts: notes the time
 #   start  after its start: starts what the engine itself has just stopped. After it was killed, an engine without live-restore stops all
 #          containers at its next start, and counts them as stopped by hand. What somebody stopped before stays stopped
+#   resume BEGAN READY  does that: both times are its bounds, as nobody reaches an engine between them
 #   note   before the engine stops: notes what runs, when the whole host stops, or with --all
 #   stop   after the engine has stopped: ends what was noted and still runs, as an engine with live-restore leaves it running. Each gets
 #          the signal and the time that the engine would give it. Without the engine they do not count as stopped by hand
@@ -13,22 +14,28 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 folder=$1
 mkdir -p "$folder"
 
+now() { date -u +%Y-%m-%dT%H:%M:%S.%N; }
+
 case $2 in
-  begin) date -u +%Y-%m-%dT%H:%M:%S.%N > "$folder/began" ;;
+  begin) now > "$folder/began" ;;
 
   start)
-    [ -s "$folder/began" ] || exit 0
+    # In a unit of its own: the engine may be killed again meanwhile, and systemd would not start it before this has ended.
+    [ ! -s "$folder/began" ] || systemd-run --quiet --no-block --collect "$0" "$folder" resume "$(cat "$folder/began")" "$(now)"
+    ;;
+
+  resume)
     docker ps --all --quiet --no-trunc --filter status=exited |
       xargs -r docker inspect --format '{{.HostConfig.RestartPolicy.Name}} {{.State.FinishedAt}} {{.Id}}' |
-      awk -v began="$(cat "$folder/began")" '$1 == "unless-stopped" && $2 > began { print $3 }' |
+      awk -v began="$3" -v ready="$4" '$1 == "unless-stopped" && $2 > began && $2 < ready { print $3 }' |
       xargs -r docker start
     ;;
 
   note)
     rm -f "$folder/running"
     [ "${3-}" = --all ] || [ "$(systemctl is-system-running)" = stopping ] || exit 0
-    docker ps --quiet --no-trunc |
-      xargs -r docker inspect --format '{{.State.Pid}} {{with index .Config "StopSignal"}}{{.}}{{else}}SIGTERM{{end}} {{with index .Config "StopTimeout"}}{{.}}{{else}}10{{end}} {{.Id}}' \
+    timeout 20 docker ps --quiet --no-trunc |
+      xargs -r timeout 20 docker inspect --format '{{.State.Pid}} {{with index .Config "StopSignal"}}{{.}}{{else}}SIGTERM{{end}} {{with index .Config "StopTimeout"}}{{.}}{{else}}10{{end}} {{.Id}}' \
         > "$folder/running"
     ;;
 

@@ -72,7 +72,7 @@ describe('The Docker engine is killed', () => {
       await host.run`sh -c ${killEngine}`;
       await until('docker info', 'the engine answers');
     }
-    expect((await host.unit('docker.service')).active).toBe('active');
+    await until('systemctl is-active --quiet docker', 'the unit has started');
     expect([await started(), await status('by-hand')]).toEqual([before, 'exited']);
     measured(task, 'no container ended; one that was stopped by hand stayed stopped');
   });
@@ -98,8 +98,10 @@ describe('The Docker engine is killed', () => {
   test('the server restarts: databases are shut down as by Docker itself, and come back', async ({ task }) => {
     host = await scratch.reboot();
     await answers();
-    expect(await log()).toContain('received fast shutdown request');
-    expect(await log()).not.toContain('was interrupted');
+    // What it wrote while it stopped is lost: nobody reads it without the engine.
+    expect((await log()).match(/database system was (shut down|interrupted)/g)).toEqual(
+      Array(2).fill('database system was shut down'),
+    );
     expect(await status('by-hand')).toBe('exited');
     measured(task, 'a fast shutdown of the database, no recovery at its start');
   });

@@ -32,7 +32,7 @@ export function dockerCanBeUsed(): Resource {
 }
 
 /** @param text lines of `docker-there.sh` */
-export function parseDocker(text: string): DockerThere {
+function parseDocker(text: string): DockerThere {
   const lines = text.split('\n');
   const rest = (word: string) =>
     lines.find((line) => line === word || line.startsWith(`${word} `))?.slice(word.length + 1);

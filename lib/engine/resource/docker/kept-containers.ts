@@ -29,7 +29,7 @@ const wanted = { [key]: true };
 const stopLimit = 150;
 
 /** Files that it leaves on the host. @param product begins their names */
-export function keptContainersFiles(product: string) {
+function filesOf(product: string) {
   return {
     program: `/usr/local/lib/${product}/engine-containers`,
     dropIn: `/etc/systemd/system/docker.service.d/${product}-containers.conf`,
@@ -46,7 +46,7 @@ export function keptContainersFiles(product: string) {
  * @param product begins the names of files on the host
  */
 export function containersOutliveEngine(product: string): Resource[] {
-  const { program, dropIn } = keptContainersFiles(product);
+  const { program, dropIn } = filesOf(product);
   const parts: readonly Part[] = [
     ...[program, dropIn].map(dirname).map((path) => [`${path} `, directory(path)] as const),
     [`${program} `, file(program).content(script).mode(0o755)],

@@ -50,7 +50,7 @@ export async function simulate(host: Reader, names: readonly string[]): Promise<
 }
 
 /** @param text a line with the age of the lists, then the output of `apt-get -q -s install` in the locale C */
-export function parseSimulation(text: string): Simulation {
+function parseSimulation(text: string): Simulation {
   const installs = [...text.matchAll(/^Inst (\S+) (?:\[(\S+)\] )?\((\S+) /gm)];
   return {
     listsAge: ageOf(text),
