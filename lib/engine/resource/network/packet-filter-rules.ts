@@ -31,7 +31,7 @@ const userChain = 'DOCKER-USER';
  * Stands for each bridge of the deployment's own networks: the host makes one line of it for each. Only Docker knows their names. Other
  * bridges are no different from any interface: the way to other hosts may be one, also one named br-ex.
  */
-export const anyBridge = '@bridge';
+const anyBridge = '@bridge';
 
 /**
  * Chains that open the ports of each group to its sources alone. Containers are reached by their published ports alone. All other
