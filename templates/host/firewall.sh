@@ -170,7 +170,17 @@ load() {
 }
 
 # Another program may change the same rules at the same moment.
-reload() { load || { sleep 1; load; } || { sleep 2; load; }; }
+reload() {
+  tries=0
+  until load; do
+    tries=$((tries + 1))
+    [ $tries -lt 5 ] || return 1
+    sleep 1
+  done
+}
+
+# Whether nothing else is missing than the jump that the engine itself moves while it sets up a network. Argument: what is missing.
+is_engines() { [ -n "$1" ] && ! echo "$1" | grep -qv '^[^:]* to DOCKER-USER'; }
 
 keep() {
   command=$1 version=$2
@@ -179,9 +189,15 @@ keep() {
   # Without one they were not loaded since the boot.
   if [ -e "$run/$version.listing" ] && cmp -s "$run/$version.wanted" "$run/$version.loaded"; then
     reasons=$(printf '%s\n' "$listing" | missing "$run/$version.listing")
+    tries=0
+    while is_engines "$reasons" && [ $tries -lt 5 ]; do
+      sleep 1
+      tries=$((tries + 1))
+      reasons=$("$command" --wait=60 -S | missing "$run/$version.listing")
+    done
     [ -n "$reasons" ] || return 0
     reload
-    flushed="$flushed${flushed:+; }$command: $(echo "$reasons" | paste -s -d , - | sed 's/,/, /g')"
+    flushed="$flushed${flushed:+; }$command: $(echo "$reasons" | paste -s -d ';' - | sed 's/;/; /g')"
   else
     reload
   fi

@@ -351,6 +351,16 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     expect(await differences()).toEqual([]);
   });
 
+  test('the engine moves its own jump while it sets up a network: nobody else did that', async () => {
+    const { restored } = await state();
+    await net.run(`iptables -D FORWARD -j DOCKER-USER; iptables -I FORWARD -o ${bridge} -j ACCEPT
+      { sleep 1.5; iptables -I FORWARD -j DOCKER-USER; } > /dev/null 2>&1 &`);
+    expect(await net.run(keep)).toBe('');
+    expect(await state()).toMatchObject({ loaded: '1', restored });
+    expect(await differences()).toEqual([]);
+    await net.run(`iptables -D FORWARD -o ${bridge} -j ACCEPT`);
+  });
+
   test('the rules follow the bridges', async () => {
     await net.run(`echo br-fedcba987654 >> /var/lib/ours/firewall/bridges; ${keep}`);
     expect(await net.run('iptables -S RPC-PLAYBOOKS-INPUT; ip6tables -S RPC-PLAYBOOKS')).toContain('br-fedcba987654');
