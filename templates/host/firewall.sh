@@ -4,7 +4,8 @@
 #   firewall RULES PREFIX
 # It compares the kernel's rules with those that it has loaded, and loads them again if anything is missing. Nothing else is written.
 #
-#   RULES.v4, RULES.v6   lines for iptables-restore; one with @bridge stands for one line for each bridge of our networks
+#   RULES.v4, RULES.v6   lines for iptables-restore; one with @bridge stands for one line for each bridge of our networks, and one that
+#                        ends with @only-with PATH counts on a host with that file
 #   RULES.networks       names of these networks of Docker
 #   PREFIX               begins the names of our chains
 #
@@ -76,10 +77,15 @@ asked() {
   done <"$rules.networks"
 }
 
-# Prints the lines of a file with the names of the bridges.
+# Prints the lines of a file as this host loads them.
 expanded() {
   awk -v names="$names" '
     BEGIN { most = split(names, name) }
+    / @only-with / {
+      if ((getline line <$NF) < 0) next
+      close($NF)
+      sub(/ @only-with .*/, "")
+    }
     !/@bridge/ { print; next }
     { for (at = 1; at <= most; at++) { line = $0; gsub(/@bridge/, name[at], line); print line } }' "$1"
 }
