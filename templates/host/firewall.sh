@@ -4,7 +4,8 @@
 #   firewall RULES PREFIX
 # It compares the kernel's rules with those that it has loaded, and loads them again if anything is missing. Nothing else is written.
 #
-#   RULES.v4, RULES.v6   lines for iptables-restore; one with @bridge stands for one line for each bridge of our networks
+#   RULES.v4, RULES.v6   lines for iptables-restore; one with @bridge stands for one line for each bridge of our networks, and one that
+#                        ends with @only-with PATH counts on a host with that file
 #   RULES.networks       names of these networks of Docker
 #   PREFIX               begins the names of our chains
 #
@@ -76,10 +77,15 @@ asked() {
   done <"$rules.networks"
 }
 
-# Prints the lines of a file with the names of the bridges.
+# Prints the lines of a file as this host loads them.
 expanded() {
   awk -v names="$names" '
     BEGIN { most = split(names, name) }
+    / @only-with / {
+      if ((getline line <$NF) < 0) next
+      close($NF)
+      sub(/ @only-with .*/, "")
+    }
     !/@bridge/ { print; next }
     { for (at = 1; at <= most; at++) { line = $0; gsub(/@bridge/, name[at], line); print line } }' "$1"
 }
@@ -170,7 +176,17 @@ load() {
 }
 
 # Another program may change the same rules at the same moment.
-reload() { load || { sleep 1; load; } || { sleep 2; load; }; }
+reload() {
+  tries=0
+  until load; do
+    tries=$((tries + 1))
+    [ $tries -lt 5 ] || return 1
+    sleep 1
+  done
+}
+
+# Whether nothing else is missing than the jump that the engine itself moves while it sets up a network. Argument: what is missing.
+is_engines() { [ -n "$1" ] && ! echo "$1" | grep -qv '^[^:]* to DOCKER-USER'; }
 
 keep() {
   command=$1 version=$2
@@ -179,9 +195,15 @@ keep() {
   # Without one they were not loaded since the boot.
   if [ -e "$run/$version.listing" ] && cmp -s "$run/$version.wanted" "$run/$version.loaded"; then
     reasons=$(printf '%s\n' "$listing" | missing "$run/$version.listing")
+    tries=0
+    while is_engines "$reasons" && [ $tries -lt 5 ]; do
+      sleep 1
+      tries=$((tries + 1))
+      reasons=$("$command" --wait=60 -S | missing "$run/$version.listing")
+    done
     [ -n "$reasons" ] || return 0
     reload
-    flushed="$flushed${flushed:+; }$command: $(echo "$reasons" | paste -s -d , - | sed 's/,/, /g')"
+    flushed="$flushed${flushed:+; }$command: $(echo "$reasons" | paste -s -d ';' - | sed 's/;/; /g')"
   else
     reload
   fi

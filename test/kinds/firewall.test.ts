@@ -163,7 +163,8 @@ test('the rules follow a network of ours that is made later, and no other one', 
   await host.run`docker run -d --name unpublished --network rpc-later -e POSTGRES_PASSWORD=any ${image}`;
   const [own, theirs] = [await bridge('rpc-later'), await bridge('theirs')];
   const knows = async () =>
-    (await host.run`iptables -S; ip6tables -S`).stdout.match(new RegExp(`-[io] ${own} `, 'g'))?.length;
+    (await host.run`iptables -S; ip6tables -S`).stdout.match(new RegExp(`^-A RPC-PLAYBOOKS.* -[io] ${own} `, 'gm'))
+      ?.length;
   expect(await eventually(async () => (await knows()) === 6, 20)).toBe(true);
   expect((await host.run`iptables -S; ip6tables -S`).stdout).not.toContain(`-i ${theirs} -j RETURN`);
   expect(await wanted().check(host)).toEqual({ is: 'ok' });

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { quote } from '../../lib/engine/host/quote.ts';
 import { parseIpNetwork } from '../../lib/engine/resource/network/ip-network.ts';
 import {
+  onHost,
   type PortGroup,
   packetFilterChains,
   packetFilterDifferences,
   restoreLines,
-  withBridges,
 } from '../../lib/engine/resource/network/packet-filter-rules.ts';
 import { type Namespaces, namespaces } from './namespaces.ts';
 
@@ -123,7 +123,7 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
         tool,
         await net.run(`${tool} -S`),
         'RPC-PLAYBOOKS',
-        withBridges(packetFilterChains('RPC-PLAYBOOKS', groups, family), [bridge]),
+        onHost(packetFilterChains('RPC-PLAYBOOKS', groups, family), { bridges: [bridge], files: [] }),
       );
     return [...(await look('iptables', 4)), ...(await look('ip6tables', 6))];
   }
@@ -349,6 +349,29 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     expect(await net.run(keep)).toBe('');
     expect(await dump()).toBe(before);
     expect(await differences()).toEqual([]);
+  });
+
+  test('the engine moves its own jump while it sets up a network: nobody else did that', async () => {
+    const { restored } = await state();
+    await net.run(`iptables -D FORWARD -j DOCKER-USER; iptables -I FORWARD -o ${bridge} -j ACCEPT
+      { sleep 1.5; iptables -I FORWARD -j DOCKER-USER; } > /dev/null 2>&1 &`);
+    expect(await net.run(keep)).toBe('');
+    expect(await state()).toMatchObject({ loaded: '1', restored });
+    expect(await differences()).toEqual([]);
+    await net.run(`iptables -D FORWARD -o ${bridge} -j ACCEPT`);
+  });
+
+  test('a port is guarded only with the file that makes it ours', async () => {
+    await load([
+      ...groups,
+      { name: 'LEFT', ports: [tcp(7777, 7777)], sources: [], onlyWith: '/run/ours/exporter.conf' },
+    ]);
+    await listen([7777]);
+    expect(await reaches(stranger.gateway, 7777, 'stranger')).toBe(true);
+    await net.run(`: > /run/ours/exporter.conf; ${keep}`);
+    expect(await reaches(stranger.gateway, 7777, 'stranger')).toBe(false);
+    expect(await reaches(friend.gateway, 5432, 'friend')).toBe(true);
+    await load(groups);
   });
 
   test('the rules follow the bridges', async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { parseIpNetwork } from './ip-network.ts';
 import {
+  onHost,
   type PortGroup,
   packetFilterChains,
   packetFilterDifferences,
   restoreLines,
-  withBridges,
 } from './packet-filter-rules.ts';
 
 const networks = (...texts: string[]) => texts.flatMap((text) => parseIpNetwork(text) ?? []);
@@ -17,7 +17,7 @@ const groups: readonly PortGroup[] = [
   { name: 'JSON-RPC', ports: [web], sources: networks('0.0.0.0/0', '10.0.0.1') },
 ];
 const bridge = 'br-0123456789ab';
-const chains = (family: 4 | 6) => withBridges(packetFilterChains('OURS', groups, family), [bridge]);
+const chains = (family: 4 | 6) => onHost(packetFilterChains('OURS', groups, family), { bridges: [bridge], files: [] });
 
 test('the rules of IPv4: sources are sorted and unique, a port that is open to all has no rule', () => {
   expect(restoreLines(chains(4))).toBe(`:OURS - [0:0]
@@ -38,7 +38,7 @@ test('the rules of IPv4: sources are sorted and unique, a port that is open to a
 
 test('the rules have a line for each bridge of our own, and name no other one', () => {
   const own = packetFilterChains('OURS', groups, 4);
-  const lines = (bridges: readonly string[]) => withBridges(own, bridges).flatMap(({ rules }) => rules);
+  const lines = (bridges: readonly string[]) => onHost(own, { bridges, files: [] }).flatMap(({ rules }) => rules);
   expect(lines(['br-a', 'node0']).filter((rule) => / -?[io] /.test(` ${rule}`))).toEqual([
     '-i br-a -j RETURN',
     '-i node0 -j RETURN',
@@ -49,6 +49,15 @@ test('the rules have a line for each bridge of our own, and name no other one', 
     '-i node0 -j RETURN',
   ]);
   expect(lines([]).join('\n')).not.toMatch(/br-|docker0|bridge/);
+});
+
+test('a rule that depends on a file is on a host with that file alone', () => {
+  const group = { name: 'LEFT', ports: [web], sources: [], onlyWith: '/etc/x.conf' };
+  const own = packetFilterChains('OURS', [group], 4);
+  expect(restoreLines(own)).toContain('--ctorigdstport 8123 --ctdir ORIGINAL -j OURS-LEFT @only-with /etc/x.conf\n');
+  const rules = (files: readonly string[]) => restoreLines(onHost(own, { bridges: [], files }));
+  expect(rules(['/etc/x.conf'])).toContain('--ctorigdstport 8123 --ctdir ORIGINAL -j OURS-LEFT\n');
+  expect(rules([])).not.toMatch(/8123|@/);
 });
 
 test('a protocol without ports is guarded on the host itself', () => {

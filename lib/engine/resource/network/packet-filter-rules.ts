@@ -16,6 +16,8 @@ export interface PortGroup<Source = IpNetwork> {
   /** Protocols of the host itself without ports, by their number: 112 is VRRP. */
   readonly protocols?: readonly number[];
   readonly sources: readonly Source[];
+  /** They are guarded only on a host with this file: somebody else's program may have the same port. */
+  readonly onlyWith?: string;
 }
 
 /** A chain of the table `filter`, with its rules as iptables-save writes them, without `-A CHAIN`. */
@@ -31,7 +33,10 @@ const userChain = 'DOCKER-USER';
  * Stands for each bridge of the deployment's own networks: the host makes one line of it for each. Only Docker knows their names. Other
  * bridges are no different from any interface: the way to other hosts may be one, also one named br-ex.
  */
-export const anyBridge = '@bridge';
+const anyBridge = '@bridge';
+
+/** A rule with this and a path at its end is loaded only on a host with that file. */
+const onlyWith = ' @only-with ';
 
 /**
  * Chains that open the ports of each group to its sources alone. Containers are reached by their published ports alone. All other
@@ -41,14 +46,18 @@ export const anyBridge = '@bridge';
  * made while the engine removes its jump to DOCKER-USER and inserts it again, as it does for each new network.
  *
  * @param prefix name of the first chain, and prefix of the other names
- * @returns with `anyBridge` in their rules
+ * @returns with `anyBridge` and `onlyWith` in their rules
  */
 export function packetFilterChains(prefix: string, groups: readonly PortGroup[], family: 4 | 6): readonly Chain[] {
   const isOpen = ({ sources }: PortGroup) => sources.some((from) => from.family === family && from.everything);
   const guards = ({ ports, protocols = [] }: PortGroup) => ports.length + protocols.length > 0;
   const closed = groups.filter((group) => guards(group) && !isOpen(group));
   const perPort = (rule: (port: GuardedPort, to: string) => string) =>
-    unique(closed.flatMap(({ name, ports }) => ports.map((port) => rule(port, `${prefix}-${name}`))));
+    unique(
+      closed.flatMap(({ name, ports, onlyWith: path }) =>
+        ports.map((port) => `${rule(port, `${prefix}-${name}`)}${path === undefined ? '' : onlyWith + path}`),
+      ),
+    );
   const fromContainers = `-i ${anyBridge} -j RETURN`;
   return [
     {
@@ -86,10 +95,21 @@ export function packetFilterChains(prefix: string, groups: readonly PortGroup[],
   ];
 }
 
-/** The chains of a host whose networks have these bridges. */
-export function withBridges(chains: readonly Chain[], bridges: readonly string[]): readonly Chain[] {
-  const each = (rule: string) =>
-    rule.includes(anyBridge) ? bridges.map((name) => rule.replaceAll(anyBridge, name)) : [rule];
+/** What rules depend on, and only the host knows. */
+export interface HostFacts {
+  /** Names of the bridges of our networks. */
+  readonly bridges: readonly string[];
+  /** The files that are there. */
+  readonly files: readonly string[];
+}
+
+/** The chains as a host loads them. */
+export function onHost(chains: readonly Chain[], { bridges, files }: HostFacts): readonly Chain[] {
+  const each = (text: string) => {
+    const [rule = '', path] = text.split(onlyWith);
+    if (path !== undefined && !files.includes(path)) return [];
+    return rule.includes(anyBridge) ? bridges.map((name) => rule.replaceAll(anyBridge, name)) : [rule];
+  };
   return chains.map(({ name, rules }) => ({ name, rules: rules.flatMap(each) }));
 }
 

@@ -9,21 +9,19 @@ import { type Difference, driftOf, type Resource, refused, unknownUntil } from '
 import { service } from '../system/service.ts';
 import { type IpNetwork, parseIpNetwork } from './ip-network.ts';
 import {
+  type HostFacts,
+  onHost,
   type PortGroup,
   packetFilterChains,
   packetFilterDifferences,
   restoreLines,
-  withBridges,
 } from './packet-filter-rules.ts';
 import { dropIns, keeperUnits, unitFiles, unitPath } from './packet-filter-units.ts';
 
 const script = readFileSync(new URL('../../../../templates/host/firewall.sh', import.meta.url));
 
 /** Ports that certain sources may reach: addresses, networks, or names that the host itself resolves. */
-export interface Access extends PortGroup<string> {
-  /** Their ports are guarded only on a host with this file. Somebody else's program may have the same port. */
-  readonly onlyWith?: string;
-}
+export type Access = PortGroup<string>;
 
 interface PacketFilter {
   /** Prefix of the files and units on the host. */
@@ -68,38 +66,36 @@ export function packetFilter(options: PacketFilter): Resource {
   ];
   const starts = parts.map(({ path, content }) => text(path, content));
   const chainsOf = (known: Known, family: 4 | 6) => {
-    const networks = (sources: readonly string[]) => sources.flatMap((source) => known.addresses.get(source) ?? []);
-    const groups = accesses
-      .filter(({ onlyWith }) => onlyWith === undefined || known.files.has(onlyWith))
-      .map(({ sources, ...rest }) => ({ ...rest, sources: networks(sources) }));
+    const networks = (sources: readonly string[]) => sources.flatMap((source) => known.get(source) ?? []);
+    const groups = accesses.map(({ sources, ...rest }) => ({ ...rest, sources: networks(sources) }));
     return packetFilterChains(prefix, groups, family);
   };
   const ruleFiles = (known: Known): readonly Part[] =>
     families.map(({ family }) => text(`${rules}.v${family}`, restoreLines(chainsOf(known, family))));
+  const named = accesses.flatMap(({ sources }) => sources);
 
   return {
     name: 'published ports are open to their sources alone',
 
     async check(host) {
-      const known = lookUp(host, accesses);
-      const [{ missing, ...found }, listings, files, hasV6, unread, bridges] = await Promise.all([
+      const known = lookUp(host, named);
+      const [{ found, missing }, listings, files, hasV6, unread, facts] = await Promise.all([
         known,
         Promise.all(families.map(({ tool }) => host.$`${tool} --wait=60 -S`)),
-        known.then((all) => checkParts(host, [...loader, ...ruleFiles(all), ...starts])),
+        known.then((all) => checkParts(host, [...loader, ...ruleFiles(all.found), ...starts])),
         host.$`[ -e /proc/net/if_inet6 ]`,
         unreadFiles(host, [...own, ...parts]),
-        hasNetworks ? host.read(`/var/lib/${product}/firewall/bridges`) : undefined,
+        factsOf(host, product, accesses),
       ]);
       if (listings[0]?.exitCode === 127) return unknownUntil('iptables is installed');
       if (missing.length > 0) return refused(`this host finds no address of ${missing.join(', ')}`, hint);
-      const names = bridges?.toString().split('\n').filter(Boolean) ?? [];
       const differences = [
         ...files.differences,
         ...unread,
         ...families
           .filter(({ family }) => family === 4 || hasV6.ok)
           .flatMap(({ family, tool }, at) => {
-            const wanted = withBridges(chainsOf(found, family), names);
+            const wanted = onHost(chainsOf(found, family), facts);
             return packetFilterDifferences(tool, listings[at]?.stdout ?? '', prefix, wanted);
           }),
       ];
@@ -132,29 +128,31 @@ async function unreadFiles(host: Reader, files: ReturnType<typeof dropIns>): Pro
   });
 }
 
-/** What the host knows: addresses of sources, and files that accesses depend on. */
-interface Known {
-  readonly addresses: ReadonlyMap<string, readonly IpNetwork[]>;
-  readonly files: ReadonlySet<string>;
-}
+type Known = ReadonlyMap<string, readonly IpNetwork[]>;
 
 const unique = (words: readonly string[]): string[] => [...new Set(words)];
 
 /** Addresses of all sources. The rules have addresses because no name can be resolved at boot, when they are loaded. */
-async function lookUp(host: Reader, accesses: readonly Access[]): Promise<Known & { missing: readonly string[] }> {
-  const paths = unique(accesses.flatMap(({ onlyWith }) => onlyWith ?? []));
-  const [found, stats] = await Promise.all([
-    Promise.all(
-      unique(accesses.flatMap(({ sources }) => sources)).map(
-        async (source) => [source, await addressesOf(host, source)] as const,
-      ),
-    ),
-    Promise.all(paths.map((path) => host.stat(path))),
+async function lookUp(host: Reader, sources: readonly string[]) {
+  const found = await Promise.all(
+    unique(sources).map(async (source) => [source, await addressesOf(host, source)] as const),
+  );
+  return {
+    found: new Map(found),
+    missing: found.flatMap(([source, networks]) => (networks.length === 0 ? [source] : [])),
+  };
+}
+
+/** The bridges are those that the host's own program has found. */
+async function factsOf(host: Reader, product: string, accesses: readonly Access[]): Promise<HostFacts> {
+  const paths = unique(accesses.flatMap(({ onlyWith = [] }) => onlyWith));
+  const [bridges, ...stats] = await Promise.all([
+    host.read(`/var/lib/${product}/firewall/bridges`),
+    ...paths.map((path) => host.stat(path)),
   ]);
   return {
-    addresses: new Map(found),
-    files: new Set(paths.filter((_, at) => stats[at] !== undefined)),
-    missing: found.flatMap(([source, networks]) => (networks.length === 0 ? [source] : [])),
+    bridges: bridges?.toString().split('\n').filter(Boolean) ?? [],
+    files: paths.filter((_, at) => stats[at] !== undefined),
   };
 }
 
