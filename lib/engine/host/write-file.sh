@@ -24,7 +24,7 @@ fi
 directory=${path%/*} name=${2##*/}
 directory=${directory:-/}
 [ ${#name} -le 200 ] || name=$(printf %.200s "$name")
-[ -d "$directory" ] || [ "$1" = rewrite ] || fail "there is no directory $directory"
+[ "$whose" ] || [ "$1" = rewrite ] || [ -d "$directory" ] || fail "there is no directory $directory"
 if [ "$whose" ]; then
   enter "$path is not written"
   stage "$path is not written" "$name"
