@@ -50,6 +50,7 @@ look() {
       break
     fi
     count=$((count + 1))
+    [ "$count" -le 400 ] || fail "$1 leads through too many folders"
   done
   folder=${at:-/} whose='' who='' judged=0 shared=''
   set -f
@@ -135,8 +136,9 @@ go_on() {
   exec 9<.
 }
 
-# Changes to a new folder in the one that `enter` has entered: nobody else can enter it, so names in it stay as they are. What `new` is
-# there gets its name by `settle`. Arguments: what is not done otherwise, the start of its name.
+# Changes to a new folder in the one that `enter` has entered: nobody else can enter it, so names in it stay as they are. What is made at
+# $new gets its name by `settle`; $old is free. Their names are new, as another folder of root's may have been put there. Arguments: what is
+# not done otherwise, the start of the folder's name.
 stage() {
   held=/proc/self/fd/9
   umask 077
@@ -147,10 +149,12 @@ stage() {
   # shellcheck disable=SC2046
   set -- "$1" $(stat -c '%u %f %d' . "$held/.")
   [ "$2:$((0x$3 & 0777)):$4" = "0:$((0700)):$7" ] || refuse "$1" 'a folder in it was changed meanwhile'
-  trap 'rm -rf ./new ./old; rmdir "$held/$staging" 2>/dev/null' EXIT
+  new=./$staging.new old=./$staging.old
+  trap 'rm -rf "$new" "$old"; rmdir "$held/$staging" 2>/dev/null' EXIT
+  trap 'exit 129' HUP INT TERM PIPE
 }
 
 # Argument: the name in the folder. A link there is replaced, not followed.
 settle() {
-  mv -f -T ./new "$held/$1"
+  mv -f -T "$new" "$held/$1"
 }

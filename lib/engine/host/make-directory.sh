@@ -15,7 +15,7 @@ fi
 make() (
   exec 9<.
   stage "$what" "$1"
-  mkdir ./new && chown "$2" ./new && chmod "$3" ./new && settle "$1"
+  mkdir "$new" && chown "$2" "$new" && chmod "$3" "$new" && settle "$1"
 )
 is_absent() { [ ! -e "./$1" ] && [ ! -h "./$1" ]; }
 

@@ -8,6 +8,6 @@ if [ -z "$whose" ]; then
 fi
 enter "$path is not changed"
 stage "$path is not changed" "${path##*/}"
-ln -s "$2" ./new || exit
+ln -s "$2" "$new" || exit
 [ -h "$held/${path##*/}" ] || [ ! -e "$held/${path##*/}" ] || fail "$path is no link any more, and is not replaced"
 settle "${path##*/}"

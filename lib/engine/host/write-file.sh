@@ -24,7 +24,7 @@ fi
 directory=${path%/*} name=${2##*/}
 directory=${directory:-/}
 [ ${#name} -le 200 ] || name=$(printf %.200s "$name")
-[ -d "$directory" ] || [ "$1" = rewrite ] || fail "there is no directory $directory"
+[ "$whose" ] || [ "$1" = rewrite ] || [ -d "$directory" ] || fail "there is no directory $directory"
 if [ "$whose" ]; then
   enter "$path is not written"
   stage "$path is not written" "$name"
@@ -41,7 +41,7 @@ else
     [ ! -h "$path" ] || refuse "$2 is not written" 'it is a link there. Put the file itself there, or name the file that it leads to'
     [ ! -e "$path" ] || [ -f "$path" ] || fail "$2 is not a regular file, and is not rewritten"
     # Another name of the same file, which nobody else can change.
-    now=./old
+    now=$old
     ln "$path" "$now" 2>/dev/null || { [ ! -e "$path" ] && exit 75; } || refuse "$2 is not written" 'the file cannot be held by a link'
     [ ! -h "$now" ] || exit 75
   fi
@@ -55,7 +55,7 @@ else
   esac
 fi
 
-temporary=./new unfinished=1
+temporary=${new-} unfinished=1
 if [ -z "$whose" ]; then
   temporary=${directory%/}/.$name.$$
   trap 'rm -f "$temporary"' EXIT

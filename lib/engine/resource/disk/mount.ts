@@ -1,3 +1,4 @@
+import { dirname } from 'node:path/posix';
 import { type Action, command, makeDirectory, write } from '../../host/action.ts';
 import { type FstabEntry, parseFstabLine } from '../../host/facts/fstab.ts';
 import type { Reader } from '../../host/host.ts';
@@ -90,6 +91,6 @@ export function mount(target: string, device: string): Resource {
 function mounting(target: string, device: string, isThere: boolean): Action[] {
   return [
     ...(isThere ? [] : [makeDirectory(target)]),
-    command({ rootsFolder: target })`mount -t ${type} -o ${options.join(',')} ${device} ${target}`,
+    command({ rootsFolder: dirname(target) })`mount -t ${type} -o ${options.join(',')} ${device} ${target}`,
   ];
 }

@@ -31,7 +31,7 @@ export function attributeDifferences(stat: Stat, wanted: FileAttributes): Differ
 }
 
 /** As for chmod: `0644`. */
-export function octal(mode: number): string {
+function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
 }
 
