@@ -232,7 +232,7 @@ test.each<[string, Changes, string | RegExp]>([
     /docker_root\.format needs docker_root\.disk/,
   ],
   [
-    "a temporary disk for Docker that is not named",
+    'a temporary disk for Docker that is not named',
     [[['vars', 'docker_root'], { temporary_disk: true }]],
     /docker_root\.temporary_disk needs docker_root\.disk: a temporary disk is never chosen, only named/,
   ],
