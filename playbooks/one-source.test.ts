@@ -369,6 +369,8 @@ const table: readonly Row[] = [
       'db role state-db',
       'docker-compose.yml pool-db.volumes',
       'role disk-alert',
+      'role docker',
+      'role docker-root',
       'role monitor',
       'role pool-db',
       'role preflight',

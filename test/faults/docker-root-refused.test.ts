@@ -21,7 +21,7 @@ beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
   await run(`apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y docker.io rsync xfsprogs dosfstools >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y docker.io rsync xfsprogs >/dev/null
     mkdir -p /etc/docker /etc/systemd/system/docker.service.d
     echo '{ "insecure-registries": ["172.30.77.10:5000"] }' >/etc/docker/daemon.json
     ${restart}`);
@@ -33,13 +33,14 @@ beforeAll(async () => {
 /** The data disk with a new file system. */
 const withDisk = (mkfs: string, options = 'defaults') =>
   `umount /data || :; wipefs -qa ${device}; ${mkfs} ${device} >/dev/null; mount -o ${options} ${device} /data`;
-const whole = withDisk('mkfs.ext4 -q -F');
+const whole = () => withDisk('mkfs.ext4 -q -F');
 
 afterEach(async () => {
-  await run(`rm -f ${dropIn} /etc/default/docker /etc/docker/other.json /usr/local/sbin/xfs_info
+  await run(`systemctl stop docker.socket docker.service
+    rm -f ${dropIn} /etc/default/docker /etc/docker/other.json /usr/local/sbin/xfs_info
     echo '${settings}' >/etc/docker/daemon.json
     ! mountpoint -q /var/lib/docker/extra || umount /var/lib/docker/extra
-    ${whole}
+    ${whole()}
     ${restart}`);
 });
 
@@ -47,8 +48,12 @@ afterEach(async () => {
 const option = (words: string) =>
   `printf '[Service]\\nExecStart=\\nExecStart=/usr/sbin/dockerd -H fd:// --containerd=/run/containerd/containerd.sock ${words}\\n' >${dropIn}; ${restart}`;
 
+/** Exactly these words, or what matches. */
+const words = (wanted: string | RegExp): unknown =>
+  typeof wanted === 'string' ? wanted : expect.stringMatching(wanted);
+
 describe("a move of Docker's data that cannot succeed", () => {
-  test.each<[what: string, made: string, cause: string | RegExp, hint: string | RegExp]>([
+  test.each<[what: string, made: string | (() => string), cause: string | RegExp, hint: string | RegExp]>([
     [
       'data-root as an option of the unit',
       option('--data-root /var/lib/docker/inner'),
@@ -74,30 +79,36 @@ describe("a move of Docker's data that cannot succeed", () => {
       'move its data by hand, or name the disk where they are: docker_root: { disk: /var/lib/docker }',
     ],
     ['settings that are no JSON', `echo '{ no json' >/etc/docker/daemon.json`, /^\/etc\/docker\/daemon\.json/, /./],
-    ['a disk that is read-only', 'mount -o remount,ro /data', '/data is mounted read-only', /^mount it read-write/],
+    [
+      'a disk that is read-only',
+      () => `umount /data; mount -o ro ${device} /data`,
+      '/data is mounted read-only',
+      /^mount it read-write/,
+    ],
     [
       'a file system of another kind',
-      withDisk('mkfs.vfat'),
-      '/data is on a file system of type vfat, on which Docker cannot work',
+      'umount /data; mount -t tmpfs tmpfs /data',
+      '/data is on a file system of type tmpfs, on which Docker cannot work',
       'name another disk: docker_root: { disk: … }',
     ],
     [
       'XFS without ftype',
       // Kernels of today do not mount such a file system. xfs_info reads one from a file, in the place of the mounted one.
-      `${withDisk('mkfs.xfs -q -f')}; truncate -s 300M /srv/old.img; mkfs.xfs -q -f -m crc=0 -n ftype=0 /srv/old.img
+      () => `${withDisk('mkfs.xfs -q -f')}; truncate -s 300M /srv/old.img; mkfs.xfs -q -f -m crc=0 -n ftype=0 /srv/old.img
        printf '#!/bin/sh\\nexec /usr/sbin/xfs_info /srv/old.img\\n' >/usr/local/sbin/xfs_info; chmod 0755 /usr/local/sbin/xfs_info`,
       'the XFS file system at /data was made without ftype, and Docker does not start on it',
       /^only a new file system has ftype/,
     ],
     [
       'too little room',
-      'fallocate -l 200M /var/lib/docker/large; fallocate -l $(($(df -B1 --output=avail /data | tail -n 1) - 30000000)) /data/filler',
+      'mountpoint -q /data; mountpoint -q /var/lib/docker; fallocate -l 200M /var/lib/docker/large; fallocate -l $(($(df -B1 --output=avail /data | tail -n 1) - 30000000)) /data/filler',
       /^there is no room for it: the data of docker takes \d+ MB, and \d+ MB are free for \/data\/docker$/,
       'make room there, or name another disk: docker_root: { disk: … }',
     ],
     [
       'room for too few files',
-      `rm -f /var/lib/docker/large; ${withDisk('mkfs.ext4 -q -F -N 16')}; cd /var/lib/docker; mkdir -p many; cd many; touch $(seq 1 3000)`,
+      () =>
+        `rm -f /var/lib/docker/large; ${withDisk('mkfs.ext4 -q -F -N 16')}; cd /var/lib/docker; mkdir -p many; cd many; touch $(seq 1 3000)`,
       /^there is no room for it: the data of docker are \d+ files, and the file system of \/data\/docker has room for \d+ more$/,
       'make room there, or name another disk: docker_root: { disk: … }',
     ],
@@ -120,13 +131,13 @@ describe("a move of Docker's data that cannot succeed", () => {
       'put a folder in its place, or nothing',
     ],
   ])('%s: the cause is found by the check, and Docker goes on', async (_, made, cause, hint) => {
-    await run(made);
+    await run(typeof made === 'string' ? made : made());
     const before = await started();
     const seen = await move.check(host);
-    expect(seen).toMatchObject({ is: 'drift', note: expect.stringMatching(cause) });
+    expect(seen).toMatchObject({ is: 'drift', note: words(cause) });
     await expect(applyDrift(host, move)).rejects.toMatchObject({
-      message: typeof cause === 'string' ? cause : expect.stringMatching(cause),
-      hint: typeof hint === 'string' ? hint : expect.stringMatching(hint),
+      message: words(cause),
+      hint: words(hint),
     });
     expect(await started()).toBe(before);
   });

@@ -9,7 +9,7 @@ import { drift, expectation, ok, type Resource, refused, unknownUntil } from '..
 import { type DataName, dataFolders } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import { devicesOf, isWithin, mountOf } from './beneath.ts';
-import { dockerDisk } from './largest-disk.ts';
+import { defaultDockerRoot, dockerDisk } from './largest-disk.ts';
 import { product } from './product.ts';
 
 const script = readFileSync(new URL('../../../templates/host/data-disks.sh', import.meta.url), 'utf8');
@@ -64,7 +64,7 @@ export function dataIsInItsPlace(place: Place): Resource {
     async check(host) {
       const [cause, hint = ''] = await look(host, ['problems', ...[...folders].flat()]);
       if (cause) return refused(cause, hint);
-      const missing = notMounted(place, [...folders.values()]);
+      const missing = notMounted(place, [...folders.values(), defaultDockerRoot]);
       if (!missing) return ok;
       return refused(
         `/etc/fstab mounts ${missing.source} at ${missing.target}, and it is not mounted`,

@@ -5,7 +5,7 @@ import { allBeneath, devicesOf, isSameFileSystem, isWithin, mountOf } from './be
 import { whyDevicesAreTemporary, whyTemporary } from './temporary-disk.ts';
 
 /** Where the Docker engine keeps its data by default. */
-const defaultDockerRoot = '/var/lib/docker';
+export const defaultDockerRoot = '/var/lib/docker';
 
 /** File systems of a local disk that Docker's overlay2 driver works on. */
 const suitable = ['ext4', 'xfs', 'btrfs', 'ext3'];
