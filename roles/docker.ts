@@ -62,9 +62,8 @@ export function enginePackages({ facts }: { readonly facts: Facts }): Packages {
     if (there.engine === 'docker.io') return missing;
     const parts = partsOf[there.engine];
     if (parts === undefined) {
-      const by = there.engine === '' ? 'no package' : `the package ${there.engine}`;
       return refused(
-        `docker is installed by ${by}, and ${there.client ? 'docker compose' : 'its client'} does not answer`,
+        'docker is there without a client and a Compose that answer, and its source is not known',
         'install Compose version 2 from where that engine is from; docker compose version has to answer',
       );
     }

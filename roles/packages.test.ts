@@ -109,16 +109,13 @@ test.each<[string, { has?: string[]; there: string; installs: string[]; ubuntu?:
 });
 
 test('an engine of another source without Compose is left to the operator', async () => {
-  for (const [there, message] of [
-    ['engine \nclient\n', 'docker is installed by no package, and docker compose does not answer'],
-    ['engine docker-ee\n', 'docker is installed by the package docker-ee, and its client does not answer'],
-  ] as const) {
+  for (const there of ['engine \nclient\n', 'engine docker-ee\n']) {
     const context = { ...(await contextOf({})), roles: new Set(['packages', 'docker']) };
     const resources = await packages.resources(context);
     const resource = resources.find(({ name }) => name.startsWith('packages of'));
     if (!resource) throw new Error('there is no resource');
     await expect(applyDrift(bareHost([], there).host, resource)).rejects.toMatchObject({
-      message,
+      message: 'docker is there without a client and a Compose that answer, and its source is not known',
       hint: 'install Compose version 2 from where that engine is from; docker compose version has to answer',
     });
   }
