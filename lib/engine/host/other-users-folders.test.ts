@@ -172,7 +172,7 @@ describe('directory', () => {
     await make(join(home, 'own'));
     expect(statSync(join(home, 'own')).mode & 0o7777).toBe(0o750);
     for (const [at, owner] of [
-      [folder('home/root', 0, 0o700), 0],
+      [folder('home/of-root', 0, 0o700), 0],
       [folder('home/other', other, 0o700), other],
       [folder(join(folder('group', 0, 0o775, other).slice(place.length), 'own'), user, 0o700), user],
     ] as const) {
