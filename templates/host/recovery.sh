@@ -94,14 +94,22 @@ drill() {
   # One by hand and one by the timer have the same folder and container. The lock ends with this process.
   exec 9>/run/rpc-node-drill.lock
   flock -n 9 || { echo 'another drill runs' >&2; exit 1; }
-  docker rm --force rpc-node-drill >/dev/null 2>&1
-  trap 'docker rm --force rpc-node-drill >/dev/null 2>&1; rm -rf "$folder"' EXIT
+  place=/run/rpc-node-drill
+  clean_up() {
+    docker rm --force rpc-node-drill >/dev/null 2>&1
+    ! mountpoint -q "$place" || umount "$place"
+  }
+  clean_up
+  trap 'clean_up; rm -rf "$folder"' EXIT
   trap 'fail "the drill was ended before its result"' TERM INT
   # The check of the repository counts the days since it.
   [ ! -e "$RESULTS/drill-passed" ] || mv "$RESULTS/drill-passed" "$RESULTS/drill-passed.before"
   stage
+  # The folder around it is barman's, who could put a link there before the engine looks: what is here now gets a place of root's.
+  mkdir -p "$place" &&
+    (cd -P "$folder" && [ "$(stat -c %U .)" = barman ] && mount --bind . "$place") || fail "$folder is not barman's any more"
   # Without connections until it has recovered: a standby would need as many as the real server.
-  said=$(docker run --detach --name rpc-node-drill --network none --volume "$folder:/var/lib/postgresql/data" "$IMAGE" \
+  said=$(docker run --detach --name rpc-node-drill --network none --volume "$place:/var/lib/postgresql/data" "$IMAGE" \
     -c hot_standby=off 2>&1) || fail "the container does not start: $said"
   until docker exec rpc-node-drill psql -XAtq -U "$STATE_USER" -d "$STATE_DATABASE" -c 'select 1' >/dev/null 2>&1; do
     [ "$(docker inspect --format '{{.State.Running}}' rpc-node-drill 2>/dev/null)" = true ] ||
