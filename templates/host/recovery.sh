@@ -106,8 +106,9 @@ drill() {
   [ ! -e "$RESULTS/drill-passed" ] || mv "$RESULTS/drill-passed" "$RESULTS/drill-passed.before"
   stage
   # The folder around it is barman's, who could put a link there before the engine looks: what is here now gets a place of root's.
-  mkdir -p "$place" &&
-    (cd -P "$folder" && [ "$(stat -c %U .)" = barman ] && mount --bind . "$place") || fail "$folder is not barman's any more"
+  if ! (mkdir -p "$place" && cd -P "$folder" && [ "$(stat -c %U .)" = barman ] && mount --bind . "$place"); then
+    fail "$folder is not barman's any more"
+  fi
   # Without connections until it has recovered: a standby would need as many as the real server.
   said=$(docker run --detach --name rpc-node-drill --network none --volume "$place:/var/lib/postgresql/data" "$IMAGE" \
     -c hot_standby=off 2>&1) || fail "the container does not start: $said"
