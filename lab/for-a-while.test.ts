@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { withLabForAWhile } from './for-a-while.mjs';
 
-/** @returns what happens around work that leaves the lab up or down */
+/**
+ * @returns what happens around work that leaves the lab up or down
+ */
 async function around(before: boolean, after: boolean, fails = false) {
   const done: string[] = [];
   let up = before;

@@ -108,7 +108,11 @@ export default role<Variables>('backup', (context) => {
   ];
 });
 
-/** Further base backups, the check of the repository, and the drill if the inventory has one. @param connection to the server */
+/**
+ * Further base backups, the check of the repository, and the drill if the inventory has one.
+ *
+ * @param connection to the server
+ */
 function schedules(vars: Variables, connection: string): Resource[] {
   const folder = backupFolder(vars);
   const { every_hours, drill_hours } = vars.backup;

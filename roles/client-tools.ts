@@ -57,7 +57,9 @@ function clientVersion(): Resource {
   });
 }
 
-/** @param answer such as `psql (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)` */
+/**
+ * @param answer such as `psql (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)`
+ */
 function majorVersion(answer: string): number {
   return Number(/\(PostgreSQL\) (\d+)/.exec(answer)?.[1]);
 }

@@ -29,7 +29,9 @@ async function rulesInTurn(context: Context<Variables>): Promise<Resource> {
   return skipWhen(rules, await publishedPorts(context, rpc));
 }
 
-/** @param clients see `accesses` */
+/**
+ * @param clients see `accesses`
+ */
 export async function publishedPorts(
   context: Context<Variables>,
   clients?: Context<Variables>['hosts'],

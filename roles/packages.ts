@@ -19,7 +19,9 @@ export default role<Variables>('packages', (context) => {
   return [...(context.roles?.has('docker') === false ? [] : beforeEngine), all];
 });
 
-/** @returns undefined where the host has no role with packages */
+/**
+ * @returns undefined where the host has no role with packages
+ */
 export function packagesOfRoles(context: Context<Variables>): Packages | undefined {
   const names = Object.keys(packagesOf).filter((name) => context.roles?.has(name) ?? true);
   const all = names.flatMap((name) => packagesOf[name]?.(context) ?? []);

@@ -180,7 +180,9 @@ function addresses({ host, vars }: Deployment): Resource[] {
   return host.groups.includes('database') ? [...common, ...snapshotAddresses(vars)] : common;
 }
 
-/** @param images those that the host needs */
+/**
+ * @param images those that the host needs
+ */
 function registriesAnswer(vars: Variables, images: readonly string[]): Resource[] {
   return registries(vars, images).map(({ name, url, images: ofRegistry }) =>
     skipWhen(

@@ -37,7 +37,9 @@ export default role<Variables>('removed', async (context) => {
   ];
 });
 
-/** @throws Problem for a server that the deployment needs */
+/**
+ * @throws Problem for a server that the deployment needs
+ */
 function refuseNeeded({ host, hosts }: Context<Variables>): void {
   if (host.groups.includes('replica')) {
     const readers = readersOf(hosts, host).map(({ name }) => name);

@@ -104,7 +104,9 @@ function followsTheServer({ vars, hosts, host }: Context<Variables>): Resource {
   return databaseRole(`state-db follows that of ${name}`, read('standby'), words, { stdin });
 }
 
-/** @param query a select of one value, t once it is so */
+/**
+ * @param query a select of one value, t once it is so
+ */
 function reached({ vars, given }: Context<Variables>, name: string, query: string): Resource {
   return eventually(
     name,
@@ -125,7 +127,9 @@ function reached({ vars, given }: Context<Variables>, name: string, query: strin
   );
 }
 
-/** @throws Failure where the server has dropped what the replica did not fetch in time */
+/**
+ * @throws Failure where the server has dropped what the replica did not fetch in time
+ */
 async function refuseGap(host: Reader, data: string): Promise<void> {
   const log =
     await host.$`docker logs --tail 30 state-db 2>&1 | grep -E 'has already been removed|invalidated' | tail -n 1`;

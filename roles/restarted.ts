@@ -26,7 +26,9 @@ export default role<Variables>('restarted', async (context) => {
   return [restarted(name, begin), serves];
 });
 
-/** @param begin of the run: milliseconds since 1970 */
+/**
+ * @param begin of the run: milliseconds since 1970
+ */
 function restarted(name: ServiceName, begin: number): Work {
   return {
     name: `${name} is restarted`,

@@ -6,7 +6,11 @@ import { renderHost } from '../lib/node/render/render.ts';
 import { contextOf } from '../lib/node/testing/role-context.ts';
 import upgrade from './upgrade.ts';
 
-/** Checks a host whose current release was made by a version. @param spoiled paths whose content was another one then */
+/**
+ * Checks a host whose current release was made by a version.
+ *
+ * @param spoiled paths whose content was another one then
+ */
 async function checked(version: string | undefined, spoiled: readonly string[] = [], gone: readonly string[] = []) {
   const context = await contextOf({ group: 'rpc' });
   const rendered = await renderHost(context);

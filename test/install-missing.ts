@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Installs Debian packages if their files are missing. Needs root. @param needed a file, and the package that has it */
+/**
+ * Installs Debian packages if their files are missing. Needs root.
+ *
+ * @param needed a file, and the package that has it
+ */
 export function installMissing(needed: readonly (readonly [path: string, name: string])[]): void {
   const missing = needed.flatMap(([path, name]) => (existsSync(path) ? [] : [name]));
   if (missing.length === 0) return;

@@ -18,7 +18,12 @@ export interface Postgres {
   readonly pid: number;
   /** The environment of its clients. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Runs SQL. @returns rows, with | between columns. @throws Error at the first statement that fails */
+  /**
+   * Runs SQL.
+   *
+   * @returns rows, with | between columns.
+   * @throws Error at the first statement that fails
+   */
   sql(database: string, statements: string): string;
   /** Stops the server and removes its data. */
   stop(): Promise<void>;

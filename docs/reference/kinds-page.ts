@@ -11,7 +11,11 @@ interface Kind {
   readonly example: string;
 }
 
-/** The kinds that kinds.ts exports, in its order. @throws Error where one of them has no docstring with an example */
+/**
+ * The kinds that kinds.ts exports, in its order.
+ *
+ * @throws Error where one of them has no docstring with an example
+ */
 function kinds(): Kind[] {
   const exports = readFileSync(new URL('kinds.ts', folder), 'utf8').matchAll(/^export \{ (.+) \} from '(.+)';$/gm);
   return [...exports].flatMap(([, names = '', path = '']) => {

@@ -22,7 +22,9 @@ export function overrideSchema(name: OverrideName): JsonSchema {
   return sectionSchema(tops, [], newKeys[name]);
 }
 
-/** @param sections one section of each generation that has it */
+/**
+ * @param sections one section of each generation that has it
+ */
 function sectionSchema(sections: readonly Section[], above: readonly string[], newKey: JsonSchema): JsonSchema {
   const keys = new Set(sections.flatMap((section) => [...section.keys.keys()]));
   const properties = [...keys].flatMap((key) => {

@@ -15,7 +15,9 @@ export function referenceRows(schema: JsonSchema): ReferenceRow[] {
   return rowsBelow(schema, '', undefined);
 }
 
-/** @param optional the nearest optional mapping above: its required keys are required only where the mapping is present */
+/**
+ * @param optional the nearest optional mapping above: its required keys are required only where the mapping is present
+ */
 function rowsBelow(schema: JsonSchema, prefix: string, optional: string | undefined): ReferenceRow[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     if (typeof property !== 'object') return [];

@@ -88,7 +88,12 @@ async function folderOf(modules) {
   }
 }
 
-/** Whether a file is a module of the program: not a test, and not a file that an editor or macOS left beside it. @param {string} path */
+/**
+ * Whether a file is a module of the program: not a test, and not a file that an editor or macOS left beside
+ * it.
+ *
+ * @param {string} path
+ */
 export function isSource(path) {
   return /^[^.].*(?<!\.test)\.ts$/.test(basename(path));
 }
@@ -115,7 +120,12 @@ function stateOf(modules) {
   return state.digest('hex').slice(0, 32);
 }
 
-/** The modules under a folder. Node's own recursive listing takes four times as long. @param {string} folder @returns {string[]} */
+/**
+ * The modules under a folder. Node's own recursive listing takes four times as long.
+ *
+ * @param {string} folder
+ * @returns {string[]}
+ */
 function filesUnder(folder) {
   return fs.readdirSync(resolve(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -129,7 +139,11 @@ function filesUnder(folder) {
   });
 }
 
-/** Whether a folder is complete and nobody else could have written code into it. @param {string} folder */
+/**
+ * Whether a folder is complete and nobody else could have written code into it.
+ *
+ * @param {string} folder
+ */
 function isUsable(folder) {
   try {
     if (!isTrusted(cache) || !isTrusted(folder)) return false;
@@ -151,7 +165,11 @@ function isUsable(folder) {
   return true;
 }
 
-/** Code from a folder runs with all rights of its caller. The owner of the sources could change those as well. @param {string} folder */
+/**
+ * Code from a folder runs with all rights of its caller. The owner of the sources could change those as well.
+ *
+ * @param {string} folder
+ */
 function isTrusted(folder) {
   const { uid, mode } = fs.statSync(folder);
   const { uid: author } = fs.statSync(fileURLToPath(import.meta.url));

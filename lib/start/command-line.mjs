@@ -14,7 +14,11 @@ if (commandLine[0] === '--version') {
   process.exit(0);
 }
 
-/** Works in the folder of `-C DIR`, as git and make do. @param {string[]} all */
+/**
+ * Works in the folder of `-C DIR`, as git and make do.
+ *
+ * @param {string[]} all
+ */
 function inFolder(all) {
   const at = all.indexOf('-C');
   const end = all.indexOf('--');

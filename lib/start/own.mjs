@@ -23,7 +23,11 @@ export function ownFiles(name) {
 /** @type {{ project: string | undefined } | undefined} */
 let found;
 
-/** The project folder around the working directory. It is checked once. @throws {Error} as `ownFiles` */
+/**
+ * The project folder around the working directory. It is checked once.
+ *
+ * @throws {Error} as `ownFiles`
+ */
 function trustedProject() {
   if (found) return found.project;
   const project = markedFolder(process.cwd());

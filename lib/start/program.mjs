@@ -38,7 +38,11 @@ export function program(file) {
 /** Names of the commands that are not playbooks. */
 export const commandNames = commands.map((file) => basename(dirname(file)));
 
-/** Runs a command that is not a playbook, and sets the exit code of the process. @param {string} name of its folder in lib/commands */
+/**
+ * Runs a command that is not a playbook, and sets the exit code of the process.
+ *
+ * @param {string} name of its folder in lib/commands
+ */
 export async function command(name) {
   const { run } = await program(`lib/commands/${name}/command.ts`);
   process.exitCode = await run(commandLine);
@@ -77,7 +81,12 @@ function ownRoles() {
   }
 }
 
-/** Reports code that cannot be compiled or loaded: the place, and no stack unless asked for. @param {unknown} error @returns {never} */
+/**
+ * Reports code that cannot be compiled or loaded: the place, and no stack unless asked for.
+ *
+ * @param {unknown} error
+ * @returns {never}
+ */
 function refuse(error) {
   const { errors, code, message, stack } =
     /** @type {Partial<import('esbuild').BuildFailure & NodeJS.ErrnoException>} */ (error);

@@ -12,7 +12,11 @@ const words = new Map(
   }),
 );
 
-/** Names or parts of them, with * for anything, several by comma or space. @param {string} pattern */
+/**
+ * Names or parts of them, with * for anything, several by comma or space.
+ *
+ * @param {string} pattern
+ */
 function hostPattern(pattern) {
   const tests = pattern.split(/[\s,]+/).flatMap((word) => {
     if (word === '') return [];

@@ -15,7 +15,9 @@ export interface Cgroup {
 /** Parent of all our groups. */
 const ours = 'rpc-playbooks-bench';
 
-/** @throws Error without a control group hierarchy of version 2 */
+/**
+ * @throws Error without a control group hierarchy of version 2
+ */
 function topOfOurs(): string {
   const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
   const [, hierarchy] = mounts.map((line) => line.split(' ')).find(([, , type]) => type === 'cgroup2') ?? [];
@@ -43,7 +45,9 @@ export function cgroupFor(name: string): Cgroup {
   };
 }
 
-/** @returns false while it is in use */
+/**
+ * @returns false while it is in use
+ */
 function remove(path: string): boolean {
   try {
     rmdirSync(path);

@@ -18,7 +18,11 @@ export interface Hosts {
   /** A private key that root may log in with, and the keys of all hosts. */
   readonly identityFile: string;
   readonly knownHostsFile: string;
-  /** Runs a script as root on hosts, without SSH. @throws Error if it fails on one */
+  /**
+   * Runs a script as root on hosts, without SSH.
+   *
+   * @throws Error if it fails on one
+   */
   runOn(hosts: readonly Host[], script: string): Promise<string[]>;
 }
 
@@ -91,7 +95,9 @@ function makeKey(path: string): void {
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', path]);
 }
 
-/** @returns its init, once that is systemd */
+/**
+ * @returns its init, once that is systemd
+ */
 async function boot(name: string, args: readonly string[]): Promise<number> {
   const script = fileURLToPath(new URL('boot-host.sh', import.meta.url));
   const own = ['--mount', '--pid', '--net', '--uts', '--ipc', '--cgroup', '--fork', '--kill-child'];
@@ -119,7 +125,9 @@ function readOr(path: string): string {
   }
 }
 
-/** @throws Error if its sshd does not answer within two minutes */
+/**
+ * @throws Error if its sshd does not answer within two minutes
+ */
 async function answers(host: Host): Promise<void> {
   const deadline = performance.now() + 120_000;
   while (performance.now() < deadline) {

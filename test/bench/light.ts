@@ -86,7 +86,11 @@ async function startServers(record: string, key: string, otherKey: string): Prom
   });
 }
 
-/** Our command for hosts that behave in these ways. @param ends exit codes that mean success */
+/**
+ * Our command for hosts that behave in these ways.
+ *
+ * @param ends exit codes that mean success
+ */
 function commandFor(given: readonly number[], hosts: Hosts, directory: string, key: string, ends: number[]): Command {
   const hostKey = readFileSync(`${key}.pub`, 'utf8').split(' ', 2).join(' ');
   const lines = given.map((way, at) => {
@@ -101,7 +105,9 @@ function commandFor(given: readonly number[], hosts: Hosts, directory: string, k
   return { ...command, argv: [node, zx, script, '--inventory', inventory, '--yes', '--json', '--timeout', '5'], ends };
 }
 
-/** @throws Error if a run did not report what is expected */
+/**
+ * @throws Error if a run did not report what is expected
+ */
 async function measureRuns(command: Command, isRight: (found: Found) => boolean): Promise<Measured> {
   const { memory = 0 } = await measure(command, true);
   const runs: Cost[] = [];

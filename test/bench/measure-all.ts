@@ -140,7 +140,9 @@ async function begin({ hosts, targets, what }: Setting): Promise<void> {
   if (what === 'check' || what === 'change') await hosts.runOn(targets, `echo another >${changedFile}`);
 }
 
-/** @throws Error if a tool has not done its work */
+/**
+ * @throws Error if a tool has not done its work
+ */
 async function verify({ hosts, targets, what }: Setting, name: ToolName, { output }: Cost): Promise<void> {
   const found = await hosts.runOn(targets, floorScript(workload, 'check'));
   const differing = found.filter((text) => text !== '').length;

@@ -27,7 +27,9 @@ What is not measured this time keeps its rows in the table, each with the date o
 Needs root, and the network when it runs for the first time.
 `;
 
-/** @throws Error for an unknown or invalid option */
+/**
+ * @throws Error for an unknown or invalid option
+ */
 export function parseOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],

@@ -14,7 +14,12 @@ export function withoutNonces(text, nonces = []) {
   return { text: replaced, nonces };
 }
 
-/** The reverse of `withoutNonces`. @param {string} text @param {string[]} nonces */
+/**
+ * The reverse of `withoutNonces`.
+ *
+ * @param {string} text
+ * @param {string[]} nonces
+ */
 export function withNonces(text, nonces) {
   return text.replaceAll(/@nonce (\d+)@/g, (_, number) => nonces[Number(number)] ?? '');
 }

@@ -177,7 +177,11 @@ const rowsOf = `select (select count(*) from state.l2block), (select count(*) fr
   where connamespace = 'state'::regnamespace)`;
 const sizeOf = 'select pg_database_size(current_database())';
 
-/** Writes the table into the page. @returns the table */
+/**
+ * Writes the table into the page.
+ *
+ * @returns the table
+ */
 export function saveRestore(measured: MeasuredRestore): string {
   const table = tableOf(measured);
   putSection('restore', `\n${table}`);

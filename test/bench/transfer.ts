@@ -30,7 +30,11 @@ const ways = [
 
 type Way = (typeof ways)[number];
 
-/** Measures all ways on all lines in turn, prints the table and writes it into the page. @param words `--megabytes N --rounds N` */
+/**
+ * Measures all ways on all lines in turn, prints the table and writes it into the page.
+ *
+ * @param words `--megabytes N --rounds N`
+ */
 export async function measureTransfers(words: string[]): Promise<void> {
   const { values } = parseArgs({
     args: words,
@@ -86,7 +90,9 @@ async function startServer(line: object): Promise<{ readonly url: string; stop()
   return { url: `http://127.0.0.1:${port}/file`, stop: () => child.disconnect() };
 }
 
-/** @returns seconds from its start to its end */
+/**
+ * @returns seconds from its start to its end
+ */
 async function fetchOnce(way: Way, url: string, sha256: string, folder: string): Promise<number> {
   const data = join(folder, 'data');
   mkdirSync(data);

@@ -62,7 +62,9 @@ beforeAll(async () => {
 });
 
 describe('the prover user', () => {
-  /** @param from the network in which the unchanged databaseURL finds the database */
+  /**
+   * @param from the network in which the unchanged databaseURL finds the database
+   */
   async function worksInItsDatabase(from: string): Promise<void> {
     const url = await proverUrl('db-1');
     const { username, pathname } = new URL(url);
@@ -279,7 +281,11 @@ describe('programs read the values of the inventory back unchanged', () => {
   const text = `"double" 'single' \\back\\n $HOME $\{HOME} $$ #no %41 & → 漢字 😀\n\ttwo lines`;
   const folder = '/tmp/reads-back';
 
-  /** Runs a component again, by its service of rpc-1 with a newly rendered configuration. @returns its output */
+  /**
+   * Runs a component again, by its service of rpc-1 with a newly rendered configuration.
+   *
+   * @returns its output
+   */
   async function says(component: string, config: string, values: Record<string, unknown>): Promise<string> {
     const out = await folderForTest();
     const inventory = await labInventoryWith(values);

@@ -15,7 +15,11 @@ afterAll(() => onHost('db-1', 'docker start state-db pool-db prover sync >/dev/n
 
 const block = async () => Number(await rpc('rpc-1', 'eth_blockNumber'));
 
-/** Asks rpc-1 for its newest block, ten times a second, until it is stopped. @returns how many requests were sent, and have failed */
+/**
+ * Asks rpc-1 for its newest block, ten times a second, until it is stopped.
+ *
+ * @returns how many requests were sent, and have failed
+ */
 function askAlways(): () => Promise<{ readonly sent: number; readonly failed: number }> {
   const ask = `f=/run/asked; rm -f $f; : > $f.on
     while [ -e $f.on ]; do

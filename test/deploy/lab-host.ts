@@ -14,7 +14,11 @@ export const containersOf: Readonly<Record<LabHost, readonly string[]>> = {
 
 const quiet = $({ quiet: true, nothrow: true, maxBuffer: 256 * 1024 * 1024 } as object);
 
-/** Runs a script on a lab host as root, without the tool's own connection. @throws Error when it fails */
+/**
+ * Runs a script on a lab host as root, without the tool's own connection.
+ *
+ * @throws Error when it fails
+ */
 export async function onHost(host: string, script: string): Promise<string> {
   const result = await quiet({ input: script })`docker exec -i rpc-lab-${host} sh -e`;
   if (!result.ok) throw new Error(`on ${host}: ${script}\nexited with ${result.exitCode}: ${result.stderr}`);
@@ -54,7 +58,11 @@ export function files(host: string): Promise<string> {
   return onHost(host, `find /etc /opt /usr -xdev -type f -printf '%p %T@ %m %u %s\\n' | sort`);
 }
 
-/** Queries the pool database of a host without the tool. @returns rows, one per line */
+/**
+ * Queries the pool database of a host without the tool.
+ *
+ * @returns rows, one per line
+ */
 export function poolSql(host: string, query: string): Promise<string> {
   return onHost(
     host,
@@ -62,7 +70,11 @@ export function poolSql(host: string, query: string): Promise<string> {
   );
 }
 
-/** Queries the state database without the tool. @returns rows, one per line */
+/**
+ * Queries the state database without the tool.
+ *
+ * @returns rows, one per line
+ */
 export function stateSql(query: string): Promise<string> {
   return onHost(
     'db-1',
@@ -78,7 +90,11 @@ export async function stateIndexes(): Promise<string[]> {
   return (await stateSql(`select indexname from pg_indexes where schemaname = 'state'`)).split('\n');
 }
 
-/** A JSON-RPC call to a port of a host, from the host itself. @returns its result */
+/**
+ * A JSON-RPC call to a port of a host, from the host itself.
+ *
+ * @returns its result
+ */
 export async function rpc(host: string, method: string, params: readonly unknown[] = []): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   const answer = await onHost(

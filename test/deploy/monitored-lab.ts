@@ -41,7 +41,11 @@ interface Sample {
   readonly value: readonly [number, string];
 }
 
-/** Asks the lab's Prometheus. @throws Error for a query that it refuses */
+/**
+ * Asks the lab's Prometheus.
+ *
+ * @throws Error for a query that it refuses
+ */
 export async function query(expression: string): Promise<readonly Sample[]> {
   const answer = await onHost(
     monitor,
@@ -58,7 +62,11 @@ export async function firing(): Promise<string[]> {
   return [...new Set(alerts.map(({ metric }) => `${metric.alertname} ${metric.instance}`))].sort();
 }
 
-/** Waits until a condition holds. @returns after how many seconds */
+/**
+ * Waits until a condition holds.
+ *
+ * @returns after how many seconds
+ */
 export async function until(what: string, limit: number, holds: () => Promise<boolean>): Promise<number> {
   const started = performance.now();
   for (;;) {
@@ -68,7 +76,11 @@ export async function until(what: string, limit: number, holds: () => Promise<bo
   }
 }
 
-/** Waits until nothing is left. @throws Error that names what is left */
+/**
+ * Waits until nothing is left.
+ *
+ * @throws Error that names what is left
+ */
 export async function untilNone(what: string, limit: number, left: () => Promise<readonly string[]>): Promise<void> {
   let last: readonly string[] = [];
   const isEmpty = async () => {

@@ -21,7 +21,11 @@ function runOnTerminal(args: readonly string[]) {
   return $({ quiet: true, nothrow: true })`script --quiet --return --command ${words.join(' ')} /dev/null`;
 }
 
-/** As on an operator's terminal. @param answers the input, each when it is asked for */
+/**
+ * As on an operator's terminal.
+ *
+ * @param answers the input, each when it is asked for
+ */
 async function onTerminal(answers: readonly string[], ...args: readonly string[]) {
   const run = runOnTerminal(args);
   let output = '';

@@ -43,7 +43,10 @@ export async function clientAddresses(count: number): Promise<{ addresses: strin
   };
 }
 
-/** @param rate requests a second of all clients together. @param addresses of clients, one each */
+/**
+ * @param rate requests a second of all clients together.
+ * @param addresses of clients, one each
+ */
 export function startLoad({
   addresses,
   rate,
@@ -136,7 +139,9 @@ async function webSocketClient(from: string, at: number, seen: Seen, state: Stat
   }
 }
 
-/** @throws Error where it is not opened, or an answer is none */
+/**
+ * @throws Error where it is not opened, or an answer is none
+ */
 async function webSocket(localAddress: string, state: State): Promise<void> {
   const socket = connect({ host: target, port: ports.websocket, localAddress });
   let text = '';

@@ -16,7 +16,12 @@ export interface LightHost {
   readonly hostKey: string;
   /** A private key that every user there may log in with. */
   readonly clientKey: string;
-  /** Runs a shell command there as root, without SSH. @returns its output @throws if it fails */
+  /**
+   * Runs a shell command there as root, without SSH.
+   *
+   * @returns its output
+   * @throws if it fails
+   */
   run(command: string): string;
   /** Process numbers of this machine for all its processes with a matching command line. */
   processes(pattern: RegExp): number[];
@@ -112,7 +117,9 @@ echo "started $pid"
 exec chroot root sh -c 'while :; do $(command -v /usr/sbin/sshd) -D -e -f /etc/ssh/light_config; sleep 1; done'
 `;
 
-/** @param name also its host name */
+/**
+ * @param name also its host name
+ */
 export async function startLightHost(name: string, options: LightHostOptions = {}): Promise<LightHost> {
   const directory = mkdtempSync(join(tmpdir(), 'light-host-'));
   for (const key of ['host', 'client']) {
@@ -191,7 +198,9 @@ export async function startLightHost(name: string, options: LightHostOptions = {
   };
 }
 
-/** @returns the first process of the host */
+/**
+ * @returns the first process of the host
+ */
 async function startedAs(name: string, child: ChildProcess): Promise<number> {
   let said = '';
   const pid = await new Promise<number>((resolve, reject) => {

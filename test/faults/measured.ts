@@ -7,7 +7,11 @@ declare module 'vitest' {
   }
 }
 
-/** Records the measurement of a test. @param task of the test's context */
+/**
+ * Records the measurement of a test.
+ *
+ * @param task of the test's context
+ */
 export function measured(task: TestContext['task'], what: string): void {
   task.meta.measured = what;
 }

@@ -74,7 +74,11 @@ async function prepare(...args) {
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}:\n${output}`);
 }
 
-/** Options with which an operator may have the synchronizer started. @param {string} database */
+/**
+ * Options with which an operator may have the synchronizer started.
+ *
+ * @param {string} database
+ */
 const optionSets = (database) => [
   ['--role', 'sync'],
   ['--limit', database, '--role', 'sync'],

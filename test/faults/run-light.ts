@@ -47,7 +47,9 @@ const longest = 120;
 export const runLight = (members: readonly Member[], ...args: readonly string[]): Promise<LightRun> =>
   runLightIn({}, members, ...args);
 
-/** @param environment in addition to this process's own */
+/**
+ * @param environment in addition to this process's own
+ */
 export async function runLightIn(
   environment: Readonly<Record<string, string>>,
   members: readonly Member[],

@@ -91,7 +91,11 @@ export async function startGateway(
   return gateway;
 }
 
-/** Waits until something holds. @throws Error after `seconds` */
+/**
+ * Waits until something holds.
+ *
+ * @throws Error after `seconds`
+ */
 export async function until(
   holds: () => Promise<boolean>,
   what: string | (() => string),

@@ -20,7 +20,9 @@ export interface RpcHost {
   start(): Promise<void>;
 }
 
-/** @param ports for HTTP and WebSocket */
+/**
+ * @param ports for HTTP and WebSocket
+ */
 export function rpcHost(name: string, address: string, ports: { http: number; websocket: number }): RpcHost {
   const sockets = new Set<Socket>();
   let servers: Server[] = [];

@@ -124,7 +124,11 @@ function expectWhole(wanted = content): void {
 /** Bytes without holes. */
 const heldOf = (file: string): number => statSync(file).blocks * 512;
 
-/** A run that is killed some time (milliseconds) after this many bytes were sent. @returns the bytes sent until then */
+/**
+ * A run that is killed some time (milliseconds) after this many bytes were sent.
+ *
+ * @returns the bytes sent until then
+ */
 async function cutOff(served: string, bytes: number, changes?: Changes, pause = 1300): Promise<number> {
   const before = server.sent(served);
   const child = begin(served, changes);
@@ -467,7 +471,11 @@ test.each([1, connections])(
   },
 );
 
-/** Programs that record their arguments before they do their work. @returns the environment with them, and the records */
+/**
+ * Programs that record their arguments before they do their work.
+ *
+ * @returns the environment with them, and the records
+ */
 function noting(...programs: readonly string[]) {
   const bin = join(folder, 'noting');
   const notes = join(folder, 'notes');

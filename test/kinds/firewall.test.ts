@@ -72,7 +72,11 @@ async function eventually(question: () => Promise<boolean>, seconds = 60): Promi
   return false;
 }
 
-/** Connects continuously. @returns how often it succeeded, of how many attempts */
+/**
+ * Connects continuously.
+ *
+ * @returns how often it succeeded, of how many attempts
+ */
 async function strangerDuring(work: () => Promise<unknown>): Promise<{ tries: number; reached: number }> {
   let over = false;
   const count = { tries: 0, reached: 0 };

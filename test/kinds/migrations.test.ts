@@ -58,7 +58,11 @@ function migrate(database: 'state' | 'pool', names: readonly string[]): void {
 
 const migrations = (database: string) => postgres.sql(database, 'select id from gorp_migrations').split('\n');
 
-/** Runs a step as a host does. @throws Error when it fails */
+/**
+ * Runs a step as a host does.
+ *
+ * @throws Error when it fails
+ */
 function execute(step: string): void {
   const env = { ...process.env, ...postgres.environment, PATH: `${programs}:${process.env.PATH}` };
   execFileSync('/bin/sh', ['-c', step], { env, stdio: 'pipe' });

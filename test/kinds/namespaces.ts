@@ -4,12 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A private network with namespaces that act as hosts. It neither sees nor changes this machine's own network. */
 export interface Namespaces {
-  /** Runs a shell script as root. @param name of a namespace in it; by default the one in the middle */
+  /**
+   * Runs a shell script as root.
+   *
+   * @param name of a namespace in it; by default the one in the middle
+   */
   run(script: string, name?: string): Promise<string>;
   remove(): void;
 }
 
-/** @throws Error if the user is not root, or without unshare, nsenter or ip */
+/**
+ * @throws Error if the user is not root, or without unshare, nsenter or ip
+ */
 export async function namespaces(): Promise<Namespaces> {
   const first = spawn('unshare', ['--net', '--mount', '--pid', '--fork', '--kill-child', 'sleep', 'infinity'], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -25,7 +25,11 @@ export interface ScratchHost {
   /** Its container, for access without the connection. */
   readonly container: string;
   readonly address: string;
-  /** Switches it off and on again. @returns a new connection: the old one is closed */
+  /**
+   * Switches it off and on again.
+   *
+   * @returns a new connection: the old one is closed
+   */
   reboot(): Promise<Writer>;
   remove(): Promise<void>;
 }

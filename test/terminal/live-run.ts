@@ -57,7 +57,11 @@ export class LiveRun {
     this.#socket.write(`${JSON.stringify(how)}\n`);
   }
 
-  /** Events up to the start of the first play. @param tasks of each host */
+  /**
+   * Events up to the start of the first play.
+   *
+   * @param tasks of each host
+   */
   async start(tasks: number): Promise<void> {
     const { hosts } = this;
     await this.send(

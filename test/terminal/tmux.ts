@@ -17,7 +17,9 @@ export async function install(...programs: readonly string[]): Promise<void> {
 export class Terminal {
   readonly #server = `rpc-playbooks-${process.pid}-${servers++}`;
 
-  /** @param words the program that runs in it, in the root of the project */
+  /**
+   * @param words the program that runs in it, in the root of the project
+   */
   constructor(columns: number, rows: number, ...words: readonly string[]) {
     const size = ['-x', String(columns), '-y', String(rows)];
     const environment = ['-e', 'NO_COLOR=1', '-e', 'PS1=shell> ', '-e', 'LC_ALL=C.UTF-8'];

@@ -34,7 +34,9 @@ export interface Declarations {
 
 type Call = ts.CallExpression | ts.NewExpression;
 
-/** @param isLeftOut objects with properties that do not count as assigned */
+/**
+ * @param isLeftOut objects with properties that do not count as assigned
+ */
 export function declarations(
   files: readonly ts.SourceFile[],
   isLeftOut: (node: ts.ObjectLiteralExpression) => boolean,

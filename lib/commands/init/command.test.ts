@@ -10,7 +10,11 @@ afterAll(() => rmSync(parent, { recursive: true }));
 let count = 0;
 const newFolder = () => join(parent, `fleet-${count++}`);
 
-/** Runs init. @param answers typed on a terminal; undefined without one */
+/**
+ * Runs init.
+ *
+ * @param answers typed on a terminal; undefined without one
+ */
 async function init(args: readonly string[], answers?: string[]) {
   const said: string[] = [];
   const say = (line: string) => void said.push(line);

@@ -116,7 +116,9 @@ function readHosts(text: string): readonly NewHost[] {
   throw new Problem(`two RPC servers are named ${twice}`, { hint: 'give each a name of its own: NAME=ADDRESS' });
 }
 
-/** @throws Problem for a server with two addresses, and for an address of two servers */
+/**
+ * @throws Problem for a server with two addresses, and for an address of two servers
+ */
 function refuseClash({ database, rpc }: Known): void {
   for (const { name, address } of rpc) {
     const isSameName = name === database.name;
@@ -126,7 +128,9 @@ function refuseClash({ database, rpc }: Known): void {
   }
 }
 
-/** @returns the files, relative to the folder */
+/**
+ * @returns the files, relative to the folder
+ */
 function write(folder: string, name: string, known: Known): string[] {
   const from = (file: string) => readFileSync(join(installation, file), 'utf8');
   const { version } = JSON.parse(from('package.json')) as { version: string };

@@ -15,7 +15,11 @@ export interface Known {
   readonly user: string | undefined;
 }
 
-/** @param text `NAME=ADDRESS` or `ADDRESS` @param standard its name if it has none @throws Problem for what an inventory refuses */
+/**
+ * @param text `NAME=ADDRESS` or `ADDRESS`
+ * @param standard its name if it has none
+ * @throws Problem for what an inventory refuses
+ */
 export function readHost(option: string, text: string, standard: string): NewHost {
   const [, name = standard, address = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? [];
   if (['all', 'database', 'rpc'].includes(name))
@@ -25,7 +29,9 @@ export function readHost(option: string, text: string, standard: string): NewHos
   return { name, address: accepted(addressSchema, address, `${option} ${text}`) };
 }
 
-/** @throws Problem for a user name that an inventory would refuse */
+/**
+ * @throws Problem for a user name that an inventory would refuse
+ */
 export const readUser = (text: string) => accepted(hostSchema.shape.user, text, `--user ${text}`);
 
 function accepted<T>(schema: ZodType<T>, text: string, what: string): T {

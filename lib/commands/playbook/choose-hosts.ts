@@ -17,7 +17,11 @@ export interface InventorySource<V> {
   readonly larger?: string;
   /** Brings up the hosts of the embedded inventory, or of the larger one, before it is loaded. */
   prepareEmbedded(say: (line: string) => void, larger?: boolean): Promise<void>;
-  /** Refuses hosts of the inventory that the playbook's own options cannot name. @throws Problem */
+  /**
+   * Refuses hosts of the inventory that the playbook's own options cannot name.
+   *
+   * @throws Problem
+   */
   refuse?(inventory: NamedHosts<NamedHost>): void;
 }
 
@@ -61,7 +65,11 @@ interface NamedHosts<H> {
   readonly hosts: readonly H[];
 }
 
-/** The hosts of a run. @throws Problem for a host that the inventory does not have */
+/**
+ * The hosts of a run.
+ *
+ * @throws Problem for a host that the inventory does not have
+ */
 function chosenOf<H extends NamedHost>(
   inventory: NamedHosts<H>,
   { limit, assumedStopped }: Options,

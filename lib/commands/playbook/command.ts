@@ -68,7 +68,11 @@ interface Job<V> {
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Runs a playbook by its command line, prints its events, and sets the exit code of the process. @param args words after the script */
+/**
+ * Runs a playbook by its command line, prints its events, and sets the exit code of the process.
+ *
+ * @param args words after the script
+ */
 export async function main<V>(playbook: Playbook<V>, args: readonly string[], dependencies: Dependencies<V>) {
   outliveOutput();
   const verbose = args.includes('--verbose') || args.includes('-v');

@@ -8,10 +8,18 @@ import { changesSomething, commandsOf, type HostPlan, type Planned } from '../..
 import type { RunOptions } from '../../engine/run/run-options.ts';
 import { printable } from '../../engine/text/printable.ts';
 
-/** Asks a question. @returns the answer, trimmed and in lower case; undefined on Ctrl-C and without a terminal */
+/**
+ * Asks a question.
+ *
+ * @returns the answer, trimmed and in lower case; undefined on Ctrl-C and without a terminal
+ */
 export type Ask = (question: string) => Promise<string | undefined>;
 
-/** Asks on the terminal. @param interrupt called on Ctrl-C, which does not raise a signal while the terminal is read */
+/**
+ * Asks on the terminal.
+ *
+ * @param interrupt called on Ctrl-C, which does not raise a signal while the terminal is read
+ */
 export function askOnTerminal(interrupt: () => void): Ask {
   return async (question) => {
     try {

@@ -16,12 +16,20 @@ export function narrowing({ roles, skippedRoles, startAt, set, assumedStopped, o
   return startAt === undefined ? chosen : { ...chosen, startAt };
 }
 
-/** An inventory as every working directory finds it: its name in the project, or an absolute path. @param given that of `--inventory` */
+/**
+ * An inventory as every working directory finds it: its name in the project, or an absolute path.
+ *
+ * @param given that of `--inventory`
+ */
 export function lastingName(given: string | undefined, file: string): string {
   return given === undefined || isInventoryPath(given) ? resolve(file) : given;
 }
 
-/** The options of a run that follows a plan: narrowed as the plan was. @throws Problem for a plan of another playbook */
+/**
+ * The options of a run that follows a plan: narrowed as the plan was.
+ *
+ * @throws Problem for a plan of another playbook
+ */
 export function asPlanned(given: Options, plan: SavedPlan, playbook: string, roleNames: readonly string[]): Options {
   if (plan.playbook !== playbook) {
     throw new Problem(`this is a plan of the playbook ${plan.playbook}`, {

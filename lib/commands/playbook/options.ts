@@ -204,7 +204,9 @@ function diffShown({ diff, verbose, 'no-diff': none }: Given<typeof runOptions>)
   return diff || verbose ? 'whole' : 'short';
 }
 
-/** @throws Problem for one that is missing, or has another form */
+/**
+ * @throws Problem for one that is missing, or has another form
+ */
 function ownValues(own: Readonly<Record<string, OwnOption>>, given: Readonly<Record<string, unknown>>): OwnValues {
   const said = Object.entries(own).flatMap(([name, { value, required, form, help, completes }]) => {
     const text = given[name];
@@ -225,7 +227,9 @@ function listed(given: readonly string[]): readonly string[] {
   return given.flatMap((list) => list.split(',').map((name) => name.trim()));
 }
 
-/** @throws Problem where a name between two commas is missing */
+/**
+ * @throws Problem where a name between two commas is missing
+ */
 function hostNames(list: string): readonly string[] {
   const names = list.split(',');
   if (!names.includes('')) return names;
@@ -235,13 +239,19 @@ function hostNames(list: string): readonly string[] {
 /** No variable is nested deeper. */
 const deepest = 20;
 
-/** @throws Problem for a role that the playbook does not have */
+/**
+ * @throws Problem for a role that the playbook does not have
+ */
 export function refuseUnknownRoles(roles: readonly string[], known: readonly string[]): void {
   const role = roles.find((each) => !known.includes(each));
   if (role !== undefined) throw new Problem(`unknown role "${role}"`, { hint: didYouMean(role, known) });
 }
 
-/** Reads a `KEY=VALUE`. The value is YAML, as in an inventory. The schema checks its type later. @throws Problem for any other form */
+/**
+ * Reads a `KEY=VALUE`. The value is YAML, as in an inventory. The schema checks its type later.
+ *
+ * @throws Problem for any other form
+ */
 export function parseSet(said: string): SetVariable {
   const [, key = '', value = ''] = /^([^=]*)=([\s\S]*)$/.exec(said) ?? [];
   const path = key.split('.');

@@ -10,7 +10,12 @@ export type Open<V> = (host: InventoryHost<V>) => Promise<Session>;
 export interface PutBack<V> {
   readonly playbook: Playbook<V>;
   readonly open: Open<V>;
-  /** Why a host cannot be put back, asked before the run. @returns undefined if it can. @throws where the host does not answer */
+  /**
+   * Why a host cannot be put back, asked before the run.
+   *
+   * @returns undefined if it can.
+   * @throws where the host does not answer
+   */
   refusal(host: InventoryHost<V>): Promise<unknown>;
 }
 

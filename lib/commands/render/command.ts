@@ -17,7 +17,9 @@ import { renderingDiff } from './diff.ts';
 
 /** The dependencies of the command. */
 interface RenderDependencies extends Output {
-  /** @param color false with --no-color */
+  /**
+   * @param color false with --no-color
+   */
   paint(color: boolean): Paint;
 }
 

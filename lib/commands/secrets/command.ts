@@ -23,7 +23,11 @@ interface Task extends Omit<InventorySecrets, 'file'> {
   readonly options: SecretsOptions;
   /** The file of secrets. */
   readonly file: string;
-  /** The values of a text. @throws Problems */
+  /**
+   * The values of a text.
+   *
+   * @throws Problems
+   */
   values(text: string): SecretValues;
   /** The command line with other words. */
   command(words: string): string;
@@ -182,7 +186,9 @@ or change them as after a rotation: docs/secrets.md`;
   around.say([...start, ...lines, end].join('\n'));
 }
 
-/** @throws Problem where a name has no value */
+/**
+ * @throws Problem where a name has no value
+ */
 function refuseUnknown(names: readonly string[], { current }: SecretValues, { file, command }: Task): void {
   const unknown = names.find((name) => !current.has(name));
   if (unknown === undefined) return;

@@ -64,7 +64,11 @@ function temporaryFolder(): string {
   }
 }
 
-/** Waits for an editor. @throws Problem where it failed */
+/**
+ * Waits for an editor.
+ *
+ * @throws Problem where it failed
+ */
 async function ended(editor: ChildProcess, command: string): Promise<void> {
   const [code, signal] = (await once(editor, 'close')) as [number | null, string | null];
   if (code === 0) return;

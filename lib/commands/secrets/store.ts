@@ -21,7 +21,12 @@ const shortestPassphrase = 12;
 export interface SecretsDependencies extends Output {
   readonly keys: Keys;
   readonly terminal: Terminal | undefined;
-  /** Opens a text in an editor. @returns the text as it was saved @throws Problem */
+  /**
+   * Opens a text in an editor.
+   *
+   * @returns the text as it was saved
+   * @throws Problem
+   */
   edit(text: string, name: string): Promise<string>;
   /** The cost of a passphrase, for tests: see encrypt. */
   readonly work?: number;
@@ -33,7 +38,12 @@ export interface Store extends Partial<Pick<OpenedFile, 'passphrase' | 'content'
   readonly text: string;
 }
 
-/** Opens a file of secrets. @param heading the text of a new file, where there may be none yet @throws Problem */
+/**
+ * Opens a file of secrets.
+ *
+ * @param heading the text of a new file, where there may be none yet
+ * @throws Problem
+ */
 export async function openStore(file: string, keys: Keys, heading?: string): Promise<Store> {
   if (heading !== undefined && !readSecretsFile(file)) return { file, text: heading };
   return { file, ...(await openSecretsFile(file, keys)) };
@@ -80,7 +90,11 @@ async function newPassphrase(file: string, given: string | undefined, terminal: 
   return passphrase;
 }
 
-/** Encrypts and writes the file again, and says who can read it. @throws Problem, Problems */
+/**
+ * Encrypts and writes the file again, and says who can read it.
+ *
+ * @throws Problem, Problems
+ */
 export async function write(store: Store, text: string, around: SecretsDependencies, given?: Lock): Promise<void> {
   const { file } = store;
   const lock = given ?? (await lockFor(store, around));

@@ -125,7 +125,9 @@ function chainWords({ own, trusted, comparison, from }: HostState['chain'], { st
   return parts.join('; ');
 }
 
-/** @param behind blocks, negative for a host that has more */
+/**
+ * @param behind blocks, negative for a host that has more
+ */
 function distance(behind: number): string {
   if (behind === 0) return 'level';
   return behind > 0 ? `${count(behind)} behind` : `${count(-behind)} ahead`;

@@ -24,7 +24,9 @@ const script = `
   process.exitCode = 7;
 `;
 
-/** @param closes the stream that is closed after the first line */
+/**
+ * @param closes the stream that is closed after the first line
+ */
 async function outlived(stdout: 'pipe' | number, closes: readonly ('stdout' | 'stderr')[]) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     cwd: root,

@@ -154,7 +154,11 @@ function elsewhere(kind: 'options' | 'sentences' | 'words', said: string): strin
   return new Map<string, string>(Object.entries(all[kind])).get(said);
 }
 
-/** Reads the value of an option as a whole number. @throws Problem for anything else */
+/**
+ * Reads the value of an option as a whole number.
+ *
+ * @throws Problem for anything else
+ */
 export function wholeNumber(option: string, text: string | undefined, most: number, least = 1): number | undefined {
   if (text === undefined) return undefined;
   const number = /^(0|[1-9]\d{0,6})$/.test(text) ? Number(text) : Number.NaN;

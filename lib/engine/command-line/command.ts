@@ -27,7 +27,11 @@ interface Command<T extends OptionTable, A extends Output> extends HelpPage {
   readonly options: T;
   /** The words that a shell offers. Default: none. */
   readonly words?: Completed['words'];
-  /** Reads the command line. Default: options without words. @throws Problem */
+  /**
+   * Reads the command line. Default: options without words.
+   *
+   * @throws Problem
+   */
   readonly parse?: (args: readonly string[]) => CommandLine<T>;
   /** What it depends on when it is not a test. */
   readonly around: () => A;

@@ -2,7 +2,11 @@ import { terminal } from '../output/terminal.ts';
 import type { Keys } from '../secret/age/identities.ts';
 import { type Unlock, unlocker } from '../secret/unlock.ts';
 
-/** The keys that may open secrets. @param identity the value of `--identity` */
+/**
+ * The keys that may open secrets.
+ *
+ * @param identity the value of `--identity`
+ */
 export function availableKeys(identity: string | undefined): Keys {
   return { identity, environment: process.env, ask: terminal()?.hidden };
 }

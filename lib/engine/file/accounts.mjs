@@ -1,7 +1,12 @@
 // Users and groups of this machine, from its files. They are read only where a file is not plainly our own.
 import { readFileSync } from 'node:fs';
 
-/** The fields of each line. @param {string} file @returns {string[][]} */
+/**
+ * The fields of each line.
+ *
+ * @param {string} file
+ * @returns {string[][]}
+ */
 function entriesOf(file) {
   try {
     return readFileSync(file, 'utf8')

@@ -29,7 +29,10 @@ export function privateTarget(path: string): string {
   }
 }
 
-/** @param way to what is written @throws Problem where another user could change it */
+/**
+ * @param way to what is written
+ * @throws Problem where another user could change it
+ */
 function refuseOthers(path: string, way: string): void {
   const faults = distrust(way);
   if (faults.length === 0) return;
@@ -51,7 +54,11 @@ export function writePrivateFile(path: string, content: string | Uint8Array): vo
   }
 }
 
-/** Writes all of a file or nothing, with mode 0600. @throws the file system's error, after the temporary file is removed */
+/**
+ * Writes all of a file or nothing, with mode 0600.
+ *
+ * @throws the file system's error, after the temporary file is removed
+ */
 function putInPlace(target: string, content: string | Uint8Array): void {
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {

@@ -179,7 +179,12 @@ class Look {
   }
 }
 
-/** Whether a path is a folder, or in it. @param {string} path @param {string} folder */
+/**
+ * Whether a path is a folder, or in it.
+ *
+ * @param {string} path
+ * @param {string} folder
+ */
 function isIn(path, folder) {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }
@@ -196,7 +201,12 @@ function ours() {
   return [0, me, ...(me === 0 && /^\d+$/.test(by) ? [Number(by)] : [])];
 }
 
-/** `bob (uid 1001, mode 0644)`. @param {number} uid @param {string[]} more */
+/**
+ * `bob (uid 1001, mode 0644)`.
+ *
+ * @param {number} uid
+ * @param {string[]} more
+ */
 function userWords(uid, ...more) {
   const name = nameOfUser(uid);
   const facts = [`uid ${uid}`, ...more];
@@ -205,7 +215,11 @@ function userWords(uid, ...more) {
     : `${name} (${facts.join(', ')})`;
 }
 
-/** Whether a group may write that is the private one of a user of ours. @param {fs.Stats} stat */
+/**
+ * Whether a group may write that is the private one of a user of ours.
+ *
+ * @param {fs.Stats} stat
+ */
 function isOfPrivateGroup({ gid, mode }) {
   return (mode & 0o022) === 0o020 && inPrivateGroup(gid, ours());
 }
@@ -230,7 +244,11 @@ function stateOf(path) {
   return { ino, key: `${path} ${ino} ${ctimeMs}` };
 }
 
-/** Node cannot read access lists; ls marks them with a plus. @param {readonly string[]} paths */
+/**
+ * Node cannot read access lists; ls marks them with a plus.
+ *
+ * @param {readonly string[]} paths
+ */
 function askForAccessLists(paths) {
   const unknown = paths.map((path) => ({ path, ...stateOf(path) })).filter(({ key }) => !listed.has(key));
   if (unknown.length === 0) return;
@@ -238,7 +256,11 @@ function askForAccessLists(paths) {
   for (const { key, ino } of unknown) listed.set(key, marked.get(ino) ?? true);
 }
 
-/** Whether each inode has an access list. @param {string[]} paths */
+/**
+ * Whether each inode has an access list.
+ *
+ * @param {string[]} paths
+ */
 function inodesWithList(paths) {
   const environment = { ...process.env, LC_ALL: 'C' };
   // The way of `-q` to show a line break keeps each path on one line.
@@ -249,7 +271,11 @@ function inodesWithList(paths) {
   return new Map(lines.map(([, ino, mark]) => [Number(ino), mark === '+']));
 }
 
-/** The folders that the operator trusts, without links. @returns {string[]} */
+/**
+ * The folders that the operator trusts, without links.
+ *
+ * @returns {string[]}
+ */
 function trusted() {
   return named().flatMap((path) => (whyNotTrusted(path) === undefined ? [real(path)] : []));
 }
@@ -313,7 +339,11 @@ export function whyNotUsed(path, faults) {
 
 const reason = ': what others can write is not used';
 
-/** A path without characters that control a terminal. @param {string} path */
+/**
+ * A path without characters that control a terminal.
+ *
+ * @param {string} path
+ */
 const visible = (path) => path.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');
 
 /** @param {readonly Fault[]} faults @param {string} folder */

@@ -36,7 +36,11 @@ beforeEach(() => {
   onTestFinished(() => void vi.unstubAllEnvs());
 });
 
-/** Makes a file with its folders. @returns its path */
+/**
+ * Makes a file with its folders.
+ *
+ * @returns its path
+ */
 function put(path: string, mode = 0o644, [uid, gid] = [0, 0], text = 'text'): string {
   const file = join(top, path);
   mkdirSync(dirname(file), { recursive: true });

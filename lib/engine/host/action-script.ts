@@ -28,7 +28,11 @@ interface ActionScript {
   readonly allow: readonly number[];
 }
 
-/** What a host runs for a step. @throws TypeError for a path that is not absolute, or holds a line break or NUL */
+/**
+ * What a host runs for a step.
+ *
+ * @throws TypeError for a path that is not absolute, or holds a line break or NUL
+ */
 export function scriptOf(step: Action): ActionScript {
   const defaults = { seconds: stepTimeout, allow: [0] };
   switch (step.do) {

@@ -84,7 +84,11 @@ export class OutOfDate extends Error {
   }
 }
 
-/** Makes one step. @throws OutOfDate, CommandFailed, Problem with the words of a step that has its own */
+/**
+ * Makes one step.
+ *
+ * @throws OutOfDate, CommandFailed, Problem with the words of a step that has its own
+ */
 export async function perform(host: Writer, action: Action): Promise<void> {
   switch (action.do) {
     case 'write':

@@ -40,7 +40,12 @@ export interface Connection {
   readonly execs: number;
 }
 
-/** Connects to a host and becomes root there. @param name its name in the inventory @throws Unreachable */
+/**
+ * Connects to a host and becomes root there.
+ *
+ * @param name its name in the inventory
+ * @throws Unreachable
+ */
 export async function connect(
   name: string,
   connection: ConnectionSettings,

@@ -132,7 +132,11 @@ export interface Progress {
 
 /** Changes a host. Only a change and `work` get one. */
 export interface Writer extends Reader {
-  /** Runs a command that changes something. @throws CommandFailed unless it exits with 0 or an allowed code */
+  /**
+   * Runs a command that changes something.
+   *
+   * @throws CommandFailed unless it exits with 0 or an allowed code
+   */
   readonly run: Shell;
   /**
    * Puts a file in place by a temporary name, fsync and rename: a reader sees the old one or the new one. A file with this content
@@ -150,10 +154,19 @@ export interface Writer extends Reader {
    * @throws CommandFailed where a directory or a device is there
    */
   rewrite(path: string, was: string, content: string): Promise<boolean>;
-  /** Makes a directory or a symbolic link, or puts it right. @throws CommandFailed where something else is in its place */
+  /**
+   * Makes a directory or a symbolic link, or puts it right.
+   *
+   * @throws CommandFailed where something else is in its place
+   */
   make(thing: Action & { readonly do: 'directory' | 'link' }): Promise<void>;
   /** Reports the progress of long work. */
   progress(progress: Progress): void;
-  /** Waits; ends early when the run is interrupted. @param seconds how long @param until what ends it as well */
+  /**
+   * Waits; ends early when the run is interrupted.
+   *
+   * @param seconds how long
+   * @param until what ends it as well
+   */
   sleep(seconds: number, until?: Promise<void>): Promise<void>;
 }

@@ -33,7 +33,11 @@ export function sharedWords(): { word(text: string): string; definitions(): stri
   };
 }
 
-/** A script with its arguments. @throws TypeError as `quote` does */
+/**
+ * A script with its arguments.
+ *
+ * @throws TypeError as `quote` does
+ */
 export function withArguments(script: string, words: readonly Word[]): string {
   return `set -- ${words.map(quote).join(' ')}\n${script}`;
 }

@@ -36,7 +36,11 @@ export interface LoadedInventory<V> extends Inventory<V> {
   isOwn(host: string, path: Path): boolean;
   /** The place of a group, or of a host in it, or of a setting of that host: of the key, or of the nearest one above it. */
   placeOfGroup(group: string, ...path: readonly string[]): Place;
-  /** Reads the secret of one reference. @throws Problem, Problems as readSecret does */
+  /**
+   * Reads the secret of one reference.
+   *
+   * @throws Problem, Problems as readSecret does
+   */
   readSecret: SecretReader;
 }
 

@@ -22,7 +22,11 @@ export function parseYaml(text: string, file: string): LocatedMap {
   return new Conversion(placeOf).top(topMapping(text.replace(/^\uFEFF/, ''), lines, placeOf));
 }
 
-/** Parses the text. @throws Problem, Problems where it is not one document with a mapping at its top */
+/**
+ * Parses the text.
+ *
+ * @throws Problem, Problems where it is not one document with a mapping at its top
+ */
 function topMapping(text: string, lineCounter: LineCounter, placeOf: (offset: number) => Place): YAMLMap {
   // The parser takes a carriage return alone for a space, and all of the file for one line.
   if (text.includes('\r') && !text.includes('\n')) {

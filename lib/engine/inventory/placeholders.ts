@@ -4,7 +4,11 @@ import { type Located, type Path, pathName, scalars } from './located.ts';
 /** A placeholder of an inventory: `'<FILL: what belongs here>'`, alone or within a longer value. */
 const placeholder = /<FILL:?\s*([^>]*)>?/;
 
-/** One problem for each placeholder, in the order of the file. @param isWanted selects values by path */
+/**
+ * One problem for each placeholder, in the order of the file.
+ *
+ * @param isWanted selects values by path
+ */
 export function findPlaceholders(located: Located, isWanted: (path: Path) => boolean = () => true): Problem[] {
   return [...scalars(located)].flatMap(({ path, scalar: { value, at } }) => {
     const what = typeof value === 'string' && isWanted(path) ? placeholder.exec(value) : null;

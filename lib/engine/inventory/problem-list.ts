@@ -1,6 +1,10 @@
 import { exitCode, type Place, Problem, Problems } from '../problem/problem.ts';
 
-/** The problems of a caught error. @throws the error itself where it is an interruption or not about the operator's input */
+/**
+ * The problems of a caught error.
+ *
+ * @throws the error itself where it is an interruption or not about the operator's input
+ */
 export function problemsIn(error: unknown): readonly Problem[] {
   if (error instanceof Problems) return error.problems;
   if (error instanceof Problem && error.code !== exitCode.interrupted) return [error];

@@ -59,7 +59,9 @@ export async function readSecret(reference: string, question: SecretQuestion): P
   });
 }
 
-/** @returns the value, and where it is from, in words */
+/**
+ * @returns the value, and where it is from, in words
+ */
 async function readSource(reference: string, question: SecretQuestion): Promise<{ source: string; value: string }> {
   const [, kind, rest = ''] = /^(env|file|secret|cmd):(.*)$/s.exec(reference) ?? [];
   switch (kind) {

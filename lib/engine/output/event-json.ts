@@ -5,7 +5,11 @@ import { describeError } from './describe-error.ts';
 /** Increased when a field changes its meaning or is removed; not for a new field. */
 export const eventFormat = 1;
 
-/** An event as one line of JSON (docs/events.md): flat, with its time, secrets redacted. @param at milliseconds since 1970 */
+/**
+ * An event as one line of JSON (docs/events.md): flat, with its time, secrets redacted.
+ *
+ * @param at milliseconds since 1970
+ */
 export function eventLine(event: RunEvent, at: number): string {
   const { type, ...rest } = event;
   const fields = { format: eventFormat, time: new Date(at).toISOString(), type, ...flat(rest) };

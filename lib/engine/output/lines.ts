@@ -67,7 +67,11 @@ export function linesOf(event: RunEvent, style: Style): string[] {
 /** Text of a host. Secrets are masked before long lines are cut. */
 const fromHost = (text: string) => readable(redact(text));
 
-/** A finished task as lines of text. @param label the start of each line */
+/**
+ * A finished task as lines of text.
+ *
+ * @param label the start of each line
+ */
 export function resourceLines(
   event: Extract<RunEvent, { type: 'resource-done' }>,
   style: Style,

@@ -34,7 +34,11 @@ function ask(question: string, echo: Writable): Promise<string> {
   });
 }
 
-/** Asks for a password without echo. @throws Problem where there is no terminal, and on Ctrl-C with exit code 130 */
+/**
+ * Asks for a password without echo.
+ *
+ * @throws Problem where there is no terminal, and on Ctrl-C with exit code 130
+ */
 export async function askPassword(question: string): Promise<string> {
   const asks = terminal();
   if (asks) return asks.hidden(question);

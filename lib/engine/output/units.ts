@@ -18,7 +18,12 @@ export function clock(value: number): string {
   return hours > 0 ? `${hours}:${two(minutes % 60)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
 }
 
-/** `[######......]`. @param share from 0 to 1 @param width in columns, with the brackets */
+/**
+ * `[######......]`.
+ *
+ * @param share from 0 to 1
+ * @param width in columns, with the brackets
+ */
 export function bar(share: number, width: number): string {
   const inside = width - 2;
   const full = Math.floor(Math.min(1, Math.max(0, share)) * inside);
@@ -69,7 +74,9 @@ function amountIn(unit: Progress['unit']): (number: number) => string {
   return (number) => `${number}${unit ? ` ${unit}` : ''}`;
 }
 
-/** @returns undefined for work that has no measure */
+/**
+ * @returns undefined for work that has no measure
+ */
 export function measures({ done, total, unit }: Progress, { perSecond, secondsLeft }: Pace): Measures | undefined {
   if (done === undefined) return undefined;
   const amount = amountIn(unit);

@@ -15,13 +15,18 @@ export function recordName({ time, inventory, check }: RecordName): string {
   return `${time}-${inventory}${check ? '.check' : ''}.ndjson`;
 }
 
-/** @returns undefined where the file is not named as run records are */
+/**
+ * @returns undefined where the file is not named as run records are
+ */
 export function parseRecordName(path: string): RecordName | undefined {
   const [, time, inventory, check] = /^(\d{8}T\d{6}Z)-([A-Za-z0-9_-]+)(\.check)?\.ndjson$/.exec(basename(path)) ?? [];
   return time === undefined || inventory === undefined ? undefined : { time, inventory, check: check !== undefined };
 }
 
-/** @param time of a record's name, as 20241121T164235Z @returns the same as 2024-11-21T16:42:35.000Z */
+/**
+ * @param time of a record's name, as 20241121T164235Z
+ * @returns the same as 2024-11-21T16:42:35.000Z
+ */
 export function startOf(time: string): string {
   return time.replace(/(....)(..)(..)T(..)(..)(..)Z/, '$1-$2-$3T$4:$5:$6.000Z');
 }

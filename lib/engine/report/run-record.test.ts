@@ -179,7 +179,11 @@ test('old records are removed with their reports, and files with other names sta
 
 describe('records of another inventory or mode', () => {
   const day = (number: number) => `202401${String(number).padStart(2, '0')}T000000Z`;
-  /** A folder with these records, then one more run. @returns the records that are left */
+  /**
+   * A folder with these records, then one more run.
+   *
+   * @returns the records that are left
+   */
   function left(names: readonly string[], options: Partial<RunRecordOptions>): string[] {
     const folder = join(temporaryDirectory(), '.runs');
     mkdirSync(folder);

@@ -132,7 +132,9 @@ function removeOld(folder: string, keep: number, keepInAll: number): void {
 /** Milliseconds between two progress events of one host: from a second in short work to ten in long work. */
 const pause = { least: 1000, most: 10_000, share: 1 / 60 };
 
-/** @returns whether an event is recorded: only so much progress that the file stays small */
+/**
+ * @returns whether an event is recorded: only so much progress that the file stays small
+ */
 function thinProgress(): (event: RunEvent, at: number) => boolean {
   const started = new Map<string, number>();
   const last = new Map<string, number>();

@@ -53,7 +53,11 @@ export function timelineOf(
   );
 }
 
-/** When each connected host had checked its tasks. @param fallback where that is not recorded */
+/**
+ * When each connected host had checked its tasks.
+ *
+ * @param fallback where that is not recorded
+ */
 function checkEnds(events: readonly RecordedEvent[], hosts: readonly string[], fallback: number) {
   const connected = hosts.filter((host) => eventOf(events, 'host-connected', host));
   return new Map(connected.map((host) => [host, eventOf(events, 'host-looked', host)?.time ?? fallback]));
@@ -76,7 +80,9 @@ function playsOf(events: readonly RecordedEvent[], end: number): Phase[] {
   });
 }
 
-/** @param checked when the host had checked its tasks */
+/**
+ * @param checked when the host had checked its tasks
+ */
 function connectingOf(host: string, events: readonly RecordedEvent[], start: number, checked: number): Stretch[] {
   const connected = eventOf(events, 'host-connected', host);
   if (connected) {
@@ -90,7 +96,9 @@ function connectingOf(host: string, events: readonly RecordedEvent[], start: num
   return unreachable ? [{ kind: 'unreachable', from: start, to: unreachable.time, label: 'unreachable' }] : [];
 }
 
-/** @returns the waits of a host between two times: in each phase, for the host that was busy longest */
+/**
+ * @returns the waits of a host between two times: in each phase, for the host that was busy longest
+ */
 function waitsIn(phases: readonly Phase[], least: number): (host: string, from: number, to: number) => Stretch[] {
   return (host, from, to) =>
     phases.flatMap(({ name, from: began, ends }): Stretch[] => {

@@ -38,12 +38,19 @@ export function driftOf(differences: readonly Difference[], change?: Change): Ve
   return differences.length === 0 ? ok : drift(differences, change);
 }
 
-/** Drift that the tool does not change. @param what a sentence. @param hint what the operator can do */
+/**
+ * Drift that the tool does not change.
+ *
+ * @param what a sentence.
+ * @param hint what the operator can do
+ */
 export function refused(what: string, hint: string): Verdict {
   return drift(what, new Failure(what, { hint }));
 }
 
-/** @param until the condition that has to be met first, in the words of an operator: `docker is installed` */
+/**
+ * @param until the condition that has to be met first, in the words of an operator: `docker is installed`
+ */
 export function unknownUntil(until: string): Verdict {
   return { is: 'unknown', until };
 }
@@ -108,7 +115,11 @@ interface Following {
 
 const mostTries = 3;
 
-/** Checks a resource and makes its change if it is needed. @throws the Problem or the error of the change */
+/**
+ * Checks a resource and makes its change if it is needed.
+ *
+ * @throws the Problem or the error of the change
+ */
 export async function applyDrift(host: Writer, resource: Resource): Promise<void> {
   await makeChange(host, resource, await resource.check(host));
 }
@@ -147,7 +158,9 @@ async function makeOnce(host: Writer, resource: Resource, verdict: Verdict): Pro
   await resource.work?.(host);
 }
 
-/** @returns the error of a file that another program changes all the time; any other error as it is */
+/**
+ * @returns the error of a file that another program changes all the time; any other error as it is
+ */
 function restless(error: unknown): unknown {
   if (!(error instanceof OutOfDate)) return error;
   return new Failure(`${error.message} at each of ${mostTries} tries to change it`, {
@@ -160,7 +173,11 @@ export function task<Parts extends Pick<Resource, 'check' | 'work'>>(name: strin
   return { name, ...parts };
 }
 
-/** A requirement that the tool can check and cannot fix. @param parts `severity` as in `expects`, default `must` */
+/**
+ * A requirement that the tool can check and cannot fix.
+ *
+ * @param parts `severity` as in `expects`, default `must`
+ */
 export function expectation(
   name: string,
   { severity = 'must', ...parts }: Pick<Resource, 'check' | 'hint'> & { readonly severity?: 'must' | 'should' },

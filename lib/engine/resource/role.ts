@@ -22,7 +22,9 @@ export interface Role<V> {
   resources(context: Context<V>): readonly Resource[] | Promise<readonly Resource[]>;
 }
 
-/** @throws Problem from `resources` where the variables do not fit together */
+/**
+ * @throws Problem from `resources` where the variables do not fit together
+ */
 export function role<V>(name: string, resources: Role<V>['resources']): Role<V> {
   return { name, resources };
 }

@@ -20,7 +20,12 @@ export interface ChangeOptions {
   readonly stop: AbortSignal;
   readonly confirmEach?: ConfirmEach | undefined;
   readonly refuses?: RunOptions['refuses'];
-  /** Makes a change while a condition holds on every host. @returns a note about unchecked hosts @throws Problem where it does not hold */
+  /**
+   * Makes a change while a condition holds on every host.
+   *
+   * @returns a note about unchecked hosts
+   * @throws Problem where it does not hold
+   */
   whileEveryHost(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined>;
 }
 
@@ -66,7 +71,9 @@ function fits({ step, resource, seen }: Item, { confirmEach, refuses }: ChangeOp
   return refuses?.(step, seen.change) === undefined;
 }
 
-/** @returns why the host stops here, or undefined */
+/**
+ * @returns why the host stops here, or undefined
+ */
 async function convergeItem(host: HostRun, item: Item, rest: readonly Item[], options: ChangeOptions) {
   const { seen, step, resource } = item;
   const failure = `${step.resource} failed`;
@@ -114,7 +121,9 @@ async function convergeItem(host: HostRun, item: Item, rest: readonly Item[], op
   }
 }
 
-/** @throws Failure where the plan that the run follows has another change, or none: it showed only after another change */
+/**
+ * @throws Failure where the plan that the run follows has another change, or none: it showed only after another change
+ */
 function vet({ step, resource, turn }: Item, seen: Verdict, { refuses }: ChangeOptions): void {
   // A plan that showed less keeps no host from leaving before its changes.
   if (resource.expects || turn || seen.is !== 'drift') return;
@@ -122,7 +131,9 @@ function vet({ step, resource, turn }: Item, seen: Verdict, { refuses }: ChangeO
   if (why !== undefined) throw new Failure(why, { hint: 'make a new plan: --check --out FILE' });
 }
 
-/** @returns why the host stops here, or undefined when it converged */
+/**
+ * @returns why the host stops here, or undefined when it converged
+ */
 async function change(
   host: HostRun,
   item: Item,

@@ -94,7 +94,11 @@ export class Fleet<V> {
     return turn;
   }
 
-  /** Connects to hosts, inside or outside of the run. @param again whether to try those again that were unreachable before */
+  /**
+   * Connects to hosts, inside or outside of the run.
+   *
+   * @param again whether to try those again that were unreachable before
+   */
   async reach(wanted: readonly InventoryHost<V>[], again = false): Promise<Map<string, Session>> {
     const { hosts, open, options } = this.#run;
     const reached = new Map<string, Session>();

@@ -24,7 +24,9 @@ export interface Session {
     stop: AbortSignal,
     first: string,
   ): ChangesRequest;
-  /** @param first taken before each change: a script that the host runs before it, in the same request */
+  /**
+   * @param first taken before each change: a script that the host runs before it, in the same request
+   */
   writerFor(onProgress: (progress: Progress) => void, first?: () => string): Writer;
   /** Exec requests sent so far. */
   roundTrips(): number;
@@ -40,7 +42,11 @@ export interface OpenSessionOptions {
   readonly timeout?: number | undefined;
 }
 
-/** Connects to a host and gathers its facts. @throws Unreachable */
+/**
+ * Connects to a host and gathers its facts.
+ *
+ * @throws Unreachable
+ */
 export async function openSession<V>(
   host: InventoryHost<V>,
   { becomePassword, interrupt, timeout }: OpenSessionOptions,

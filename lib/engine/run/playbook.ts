@@ -52,13 +52,18 @@ export interface Playbook<V> {
   readonly typed?: string;
 }
 
-/** @param options `needs`: names of earlier plays that must succeed on all their hosts @throws TypeError for a wrong `serial` or `maxFail` */
+/**
+ * @param options `needs`: names of earlier plays that must succeed on all their hosts
+ * @throws TypeError for a wrong `serial` or `maxFail`
+ */
 export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
   refuseMiscounts(name, [options.serial ?? 1, options.maxFail ?? 0].flat());
   return { name, needs: [], anyErrorsFatal: false, optional: false, ...options };
 }
 
-/** @throws TypeError when a play needs one that is not earlier */
+/**
+ * @throws TypeError when a play needs one that is not earlier
+ */
 export function playbook<V>(
   name: string,
   purpose: string,

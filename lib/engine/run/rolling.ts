@@ -8,7 +8,11 @@ export type HostCount = number | `${number}%`;
 /** How many hosts change at a time: always the same number, or a ramp, whose last number is repeated. */
 export type Serial = HostCount | readonly HostCount[];
 
-/** Hosts in the batches in which they change, in order. @param total the number of hosts that shares refer to */
+/**
+ * Hosts in the batches in which they change, in order.
+ *
+ * @param total the number of hosts that shares refer to
+ */
 export function batchesOf<T>(hosts: readonly T[], serial: Serial, total: number): T[][] {
   const sizes = typeof serial === 'object' ? serial : [serial];
   const batches: T[][] = [];
@@ -25,7 +29,9 @@ export function countOf(count: HostCount, total: number): number {
   return typeof count === 'number' ? count : Math.floor((Number.parseFloat(count) * total) / 100);
 }
 
-/** @throws TypeError for a count that is neither a number of hosts nor a share */
+/**
+ * @throws TypeError for a count that is neither a number of hosts nor a share
+ */
 export function refuseMiscounts(play: string, counts: readonly HostCount[]): void {
   const wrong = counts.find((count) => !/^(\d+|\d+(\.\d+)?%)$/.test(String(count)));
   if (wrong !== undefined)

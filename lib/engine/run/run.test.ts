@@ -229,7 +229,11 @@ test('a condition that is not met during the run is a failure with the missing c
   });
 });
 
-/** A resource with these verdicts in turn, then always the last one. @returns it, and how often it was checked */
+/**
+ * A resource with these verdicts in turn, then always the last one.
+ *
+ * @returns it, and how often it was checked
+ */
 function seenAs(name: string, ...verdicts: Verdict[]) {
   let looks = 0;
   const resource = expectation(name, { check: async () => verdicts[Math.min(looks++, verdicts.length - 1)] ?? ok });

@@ -137,7 +137,9 @@ class Run<V> {
     return { plans, declined };
   }
 
-  /** @param failure of the whole run */
+  /**
+   * @param failure of the whole run
+   */
   async close(failure?: unknown): Promise<void> {
     const { lock, interrupt } = this.#options;
     await this.#locks?.release((name) => {

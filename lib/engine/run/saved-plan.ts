@@ -78,7 +78,9 @@ type SavedStep = z.output<typeof savedStep>;
 /** The origin of a plan. */
 export type PlanOrigin = Pick<SavedPlan, 'playbook' | 'chosen'> & { readonly inventory: Inventory<unknown> };
 
-/** @param now milliseconds since 1970 */
+/**
+ * @param now milliseconds since 1970
+ */
 export function makePlan(
   plans: readonly HostPlan[],
   { playbook, chosen, inventory }: PlanOrigin,
@@ -157,13 +159,21 @@ function slowHash(inventory: Inventory<unknown>, salt: string): Buffer {
   return scryptSync(all, salt, 32);
 }
 
-/** Writes a plan with mode 0600, secrets redacted. @throws Problem where the file cannot be written */
+/**
+ * Writes a plan with mode 0600, secrets redacted.
+ *
+ * @throws Problem where the file cannot be written
+ */
 export function savePlan(plan: SavedPlan, file: string): void {
   const text = JSON.stringify(plan, (_, value) => (typeof value === 'string' ? redact(value) : value), 2);
   writePrivateFile(file, `${text}\n`);
 }
 
-/** Reads a plan. @throws Problem where the file is missing or is not a plan */
+/**
+ * Reads a plan.
+ *
+ * @throws Problem where the file is missing or is not a plan
+ */
 export async function loadPlan(file: string): Promise<SavedPlan> {
   const parsed = schema.safeParse(parseJson(textOf(file)));
   const hint = 'make a new one: --check --out FILE';
@@ -200,7 +210,11 @@ export function changesOf(plan: SavedPlan, inventory: Inventory<unknown>): NonNu
   };
 }
 
-/** Refuses a plan whose inventory is another one, or has changed. No host is needed for it. @throws Problem */
+/**
+ * Refuses a plan whose inventory is another one, or has changed. No host is needed for it.
+ *
+ * @throws Problem
+ */
 export function refuseOtherInventory(plan: SavedPlan, inventory: Inventory<unknown>): void {
   if (fingerprint(inventory, plan.inventory.salt) === plan.inventory.hash) return;
   const { name } = plan.inventory;
@@ -211,7 +225,12 @@ export function refuseOtherInventory(plan: SavedPlan, inventory: Inventory<unkno
   throw new Problem(what, { hint: 'make a new plan: --check --out FILE' });
 }
 
-/** Refuses a stale plan. @param now the plan as it is now @throws Problems with each task that differs */
+/**
+ * Refuses a stale plan.
+ *
+ * @param now the plan as it is now
+ * @throws Problems with each task that differs
+ */
 export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now: readonly HostPlan[]): void {
   const missing = plan.hosts
     .filter(({ host }) => !now.some((each) => each.host === host))

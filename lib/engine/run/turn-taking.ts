@@ -140,7 +140,11 @@ export class TurnTaking<V> {
     return later.some(({ name }) => host.items.some(({ step, turn }) => step.play === name && !turn));
   }
 
-  /** A task of a turn: the resources of all desks as one of the host. @param note shown in a plan */
+  /**
+   * A task of a turn: the resources of all desks as one of the host.
+   *
+   * @param note shown in a plan
+   */
   #item(kind: 'leave' | 'back' | 'undo', host: HostRun, play: Play<V>, turns: Turns<V>, note = '') {
     const parts = this.#desks.map(({ at, session }) => ({ at, session, resource: turns[kind](host.name, at) }));
     const name = parts[0]?.resource.name ?? kind;

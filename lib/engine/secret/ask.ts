@@ -1,6 +1,10 @@
 import { Problem } from '../problem/problem.ts';
 
-/** Asks the operator without showing what is typed. @throws Problem with the code of an interrupted run on Ctrl-C */
+/**
+ * Asks the operator without showing what is typed.
+ *
+ * @throws Problem with the code of an interrupted run on Ctrl-C
+ */
 export type Ask = (question: string) => Promise<string>;
 
 /**

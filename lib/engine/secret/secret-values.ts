@@ -62,7 +62,11 @@ export function parseSecretValues(text: string, file: string, allowed: AllowedIn
 /** New values by name; undefined removes a value. */
 type Changes = { readonly [K in keyof SecretValues]?: ReadonlyMap<string, string | undefined> };
 
-/** Changes values within a text that parseSecretValues takes. Comments and order stay. @returns the new text */
+/**
+ * Changes values within a text that parseSecretValues takes. Comments and order stay.
+ *
+ * @returns the new text
+ */
 export function changeSecretValues(text: string, { current = new Map(), previous = new Map() }: Changes): string {
   const { document } = parsed(text, '');
   if (!isMap(document.contents)) document.contents = document.createNode({}) as never;

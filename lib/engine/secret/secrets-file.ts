@@ -57,7 +57,11 @@ export async function openSecretsFile(file: string, keys: Keys): Promise<OpenedF
   });
 }
 
-/** The file as it is, or undefined where there is no such file. @throws Problem where it cannot be read */
+/**
+ * The file as it is, or undefined where there is no such file.
+ *
+ * @throws Problem where it cannot be read
+ */
 export function readSecretsFile(file: string): Buffer | undefined {
   try {
     return readBounded(file, largest);
@@ -92,7 +96,11 @@ export function passphraseIn(environment = process.env): string | undefined {
   return environment[passphraseVariable]?.replace(/\r?\n$/, '');
 }
 
-/** Who may read the file, by its file of recipients, or undefined where there is no such file. @throws Problem, Problems */
+/**
+ * Who may read the file, by its file of recipients, or undefined where there is no such file.
+ *
+ * @throws Problem, Problems
+ */
 export async function readRecipients(secretsFile: string): Promise<readonly AgeRecipient[] | undefined> {
   const file = recipientsFileOf(secretsFile);
   const content = readSecretsFile(file);

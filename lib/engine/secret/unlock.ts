@@ -5,7 +5,11 @@ import { Secret } from './secret.ts';
 import { parseSecretValues } from './secret-values.ts';
 import { openSecretsFile } from './secrets-file.ts';
 
-/** Reads the values of a file of secrets, by name. @throws Problem, Problems */
+/**
+ * Reads the values of a file of secrets, by name.
+ *
+ * @throws Problem, Problems
+ */
 export type Unlock = (file: string) => Promise<ReadonlyMap<string, Secret>>;
 
 /** Opens files of secrets, each once: nobody types a passphrase twice in a run. */

@@ -18,7 +18,11 @@ export function quoted(text: string): string {
   return JSON.stringify(text).replace(/[\u007F-\u009F\u2028\u2029\uFEFF\uFFFE\uFFFF]/g, unicode);
 }
 
-/** The format of a template, by its name. @throws TypeError for a name without a known ending */
+/**
+ * The format of a template, by its name.
+ *
+ * @throws TypeError for a name without a known ending
+ */
 export function formatOf(file: string): FormatName {
   const ending = /\.(toml|json|sql|ya?ml)$/.exec(file)?.[1];
   if (ending === undefined) throw new TypeError(`no format is known for ${file}`);

@@ -70,7 +70,11 @@ function inOrder(pieces: readonly Piece[], cuts: readonly Piece[]): Piece[] {
   return [...pieces, ...cuts].sort((a, b) => a.start - b.start);
 }
 
-/** A text with some pieces replaced. @param pieces in the order of the text */
+/**
+ * A text with some pieces replaced.
+ *
+ * @param pieces in the order of the text
+ */
 export function replaced(text: string, pieces: readonly Piece[]): string {
   const parts = pieces.map(({ start, text: wanted }, i) => text.slice(pieces[i - 1]?.end ?? 0, start) + wanted);
   return parts.join('') + text.slice(pieces.at(-1)?.end ?? 0);

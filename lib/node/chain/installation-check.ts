@@ -76,7 +76,11 @@ async function judge<T>(host: Reader, container: string, asked: Promise<Answer<T
   return answer.ok ? verdict(answer.value) : drift(answer.error);
 }
 
-/** Asks until there is an answer. @throws the last error; where the container does not run, with the end of its log */
+/**
+ * Asks until there is an answer.
+ *
+ * @throws the last error; where the container does not run, with the end of its log
+ */
 async function persistently<T>(
   host: Writer,
   container: string,

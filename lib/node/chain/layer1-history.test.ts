@@ -34,7 +34,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** @param newest and `older`: what psql prints for the newest block, and for that of 64 blocks before */
+/**
+ * @param newest and `older`: what psql prints for the newest block, and for that of 64 blocks before
+ */
 async function check({ newest = '', older = '', here = layer1 }) {
   layer1 = here;
   const script = `#!/bin/sh\ncase "$*" in *-F\\ *state.block*'- 64'*) printf '%s' '${older}' ;; *) printf '%s' '${newest}' ;; esac\n`;

@@ -42,7 +42,9 @@ export async function answersForChain(host: Reader, url: string, chainId: number
   );
 }
 
-/** @param judge of a body that came with the right status. A host without curl and wget tries the connection only */
+/**
+ * @param judge of a body that came with the right status. A host without curl and wget tries the connection only
+ */
 async function ask(
   host: Reader,
   url: string,

@@ -8,7 +8,11 @@ import { connectLocally, standInFor, temporaryDirectory } from '../../engine/hos
 import { describeVerdict } from '../../engine/resource/resource.ts';
 import { noSynchronizerOn } from './synchronizers.ts';
 
-/** A program of this name that does nothing for a while, run with these words. @returns its process id */
+/**
+ * A program of this name that does nothing for a while, run with these words.
+ *
+ * @returns its process id
+ */
 async function runs(name: string, ...words: readonly string[]): Promise<number> {
   const path = join(temporaryDirectory(), name);
   writeFileSync(path, '#!/bin/sh\nsleep 30\n');
@@ -29,7 +33,11 @@ async function seen(own = false): Promise<string> {
   }
 }
 
-/** Docker's client, as far as it is asked. No id is part of a real one. @param containers name, status and words of each */
+/**
+ * Docker's client, as far as it is asked. No id is part of a real one.
+ *
+ * @param containers name, status and words of each
+ */
 function docker(containers: readonly (readonly string[])[]): void {
   const cases = containers.map(
     (lines, at) => `test${at}) printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')} ;;`,

@@ -65,7 +65,9 @@ const switches = 'answers HTTP 101, ';
 
 const named = (name: string, value: string) => (value === '' ? `without ${name},` : `with ${name} ${short(value)}`);
 
-/** @returns the value of a header in any case of letters, all values of one that came several times, or the empty string */
+/**
+ * @returns the value of a header in any case of letters, all values of one that came several times, or the empty string
+ */
 function headersOf(lines: readonly string[]): (name: string) => string {
   const headers = lines.map((line) => line.split(/:\s*(.*)/s));
   return (name) =>

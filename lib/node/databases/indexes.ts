@@ -15,7 +15,9 @@ const indexes: readonly (readonly [name: string, table: string, ...columns: stri
   ['receipt_block_num_idx', 'state.receipt', 'block_num'],
 ];
 
-/** @param target the state database */
+/**
+ * @param target the state database
+ */
 export function stateIndexes(target: SqlTarget): readonly Resource[] {
   const all = indexes.map(([name, table, ...columns]) => ({ target, name, table, columns }));
   return [...all.map(postgresIndex), indexesHaveTheirColumns(all)];

@@ -89,7 +89,9 @@ function renameOf(recorded: readonly string[], isKnown: (name: string) => boolea
   return !isKnown(was) && isKnown(wanted) ? { was, wanted } : undefined;
 }
 
-/** @returns the names in their order, and whether the tables of the renamed file are there; or what has to be so first */
+/**
+ * @returns the names in their order, and whether the tables of the renamed file are there; or what has to be so first
+ */
 async function readMigrations(host: Reader, target: SqlTarget) {
   const { container } = target;
   const there = `to_regclass('public.gorp_migrations') is not null`;
@@ -126,7 +128,9 @@ const missingMigrations = readFileSync(
 /** A start of a container on a server under load. Seconds. */
 const searchLimit = 60;
 
-/** @returns those names that the node's program in its image does not have; or what has to be so first */
+/**
+ * @returns those names that the node's program in its image does not have; or what has to be so first
+ */
 async function missingIn(
   host: Reader,
   { images: { node }, node_binary }: Variables,

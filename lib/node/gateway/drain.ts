@@ -43,7 +43,11 @@ async function stateOf(at: Reader, name: string, { metrics }: Gateway): Promise<
   return { mark: mark?.toString().trim(), found: all.find(({ host }) => host === name), all };
 }
 
-/** Looks at a host again and again. @param waitsFor what the wait is for, after some seconds; undefined ends it */
+/**
+ * Looks at a host again and again.
+ *
+ * @param waitsFor what the wait is for, after some seconds; undefined ends it
+ */
 async function wait(
   at: Writer,
   name: string,
@@ -87,7 +91,9 @@ function wordsOf({ serves, sessions, reason }: FleetHost, mark: string | undefin
   return `${serves ? 'serves' : (mark && `drained: ${mark}`) || `out: ${reason}`}${connections}`;
 }
 
-/** @throws Failure where too few other hosts serve. A host that does not serve may always leave */
+/**
+ * @throws Failure where too few other hosts serve. A host that does not serve may always leave
+ */
 async function othersServe(at: Writer, name: string, gateway: Gateway): Promise<void> {
   await wait(at, name, gateway, async ({ all, found }, seconds) => {
     const others = all.filter(({ host }) => host !== name);
@@ -152,7 +158,11 @@ function servesAgain(title: string, name: string, gateway: Gateway): Work {
   };
 }
 
-/** An RPC host is not drained. @param only the reason, if one with another reason stays drained */
+/**
+ * An RPC host is not drained.
+ *
+ * @param only the reason, if one with another reason stays drained
+ */
 export function notDrained(title: string, name: string, only?: string): Resource {
   return {
     name: title,

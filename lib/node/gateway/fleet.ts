@@ -31,7 +31,11 @@ export interface Fleet {
 /** Bytes: a host has at most some hundred. */
 const longest = 1024 * 1024;
 
-/** Asks the gateway on this host which RPC hosts may serve, and why others do not. @returns the reason where it does not answer */
+/**
+ * Asks the gateway on this host which RPC hosts may serve, and why others do not.
+ *
+ * @returns the reason where it does not answer
+ */
 export async function readFleet(
   host: Reader,
   port: number,

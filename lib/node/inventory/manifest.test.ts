@@ -39,7 +39,11 @@ async function problems(file: string): Promise<string[]> {
   });
 }
 
-/** A web server with one answer. @returns the address of the manifest there */
+/**
+ * A web server with one answer.
+ *
+ * @returns the address of the manifest there
+ */
 async function served(status: number, text: string): Promise<string> {
   const server = createServer((_, answer) => answer.writeHead(status).end(text));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

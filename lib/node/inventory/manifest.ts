@@ -69,7 +69,9 @@ function whyOther({ network, state, prover }: Manifest, kind: Manifest['network'
 
 const isAddress = (manifest: string) => /^https?:/i.test(manifest);
 
-/** @throws Error whose message continues the address or path */
+/**
+ * @throws Error whose message continues the address or path
+ */
 async function read(source: string): Promise<string> {
   try {
     if (!isAddress(source)) return readBounded(source, longest).toString();
@@ -90,7 +92,9 @@ async function read(source: string): Promise<string> {
   }
 }
 
-/** @throws Error as `read` */
+/**
+ * @throws Error as `read`
+ */
 function parse(text: string): Manifest {
   const { data } = manifestSchema.safeParse(parseJson(text));
   if (data) return data;

@@ -31,7 +31,11 @@ const host = (name: string, more: Partial<HostSummary> = {}): HostSummary => ({
   ...more,
 });
 
-/** Runs the script with a check that prints these hosts at its end and has this exit code. @returns metrics without comments and the time */
+/**
+ * Runs the script with a check that prints these hosts at its end and has this exit code.
+ *
+ * @returns metrics without comments and the time
+ */
 function checked(exitCode: number, hosts?: readonly HostSummary[], folder = temporaryDirectory()) {
   const last = hosts ? eventLine({ type: 'run-finished', hosts, seconds: 2, interrupted: false }, 0) : 'no event';
   writeFileSync(join(folder, 'events'), `{"type":"run-started"}\n${last}\n`);

@@ -57,7 +57,12 @@ function parseRelease(number: number, isCurrent: boolean, lines: readonly string
   };
 }
 
-/** What is deployed to a host now, without the digests. @param paths of the rendered files @param containers their names */
+/**
+ * What is deployed to a host now, without the digests.
+ *
+ * @param paths of the rendered files
+ * @param containers their names
+ */
 export async function readDeployed(host: Reader, paths: readonly string[], containers: readonly string[]) {
   const [sums, states] = await Promise.all([
     Promise.all(paths.map((path) => host.sha256(path))),
@@ -85,7 +90,11 @@ export function isDeployed(
   );
 }
 
-/** Where a release keeps a file. @param path of the file where it is deployed */
+/**
+ * Where a release keeps a file.
+ *
+ * @param path of the file where it is deployed
+ */
 export function keptAt(release: Release, path: string): string {
   return `${releasesFolder}/${release.number}/files/${basename(path)}`;
 }

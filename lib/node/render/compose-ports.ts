@@ -19,7 +19,9 @@ export type ComposePort =
 const shortForm =
   /^(?:(?:[\d.]+|\[[\da-f:]+\]):)?(?<published>\d+(?:-\d+)?):(?<target>\d+(?:-\d+)?)(?:\/(?<protocol>tcp|udp))?$/i;
 
-/** @throws Problem for a port that Docker would choose: an unknown port cannot be guarded */
+/**
+ * @throws Problem for a port that Docker would choose: an unknown port cannot be guarded
+ */
 export function publishedPort(service: string, port: ComposePort): PublishedPort {
   const text =
     typeof port === 'object'

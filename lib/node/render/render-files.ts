@@ -38,7 +38,11 @@ export async function renderFiles(chosen: Hosts, hosts: Hosts, out: string): Pro
   return written;
 }
 
-/** All files of one host. @throws Problem or Problems from a template */
+/**
+ * All files of one host.
+ *
+ * @throws Problem or Problems from a template
+ */
 export async function filesOf(host: InventoryHost<Variables>, hosts: Hosts): Promise<readonly RenderedFile[]> {
   return (await renderHost({ host, vars: host.vars, hosts })).files;
 }

@@ -141,7 +141,9 @@ function renderedHost(
   };
 }
 
-/** @returns the largest limit of open files that a container gets, or 0 where the engine decides */
+/**
+ * @returns the largest limit of open files that a container gets, or 0 where the engine decides
+ */
 function openFilesOf({ ulimits: { nofile = 0 } = {} }: ComposeService): number {
   return typeof nofile === 'number' ? nofile : Math.max(nofile.soft, nofile.hard);
 }
@@ -206,7 +208,9 @@ function listenersIn(configuration: unknown, name: string): Values {
   return Object.fromEntries(all.filter(([key, value]) => isPort(key) || typeof value === 'boolean'));
 }
 
-/** @param more overrides, as no inventory may say otherwise */
+/**
+ * @param more overrides, as no inventory may say otherwise
+ */
 function render(vars: Variables, name: FileName, values: Values, more: readonly Override[]): Content {
   const { text, source } = templateOf(vars.generation, name);
   const content = renderTemplate(text, values, source);

@@ -103,7 +103,10 @@ function usableMount(mount: Mount, wanted: Wanted, host: Host): DockerDisk {
   return on(mount, host.mounts, []);
 }
 
-/** @param why the disk is temporary. @throws Failure unless the inventory accepts that */
+/**
+ * @param why the disk is temporary.
+ * @throws Failure unless the inventory accepts that
+ */
 function refuseTemporary(disk: string, why: string | undefined, { temporary_disk }: Wanted): void {
   if (why === undefined || temporary_disk) return;
   throw new Failure(
@@ -117,7 +120,9 @@ function refuseTemporary(disk: string, why: string | undefined, { temporary_disk
 /** What happens to a temporary disk. */
 export const lost = 'All on it is lost when the server is stopped, resized or moved to another machine';
 
-/** @param equal disks of the same size */
+/**
+ * @param equal disks of the same size
+ */
 function on(chosen: Mount, mounts: readonly Mount[], equal: readonly Mount[]): DockerDisk {
   const default_ = mountOf(defaultDockerRoot, mounts);
   // A folder of the disk may be mounted there.

@@ -33,7 +33,9 @@ async function judge(host: Reader, wanted: number): Promise<Verdict> {
   return drift(`the engine may have ${own} itself, and may not raise limits, as in a container`);
 }
 
-/** @param text limits, status and uid_map of a process; in a user namespace of its own a capability raises no limit */
+/**
+ * @param text limits, status and uid_map of a process; in a user namespace of its own a capability raises no limit
+ */
 function mayRaiseLimits(text: string): boolean {
   const [, capabilities = '0'] = /^CapEff:\s*([0-9a-f]+)$/m.exec(text) ?? [];
   const isInitial = /^\s*0\s+0\s+4294967295\s*$/m.test(text);

@@ -12,7 +12,9 @@ import { portIsFree } from './published-ports.ts';
 const nginx = 'LISTEN 0 511 0.0.0.0:5432 0.0.0.0:* users:(("nginx",pid=813,fd=6),("nginx",pid=812,fd=6))\n';
 const proxy = 'LISTEN 0 4096 *:5432 *:* users:(("docker-proxy",pid=99,fd=4))\n';
 
-/** @param published lines of `docker ps` */
+/**
+ * @param published lines of `docker ps`
+ */
 function verdictFor(listening: string, published: string, port = 5432) {
   const host = fakeHost([
     [/ss -Hlntp/, listening],

@@ -28,7 +28,9 @@ export async function portIsFree(host: Reader, { port, container }: PublishedPor
   return drift(`port ${port} is held by ${[...new Set(processes)].join(' and ') || 'an unknown process'}`);
 }
 
-/** @param line of `ss -lnt`, or of /proc/net/tcp */
+/**
+ * @param line of `ss -lnt`, or of /proc/net/tcp
+ */
 function listensOn(line: string, port: number): boolean {
   const [state, , , local] = line.split(/\s+/);
   return state === 'LISTEN' ? local?.endsWith(`:${port}`) === true : listeningPorts(line).has(port);

@@ -43,7 +43,11 @@ const temporaryLabels = /^(ephemeral\d+|Temporary Storage)$/i;
 /** Where cloud-init mounts the temporary disk of a cloud by itself. */
 const cloudInitPlaces = ['/mnt', '/mnt/resource'];
 
-/** What no guess can outweigh: memory, and a temporary disk below an array, a volume or a file. @returns why it is one, in words */
+/**
+ * What no guess can outweigh: memory, and a temporary disk below an array, a volume or a file.
+ *
+ * @returns why it is one, in words
+ */
 export function whyTemporary(mount: Mount, host: Host): string | undefined {
   if (['tmpfs', 'ramfs'].includes(mount.type)) return `${mount.target} is in memory (${mount.type})`;
   const devices = devicesOf(mount, host.blockDevices);

@@ -91,7 +91,9 @@ test('it is stopped, and Docker does not start it again', async () => {
 });
 
 describe('json-rpc and sync are stopped only if', () => {
-  /** @param running of a host of this name */
+  /**
+   * @param running of a host of this name
+   */
   const condition = async (
     includes: Given['includes'],
     name: string,

@@ -55,7 +55,9 @@ class ArchiveReader {
     this.bytes = bytes;
   }
 
-  /** @returns the position before the skipped bytes */
+  /**
+   * @returns the position before the skipped bytes
+   */
   skip(count: number): number {
     const from = this.at;
     if (from + count > this.bytes.length) throw new RangeError('the bytes end');
@@ -143,7 +145,9 @@ function readTables(archive: ArchiveReader, offsetSize: number, tables: string[]
   return true;
 }
 
-/** @returns undefined where the bytes end first */
+/**
+ * @returns undefined where the bytes end first
+ */
 function untilTheEnd<T>(read: () => T): T | undefined {
   try {
     return read();

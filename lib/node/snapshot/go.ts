@@ -17,7 +17,9 @@ const distributionGo: Readonly<Record<string, string>> = {
   'ubuntu 24.04': '1.22',
 };
 
-/** @returns the version of the installed Go, as `1.21.13`, or undefined */
+/**
+ * @returns the version of the installed Go, as `1.21.13`, or undefined
+ */
 export async function installedGo(host: Reader): Promise<string | undefined> {
   // Without a home, Go 1.23 and later write no telemetry: a check changes nothing on the host.
   return goVersion((await host.$`env -i PATH=${goRoot}/bin:$PATH go version`).stdout);
@@ -56,7 +58,9 @@ export function goHint(wanted: string): string {
   return `install Go ${wanted} or later in ${goRoot} (docs/operating.md), or set snapshot.restore_with: image`;
 }
 
-/** @param text output of `go version`, as `go version go1.19.8 linux/amd64`, or a package's version, as `2:1.19~1` */
+/**
+ * @param text output of `go version`, as `go version go1.19.8 linux/amd64`, or a package's version, as `2:1.19~1`
+ */
 function goVersion(text: string): string | undefined {
   return /(?:\bgo|^(?:\d+:)?)(\d+\.\d+(?:\.\d+)?)/.exec(text.replace(/^go version /, ''))?.[1];
 }

@@ -99,7 +99,9 @@ function builtFromSource(source: Source, places: Places): Resource[] {
   ];
 }
 
-/** @param wanted the lowest version, as `1.21` */
+/**
+ * @param wanted the lowest version, as `1.21`
+ */
 function goIsNewEnough(wanted: string): Resource {
   return expectation(`Go is ${wanted} or later`, {
     check: async (host) => {

@@ -69,7 +69,12 @@ function judge(problems: readonly string[]): Verdict {
   return problems.length === 0 ? ok : drift(problems.join('; '));
 }
 
-/** Requests the beginning of an archive. @param length bytes @returns the answer, or why it is missing */
+/**
+ * Requests the beginning of an archive.
+ *
+ * @param length bytes
+ * @returns the answer, or why it is missing
+ */
 async function askArchive(host: Reader, url: string, length: number) {
   const answer = await askHttp(host, url, { length, seconds: 30 });
   if (!answer.answered) return `${withoutQuery(url)}: ${answer.why}`;
@@ -77,7 +82,9 @@ async function askArchive(host: Reader, url: string, length: number) {
   return answer.status < 400 ? answer : `${withoutQuery(url)} answers HTTP ${answer.status}`;
 }
 
-/** @returns the first bytes, or why they are missing */
+/**
+ * @returns the first bytes, or why they are missing
+ */
 async function readBeginning(host: Reader, url: string): Promise<Buffer | string> {
   const answer = await askArchive(host, url, beginning);
   if (typeof answer === 'string') return answer;
@@ -101,7 +108,9 @@ export function archivesHoldTheirTables({ state, prover }: Archives): Resource {
   });
 }
 
-/** @returns `fine`, `absent`, or what is wrong */
+/**
+ * @returns `fine`, `absent`, or what is wrong
+ */
 async function readContents(host: Reader, { path, table }: Archive): Promise<string> {
   const [file, list] = await Promise.all([host.stat(path), host.$`pg_restore --list ${path}`]);
   if (!file) return 'absent';
@@ -132,7 +141,9 @@ export function roomForSnapshot(archives: Archives, directory: string): Resource
   });
 }
 
-/** @returns room for the rest of the download, and for the database, in bytes; or why it is not known */
+/**
+ * @returns room for the rest of the download, and for the database, in bytes; or why it is not known
+ */
 async function roomFor(host: Reader, { url, path }: Archive): Promise<number | string> {
   const [answer, whole, part] = await Promise.all([
     askArchive(host, url, 1),

@@ -18,7 +18,10 @@ export async function readFirewall(host: Reader): Promise<readonly Finding[]> {
   return judgeFirewall(content.toString(), Number(clock.text()));
 }
 
-/** @param text of the state that templates/host/firewall.sh leaves. @param at the host's time, seconds since 1970 */
+/**
+ * @param text of the state that templates/host/firewall.sh leaves.
+ * @param at the host's time, seconds since 1970
+ */
 function judgeFirewall(text: string, at: number): readonly Finding[] {
   const value = (key: string) => new RegExp(`^${key} (.*)$`, 'm').exec(text)?.[1] ?? '';
   const [age, restored] = [at - Number(value('checked')), Number(value('restored'))];

@@ -123,7 +123,9 @@ function judgeSynchronizers({ otherSynchronizer }: HostState): Finding[] {
   return [fault('out-of-place', 'sync', words)];
 }
 
-/** @param ended why the container ended the last time, in its own words */
+/**
+ * @param ended why the container ended the last time, in its own words
+ */
 function judgeStatus(name: ServiceName, service: ServiceState, at: number, ended: string | undefined): Finding[] {
   const { status, health, exitCode, restarts, since } = service;
   const forSeconds = since === undefined ? undefined : Math.max(0, at - since);

@@ -165,7 +165,9 @@ function serviceState({
   };
 }
 
-/** @returns seconds since 1970; undefined for a time that is missing or before 1970 */
+/**
+ * @returns seconds since 1970; undefined for a time that is missing or before 1970
+ */
 function secondsOf(time: string | undefined): number | undefined {
   const at = Date.parse(time ?? '') / 1000;
   return at > 0 ? at : undefined;

@@ -2,7 +2,11 @@ import { seconds } from '../../engine/output/units.ts';
 import { meaningOfExitCode } from '../../engine/resource/docker/exit-code.ts';
 import type { ServiceState } from './read.ts';
 
-/** `up 2 h 05 min`, `exited with 1, 3 min ago`, `restarting after exit with 1, 3 s ago`. @param at seconds since 1970, by the host's clock */
+/**
+ * `up 2 h 05 min`, `exited with 1, 3 min ago`, `restarting after exit with 1, 3 s ago`.
+ *
+ * @param at seconds since 1970, by the host's clock
+ */
 export function serviceWords({ status, exitCode, since }: ServiceState, at: number): string {
   const duration = since === undefined ? undefined : seconds(Math.max(0, at - since));
   if (status === 'running') return duration === undefined ? 'running' : `up ${duration}`;
@@ -18,12 +22,20 @@ function exitWords(status: string, exitCode: number): string {
   return status === 'exited' ? ` with ${code}` : ` after exit with ${code}`;
 }
 
-/** `300 µs behind`, `2.1 s ahead of`. @param value seconds */
+/**
+ * `300 µs behind`, `2.1 s ahead of`.
+ *
+ * @param value seconds
+ */
 export function offset(value: number): string {
   return `${amountOf(Math.abs(value))} ${value < 0 ? 'behind' : 'ahead of'}`;
 }
 
-/** `300 µs`, `12 ms`, `2.1 s`. @param size seconds */
+/**
+ * `300 µs`, `12 ms`, `2.1 s`.
+ *
+ * @param size seconds
+ */
 function amountOf(size: number): string {
   if (size < 0.001) return `${Math.round(size * 1e6)} µs`;
   return size < 1 ? `${Math.round(size * 1e3)} ms` : seconds(size);

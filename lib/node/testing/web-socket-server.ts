@@ -27,12 +27,16 @@ export function agreesToWebSocket(
   return true;
 }
 
-/** @returns the `Sec-WebSocket-Accept` for a key, as RFC 6455, section 1.3, works it out */
+/**
+ * @returns the `Sec-WebSocket-Accept` for a key, as RFC 6455, section 1.3, works it out
+ */
 export function proofOf(key: string): string {
   return createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
 }
 
-/** @returns the status line and headers of a refusal, or nothing */
+/**
+ * @returns the status line and headers of a refusal, or nothing
+ */
 function refusalOf({ method, httpVersion, headers }: IncomingMessage): string | undefined {
   const { upgrade = '', connection = '', host = '' } = headers;
   const key = headers['sec-websocket-key'] ?? '';
@@ -46,7 +50,11 @@ function refusalOf({ method, httpVersion, headers }: IncomingMessage): string | 
   return undefined;
 }
 
-/** A frame as a server sends it, without a mask. @param first its first byte: 0x81 is a whole text, 0x88 ends the WebSocket */
+/**
+ * A frame as a server sends it, without a mask.
+ *
+ * @param first its first byte: 0x81 is a whole text, 0x88 ends the WebSocket
+ */
 export function serverFrame(first: number, content: string | Buffer): Buffer {
   const bytes = Buffer.from(content);
   const { length } = bytes;

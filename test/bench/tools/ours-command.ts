@@ -6,7 +6,9 @@ import { openSession } from '../../../lib/engine/run/open-session.ts';
 import { play, playbook } from '../../../lib/engine/run/playbook.ts';
 import workloadRole from './ours-role.ts';
 
-/** @param args the words after the script's name on the command line */
+/**
+ * @param args the words after the script's name on the command line
+ */
 export function run(args: readonly string[]) {
   return main(
     playbook('ours', 'brings the workload about.', [play('workload', { hosts: 'all', roles: [workloadRole] })]),

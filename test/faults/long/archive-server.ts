@@ -72,7 +72,9 @@ export async function startArchiveServer(): Promise<ArchiveServer> {
   };
 }
 
-/** @returns the first requested byte, and the one after the last; undefined for all of them */
+/**
+ * @returns the first requested byte, and the one after the last; undefined for all of them
+ */
 function rangeOf(request: IncomingMessage, length: number): { start: number; end: number } | undefined {
   const [, start, end] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
   if (start === undefined) return undefined;

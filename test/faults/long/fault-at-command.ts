@@ -36,7 +36,9 @@ END
   );
 }
 
-/** @param before the command with the fault; undefined for none, so that commands are only recorded */
+/**
+ * @param before the command with the fault; undefined for none, so that commands are only recorded
+ */
 export async function setFault(host: string, before: CommandAt | undefined, fault: string): Promise<void> {
   const { command, time } = before ?? { command: '', time: 0 };
   await onHost(
@@ -48,7 +50,11 @@ export async function setFault(host: string, before: CommandAt | undefined, faul
   );
 }
 
-/** Ends recording and faults. @returns the commands that were called, in order */
+/**
+ * Ends recording and faults.
+ *
+ * @returns the commands that were called, in order
+ */
 export async function clearFault(host: string): Promise<CommandAt[]> {
   const counted = await onHost(host, 'cat /run/counted 2>/dev/null; rm -f /run/fault /run/counted');
   const commands = counted.split('\n').filter(Boolean);

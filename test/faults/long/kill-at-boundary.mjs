@@ -27,7 +27,11 @@ function killAt(boundary, change) {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** From 0 to 1, the same for the same seed. @param {string} change */
+/**
+ * From 0 to 1, the same for the same seed.
+ *
+ * @param {string} change
+ */
 function part(change) {
   return createHash('sha256').update(`${KILL_SEED} ${change}`).digest().readUInt32BE() / 2 ** 32;
 }

@@ -73,7 +73,10 @@ describe('the controller is killed (SIGKILL)', () => {
   }, 7_200_000);
 });
 
-/** @param stdout a run's events, one per line @returns the duration of each change, by `HOST ROLE: RESOURCE` */
+/**
+ * @param stdout a run's events, one per line
+ * @returns the duration of each change, by `HOST ROLE: RESOURCE`
+ */
 function secondsOfChanges(stdout: string): Record<string, number> {
   const events = stdout
     .split('\n')

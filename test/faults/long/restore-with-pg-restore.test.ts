@@ -543,7 +543,9 @@ end';
 });
 
 describe("a restore by the node's own tool, here a stand-in that does it by pg_restore", () => {
-  /** @param faults shell that comes before the restore of the hash database */
+  /**
+   * @param faults shell that comes before the restore of the hash database
+   */
   function nodeTool(faults: string, successes = 2) {
     const restore = `nsenter --target ${postgres.pid} --mount env PGHOST=${postgres.socket} pg_restore --no-owner --no-acl -U ${postgres.user}`;
     program(

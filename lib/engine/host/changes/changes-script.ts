@@ -57,7 +57,11 @@ function stepLine(step: Action, number: number, secrets: string[], word: (text: 
   return `__secret | ${run}`;
 }
 
-/** The lines of changes.sh, and what follows them. @returns undefined before the last of them */
+/**
+ * The lines of changes.sh, and what follows them.
+ *
+ * @returns undefined before the last of them
+ */
 export function parseChangesEnd(printed: Buffer, nonce: string): { end: ChangesEnd; rest: Buffer } | undefined {
   const at = printed.indexOf(`${nonce} end `);
   const after = printed.indexOf('\n', at);

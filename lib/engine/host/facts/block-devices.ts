@@ -35,7 +35,9 @@ const output = z.object({ blockdevices: z.array(z.unknown()) });
 /** Partitions on volumes on arrays on partitions: no host has so many levels. */
 const deepest = 16;
 
-/** @param text output of the command. A device with several parents (RAID) is listed once, with all of them. */
+/**
+ * @param text output of the command. A device with several parents (RAID) is listed once, with all of them.
+ */
 export function parseBlockDevices(text: string): BlockDevice[] {
   const gap = text.indexOf('\n\n');
   const probed = parseProbed(gap < 0 ? '' : text.slice(gap));

@@ -13,7 +13,11 @@ const networkMountsTimeout = 5;
 
 const containerCommand = readScript(new URL('container.sh', import.meta.url));
 
-/** The facts of a host, in one request. A fact of a missing program stays empty. @throws Error where uname does not work */
+/**
+ * The facts of a host, in one request. A fact of a missing program stays empty.
+ *
+ * @throws Error where uname does not work
+ */
 export async function gatherFacts(host: Reader): Promise<Facts> {
   const asked = Date.now();
   const [release, machine, clock, cpu, memory, local, network, blocks, systemd, container, fstab, vendor] =

@@ -7,7 +7,9 @@ const script = readScript(new URL('mounts.sh', import.meta.url));
 export const localMountsCommand = withArguments(script, ['local']);
 export const networkMountsCommand = withArguments(script, ['network']);
 
-/** @param text output of one of the commands. Where a directory is mounted over, the upper one counts. */
+/**
+ * @param text output of one of the commands. Where a directory is mounted over, the upper one counts.
+ */
 export function parseMounts(text: string): Mount[] {
   const gap = /^$/m.exec(text)?.index ?? text.length;
   const sizes = new Map<string, { size: number; available: number }>();

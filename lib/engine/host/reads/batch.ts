@@ -12,7 +12,9 @@ import { type BatchCommand, batchScript, noRoom } from './batch-script.ts';
  */
 export interface VectorRead<K, V> {
   readonly name: string;
-  /** @throws TypeError for an invalid key */
+  /**
+   * @throws TypeError for an invalid key
+   */
   id(key: K): string;
   /** Keys of different groups do not share a command. */
   group?(key: K): string;
@@ -21,7 +23,11 @@ export interface VectorRead<K, V> {
   /** A quicker command, whose output changes with the answers; or the path of the file on whose state the answer depends. */
   repeat?(keys: readonly K[]): string;
   path?(key: K): string | undefined;
-  /** The answers, by `id`; a key without one gets `absent`. @throws Error when the command itself failed */
+  /**
+   * The answers, by `id`; a key without one gets `absent`.
+   *
+   * @throws Error when the command itself failed
+   */
   answers(output: Output, keys: readonly K[]): Map<string, V | Error>;
   absent(key: K): V;
 }
@@ -30,7 +36,9 @@ export interface VectorRead<K, V> {
 export interface Batch {
   /** Runs a command that only reads. The same command twice in one tick runs once. */
   run(command: BatchCommand): Promise<Output>;
-  /** @param took called with the seconds of the command on the host */
+  /**
+   * @param took called with the seconds of the command on the host
+   */
   ask<K, V>(read: VectorRead<K, V>, key: K, took?: (seconds: number) => void): Promise<V>;
 }
 

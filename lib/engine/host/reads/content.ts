@@ -28,7 +28,11 @@ export async function readFile(batch: Batch, path: string): Promise<Buffer | und
   return compared.same ? undefined : compared.content;
 }
 
-/** Whether a file has a content, and the content that it has instead. Follows links. @throws Error when it cannot be read */
+/**
+ * Whether a file has a content, and the content that it has instead. Follows links.
+ *
+ * @throws Error when it cannot be read
+ */
 export async function compareFile(batch: Batch, query: Query): Promise<Compared> {
   const compared = await batch.ask(contentRead, query);
   if (compared !== unsure) return compared;
@@ -55,7 +59,9 @@ const contentRead: VectorRead<Query, Compared | typeof unsure> = {
   absent: () => ({ same: false, content: undefined }),
 };
 
-/** @returns the output of content.sh, by the ids of the queries; undefined if the contents do not match their sizes */
+/**
+ * @returns the output of content.sh, by the ids of the queries; undefined if the contents do not match their sizes
+ */
 function parseReply(bytes: Buffer, ids: readonly string[]): Map<string, Compared> | undefined {
   const sameEnd = bytes.indexOf('\n');
   const sentEnd = bytes.indexOf('\n', sameEnd + 1);

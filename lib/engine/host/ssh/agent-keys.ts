@@ -1,7 +1,11 @@
 import ssh2, { type ParsedKey } from 'ssh2';
 import { publicBlob } from './key-file.ts';
 
-/** The public keys of an agent, in its order. @returns undefined where none answers: the login would end with an error of the library */
+/**
+ * The public keys of an agent, in its order.
+ *
+ * @returns undefined where none answers: the login would end with an error of the library
+ */
 export async function listAgentKeys(socket: string): Promise<readonly Buffer[] | undefined> {
   return new Promise((resolve) => {
     const agent = new ssh2.OpenSSHAgent(socket);

@@ -41,7 +41,9 @@ export function openAhead(ssh: NodeSSH) {
   return {
     /** Rejected where the host refuses the channel, or the connection ends. */
     ended: response,
-    /** @returns undefined where the shell does not wait, because its channel is not open yet or has ended */
+    /**
+     * @returns undefined where the shell does not wait, because its channel is not open yet or has ended
+     */
     run(line: string, input: Buffer | undefined, of: Listener): Promise<SSHExecCommandResponse> | undefined {
       if (!channel) return undefined;
       listener = of;

@@ -37,7 +37,9 @@ export function findKnownKeys(text: string, host: string, port: number): KnownKe
   return found;
 }
 
-/** @returns undefined for anything but `ssh-ed25519 AAAA…` */
+/**
+ * @returns undefined for anything but `ssh-ed25519 AAAA…`
+ */
 export function parseHostKey(text: string): HostKey | undefined {
   const [type = '', base64 = ''] = text.trim().split(/\s+/);
   const blob = Buffer.from(base64, 'base64');

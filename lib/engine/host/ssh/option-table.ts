@@ -164,14 +164,21 @@ export interface SshOption {
   isFine(value: string): boolean;
 }
 
-/** @param option in lower case @returns undefined for an unknown option */
+/**
+ * @param option in lower case
+ * @returns undefined for an unknown option
+ */
 export function sshOption(option: string): SshOption | undefined {
   return byName.get(option);
 }
 
 const harmlessNames = new Set(harmless.flatMap(([, options]) => options.map((option) => option.toLowerCase())));
 
-/** Whether an option is one that makes no difference here whatever its value. @param option in lower case */
+/**
+ * Whether an option is one that makes no difference here whatever its value.
+ *
+ * @param option in lower case
+ */
 export function isHarmless(option: string): boolean {
   return harmlessNames.has(option);
 }

@@ -73,7 +73,11 @@ function byHand(address: string): string {
   return `ssh -G ${shellWord(address)}`;
 }
 
-/** The files that ssh reads, where there is no ssh to read them. @throws Unreachable for one with a setting that matters */
+/**
+ * The files that ssh reads, where there is no ssh to read them.
+ *
+ * @throws Unreachable for one with a setting that matters
+ */
 function refuseUnreadConfig(name: string): void {
   const folder = '/etc/ssh/ssh_config.d';
   const included = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.conf')) : [];

@@ -1,4 +1,8 @@
-/** The size of an RSA key, from its public blob: type, exponent, modulus, each after its length. @returns undefined for another type */
+/**
+ * The size of an RSA key, from its public blob: type, exponent, modulus, each after its length.
+ *
+ * @returns undefined for another type
+ */
 export function rsaBits(blob: Buffer): number | undefined {
   const fields: Buffer[] = [];
   for (let at = 0; at + 4 <= blob.length && fields.length < 3; ) {

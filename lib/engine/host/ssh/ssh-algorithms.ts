@@ -40,7 +40,11 @@ export function algorithmsOf(name: string, settings: SshSettings, usual: SshSett
   return found;
 }
 
-/** @param option as ssh_config writes it @returns what both have, in the order of `given` @throws Unreachable for nothing */
+/**
+ * @param option as ssh_config writes it
+ * @returns what both have, in the order of `given`
+ * @throws Unreachable for nothing
+ */
 export function commonOf(
   name: string,
   option: string,

@@ -153,7 +153,11 @@ test('paths have the tokens and variables of ssh_config', () => {
   ]);
 });
 
-/** Has the real ssh read this file in place of the operator's. @returns its path */
+/**
+ * Has the real ssh read this file in place of the operator's.
+ *
+ * @returns its path
+ */
 function realSshWith(config: string): string {
   const file = join(temporaryDirectory(), 'config');
   writeFileSync(file, config);

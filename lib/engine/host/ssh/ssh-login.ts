@@ -158,7 +158,9 @@ function explain(
   return new Unreachable(name, `no SSH connection to ${where}: ${error.message}`, tryByHand(config), error);
 }
 
-/** @param offered the authentication methods that the server still offers, in its words */
+/**
+ * @param offered the authentication methods that the server still offers, in its words
+ */
 function loginRefused(
   name: string,
   config: SshConfig,

@@ -1,7 +1,9 @@
 /** What `ssh -G` prints: the values of each option, by its name in lower case. */
 export type SshSettings = ReadonlyMap<string, readonly string[]>;
 
-/** @param text output of `ssh -G`; empty for none */
+/**
+ * @param text output of `ssh -G`; empty for none
+ */
 export function parseSshSettings(text: string): SshSettings {
   const values = new Map<string, string[]>();
   for (const line of text.split(/\r?\n/)) {

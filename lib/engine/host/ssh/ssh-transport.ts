@@ -47,7 +47,9 @@ export function transportOver(
     return new ConnectionLost(name, why, cause);
   };
 
-  /** @returns undefined where the host allows fewer channels than are open already */
+  /**
+   * @returns undefined where the host allows fewer channels than are open already
+   */
   const tryRun = async (...[line, input, limits = {}]: Parameters<Transport['run']>) => {
     const watchdog = createWatchdog(limits.seconds, (why) => {
       givenUp ??= why;
@@ -131,7 +133,11 @@ function channelsOf({ ssh }: SshConnection): Open {
   };
 }
 
-/** Runs a command. @throws Unreachable where it does not start */
+/**
+ * Runs a command.
+ *
+ * @throws Unreachable where it does not start
+ */
 function exec(
   name: string,
   open: Open,

@@ -16,7 +16,11 @@ import { openSsh } from './ssh.ts';
 
 const hostKey = newKeyPair('ed25519');
 
-/** An SSH server in this process that accepts every login unless `serve` says otherwise. @returns its port */
+/**
+ * An SSH server in this process that accepts every login unless `serve` says otherwise.
+ *
+ * @returns its port
+ */
 async function sshServer(serve: (client: Client) => void, algorithms: ssh2.Algorithms = {}): Promise<number> {
   const server = new ssh2.Server({ hostKeys: [hostKey.private], algorithms }, (client) => {
     client.on('error', () => {});
@@ -226,7 +230,11 @@ test('a host that refuses a second channel gets its commands one after another',
   await transport.close();
 });
 
-/** A server that is far away and runs commands. @returns the command lines of its channels as they are opened */
+/**
+ * A server that is far away and runs commands.
+ *
+ * @returns the command lines of its channels as they are opened
+ */
 async function farServer(mostChannels = 10) {
   const lines: string[] = [];
   const programs = new Set<ChildProcess>();

@@ -85,7 +85,9 @@ async function resolveJumps(name: string, jump: readonly string[], behind = 0): 
   return first ? [...(await resolveJumps(name, first.config.jump, behind + jump.length)), ...jumps] : [];
 }
 
-/** @param isReached whether the jump host before it leads to it */
+/**
+ * @param isReached whether the jump host before it leads to it
+ */
 async function resolveJump(name: string, label: string, isReached: boolean): Promise<Jump> {
   const [, user, bracketed, plain, port] = /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
   const host = bracketed ?? plain;

@@ -17,7 +17,11 @@ export function temporaryDirectory(): string {
   return path;
 }
 
-/** Puts a program before all others, for connections made in this test. @returns the first directory of their PATH */
+/**
+ * Puts a program before all others, for connections made in this test.
+ *
+ * @returns the first directory of their PATH
+ */
 export function standInFor(program: string, script: string): string {
   const directory = temporaryDirectory();
   const path = join(directory, program);

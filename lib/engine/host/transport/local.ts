@@ -4,7 +4,11 @@ import { ConnectionLost } from '../connection-errors.ts';
 import type { Transport } from './transport.ts';
 import { createWatchdog } from './watchdog.ts';
 
-/** The machine itself. @param name its name in errors */
+/**
+ * The machine itself.
+ *
+ * @param name its name in errors
+ */
 export function openLocal(name: string): { readonly transport: Transport; readonly user: string } {
   const kept = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL'];
   const shell = $({

@@ -10,7 +10,9 @@ export interface RunLimits {
 
 /** Carries a command line to a login shell and its output back. */
 export interface Transport {
-  /** @throws ConnectionLost also where the host is given up: see watchdog.ts */
+  /**
+   * @throws ConnectionLost also where the host is given up: see watchdog.ts
+   */
   run(
     command: string,
     input: Buffer | undefined,

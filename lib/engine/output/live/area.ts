@@ -21,7 +21,10 @@ const codes = {
  */
 export function liveArea(terminal: Terminal) {
   let drawn: readonly string[] = [];
-  /** @param above lines that scroll away @param live lines that stay: none wider than the terminal, together less high */
+  /**
+   * @param above lines that scroll away
+   * @param live lines that stay: none wider than the terminal, together less high
+   */
   const draw = (above: readonly string[], live: readonly string[]): void => {
     if (above.length === 0 && live.length === 0 && drawn.length === 0) return;
     const scrolled = above.map((line) => `${line}\n`).join('');

@@ -57,7 +57,9 @@ function byWeight(a: RunningTask, b: RunningTask): number {
   return Number(isMeasured(b)) - Number(isMeasured(a)) || b.seconds - a.seconds;
 }
 
-/** @param detailed tasks that have a second line with their progress */
+/**
+ * @param detailed tasks that have a second line with their progress
+ */
 function hostLines(busy: readonly RunningTask[], detailed: readonly RunningTask[], width: number, paint: Paint) {
   const roomy = width >= 59;
   const cells = busy.map((each) => ({

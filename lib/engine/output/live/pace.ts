@@ -15,7 +15,9 @@ export class Pacer {
     this.#samples = [...before.slice(Math.max(0, first)), { at, done }];
   }
 
-  /** @param total the amount at the end */
+  /**
+   * @param total the amount at the end
+   */
   pace(now: number, total: number | undefined): Pace {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     const passed = first && last ? last.at - first.at : 0;

@@ -38,7 +38,11 @@ const noRoute: Error = Object.assign(
   { hint: 'the host has to reach download.docker.com:443' },
 );
 
-/** Servers of a first deploy: preflight and preparing. @returns the hosts that went through */
+/**
+ * Servers of a first deploy: preflight and preparing.
+ *
+ * @returns the hosts that went through
+ */
 function prepared(run: ScriptedRun, failing: readonly string[]): string[] {
   run.play('preflight', hosts);
   for (const host of hosts) {

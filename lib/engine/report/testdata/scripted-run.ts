@@ -72,7 +72,9 @@ export class ScriptedRun {
     this.#counts.set(host, counts);
   }
 
-  /** @param left how many tasks are not done, and `next` the first of them */
+  /**
+   * @param left how many tasks are not done, and `next` the first of them
+   */
   stopped(host: string, play: string, why: string, left?: number, next?: string): void {
     const rest = { ...(left !== undefined && { left }), ...(next !== undefined && { next }) };
     this.emit({ type: 'host-stopped', host, play, why, ...rest }, this.clock(host));

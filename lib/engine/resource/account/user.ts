@@ -53,7 +53,9 @@ export function user(name: string, { uid, groups = [], shell = '/bin/bash' }: Us
   };
 }
 
-/** @returns the groups that the user does not belong to, and one that does not exist */
+/**
+ * @returns the groups that the user does not belong to, and one that does not exist
+ */
 async function missingGroups(host: Reader, name: string, wanted: readonly string[]) {
   const there = new Map((await localGroups(host)).map((group) => [group.name, group]));
   return {

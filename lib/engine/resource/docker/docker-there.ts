@@ -31,7 +31,9 @@ export function dockerCanBeUsed(): Resource {
   });
 }
 
-/** @param text lines of `docker-there.sh` */
+/**
+ * @param text lines of `docker-there.sh`
+ */
 function parseDocker(text: string): DockerThere {
   const lines = text.split('\n');
   const rest = (word: string) =>

@@ -3,7 +3,9 @@ import { drift, ok, unknownUntil } from '../resource.ts';
 import { fakeHost, stoppedUnit } from '../testing/fake-host.ts';
 import { imagesBelowDockerRoot } from './image-store.ts';
 
-/** @param info Docker's answer: images, containers, state of the storage driver */
+/**
+ * @param info Docker's answer: images, containers, state of the storage driver
+ */
 async function verdicts(info: string, active = 'active') {
   const host = fakeHost([[/docker info/, `${info}\n`]], {
     unit: async () => ({ ...stoppedUnit, load: 'loaded', active }),

@@ -28,7 +28,11 @@ const wanted = { [key]: true };
 /** How long docker.service may take to stop: the longest time of a container (`stop_grace_period` of a database), and some. Seconds. */
 const stopLimit = 150;
 
-/** Files that it leaves on the host. @param product begins their names */
+/**
+ * Files that it leaves on the host.
+ *
+ * @param product begins their names
+ */
 function filesOf(product: string) {
   return {
     program: `/usr/local/lib/${product}/engine-containers`,
@@ -135,7 +139,9 @@ async function liveRestore(host: Reader): Promise<LiveRestore> {
   return { ...seen, blocked: reasonAgainst(seen, isSwarm, file?.text ?? '') };
 }
 
-/** @param text of the engine's settings */
+/**
+ * @param text of the engine's settings
+ */
 function reasonAgainst({ isOn, flag }: Pick<LiveRestore, 'isOn' | 'flag'>, isSwarm: boolean, text: string) {
   if (isSwarm) return `docker is part of a swarm, which does not start with ${key}`;
   if (flag !== '' && !isOn) return `docker is started with ${flag}`;

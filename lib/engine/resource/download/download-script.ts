@@ -18,7 +18,12 @@ export interface Source {
   readonly connections: number;
 }
 
-/** The download script with its settings. It refuses a folder in which another user than root can change names. @param status file on the host in which the script shows its phase */
+/**
+ * The download script with its settings. It refuses a folder in which another user than root can change
+ * names.
+ *
+ * @param status file on the host in which the script shows its phase
+ */
 export function downloadScript(source: Source, status: string): string {
   return `${shellSettings({ ...source, status })}${inRootsFolder(dirname(source.path))}\n${program}`;
 }

@@ -53,7 +53,11 @@ async function checkFile(host: Reader, { path, sha256, url }: Source): Promise<V
   return driftOf(proofDifferences(proof?.toString() ?? '', file, sha256));
 }
 
-/** Whether the note beside a file is about this file and the wanted content. @param note `SHA256 SIZE MTIME`, by the download */
+/**
+ * Whether the note beside a file is about this file and the wanted content.
+ *
+ * @param note `SHA256 SIZE MTIME`, by the download
+ */
 function proofDifferences(note: string, file: { readonly size: number; readonly modified: number }, sha256: string) {
   const [hash = '', size, modified] = note.trim().split(' ');
   if (size !== String(file.size) || modified !== String(Math.floor(file.modified))) {

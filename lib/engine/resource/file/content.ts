@@ -15,7 +15,11 @@ export const largestShown = 256 * 1024;
 /** Replaces a secret in a masked text. */
 export const blanked = '[secret]';
 
-/** Content with secrets. @param bearing matches each line that can hold one, in any version: only its key, up to `=` or `:`, is shown */
+/**
+ * Content with secrets.
+ *
+ * @param bearing matches each line that can hold one, in any version: only its key, up to `=` or `:`, is shown
+ */
 export function secretContent(text: string, bearing: RegExp): Content {
   const bears = new RegExp(bearing.source, bearing.flags.replace(/[gy]/g, ''));
   const maskLine = (line: string) => (bears.test(line) ? `${/^[^=:]*[=:] ?/.exec(line)?.[0] ?? ''}${blanked}` : line);

@@ -27,7 +27,11 @@ export function line(path: string, text: string, matching?: RegExp): Resource {
   };
 }
 
-/** The file with the line in it. @throws Problem where more than one line matches */
+/**
+ * The file with the line in it.
+ *
+ * @throws Problem where more than one line matches
+ */
 function withLine(path: string, content: string, text: string, pattern?: RegExp): string {
   const lines = content.split('\n');
   const matching = lines.flatMap((at, index) => ((pattern ? pattern.test(at) : at === text) ? [index] : []));

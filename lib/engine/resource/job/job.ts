@@ -44,7 +44,11 @@ export interface LongWork {
 /** Work whose purpose is checked. */
 export type Job = Omit<LongWork, 'title' | 'done'> & Required<Pick<LongWork, 'done'>>;
 
-/** The error of work that did not come to a good end. @param log its last words */
+/**
+ * The error of work that did not come to a good end.
+ *
+ * @param log its last words
+ */
 function jobFailed(title: string, why: string, log: string): Failure {
   return new Failure(`${title}: ${why}${log ? `\n${log}` : ''}`);
 }
@@ -142,7 +146,11 @@ function startOf(work: LongWork) {
 /** What systemd says of a unit that has ended: one that failed stays loaded, one that succeeded is gone, and has no InvocationID. */
 type End = Readonly<Partial<Record<'InvocationID' | 'ActiveState' | 'Result' | 'ExecMainStatus', string>>>;
 
-/** Short work is one request. @returns what systemd says when it has ended, or after the first watch */
+/**
+ * Short work is one request.
+ *
+ * @returns what systemd says when it has ended, or after the first watch
+ */
 async function startAndWatch(host: Writer, work: LongWork): Promise<End> {
   const watching = [watchScript, 'watch-job', work.unit, 2 * firstWatch];
   return endIn(await host.run({ stdin: work.script })`sh -c ${startOf(work).command} && sh -c ${watching}`);
@@ -150,7 +158,11 @@ async function startAndWatch(host: Writer, work: LongWork): Promise<End> {
 
 const endIn = (shown: Output): End => Object.fromEntries(shown.lines().map((line) => line.split(/=(.*)/s).slice(0, 2)));
 
-/** Watches a unit to its end. The host answers when it has ended, or after some seconds. @param first what it said at the start */
+/**
+ * Watches a unit to its end. The host answers when it has ended, or after some seconds.
+ *
+ * @param first what it said at the start
+ */
 async function watch(host: Writer, { unit, progress }: LongWork, first: End = {}): Promise<End> {
   if (first.ActiveState !== undefined && !isRunning(first.ActiveState)) return first;
   let invocation = first.InvocationID ?? '';
@@ -184,7 +196,9 @@ function isRunning(activeState = ''): boolean {
   return ['active', 'activating', 'deactivating', 'reloading'].includes(activeState);
 }
 
-/** @param invocation systemd's name for the run; empty where it ended before it could be asked for */
+/**
+ * @param invocation systemd's name for the run; empty where it ended before it could be asked for
+ */
 async function wordsOf(host: Writer, unit: string, invocation: string): Promise<string> {
   const journal =
     await host.$`sh -c ${lastWords} last-words ${invocation || 'unknown'} ${shownWords} ${`_SYSTEMD_UNIT=${unit}.service`}`;

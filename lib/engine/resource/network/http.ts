@@ -46,7 +46,12 @@ export async function askHttp(
   return readHttpAnswer(output.bytes, output.timedOut ? `no answer within ${seconds} s` : output.stderr, asked);
 }
 
-/** What the script printed. @param stderr the reason where it printed nothing @param length of the body */
+/**
+ * What the script printed.
+ *
+ * @param stderr the reason where it printed nothing
+ * @param length of the body
+ */
 export function readHttpAnswer(bytes: Buffer, stderr: string, length = bytes.length): HttpAnswer {
   return bytes.length > 0 ? readAnswer(bytes, length) : { answered: false, why: reasonOf(stderr) };
 }

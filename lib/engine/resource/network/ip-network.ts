@@ -8,7 +8,10 @@ export interface IpNetwork {
   readonly everything: boolean;
 }
 
-/** @param text an address or a network; `10.0.0.5/8` is 10.0.0.0/8. @returns undefined for others, also for a zone: `fe80::1%eth0` */
+/**
+ * @param text an address or a network; `10.0.0.5/8` is 10.0.0.0/8.
+ * @returns undefined for others, also for a zone: `fe80::1%eth0`
+ */
 export function parseIpNetwork(text: string): IpNetwork | undefined {
   const [, address = '', given] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const family = isIP(address);

@@ -26,7 +26,9 @@ export function containerListens(container: string, ports: readonly number[], se
   );
 }
 
-/** @param table /proc/net/tcp: number of the line, own `ADDRESS:PORT`, the peer's, and the state, in hexadecimal */
+/**
+ * @param table /proc/net/tcp: number of the line, own `ADDRESS:PORT`, the peer's, and the state, in hexadecimal
+ */
 export function listeningPorts(table: string): Set<number> {
   const ports = new Set<number>();
   for (const line of table.split('\n')) {

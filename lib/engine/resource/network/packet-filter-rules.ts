@@ -135,7 +135,11 @@ export function restoreLines(chains: readonly Chain[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The differences between the rules of a host and the wanted ones. @param listing output of `iptables -S` or `ip6tables -S`, the `tool` */
+/**
+ * The differences between the rules of a host and the wanted ones.
+ *
+ * @param listing output of `iptables -S` or `ip6tables -S`, the `tool`
+ */
 export function packetFilterDifferences(tool: string, listing: string, prefix: string, wanted: readonly Chain[]) {
   const present = parseListing(listing);
   const chains = wanted.flatMap(({ name, rules }): Difference[] => {
@@ -165,7 +169,9 @@ function jumpDifference(tool: string, present: Listing, from: string, to: string
 const quoted = /"(?:\\.|[^"\\])*"/g;
 const refusing = ['DROP', 'REJECT', 'LOG', 'NFLOG'];
 
-/** @param outermost whether a RETURN leaves the chain with the jump */
+/**
+ * @param outermost whether a RETURN leaves the chain with the jump
+ */
 function letsThrough(rule: string, present: Listing, outermost: boolean): boolean {
   const [, way, target] = /(?:^| )(-j|-g) (\S+)/.exec(rule.replace(quoted, '""')) ?? [];
   if (target === undefined) return false;

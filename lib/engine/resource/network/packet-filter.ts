@@ -162,7 +162,9 @@ async function addressesOf(host: Reader, source: string): Promise<readonly IpNet
   return addressesIn((await host.$({ timeoutSeconds: 10 })`getent ahosts ${source}`).lines());
 }
 
-/** @param lines such as `10.0.0.1  STREAM rpc-1`. Loopback and link-local addresses are left out: another host cannot have them. */
+/**
+ * @param lines such as `10.0.0.1  STREAM rpc-1`. Loopback and link-local addresses are left out: another host cannot have them.
+ */
 function addressesIn(lines: readonly string[]): IpNetwork[] {
   return lines.flatMap((line) => {
     const network = parseIpNetwork(line.split(/\s/)[0] ?? '');

@@ -49,7 +49,9 @@ export async function simulate(host: Reader, names: readonly string[]): Promise<
   return { without: 'solution', listsAge: ageOf(text), isUnknown, words: wordsOfApt(text) };
 }
 
-/** @param text a line with the age of the lists, then the output of `apt-get -q -s install` in the locale C */
+/**
+ * @param text a line with the age of the lists, then the output of `apt-get -q -s install` in the locale C
+ */
 function parseSimulation(text: string): Simulation {
   const installs = [...text.matchAll(/^Inst (\S+) (?:\[(\S+)\] )?\((\S+) /gm)];
   return {

@@ -17,7 +17,9 @@ const noApt = 'there is no dpkg and apt on this host, so nothing can be installe
 
 /** Packages that have to be there. Which of them are missing is asked first, and then what apt would do. */
 export interface Packages extends Resource {
-  /** @returns the missing ones, or why nothing can be installed */
+  /**
+   * @returns the missing ones, or why nothing can be installed
+   */
   missing(host: Reader): Promise<readonly string[] | Verdict>;
 }
 
@@ -42,7 +44,11 @@ export function packages(...names: readonly string[]): Packages {
   });
 }
 
-/** Packages whose names depend on what the host has. @param name a title */
+/**
+ * Packages whose names depend on what the host has.
+ *
+ * @param name a title
+ */
 export function packagesThatLack(name: string, missing: Packages['missing']): Packages {
   return {
     name,

@@ -2,7 +2,11 @@ import { expect } from 'vitest';
 import { applyDrift, ok, type Resource } from '../resource.ts';
 import { fakeHost } from './fake-host.ts';
 
-/** The text of the one file that a resource edits, after a change that its check accepts. @param text before the change */
+/**
+ * The text of the one file that a resource edits, after a change that its check accepts.
+ *
+ * @param text before the change
+ */
 export async function textAfter(resource: Resource, text: string): Promise<string> {
   let now = text;
   const memory = fakeHost([], {

@@ -49,7 +49,12 @@ export function parseJournal(journal: string): { readonly lines: readonly Journa
   return { lines, bad: all.length - lines.length };
 }
 
-/** The line before the first change of a run on a host. @param items its tasks, checked @param now milliseconds since 1970 */
+/**
+ * The line before the first change of a run on a host.
+ *
+ * @param items its tasks, checked
+ * @param now milliseconds since 1970
+ */
 export function beginLine(holder: LockHolder, items: readonly Item[], now: number): string {
   const { token: run, who, playbook, inventory, commit } = holder;
   const due = items.flatMap(({ step, resource, seen }) =>
@@ -66,7 +71,11 @@ export function endLine({ token: run }: LockHolder, end: Omit<JournalLine & { at
   return lineOf({ at: 'end', run, time: new Date().toISOString(), ...end });
 }
 
-/** How a run ended on a host. @param failure of the whole run */
+/**
+ * How a run ended on a host.
+ *
+ * @param failure of the whole run
+ */
 export function endOf(host: HostRun, interrupted: boolean, failure?: unknown): Parameters<typeof endLine>[1] {
   const { stopped: why, titles } = host;
   const all = { ...(why !== undefined && { why }), ...titles };

@@ -35,7 +35,11 @@ const schema = z.object({
 /** The holder of a lock. */
 export type LockHolder = z.output<typeof schema>;
 
-/** This process, as the holder of a lock. @param now milliseconds since 1970 */
+/**
+ * This process, as the holder of a lock.
+ *
+ * @param now milliseconds since 1970
+ */
 export function thisHolder(playbook: string, inventory: string, now: number): LockHolder {
   let commit: string | undefined;
   let version: string | undefined;

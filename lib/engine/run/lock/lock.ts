@@ -44,14 +44,22 @@ export async function breakLock(host: Writer, holder: LockHolder | undefined, fo
   await host.run`sh -c ${breakScript} break-lock ${folder} ${holder?.token ?? ''}`;
 }
 
-/** Sends a heartbeat. @returns false where the lock has been taken away */
+/**
+ * Sends a heartbeat.
+ *
+ * @returns false where the lock has been taken away
+ */
 export async function beatLock(host: Writer, own: LockHolder, folder = usualFolder): Promise<boolean> {
   const output = await host.run({ allow: [0, 1, 2] })`
     cd ${folder} && grep -qF ${own.token} lock/holder && touch lock/holder`;
   return output.ok;
 }
 
-/** Releases the lock, and records that a run ended here. @param options `closing`: the last line of the host's journal */
+/**
+ * Releases the lock, and records that a run ended here.
+ *
+ * @param options `closing`: the last line of the host's journal
+ */
 export async function releaseLock(
   host: Writer,
   own: LockHolder,

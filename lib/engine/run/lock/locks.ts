@@ -19,9 +19,15 @@ export interface Locks {
   endedSince(time: number): boolean;
   /** Whether the host of this name is locked by this run. */
   has(host: string): boolean;
-  /** Asks the hosts again. @returns the hosts of which this run has lost the lock, or may have lost it */
+  /**
+   * Asks the hosts again.
+   *
+   * @returns the hosts of which this run has lost the lock, or may have lost it
+   */
   taken(): Promise<readonly string[]>;
-  /** @param closing the last line of a host's journal, if it has one */
+  /**
+   * @param closing the last line of a host's journal, if it has one
+   */
   release(closing?: (host: string) => string | undefined): Promise<void>;
 }
 

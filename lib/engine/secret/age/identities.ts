@@ -113,7 +113,9 @@ function isPublicKey(path: string): boolean {
   }
 }
 
-/** @param source the name that problems show */
+/**
+ * @param source the name that problems show
+ */
 async function identitiesIn(text: string, source: string, ask: Ask | undefined): Promise<readonly AgeIdentity[]> {
   if (/^-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     // Loaded late, so that the SSH key libraries cost nothing without such a key.

@@ -7,7 +7,11 @@ import { shellWord } from '../../text/shell-word.ts';
 import { type Ask, askUntilRight } from '../ask.ts';
 import { aead, rsaPadding, type SshPublicKey, sshPublicKey, tagOf, wrappingKey } from './ssh-public-key.ts';
 
-/** Decrypts the file key in a stanza. @throws Error where the stanza is for another key */
+/**
+ * Decrypts the file key in a stanza.
+ *
+ * @throws Error where the stanza is for another key
+ */
 type Unwrap = (stanza: Stanza) => Uint8Array;
 
 /**
@@ -53,7 +57,9 @@ async function unlock(text: string, path: string, ask: Ask | undefined): Promise
   );
 }
 
-/** @returns undefined where the passphrase is wrong */
+/**
+ * @returns undefined where the passphrase is wrong
+ */
 function parsed(text: string, path: string, passphrase?: string): { key: SshPublicKey; unwrap: Unwrap } | undefined {
   const found = ssh2.utils.parseKey(text, passphrase);
   const first = Array.isArray(found) ? found[0] : found;

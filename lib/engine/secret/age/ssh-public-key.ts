@@ -28,7 +28,11 @@ export interface SshPublicKey {
   readonly pem: string;
 }
 
-/** Reads a public key as SSH transmits it. @throws Error where nothing can be encrypted to it; the message follows "this key" */
+/**
+ * Reads a public key as SSH transmits it.
+ *
+ * @throws Error where nothing can be encrypted to it; the message follows "this key"
+ */
 export function sshPublicKey(blob: Buffer): SshPublicKey {
   const type = typeOfBlob(blob);
   if (type !== 'ssh-ed25519' && type !== 'ssh-rsa') {

@@ -25,7 +25,11 @@ export function newKeyPair(
   }
 }
 
-/** A key of SSH in a folder, as ssh-keygen makes it. @returns the path of the private one, and the line of the public one */
+/**
+ * A key of SSH in a folder, as ssh-keygen makes it.
+ *
+ * @returns the path of the private one, and the line of the public one
+ */
 export function sshKey(folder: string, type: 'ed25519' | 'rsa' | 'ecdsa', passphrase?: string, bits = 2048) {
   const locked = passphrase === undefined ? {} : { passphrase, cipher: 'aes256-ctr', rounds: 1 };
   const size = type === 'rsa' ? { bits } : type === 'ecdsa' ? { bits: 256 } : {};

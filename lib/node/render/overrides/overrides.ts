@@ -44,7 +44,10 @@ export function overridable(generation: Variables['generation'], name: OverrideN
 function readOverrides(vars: Vars, name: OverrideName) {
   const overrides: Override[] = [];
   const faults: Fault[] = [];
-  /** @param section of the template; undefined in a new section @param above its path, with the marks that the inventory has */
+  /**
+   * @param section of the template; undefined in a new section
+   * @param above its path, with the marks that the inventory has
+   */
   const walk = (map: Mapping, section: Section | undefined, above: readonly string[]) => {
     const met = new Map<string, string>();
     for (const [key, value] of Object.entries(map)) {

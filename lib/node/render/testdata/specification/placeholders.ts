@@ -35,7 +35,11 @@ export function placeholdersOf(generation: GenerationName, server: Server): Plac
   };
 }
 
-/** The text with its placeholders filled in. @throws Error for one without a value */
+/**
+ * The text with its placeholders filled in.
+ *
+ * @throws Error for one without a value
+ */
 export function filledText(text: string, placeholders: Placeholders): string {
   return text.replace(/\{[\w -]+\}|<[\w -]+>/g, (name) => {
     const value = placeholders[name];

@@ -10,18 +10,26 @@ export interface FoundValue {
 /** Every value of a file by its path. */
 export type FoundValues = ReadonlyMap<string, FoundValue>;
 
-/** @throws Error for invalid TOML, and for a duplicate key */
+/**
+ * @throws Error for invalid TOML, and for a duplicate key
+ */
 export function readToml(text: string): FoundValues {
   const written = numbersOfToml(text);
   return valuesOf(toml.parse(text), (path) => written.get(path.join('.')));
 }
 
-/** @throws Error for invalid JSON, and for a duplicate key, for which JSON.parse would use the last value */
+/**
+ * @throws Error for invalid JSON, and for a duplicate key, for which JSON.parse would use the last value
+ */
 export function readJson(text: string): FoundValues {
   return valuesOf(JSON.parse(text), numbersOfYaml(text, '1.2'));
 }
 
-/** A Compose file, in Compose's format: YAML 1.1. @throws Error for invalid YAML, and for a duplicate key */
+/**
+ * A Compose file, in Compose's format: YAML 1.1.
+ *
+ * @throws Error for invalid YAML, and for a duplicate key
+ */
 export function readCompose(text: string): FoundValues {
   return valuesOf(parseDocument(text, { version: '1.1' }).toJS(), numbersOfYaml(text, '1.1'));
 }
