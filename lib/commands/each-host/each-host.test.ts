@@ -15,6 +15,7 @@ function inventory(): Promise<string> {
     [['groups', 'database', 'db-1', 'connection'], 'local'],
     [['groups', 'rpc', 'rpc-1', 'address'], '127.0.0.1'],
     [['groups', 'rpc', 'rpc-1', 'port'], 9],
+    [['groups', 'rpc', 'rpc-1', 'vars'], { firewall: { connects_from: ['10.0.0.9'] } }],
   ]);
 }
 
