@@ -149,14 +149,13 @@ test('init makes a folder that says what is to be filled in, and then works', ()
 });
 
 test('the page for the start has the answers of init and validate, to the character', () => {
-  const blocks = readFileSync(join(root, 'docs/start.md'), 'utf8').split(/\n\n(?! {7})/);
+  const page = readFileSync(join(root, 'docs/start.md'), 'utf8');
+  const blocks = [...page.matchAll(/^ {3}```console\n([\s\S]*?)^ {3}```$/gm)].map(([, block = '']) =>
+    block.replaceAll(/^ {3}/gm, '').trimEnd(),
+  );
   const shown = (command: string) => {
-    const block = blocks.find((each) => each.includes(`       $ ${command}`)) ?? '';
-    return block
-      .replaceAll(/^ {7}/gm, '')
-      .replace(/^[\s\S]*?\$ /, '')
-      .trimEnd()
-      .split('\n');
+    const block = blocks.find((each) => each.startsWith(`$ ${command}`)) ?? '';
+    return block.slice(2).split('\n');
   };
   const [first = '', ...made] = shown('rpc-playbooks init');
   const empty = join(folder, 'empty');

@@ -1,7 +1,7 @@
 import type { Completed } from '../../engine/command-line/command.ts';
 import type { OptionSpec } from '../../engine/command-line/command-line.ts';
 import { quote } from '../../engine/host/quote.ts';
-import type { Completions } from './command.ts';
+import type { Completions } from './completions.ts';
 
 /** What a script for bash 4 and later, with or without bash-completion, has of the options. */
 export function bashCompletions({ commands, run, variables }: Completions) {

@@ -6,6 +6,7 @@ import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { installation } from '../../node/project/project-folder.ts';
 import { runOptions } from '../playbook/options.ts';
 import { bashCompletions } from './bash.ts';
+import type { Completions } from './completions.ts';
 import { zshCompletions } from './zsh.ts';
 
 const shells = { bash: bashCompletions, zsh: zshCompletions } as const;
@@ -54,16 +55,6 @@ export const run = command({
     return exitCode.converged;
   },
 });
-
-/** The data of the scripts. */
-export interface Completions {
-  /** By name: commands that are not playbooks, and playbooks with options of their own. */
-  readonly commands: Readonly<Record<string, Completed>>;
-  /** All other playbooks. */
-  readonly run: Completed;
-  /** Names of variables, for `--set`: `ports.rpc_http`. */
-  readonly variables: readonly string[];
-}
 
 function completionsOf(root: string, own: CompletionsDependencies['own']): Completions {
   return {

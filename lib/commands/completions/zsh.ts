@@ -1,7 +1,7 @@
 import type { Completed } from '../../engine/command-line/command.ts';
 import type { OptionSpec } from '../../engine/command-line/command-line.ts';
 import { quote } from '../../engine/host/quote.ts';
-import type { Completions } from './command.ts';
+import type { Completions } from './completions.ts';
 
 /** What a script for zsh, to be sourced or to be put into a folder of $fpath, has of the options. */
 export function zshCompletions({ commands, run, variables }: Completions) {

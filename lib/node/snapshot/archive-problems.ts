@@ -1,7 +1,7 @@
 import { withoutQuery } from '../../engine/resource/network/http.ts';
 import { postgresVersion } from '../variables/generation.ts';
+import type { Archive } from './archive.ts';
 import type { DumpHeader, NotADump } from './dump-header.ts';
-import type { Archive } from './snapshot.ts';
 
 /** An archive and what its beginning holds. */
 interface Opened {

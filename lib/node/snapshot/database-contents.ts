@@ -6,7 +6,8 @@ import { parseJson } from '../../engine/text/parse-json.ts';
 import { proverDatabase, stateDatabase } from '../databases/databases.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
 import type { Variables } from '../variables/variables.ts';
-import { type Archive, archivesOf } from './snapshot.ts';
+import type { Archive } from './archive.ts';
+import { archivesOf } from './snapshot.ts';
 
 const query = readFileSync(new URL('../../../templates/host/database-contents.sql', import.meta.url), 'utf8');
 

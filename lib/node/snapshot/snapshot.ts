@@ -4,6 +4,7 @@ import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } fro
 import { archiveName } from '../variables/archive-name.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
+import type { Archive } from './archive.ts';
 import { archiveProblems } from './archive-problems.ts';
 import { readDumpHeader } from './dump-header.ts';
 
@@ -12,17 +13,6 @@ const beginning = 64 * 1024;
 
 /** A restored database, with its indexes, takes this many times the size of its archive. */
 const growth = 3;
-
-/** One archive of a snapshot. */
-export interface Archive {
-  readonly store: 'state' | 'prover';
-  readonly url: string;
-  readonly sha256: string;
-  /** Its place on the database host. */
-  readonly path: string;
-  /** Its main table: which of the two archives it is. */
-  readonly table: string;
-}
 
 export type Archives = Readonly<Record<Archive['store'], Archive>>;
 

@@ -1,4 +1,4 @@
-import { unescapeOctal } from './mounts.ts';
+import { unescapeOctal } from './unescape-octal.ts';
 
 /** One line of /etc/fstab that mounts something. Fields as in fstab(5), with its escapes decoded. */
 export interface FstabEntry {

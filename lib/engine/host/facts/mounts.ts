@@ -1,5 +1,6 @@
 import { readScript, withArguments } from '../script.ts';
 import type { Mount } from './facts.ts';
+import { unescapeOctal } from './unescape-octal.ts';
 
 const script = readScript(new URL('mounts.sh', import.meta.url));
 
@@ -42,9 +43,4 @@ function parseLine(line: string): Omit<Mount, 'size' | 'available' | 'saysDataLo
       (option, _, every) => option !== 'rw' || !every.includes('ro'),
     ),
   };
-}
-
-/** Decodes `\\040` and the like, as in fstab and /proc. */
-export function unescapeOctal(text: string): string {
-  return text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }

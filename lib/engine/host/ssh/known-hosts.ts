@@ -31,7 +31,8 @@ export function findKnownKeys(text: string, host: string, port: number): KnownKe
     if (hosts.startsWith('#') || marker === '@cert-authority' || type === undefined || base64 === undefined) continue;
     const isNamed = matches(hosts, name);
     if (!isNamed && !matches(hosts, host)) continue;
-    const list = marker === '@revoked' ? 'revoked' : isNamed ? 'accepted' : 'withoutPort';
+    const usable = isNamed ? 'accepted' : 'withoutPort';
+    const list = marker === '@revoked' ? 'revoked' : usable;
     found[list].push({ type, blob: Buffer.from(base64, 'base64') });
   }
   return found;

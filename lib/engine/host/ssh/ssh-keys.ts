@@ -91,13 +91,7 @@ function readNamedKey(name: string, path: string, held: readonly Buffer[] | unde
   if (!file) throw new Unreachable(name, `the key file ${path} cannot be read`, 'see identity_file in the inventory');
   if (file.why === undefined || held?.some((key) => file.publicKey?.equals(key))) return file;
   const add = `ssh-add ${shellWord(path)}`;
-  throw new Unreachable(
-    name,
-    `the key file ${path} ${file.why}`,
-    file.why !== lockedKey
-      ? 'name another in the inventory: identity_file'
-      : held
-        ? `add it to the agent: ${add}`
-        : `start an agent and add it: eval "$(ssh-agent)" && ${add}`,
-  );
+  const unlock = held ? `add it to the agent: ${add}` : `start an agent and add it: eval "$(ssh-agent)" && ${add}`;
+  const hint = file.why === lockedKey ? unlock : 'name another in the inventory: identity_file';
+  throw new Unreachable(name, `the key file ${path} ${file.why}`, hint);
 }

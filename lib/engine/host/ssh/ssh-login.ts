@@ -170,11 +170,10 @@ function loginRefused(
 ): Unreachable {
   const takesKeys = offered.length === 0 || offered.includes('publickey');
   const takesPasswords = offered.includes('password') || offered.includes('keyboard-interactive');
-  const advice = !takesKeys
-    ? 'allow keys in its sshd_config: PubkeyAuthentication yes'
-    : takesPasswords
-      ? `copy a public key there: ssh-copy-id ${destination(config)}`
-      : `add a public key to ~/.ssh/authorized_keys of ${config.user} there`;
+  const add = takesPasswords
+    ? `copy a public key there: ssh-copy-id ${destination(config)}`
+    : `add a public key to ~/.ssh/authorized_keys of ${config.user} there`;
+  const advice = takesKeys ? add : 'allow keys in its sshd_config: PubkeyAuthentication yes';
   return new Unreachable(
     name,
     `${config.user} could not log in at ${config.host}: no key was accepted (tried: ${tried.join(', ')})${

@@ -36,12 +36,9 @@ export function mount(target: string, device: string): Resource {
       .split('\n')
       .map(parseFstabLine)
       .find((line) => line?.target === target);
+    const withFileSystem = uuid.text() ? '' : `there is a file system on ${device}`;
     return {
-      until: !number.ok
-        ? `the block device ${device} is there`
-        : !uuid.text()
-          ? `there is a file system on ${device}`
-          : '',
+      until: number.ok ? withFileSystem : `the block device ${device} is there`,
       refusal: refusal(typeOnDevice.text(), number.text(), mounted.ok ? mounted.text() : '', entry, present),
       entry,
       isInTable: present !== undefined && sameEntry(present, entry),

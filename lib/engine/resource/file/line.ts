@@ -34,7 +34,8 @@ export function line(path: string, text: string, matching?: RegExp): Resource {
  */
 function withLine(path: string, content: string, text: string, pattern?: RegExp): string {
   const lines = content.split('\n');
-  const matching = lines.flatMap((at, index) => ((pattern ? pattern.test(at) : at === text) ? [index] : []));
+  const matches = (line: string) => (pattern ? pattern.test(line) : line === text);
+  const matching = lines.flatMap((line, index) => (matches(line) ? [index] : []));
   const different = matching.filter((index) => lines[index] !== text);
   const [only] = different;
   if (matching.length > 0 && only === undefined) return content;

@@ -15,7 +15,8 @@ export function link(path: string, target: string): Resource {
     async check(host) {
       const found = await host.stat(path);
       if (found?.type === 'link' && found.target === target) return ok;
-      const was = found?.type === 'link' ? `link to ${found.target}` : found ? `a ${found.type}` : 'absent';
+      const other = found ? `a ${found.type}` : 'absent';
+      const was = found?.type === 'link' ? `link to ${found.target}` : other;
       const isFree = !found || found.type === 'link';
       return drift(
         [{ what: 'link', was, wanted: `link to ${target}` }],
