@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
@@ -71,11 +71,9 @@ function text(reference = `cmd:touch ${mark}; echo Passw0rd-of-a-test`): string 
   return filled.replaceAll('file:password', `'${reference}'`).replace('# ssh:', 'ssh: { port: 9 }\n# ssh:');
 }
 
-/** Gives a folder, and all in it, to a user. */
+/** Gives a folder, and all in it, to a user. What a link leads to stays as it is: the packages of this project are behind one. */
 function give(folder: string, uid: number): void {
-  chownSync(folder, uid, uid);
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
-    lchownSync(join(folder, name), uid, uid);
+  execFileSync('chown', ['-R', '-h', '-P', `${uid}:${uid}`, folder]);
 }
 
 function sticky(): string {
