@@ -1,4 +1,4 @@
-# rpc-playbooks as an image: docs/operating.md, "In a container". BASE has Node 20 or later, npm and apt-get.
+# rpc-playbooks as an image: docs/deploy.md, "In a container". BASE has Node 20 or later, npm and apt-get.
 ARG BASE=node:22-bookworm-slim
 
 FROM ${BASE} AS packages

@@ -146,7 +146,7 @@ test('a restore tool that cannot be built is refused beforehand, with the versio
   ]);
   expect(await refusal(resources, name, host)).toEqual([
     `${name}: the package golang-go has Go 1.19, and the restore tool needs 1.21`,
-    'install Go 1.21 or later in /usr/local/go (docs/operating.md), or set snapshot.restore_with: image',
+    'install Go 1.21 or later in /usr/local/go (docs/deploy.md), or set snapshot.restore_with: image',
   ]);
 });
 

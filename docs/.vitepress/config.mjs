@@ -28,18 +28,21 @@ export default defineConfig({
         ],
       },
       {
-        text: 'Jobs',
-        items: ['Deploy', 'Change', 'Upgrade', 'Watch', 'Recover'].map((job) => page(job, `/${job.toLowerCase()}`)),
-      },
-      {
-        text: 'In full',
+        text: 'Tasks',
         items: [
-          page('Operating', '/operating'),
+          page('Deploy', '/deploy'),
+          page('Change', '/change'),
+          page('Upgrade', '/upgrade'),
+          page('Recover', '/recover'),
+          page('Network', '/network'),
+          page('Check mode in CI', '/ci'),
           page('Your data', '/data'),
           page('Secrets', '/secrets'),
-          page('Monitoring', '/monitoring'),
-          page('Status', '/status'),
         ],
+      },
+      {
+        text: 'Watch',
+        items: [page('Status', '/status'), page('Monitoring', '/monitoring'), page('Alerts', '/alerts')],
       },
       {
         text: 'Reference',
@@ -48,10 +51,16 @@ export default defineConfig({
           page('Configuration', '/configuration'),
           page('Kinds', '/kinds'),
           page('Events', '/events'),
-          page('Wrong input', '/wrong-input'),
-          page('Reliability', '/reliability'),
+          page('On the hosts', '/on-hosts'),
           page('Benchmarks', '/benchmarks'),
+        ],
+      },
+      {
+        text: 'For contributors',
+        items: [
           page('Architecture', '/architecture'),
+          page('Reliability', '/reliability'),
+          page('Wrong input', '/wrong-input'),
         ],
       },
     ],

@@ -45,7 +45,7 @@ export function absentRules(hosts: readonly InventoryHost<Variables>[]): string 
     annotations: {
       summary: `Prometheus has no target ${job} of ${instance}`,
       description: 'The host is in the inventory, and Prometheus does not scrape this exporter.',
-      runbook: 'docs/operating.md#an-exporter-is-gone',
+      runbook: 'docs/alerts.md#an-exporter-is-gone',
     },
   }));
   const drift = {
@@ -56,7 +56,7 @@ export function absentRules(hosts: readonly InventoryHost<Variables>[]): string 
     annotations: {
       summary: 'Prometheus knows of no scheduled check mode',
       description: 'The inventory has monitoring.drift_check, and no host with node_exporter has its result.',
-      runbook: 'docs/operating.md#drift-is-not-checked',
+      runbook: 'docs/alerts.md#drift-is-not-checked',
     },
   };
   const all = hosts.some(({ vars }) => vars.monitoring.drift_check) ? [...rules, drift] : rules;

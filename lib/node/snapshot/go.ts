@@ -55,7 +55,7 @@ function needs(found: string, wanted: string, seen: string): Verdict {
 
 /** What to do about a Go that is too old. */
 export function goHint(wanted: string): string {
-  return `install Go ${wanted} or later in ${goRoot} (docs/operating.md), or set snapshot.restore_with: image`;
+  return `install Go ${wanted} or later in ${goRoot} (docs/deploy.md), or set snapshot.restore_with: image`;
 }
 
 /**

@@ -26,7 +26,7 @@ test('a Go that is too old is reported with both versions, and with what to do',
     applyDrift(fakeHost([[/go version/, 'go version go1.19.8 linux/amd64\n']]), isNewEnough),
   ).rejects.toMatchObject({
     message: 'Go is 1.21 or later: Go 1.19.8 is installed, and the restore tool needs 1.21',
-    hint: 'install Go 1.21 or later in /usr/local/go (docs/operating.md), or set snapshot.restore_with: image',
+    hint: 'install Go 1.21 or later in /usr/local/go (docs/deploy.md), or set snapshot.restore_with: image',
   });
 });
 

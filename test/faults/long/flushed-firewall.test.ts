@@ -17,7 +17,7 @@ import { measured } from '../measured.ts';
 
 const image = `${outside.address}:5000/postgres:15`;
 const networks = ['rpc-node'];
-/** The limit that docs/operating.md states. Seconds. */
+/** The limit that docs/deploy.md states. Seconds. */
 const limit = 60;
 
 const rules = packetFilter({
