@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Action, describeAction, ownFailure } from '../action.ts';
 import { changedMeanwhile, scriptOf } from '../action-script.ts';
 import type { Connection } from '../connection.ts';
+import type { Reader } from '../host.ts';
 import { CommandFailed, Output } from '../output.ts';
 import { quote } from '../quote.ts';
 import { createReader } from '../reader.ts';
@@ -21,7 +22,12 @@ export interface ChangesMade {
 }
 
 /** Changes that travel as one request, with the reads that prove them. */
-export type ChangesRequest = ReturnType<typeof makeChanges>;
+export interface ChangesRequest {
+  /** Reads of the tick in which the request is made are sent with it, after the changes. */
+  readerFor(reads: Set<RecordedRead>): Reader;
+  /** Rejected where the connection is lost before any change is known to be made. */
+  readonly ended: Promise<ChangesMade>;
+}
 
 /**
  * Makes changes in order, up to the first that fails, whose check is out of date, or before which the run is stopped.
@@ -37,7 +43,7 @@ export function makeChanges(
   started: (change: number) => void,
   stop: AbortSignal,
   first = '',
-) {
+): ChangesRequest {
   const nonce = randomBytes(12).toString('hex');
   const { text, stdin } = changesScript(changes, nonce);
   const limit = changes.flatMap(({ steps }) => steps).reduce((sum, step) => sum + scriptOf(step).seconds, 0);
@@ -79,7 +85,6 @@ export function makeChanges(
   };
   const batch = batchSentBy(connection, sendFirst);
   return {
-    /** Reads of the tick in which the request is made are sent with it, after the changes. */
     readerFor: (reads: Set<RecordedRead>) => createReader(connection, name, recorded(batch, reads)),
     ended,
   };

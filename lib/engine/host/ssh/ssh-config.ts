@@ -2,11 +2,36 @@ import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { account } from '../../file/account.ts';
-import { algorithmsOf } from './ssh-algorithms.ts';
+import { algorithmsOf, type SshAlgorithms } from './ssh-algorithms.ts';
 import type { SshSettings } from './ssh-settings.ts';
 
 /** Address and login of a host, according to the operator's ssh_config. */
-export type SshConfig = Readonly<ReturnType<typeof parseSshConfig>>;
+export interface SshConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  /** IP version of the connection; undefined for any. */
+  readonly family: 4 | 6 | undefined;
+  /** Address of this machine to connect from. */
+  readonly bindAddress: string | undefined;
+  /** Key files to try, in order; some may not exist. */
+  readonly identityFiles: readonly string[];
+  /** Whether only these keys are tried, although an agent may have more. */
+  readonly identitiesOnly: boolean;
+  /** The agent's socket. */
+  readonly agent: string | undefined;
+  /** Jump hosts in order, as `user@host:port`. */
+  readonly jump: readonly string[];
+  readonly proxyCommand: string | undefined;
+  readonly knownHostsFiles: readonly string[];
+  /** The name of the host in known_hosts, if that is not its address. */
+  readonly hostKeyAlias: string | undefined;
+  /** A file with host keys that are never trusted. */
+  readonly revokedHostKeys: string | undefined;
+  /** RSA keys of fewer bits are not used. */
+  readonly leastRsaBits: number;
+  readonly algorithms: SshAlgorithms;
+}
 
 /** Settings of the inventory. They have priority over ssh_config, like options of ssh. */
 export interface GivenLogin {
@@ -28,7 +53,7 @@ export interface AskedHost extends GivenLogin {
  * @param settings of `ssh -G`; empty for the defaults
  * @throws Unreachable where the SSH library has none of the algorithms
  */
-export function parseSshConfig(settings: SshSettings, given: AskedHost) {
+export function parseSshConfig(settings: SshSettings, given: AskedHost): SshConfig {
   const first = (option: string) => settings.get(option)?.[0];
   const unlessNone = (option: string) => (first(option) === 'none' ? undefined : first(option));
 
@@ -45,28 +70,19 @@ export function parseSshConfig(settings: SshSettings, given: AskedHost) {
     host,
     port,
     user,
-    /** IP version of the connection; undefined for any. */
     family: families[first('addressfamily') ?? ''],
-    /** Address of this machine to connect from. */
     bindAddress: unlessNone('bindaddress'),
-    /** Key files to try, in order; some may not exist. */
     identityFiles: expandAll(settings.get('identityfile') ?? defaultIdentities),
-    /** Whether only these keys are tried, although an agent may have more. */
     identitiesOnly: first('identitiesonly') === 'yes',
-    /** The agent's socket. */
     agent: agentSocket(first('identityagent'), expand),
-    /** Jump hosts in order, as `user@host:port`. */
     jump: proxyJump?.split(',') ?? [],
     proxyCommand: unlessNone('proxycommand'),
     knownHostsFiles: [
       ...filesOf('userknownhostsfile', '~/.ssh/known_hosts ~/.ssh/known_hosts2'),
       ...filesOf('globalknownhostsfile', '/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2'),
     ],
-    /** The name of the host in known_hosts, if that is not its address. */
     hostKeyAlias,
-    /** A file with host keys that are never trusted. */
     revokedHostKeys: revoked === undefined ? undefined : expand(revoked),
-    /** RSA keys of fewer bits are not used. */
     leastRsaBits: Number(first('requiredrsasize') ?? 1024),
     algorithms: algorithmsOf(given.name, settings, given.usual),
   };

@@ -8,7 +8,14 @@ import { rsaBits } from './rsa-bits.ts';
 import type { SshConfig } from './ssh-config.ts';
 
 /** The keys to log in with. */
-export type Credentials = Awaited<ReturnType<typeof findCredentials>>;
+export interface Credentials {
+  /** In the order in which they are tried. */
+  readonly methods: readonly AnyAuthMethod[];
+  /** The keys behind `methods`, for messages: key files, and `2 keys of the agent`. */
+  readonly tried: readonly string[];
+  /** Why other keys cannot be tried. */
+  readonly unusable: readonly string[];
+}
 
 /** Files or agent keys that are tried together. */
 interface Tried {
@@ -23,7 +30,11 @@ interface Tried {
  * @param identityFile the key file that the inventory names
  * @throws Unreachable when that file cannot be used and no agent holds its key
  */
-export async function findCredentials(name: string, config: SshConfig, identityFile: string | undefined) {
+export async function findCredentials(
+  name: string,
+  config: SshConfig,
+  identityFile: string | undefined,
+): Promise<Credentials> {
   const held = config.agent === undefined ? undefined : await listAgentKeys(config.agent);
   const named = identityFile === undefined ? undefined : readNamedKey(name, identityFile, held);
   const paths = config.identityFiles.filter((file) => file !== identityFile);
@@ -46,11 +57,8 @@ export async function findCredentials(name: string, config: SshConfig, identityF
   ];
   const files = [...ofNamed, ...usual];
   return {
-    /** In the order in which they are tried. */
     methods: tried.map(({ method }) => method as AnyAuthMethod),
-    /** The keys behind `methods`, for messages: key files, and `2 keys of the agent`. */
     tried: tried.map(({ shown }) => shown),
-    /** Why other keys cannot be tried. */
     unusable: [
       ...(config.agent !== undefined && !held ? [`no agent answers at ${config.agent}`] : []),
       ...files.flatMap((file) => {

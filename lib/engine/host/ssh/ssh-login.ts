@@ -16,8 +16,13 @@ import { checkHostKey } from './host-key.ts';
 import type { SshConfig } from './ssh-config.ts';
 import { type Credentials, findCredentials } from './ssh-keys.ts';
 
-/** One logged-in connection. `ended` returns why it ended, if it has. */
-export type SshConnection = Awaited<ReturnType<typeof logIn>>;
+/** One logged-in connection. */
+export interface SshConnection {
+  readonly ssh: NodeSSH;
+  /** Why it ended, if it has. */
+  ended(): string | undefined;
+  close(): Promise<void>;
+}
 
 /** The network failed: another attempt may succeed. */
 export class NetworkError extends Unreachable {}
@@ -39,7 +44,7 @@ export async function logIn(
   connection: Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile' | 'identityFile'>,
   via: Duplex | undefined,
   { signal, timeout }: { readonly signal: AbortSignal | undefined; readonly timeout: number },
-) {
+): Promise<SshConnection> {
   const check = checkHostKey(name, config, connection);
   const credentials = await findCredentials(name, config, connection.identityFile);
   if (credentials.methods.length === 0) throw noKey(name, config, credentials);
@@ -87,7 +92,7 @@ export async function logIn(
   return {
     ssh,
     ended: () => ended,
-    async close(): Promise<void> {
+    async close() {
       ssh.dispose();
       // After all that was sent, and without a round trip for the host's own end. A stream through a jump host ends with the jump host.
       if (socket instanceof Socket) socket.destroySoon();

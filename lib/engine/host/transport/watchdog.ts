@@ -4,7 +4,13 @@ const maxOutputBytes = 32 * 1024 * 1024;
 /** Seconds on top of a command's own time limit, which the host itself enforces: for the round trip. */
 const answerMargin = 60;
 
-export type Watchdog = ReturnType<typeof createWatchdog>;
+/** Watches one command on a host. */
+export interface Watchdog {
+  /** Counts what the command prints. */
+  count(chunk: Buffer): void;
+  /** Resolves as the command does, or rejects as soon as the host is given up. */
+  guard<T>(running: Promise<T>): Promise<T>;
+}
 
 /**
  * Gives up a host that prints without end during one command, or that stops answering on an open connection.
@@ -12,7 +18,7 @@ export type Watchdog = ReturnType<typeof createWatchdog>;
  * @param seconds that the command may take by the host's own count; undefined for no limit
  * @param giveUp called once, with the reason; returns the error
  */
-export function createWatchdog(seconds: number | undefined, giveUp: (why: string) => Error) {
+export function createWatchdog(seconds: number | undefined, giveUp: (why: string) => Error): Watchdog {
   let printed = 0;
   const stop = new AbortController();
   const givenUp = new Promise<never>((_, reject) => {
@@ -21,13 +27,11 @@ export function createWatchdog(seconds: number | undefined, giveUp: (why: string
   // The command may have ended first.
   givenUp.catch(() => {});
   return {
-    /** Counts what the command prints. */
-    count(chunk: Buffer): void {
+    count(chunk) {
       printed += chunk.length;
       if (printed > maxOutputBytes) stop.abort(`one command printed more than ${maxOutputBytes / 2 ** 20} MiB there`);
     },
-    /** Resolves as the command does, or rejects as soon as the host is given up. */
-    async guard<T>(running: Promise<T>): Promise<T> {
+    guard(running) {
       const limit = (seconds ?? 0) + answerMargin;
       const expire = () => stop.abort(`no answer within ${limit} s`);
       const timer = seconds === undefined ? undefined : setTimeout(expire, limit * 1000);

@@ -39,10 +39,19 @@ function formatting(device: string, label: string): Action {
     mkfs.ext4 -q -L ${label} ${device} </dev/null`;
 }
 
-type Contents = NonNullable<Awaited<ReturnType<typeof readDisk>>>;
+interface Contents {
+  /** Whether it has the file system that a run made here. */
+  readonly isOurs: boolean;
+  /** What speaks against a blank disk. */
+  readonly found: readonly string[];
+}
 
-/** Three programs have to agree that it is blank: each knows signatures that the others do not. `found` is what speaks against it. */
-async function readDisk(host: Reader, device: string, label: string) {
+/**
+ * Looks at a disk. Three programs have to agree that it is blank: each knows signatures that the others do not.
+ *
+ * @returns undefined where there is no such block device
+ */
+async function readDisk(host: Reader, device: string, label: string): Promise<Contents | undefined> {
   const [isBlock, blkid, wipefs, lsblk] = await Promise.all([
     host.$`test -b ${device}`,
     host.$`blkid -p -o export ${device}`,
