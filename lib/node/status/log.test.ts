@@ -91,6 +91,20 @@ test('a panic of Go is why the node ended', () => {
   expect(logState([at(1, json('error', 'fatal error: it diverged'))], started).ended).toBeUndefined();
 });
 
+test.each([
+  // As Go prints errors that were given to %w outside of fmt.Errorf.
+  [
+    'error getting header: %!w(*url.Error=&{Post http://127.0.0.1:1/k3y 0x2789b767c0f0})',
+    'error getting header: Post http://127.0.0.1:1',
+  ],
+  [
+    'error %!w(*fmt.wrapError=&{a: Post "http://127.0.0.1:1/k3y": dial tcp 127.0.0.1:1: connect: connection refused 0x2789b7625b30}), batch 3',
+    'error a: Post "http://127.0.0.1:1": dial tcp 127.0.0.1:1: connect: connection refused, batch 3',
+  ],
+])('%s is read as its words, without the key of a provider', (logged, words) => {
+  expect(logState([at(1, json('error', logged))], started).lastError).toBe(words);
+});
+
 test('the lines of a log that matter are found by their level, warnings by the word error', async () => {
   const lines = [
     json('info', 'syncTrustedState: Getting trusted state info, no error'),

@@ -1,5 +1,6 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
+import { shownAddress } from '../chain/reachable.ts';
 
 /** A halted synchronizer logs that every few seconds, without end. */
 const recent = '3m';
@@ -79,9 +80,17 @@ function message(line: string): string {
   return cause(columns.join(' ') || line);
 }
 
-/** The node logs callers after an error, on lines of their own; its formats without a place for them say so by `%!(EXTRA string=`. */
+/**
+ * The first line of a message. The node logs callers after an error, on lines of their own; its formats without a place for them say so by
+ * `%!(EXTRA string=`. Where it formats an error by a verb that only wraps, Go prints the error's parts: `%!w(*url.Error=&{Post URL 0xc0})`.
+ * Addresses lose their paths, where providers put a key.
+ */
 function cause(text: string): string {
-  return (text.split('\n')[0] ?? '').replace(/%!\(EXTRA \w+=.*$/, '').trim();
+  return (text.split('\n')[0] ?? '')
+    .replace(/%!\(EXTRA \w+=.*$/, '')
+    .replaceAll(/%!\w\(\*?[\w.]+=&?\{(.*?)(?: 0x[0-9a-f]+)*\}\)/g, '$1')
+    .replaceAll(/https?:\/\/[^\s"']+/g, (address) => shownAddress(address))
+    .trim();
 }
 
 function uncoloured(text: string): string {
