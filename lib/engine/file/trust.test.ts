@@ -370,16 +370,14 @@ describe.skipIf(!isRoot)('what to do', () => {
 describe.skipIf(!isRoot)('an attacker who swaps names', () => {
   /** A process of mallory that swaps what is at a path, as fast as it can, until the test ends. */
   async function swapping(path: string, first: string, second: string): Promise<ChildProcess> {
-    const script = `const fs = require('node:fs');
-      const [path, first, second] = process.argv.slice(1);
-      const put = (how) => { how(path + '.new'); fs.renameSync(path + '.new', path); };
-      console.log('swaps');
-      for (;;) {
-        put((name) => fs.symlinkSync(first, name));
-        put((name) => fs.writeFileSync(name, second));
-        fs.rmSync(path);
+    // Perl is on every Debian. This Node may be in a folder of root's, where mallory cannot start it.
+    const script = `my ($path, $first, $second) = @ARGV; $| = 1; print "swaps\\n";
+      while (1) {
+        symlink $first, "$path.new"; rename "$path.new", $path;
+        open my $file, '>', "$path.new"; print $file $second; close $file; rename "$path.new", $path;
+        unlink $path;
       }`;
-    const attacker = spawn(process.execPath, ['-e', script, path, first, second], { uid: mallory, gid: mallory });
+    const attacker = spawn('perl', ['-e', script, path, first, second], { uid: mallory, gid: mallory, cwd: '/' });
     onTestFinished(() => void attacker.kill('SIGKILL'));
     await once(attacker.stdout, 'data');
     return attacker;
