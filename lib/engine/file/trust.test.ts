@@ -378,7 +378,11 @@ describe.skipIf(!isRoot)('an attacker who swaps names', () => {
         unlink $path;
       }`;
     const attacker = spawn('perl', ['-e', script, path, first, second], { uid: mallory, gid: mallory, cwd: '/' });
-    onTestFinished(() => void attacker.kill('SIGKILL'));
+    onTestFinished(async () => {
+      const ended = once(attacker, 'exit');
+      attacker.kill('SIGKILL');
+      await ended;
+    });
     await once(attacker.stdout, 'data');
     return attacker;
   }
