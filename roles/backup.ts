@@ -72,7 +72,7 @@ export default role<Variables>('backup', (context) => {
     service('cron'),
     ...dockerWaitsForData(context),
     ofBarman(folder),
-    placeIsRemembered('backup', folder),
+    ...placeIsRemembered(vars, 'backup', folder),
     file('/var/lib/barman/.pgpass')
       .content(secretContent(`*:*:*:${backupRole}:${password?.reveal()}\n`, /:/))
       .owner('barman')

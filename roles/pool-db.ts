@@ -15,7 +15,7 @@ export default role<Variables>('pool-db', async (context) => {
   return [
     image,
     directoryThatItsContainerOwns(`${context.vars.paths.data}/pool-db`),
-    placeIsRemembered('pool-db', `${context.vars.paths.data}/pool-db`),
+    ...placeIsRemembered(context.vars, 'pool-db', `${context.vars.paths.data}/pool-db`),
     service,
     cpuShares('pool-db', databaseCpuShares),
     acceptsConnections('pool-db'),

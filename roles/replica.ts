@@ -40,7 +40,7 @@ export default role<Variables>('replica', async (context) => {
   return [
     image,
     ...serverIsCopied(context),
-    placeIsRemembered('state-db', `${context.vars.paths.data}/state-db`),
+    ...placeIsRemembered(context.vars, 'state-db', `${context.vars.paths.data}/state-db`),
     service,
     cpuShares('state-db', databaseCpuShares),
     reached(context, 'state-db answers', 'select true'),

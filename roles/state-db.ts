@@ -20,7 +20,7 @@ export default role<Variables>('state-db', async (context) => {
   return [
     image,
     directoryThatItsContainerOwns(`${vars.paths.data}/state-db`),
-    placeIsRemembered('state-db', `${vars.paths.data}/state-db`),
+    ...placeIsRemembered(vars, 'state-db', `${vars.paths.data}/state-db`),
     service,
     cpuShares('state-db', databaseCpuShares),
     acceptsConnections('state-db'),

@@ -3,7 +3,7 @@
 #
 #   data-disks seen NAME PATH       prints `same`, `new`, `moved` or `gone`, and after `gone` the cause and what to do, a line each
 #   data-disks problems [NAME PATH]...  prints cause and what to do, two lines for each data that is not in its place. With names and
-#                                   paths: also for data that are remembered elsewhere
+#                                   paths: also where the memory has another path for a name
 #   data-disks remember NAME PATH   writes where it lies now
 #   data-disks forget NAME          for data that was moved, or is gone for good: the next deploy takes what it finds
 #   data-disks guard                before Docker starts: says the causes, and ends with 1 if there is one
@@ -21,7 +21,11 @@ program=/usr/local/lib/rpc-node/data-disks
 
 # The folder of Docker's data: of the running engine, or as its options and settings have it.
 docker_root() {
-  if systemctl is-active --quiet docker.service && docker info --format '{{.DockerRootDir}}' 2>/dev/null; then return; fi
+  if systemctl is-active --quiet docker.service; then
+    # A client that reaches no engine prints an empty line.
+    running=$(docker info --format '{{.DockerRootDir}}' 2>/dev/null) || running=''
+    case $running in /*) echo "$running"; return ;; esac
+  fi
   option=$(systemctl show --property ExecStart --value docker.service | sed -n 's/.* --data-root[= ]\([^ ;]*\).*/\1/p')
   setting=$(sed -n 's/.*"data-root"[ ]*:[ ]*"\([^"]*\)".*/\1/p' /etc/docker/daemon.json 2>/dev/null)
   # The engine itself follows links.
@@ -55,19 +59,28 @@ locate() {
   esac
 }
 
-# Sets the same of what is remembered, with the prefix `old_`. Ends with 1 where nothing is.
+# Sets the same of what is remembered, with the prefix `old_`. Ends with 1 where nothing is, and with 2 where its line is damaged.
 recall() {
   entry=$(awk -v name="$1" '$1 == name { print; exit }' "$memory" 2>/dev/null)
   [ -n "$entry" ] || return 1
   # shellcheck disable=SC2086
   set -f -- $entry
   set +f
+  [ $# -ge 7 ] || return 2
   old_path=$2 old_system=$3 old_folder=$4 old_device=$5 old_target=$6 old_type=$7
 }
 
 # Prints cause and what to do if the data of a name, which is remembered, is not in its place.
 problem() {
-  recall "$1" || return 0
+  recall "$1"
+  case $? in
+    1) return 0 ;;
+    2)
+      echo "the line of $1 in $memory is damaged, so it is not known on which disk these data were"
+      echo "look whether they are in their place, then: $program forget $1, and deploy"
+      return 0
+      ;;
+  esac
   # Docker's data was moved, or will be by a deploy: nothing depends on the former place.
   if [ "$1" = docker ] && [ "$(docker_root)" != "$old_path" ]; then return 0; fi
   out="If these data were moved, or are gone for good: $program forget $1, then deploy"
@@ -121,6 +134,7 @@ problems() {
     shift 2
   done
   for each in $known; do problem "$each"; done
+  return 0
 }
 
 write() {
@@ -143,8 +157,11 @@ case $verb in
 esac
 case $verb in
   seen)
-    if ! recall "$name"; then echo new; exit 0; fi
-    if [ "$name" = docker ] && [ "$path" != "$old_path" ]; then echo moved; exit 0; fi
+    recall "$name"
+    case $? in
+      1) echo new; exit 0 ;;
+      0) if [ "$name" = docker ] && [ "$path" != "$old_path" ]; then echo moved; exit 0; fi ;;
+    esac
     found=$(problem "$name" "$path")
     if [ -n "$found" ]; then printf 'gone\n%s\n' "$found"; else echo same; fi
     ;;
@@ -156,10 +173,11 @@ case $verb in
     ;;
   forget) write "$1" '' ;;
   guard)
-    found=$(problems)
-    [ -n "$found" ] || exit 0
-    printf '%s\n' "$found" >&2
+    if found=$(problems) && [ -z "$found" ]; then exit 0; fi
+    printf '%s\n' "${found:-the disks with data cannot be looked at}" >&2
     if was_never_up; then : >"$waits"; fi
+    # systemd tries again and again, and the journal has to stay readable.
+    [ "$(systemctl show --property NRestarts --value docker.service)" -lt 3 ] || sleep 30
     exit 1
     ;;
   watch)

@@ -44,6 +44,8 @@ case $2 in
     # The number may be another process's by now.
     while read -r pid signal patience id; do
       grep -q "$id" "/proc/$pid/cgroup" 2>/dev/null || continue
+      # One that may take any time gets what the engine as a whole has.
+      [ "$patience" -ge 0 ] || patience=120
       kill -s "${signal#SIG}" "$pid" 2>/dev/null || true
       (
         waited=0

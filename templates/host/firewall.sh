@@ -24,7 +24,7 @@ run=/run/$product/firewall
 known=/var/lib/$product/firewall/bridges
 mkdir -p "$run"
 exec 9>"$run/lock"
-flock -w 120 9
+flock -w 120 9 || { echo "another run of $0 has not ended within 120 s" >&2; exit 1; }
 
 # Prints a value of the state before this run. Argument: its name.
 former() { sed -n "s/^$1 //p" "$run/state" 2>/dev/null || :; }
@@ -62,7 +62,11 @@ bridges() {
 # Prints the bridges of our networks, one a line. Fails if the engine does not answer.
 asked() {
   while read -r name; do
-    said=$(curl -s -m 10 --unix-socket /run/docker.sock "http://docker/networks/$name" 2>/dev/null) || return 1
+    said=$(curl -s -m 10 -w '\n%{http_code}' --unix-socket /run/docker.sock "http://docker/networks/$name" 2>/dev/null) || return 1
+    # There is no such network yet, or the engine has a fault of its own.
+    case $said in *'
+200') ;; *'
+404') continue ;; *) return 1 ;; esac
     printf '%s' "$said" | awk '
       function value(key) {
         if (!match($0, "\"" key "\": *\"[A-Za-z0-9_.-]+\"")) return ""

@@ -66,12 +66,19 @@ beforeAll(async () => {
 async function deployed() {
   const now = await place();
   expect(await dataIsInItsPlace(now).check(host)).toEqual(ok);
-  for (const resource of [directoryThatItsContainerOwns(data), placeIsRemembered('pool-db', data)])
+  for (const resource of [directoryThatItsContainerOwns(data), ...placeIsRemembered(now.vars, 'pool-db', data)])
     await converge(host, resource);
   for (const resource of dockerWaitsForData(now)) await applyDrift(host, resource);
   await host.run({ timeoutSeconds: 600 })`
     docker run -d --name pool-db --restart unless-stopped -e POSTGRES_PASSWORD=x -v ${data}:/var/lib/postgresql/data ${image}
     until docker exec pool-db psql -h 127.0.0.1 -U postgres -c 'create table kept as select 1' 2>/dev/null; do sleep 0.5; done`;
+}
+
+/** The one resource that remembers the place of the pool database. */
+function remembered({ vars }: Awaited<ReturnType<typeof place>>): Resource {
+  const [resource] = placeIsRemembered(vars, 'pool-db', data);
+  if (!resource) throw new Error('nothing is remembered');
+  return resource;
 }
 
 /** What a resource refuses: its words, and what to do. */
@@ -89,7 +96,11 @@ describe('a disk with data', () => {
   test('is in its place: nothing is to be done, and what is remembered is for root alone', async () => {
     await deployed();
     const now = await place();
-    for (const resource of [...dockerWaitsForData(now), placeIsRemembered('pool-db', data), dataIsInItsPlace(now)])
+    for (const resource of [
+      ...dockerWaitsForData(now),
+      ...placeIsRemembered(now.vars, 'pool-db', data),
+      dataIsInItsPlace(now),
+    ])
       expect([resource.name, await resource.check(host)]).toEqual([resource.name, ok]);
     expect(await text('stat -c "%a %U" /etc/rpc-node/data-disks')).toBe('600 root');
     expect(await text('findmnt -rno TARGET --target /etc/rpc-node/data-disks')).toBe('/');
@@ -115,7 +126,7 @@ describe('a disk with data', () => {
     expect(hint).toBe(
       `mount it: mount -o defaults,nofail UUID=${uuid} /data; in /etc/fstab: UUID=${uuid} /data ext4 defaults,nofail 0 2. If these data were moved, or are gone for good: ${program} forget pool-db, then deploy`,
     );
-    expect(await refused(placeIsRemembered('pool-db', data))).toEqual([words, hint]);
+    expect(await refused(remembered(now))).toEqual([words, hint]);
     expect((await missingData(host)).map(({ cause }) => cause)).toEqual([gone()]);
     expect(await text('ls -A /data')).toBe('');
 
@@ -158,7 +169,7 @@ describe('a disk with data', () => {
     expect((await refused(dataIsInItsPlace(now)))[0]).toMatch(`${gone()}: another one is there (UUID `);
     await host.run`${program} forget pool-db`;
     expect(await dataIsInItsPlace(now).check(host)).toEqual(ok);
-    await converge(host, placeIsRemembered('pool-db', data));
+    await converge(host, remembered(now));
     await host.run`systemctl reset-failed docker.service docker.socket && systemctl start docker.service`;
   });
 

@@ -256,19 +256,30 @@ function askForAccessLists(paths) {
   for (const { key, ino } of unknown) listed.set(key, marked.get(ino) ?? true);
 }
 
+/** As many paths as fit into one command line, whatever their length. */
+const pathsAtOnce = 25;
+
 /**
- * Whether each inode has an access list.
+ * Whether each inode has an access list. Of two inodes with one number, on two file systems, either may have it.
  *
  * @param {string[]} paths
+ * @returns {Map<number, boolean>} without those that could not be looked at
  */
 function inodesWithList(paths) {
   const environment = { ...process.env, LC_ALL: 'C' };
-  // The way of `-q` to show a line break keeps each path on one line.
-  const { stdout, error } = spawnSync('ls', ['-ildnq', '--', ...paths], { encoding: 'utf8', env: environment });
-  // Where there is no ls there are no access lists: an image without a system.
-  if (error) return new Map(paths.map((path) => [fs.lstatSync(path).ino, false]));
-  const lines = [...stdout.matchAll(/^ *(\d+) +[a-zA-Z-]{10}(\S?)/gm)];
-  return new Map(lines.map(([, ino, mark]) => [Number(ino), mark === '+']));
+  /** @type {Map<number, boolean>} */
+  const marked = new Map();
+  for (let at = 0; at < paths.length; at += pathsAtOnce) {
+    const some = paths.slice(at, at + pathsAtOnce);
+    // The way of `-q` to show a line break keeps each path on one line.
+    const { stdout, error } = spawnSync('ls', ['-ildnq', '--', ...some], { encoding: 'utf8', env: environment });
+    // Where there is no ls there are no access lists: an image without a system.
+    if (error && /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT')
+      for (const path of some) marked.set(fs.lstatSync(path).ino, false);
+    for (const [, ino, mark] of (stdout ?? '').matchAll(/^ *(\d+) +[a-zA-Z-]{10}(\S?)/gm))
+      marked.set(Number(ino), mark === '+' || marked.get(Number(ino)) === true);
+  }
+  return marked;
 }
 
 /**

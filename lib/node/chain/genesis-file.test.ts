@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Reader, Stat, Writer } from '../../engine/host/host.ts';
-import { applyDrift } from '../../engine/resource/resource.ts';
+import { applyDrift, unknownUntil } from '../../engine/resource/resource.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { genesisFile } from './genesis-file.ts';
@@ -73,7 +73,9 @@ test('a file with another SHA-256, or one with faults, is never put where contai
   });
 
   const missing = await setUp(sound(), {});
-  await expect(applyDrift(missing.host, missing.resource)).rejects.toThrow(`${downloaded} does not exist`);
+  expect(await missing.resource.check(missing.host)).toEqual(unknownUntil(`${downloaded} is downloaded`));
+  const changed = await setUp(sound(), { [inPlace]: '{}' });
+  await expect(applyDrift(changed.host, changed.resource)).rejects.toThrow(`${downloaded} does not exist`);
 });
 
 test('a file in place that has faults, or was changed, is seen', async () => {

@@ -3,8 +3,8 @@ import type { Reader } from '../../engine/host/host.ts';
 import { Failure, type Problem } from '../../engine/problem/problem.ts';
 import { sha256Of } from '../../engine/resource/file/content.ts';
 import { withoutQuery } from '../../engine/resource/network/http.ts';
-import type { Change, Difference, Resource } from '../../engine/resource/resource.ts';
-import { changesOfFile, drift, ok } from '../../engine/resource/resource.ts';
+import type { Change, Difference, Resource, Verdict } from '../../engine/resource/resource.ts';
+import { changesOfFile, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { genesisPath } from '../render/render.ts';
 import { generationOf } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -35,9 +35,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
     );
   };
   /** The step for the downloaded file, or why it is not put in place. */
-  const copy = async (host: Reader): Promise<Change> => {
-    const content = await host.read(downloaded);
-    if (!content) return new Failure(`${downloaded} does not exist`);
+  const copy = (content: Buffer): Change => {
     const found = sha256Of(content);
     if (found !== sha256) {
       return new Failure(
@@ -47,13 +45,20 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
     const fault = faultsIn(content);
     return fault ?? [write(path, content, attributes)];
   };
+  const replaced = async (host: Reader, differences: readonly Difference[], isThere: boolean): Promise<Verdict> => {
+    const content = await host.read(downloaded);
+    if (content) return drift(differences, copy(content));
+    // A first deploy downloads it before.
+    if (!isThere) return unknownUntil(`${downloaded} is downloaded`);
+    return drift(differences, new Failure(`${downloaded} does not exist`));
+  };
   return {
     name: `genesis file ${path} is checked and in place`,
     changes: changesOfFile(path),
     async check(host) {
       const [stat, content] = await Promise.all([host.stat(path), host.read(path)]);
       if (!stat || !content)
-        return drift([{ what: 'genesis file', was: 'absent', wanted: `SHA-256 ${sha256}` }], await copy(host));
+        return replaced(host, [{ what: 'genesis file', was: 'absent', wanted: `SHA-256 ${sha256}` }], false);
       const differences: Difference[] = [];
       const found = sha256Of(content);
       if (found !== sha256) differences.push({ what: 'SHA-256', was: found, wanted: sha256 });
@@ -62,7 +67,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       // The file of the inventory, but not one for this deployment: only another inventory helps.
       const fault = found === sha256 ? faultsIn(content) : undefined;
       if (fault) throw fault;
-      return differences.length === 0 ? ok : drift(differences, await copy(host));
+      return differences.length === 0 ? ok : replaced(host, differences, true);
     },
   };
 }

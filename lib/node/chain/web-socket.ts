@@ -29,6 +29,7 @@ export async function askWebSocket(host: Reader, port: number, limit: number): P
 
 /** The last words of the shell are the reason, without the shell's own places. */
 function whyNot({ exitCode, stderr }: Output): string {
+  if (exitCode === 124) return 'it takes longer than its time limit';
   const last = stderr.trim().split('\n').at(-1)?.split(': ').at(-1) ?? '';
   return printable(last) || `bash ended with exit code ${exitCode}`;
 }
@@ -52,16 +53,19 @@ function faultOfHandshake(head: string): string | undefined {
   if (status !== '101') return refusal(Number(status), short(words), header);
   const upgrade = header('upgrade');
   const accept = header('sec-websocket-accept');
-  if (upgrade.toLowerCase() !== 'websocket') return `${switches}but ${named('Upgrade', upgrade)} and not websocket`;
+  if (upgrade.toLowerCase() !== 'websocket') return `${switches}but ${other('Upgrade', upgrade, 'websocket')}`;
   if (!/(^|,)\s*upgrade\s*(,|$)/i.test(header('connection')))
-    return `${switches}but ${named('Connection', header('connection'))} and not Upgrade`;
+    return `${switches}but ${other('Connection', header('connection'), 'Upgrade')}`;
   if (accept !== proof)
-    return `${switches}but ${named('Sec-WebSocket-Accept', accept)} and not ${proof}, which belongs to our key: it is no WebSocket server, or a cache answers for it`;
+    return `${switches}but ${other('Sec-WebSocket-Accept', accept, `${proof}, which belongs to our key`)}: it is no WebSocket server, or a cache answers for it`;
   const unasked = ['Sec-WebSocket-Extensions', 'Sec-WebSocket-Protocol'].find((name) => header(name) !== '');
   return unasked && `${switches}${named(unasked, header(unasked))}, which nobody asked for`;
 }
 
 const switches = 'answers HTTP 101, ';
+
+const other = (name: string, value: string, wanted: string) =>
+  value === '' ? `without ${name}: ${wanted}` : `with ${name} ${short(value)} and not ${wanted}`;
 
 const named = (name: string, value: string) => (value === '' ? `without ${name},` : `with ${name} ${short(value)}`);
 

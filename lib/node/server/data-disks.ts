@@ -62,7 +62,9 @@ export function dataIsInItsPlace(place: Place): Resource {
     name: 'data is on the disks that held it',
     expects: 'must',
     async check(host) {
-      const [cause, hint = ''] = await look(host, ['problems', ...[...folders].flat()]);
+      const isKept = ([name]: readonly [string, string]) => !(name !== 'docker' && place.vars.paths.temporary_disk);
+      const named = [...folders].filter(isKept).flat();
+      const [cause, hint = ''] = await look(host, ['problems', ...named]);
       if (cause) return refused(cause, hint);
       const missing = notMounted(place, [...folders.values(), defaultDockerRoot]);
       if (!missing) return ok;
@@ -121,12 +123,35 @@ export function mountsOutlastReboot(place: Place): Resource {
         : drift(`${lost.join(', ')}: neither /etc/fstab nor a unit mounts it again after a reboot`);
     },
     severity: 'should',
-    hint: `add it to /etc/fstab, as its folder is empty after a reboot and Docker does not start: ${line ?? ''}`,
+    hint: `without it the folder is empty after a reboot, and Docker does not start. Add to /etc/fstab: ${line ?? ''}`,
   });
 }
 
-/** Where data lies is remembered on the host's root file system. Directly after its folder was made or moved. */
-export function placeIsRemembered(name: DataName | 'docker', path: string): Resource {
+/**
+ * Where data lies is remembered on the host's root file system. Directly after its folder was made or moved. On a temporary disk that the
+ * inventory accepts nothing is: the disk may be another one after each stop of the server.
+ */
+export function placeIsRemembered(vars: Variables, name: DataName | 'docker', path: string): Resource[] {
+  const { temporary_disk } = name === 'docker' ? vars.docker_root : vars.paths;
+  return temporary_disk ? [placeIsForgotten(name)] : [remembered(name, path)];
+}
+
+/** The inventory accepts a temporary disk since the place was remembered. */
+function placeIsForgotten(name: DataName | 'docker'): Resource {
+  return {
+    name: `no disk is remembered for ${name}`,
+    async check(host) {
+      const [seen] = await look(host, ['seen', name, '-']);
+      if (seen === 'new') return ok;
+      return drift(
+        [{ what: 'remembered', was: 'a disk', wanted: 'none: it is temporary' }],
+        [command({ stdin: script })`sh -s -- forget ${name}`],
+      );
+    },
+  };
+}
+
+function remembered(name: DataName | 'docker', path: string): Resource {
   return {
     name: `the disk of ${name === 'docker' ? "docker's root" : path} is remembered`,
     async check(host) {
@@ -178,6 +203,6 @@ ExecStartPre=${program} guard
       command: `${program} watch`,
       description: 'Starts Docker when a missing disk is back',
     }),
-    placeIsRemembered('docker', '-'),
+    ...placeIsRemembered(vars, 'docker', '-'),
   ];
 }

@@ -15,7 +15,8 @@ export function parseFstabLine(line: string): FstabEntry | undefined {
   if (source === undefined || target === undefined || type === undefined) return undefined;
   return {
     source: unescapeOctal(source),
-    target: unescapeOctal(target),
+    // The kernel's mount point has no slash at its end, however the table has it.
+    target: unescapeOctal(target).replace(/(?!^)\/+$/, ''),
     type,
     options: (options ?? 'defaults').split(','),
   };

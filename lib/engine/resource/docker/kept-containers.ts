@@ -62,12 +62,14 @@ export function containersOutliveEngine(product: string): Resource[] {
       changes: (differences) => (differences.some(({ what }) => what === setting) ? [fileChange(settings)] : []),
 
       async check(host) {
-        const [seen, files, unread] = await Promise.all([
+        // All in one request.
+        const [seen, files, unread, inFile] = await Promise.all([
           liveRestore(host),
           checkParts(host, parts),
           host.$`[ "$(systemctl show --property NeedDaemonReload --value docker.service)" = yes ]`,
+          readSetting(host),
         ]);
-        const verdict = seen.blocked === undefined ? await settingVerdict(host, seen) : ok;
+        const verdict = seen.blocked === undefined ? settingVerdict(seen, inFile) : ok;
         if (verdict.is === 'drift' && !Array.isArray(verdict.change)) return verdict;
         const differences: readonly Difference[] = [
           ...files.differences,
@@ -150,11 +152,21 @@ function reasonAgainst({ isOn, flag }: Pick<LiveRestore, 'isOn' | 'flag'>, isSwa
   return undefined;
 }
 
-async function settingVerdict(host: Reader, { isRunning, isOn, flag }: LiveRestore): Promise<Verdict> {
+/** The setting in the engine's file. */
+interface InFile {
+  readonly verdict: Verdict;
+  /** Whether the folder of the file is there. */
+  readonly hasFolder: boolean;
+}
+
+async function readSetting(host: Reader): Promise<InFile> {
+  const [verdict, folder] = await Promise.all([jsonFile(settings, wanted).check(host), host.stat(dirname(settings))]);
+  return { verdict, hasFolder: folder !== undefined };
+}
+
+function settingVerdict({ isRunning, isOn, flag }: LiveRestore, { verdict, hasFolder }: InFile): Verdict {
   // With a setting both on the command line and in the file the engine does not start.
   if (flag !== '') return ok;
-  const folder = dirname(settings);
-  const [verdict, there] = await Promise.all([jsonFile(settings, wanted).check(host), host.stat(folder)]);
   if (verdict.is === 'unknown') return verdict;
   if (verdict.is === 'ok') {
     if (!isRunning || isOn) return ok;
@@ -163,7 +175,7 @@ async function settingVerdict(host: Reader, { isRunning, isOn, flag }: LiveResto
   const differences = verdict.differences.map((each) => ({ ...each, what: setting }));
   if (!Array.isArray(verdict.change)) return verdict;
   // Before the engine is installed.
-  const made = there ? [] : [command`umask 022 && mkdir -p ${folder}`];
+  const made = hasFolder ? [] : [command`umask 022 && mkdir -p ${dirname(settings)}`];
   return { ...verdict, differences, change: [...made, ...verdict.change, ...(isRunning ? [reload] : [])] };
 }
 

@@ -22,12 +22,13 @@ interface UnitFile {
 const every = 30;
 
 /**
- * Programs of distributions that load rules of their own and may remove all others: when they start, and some of them when they are
- * reloaded by systemd. Drop-ins for units that a host does not have are not read.
+ * Programs of distributions that load rules of their own and may remove all others: when they start, and nftables when systemd reloads
+ * it. The others have no reload of their own in their unit, and a second one would be the only one. Drop-ins for units that a host does
+ * not have are not read.
  */
 const others = [
   { unit: 'nftables.service', reloads: true },
-  { unit: 'ufw.service', reloads: true },
+  { unit: 'ufw.service', reloads: false },
   { unit: 'firewalld.service', reloads: false },
   { unit: 'netfilter-persistent.service', reloads: false },
 ] as const;
@@ -69,9 +70,11 @@ export function dropIns({ product, command, protects, hasNetworks }: Units): rea
       // The engine inserts rules of its own when it starts.
       dropIn(unit, unit === 'docker.service' ? [...first, `ExecStartPost=-+${command}`] : first),
     ),
-    ...others.map(({ unit, reloads }) =>
-      dropIn(unit, ['[Service]', `ExecStartPost=-+${command}`, ...(reloads ? [`ExecReload=-+${command}`] : [])]),
-    ),
+    // At a boot these come before the network, which must not wait for our rules.
+    ...others.map(({ unit, reloads }) => {
+      const again = `-+/usr/bin/systemctl --no-block start ${service}`;
+      return dropIn(unit, ['[Service]', `ExecStartPost=${again}`, ...(reloads ? [`ExecReload=${again}`] : [])]);
+    }),
   ];
 }
 
