@@ -6,7 +6,7 @@ import { readReleases } from '../lib/node/release/manifest.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** On the first run after an upgrade of this program: which files of a host it makes in another way than the version that deployed it. */
+/** On the first run after an upgrade of this program: names the files that this version renders differently from the one before. */
 export default role<Variables>('upgrade', async (context) => {
   const { files } = await renderHost(context);
   const wanted = new Map(files.map(({ path, content }) => [path, sha256Of(Buffer.from(content.text))]));

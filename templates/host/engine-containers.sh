@@ -3,7 +3,7 @@
 #   begin  before the engine starts: notes the time
 #   start  after its start: starts what the engine itself has just stopped. After it was killed, an engine without live-restore stops all
 #          containers at its next start, and counts them as stopped by hand. What somebody stopped before stays stopped
-#   resume BEGAN READY  does that: both times are its bounds, as nobody reaches an engine between them
+#   resume BEGAN READY  starts what stopped between the two times: nobody else can stop a container then, as the engine does not answer
 #   note   before the engine stops: notes what runs, when the whole host stops, or with --all
 #   stop   after the engine has stopped: ends what was noted and still runs, as an engine with live-restore leaves it running. Each gets
 #          the signal and the time that the engine would give it. Without the engine they do not count as stopped by hand

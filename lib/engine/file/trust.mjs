@@ -170,7 +170,8 @@ class Look {
   faults(real) {
     const all = [...this.#faults, ...withAccessList(this.#shared)];
     if (all.length === 0) return all;
-    // Whoever trusts a folder trusts its path, too. A link that others could turn leads there only now.
+    // Whoever trusts a folder trusts its path, too. This does not hold behind a link
+    // that others can change: it may lead elsewhere next time.
     const leadsTo = (/** @type {string} */ folder) => !this.#astray && isIn(real, folder);
     const settles = (/** @type {string} */ folder, /** @type {Fault} */ { path, kind }) =>
       isIn(path, folder) || (kind !== 'link' && isIn(folder, path) && leadsTo(folder));

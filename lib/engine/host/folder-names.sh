@@ -10,7 +10,7 @@ fail() {
 }
 
 # Whether nobody but root can change names in a folder, or is the owner of a link. Arguments: mode in hex, owner, group, path, and
-# anything where adding names counts, too. Sets $shared in a folder where everybody can add names, and change their own: /tmp.
+# any word if nobody else may add names there, either. Sets $shared in a folder where everybody can add names, and change their own: /tmp.
 is_roots() {
   bits=$((0x$1)) shared=''
   [ "$2" = 0 ] || return

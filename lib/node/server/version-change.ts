@@ -17,7 +17,7 @@ const stoppingRole = 'former-version';
 /** How long the synchronizer may take to end what it writes. Seconds. */
 const stopLimit = 120;
 
-/** Goal of what only a change of the version needs: no container of the node runs with another version. */
+/** Met if no container of the node runs another version. Tasks that only a change of the version needs have it as their goal. */
 export function versionStays({ host: { groups }, vars }: Context<Variables>): Pick<Resource, 'check'> {
   return {
     check: async (host) => {

@@ -1,6 +1,6 @@
 /**
  * Every option of ssh_config(5) that `ssh -G` of OpenSSH 7 to 10 prints, also those of Debian's and of Apple's, and what becomes of it here.
- * One that is missing here is refused, unless it has the value that the installed ssh has without any file.
+ * An option that is not in these lists is refused, unless it has ssh's own default.
  */
 
 /** What they say is done: by `ssh -G` itself, or with the connection. */
@@ -175,7 +175,7 @@ export function sshOption(option: string): SshOption | undefined {
 const harmlessNames = new Set(harmless.flatMap(([, options]) => options.map((option) => option.toLowerCase())));
 
 /**
- * Whether an option is one that makes no difference here whatever its value.
+ * Whether an option makes no difference here, whatever its value.
  *
  * @param option in lower case
  */

@@ -37,7 +37,7 @@ export function refuseOptions(
       ...(isProxy
         ? ['name the jump host instead of ProxyCommand: ProxyJump in ssh_config, or jump in the inventory']
         : []),
-      'nothing was connected to. See which file sets it: `ssh -v -G` with the address; the first value counts, so a block for this host in front of it can set the usual one',
+      'nothing was connected to. See which file sets it: `ssh -v -G` with the address. To keep the default for this host, put a Host block with it above that line: the first value counts',
     ].join('; '),
   );
 }

@@ -42,8 +42,8 @@ function filesOf(product: string) {
 
 /**
  * Containers outlive the Docker engine: they run on while it is away (live-restore), and it comes back however often it is killed. When
- * the host stops, they get the signal and the time that the engine would give them. An engine that cannot have live-restore, as it is
- * part of a swarm or as its settings say `false`, stops them at its next start after it was killed; then they are started again.
+ * the host stops, they get the signal and the time that the engine would give them. Some engines have no live-restore: those of a
+ * swarm, and those whose settings say `false`. After a kill they stop all containers at their next start; then these are started again.
  *
  * The engine reads the setting without a restart (https://docs.docker.com/engine/daemon/live-restore/).
  *

@@ -100,14 +100,14 @@ export function packetFilter(options: PacketFilter): Resource {
           }),
       ];
       const [first, last] = [files.steps.slice(0, -starts.length).flat(), files.steps.slice(-starts.length).flat()];
-      // The drop-ins are last: nothing would start with rules that cannot be loaded.
+      // The drop-ins come last: if the rules cannot be loaded, the run ends before anything depends on them.
       const steps = [...first, command`${program} ${rules} ${prefix}`, ...last, command`systemctl daemon-reload`];
       return driftOf(differences, files.refusal ?? steps);
     },
   };
 }
 
-/** The units that look after the rules run: those files `packetFilter` has written. */
+/** The timer and the watch run. `packetFilter` has written their files. */
 export function rulesAreKept({ product, networks }: Pick<PacketFilter, 'product' | 'networks'>): readonly Resource[] {
   const { timer, watch } = keeperUnits({ product, hasNetworks: networks.length > 0 });
   return [timer, ...(watch === undefined ? [] : [watch])].map((unit) => service(unit, [unitPath(unit)]));

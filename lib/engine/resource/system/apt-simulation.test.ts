@@ -97,7 +97,7 @@ test('lists that are old are named, and what they cannot solve is left to newer 
   expect(await check({ exitCode: 100, stdout: readyBut(printed('no-solution'), 1) })).toBe(unsolved);
   expect(await check({ exitCode: 100, stdout: '7200\nE: Unable to locate package tree\n' })).toBe(unsolved);
   expect(await check({ exitCode: 3 })).toMatch(
-    /^this host has no package lists, so what else apt installs is known after/,
+    /^this host has no package lists, so what else apt would install is not known yet/,
   );
   for (const answer of [{ exitCode: 3 }, readyBut(printed('new'), 3)]) {
     expect(await aptDoesNoHarm(packages('tree')).check(hostWith(answer))).toEqual(ok);

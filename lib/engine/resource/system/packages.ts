@@ -113,7 +113,7 @@ async function installed(host: Reader, missing: readonly string[]): Promise<Verd
 /** Lists that are older are fetched again before an installation. Seconds. */
 const listsLast = 86_400;
 const unknownWithoutLists =
-  'this host has no package lists, so what else apt installs is known after it has fetched them; it then removes and downgrades nothing';
+  'this host has no package lists, so what else apt would install is not known yet; the run fetches them first, and ends there if apt would remove or downgrade anything';
 const unknownByTheseLists =
   'apt finds no solution by the package lists on this host; they are fetched again before the installation';
 
