@@ -9,6 +9,7 @@ import { refuseOptions } from './refused-options.ts';
 import { runSsh, type SshEnd } from './run-ssh.ts';
 import { type GivenLogin, parseSshConfig, type SshConfig } from './ssh-config.ts';
 import { parseSshSettings, type SshSettings } from './ssh-settings.ts';
+import { unreadableConfig } from './unreadable-config.ts';
 
 /**
  * The settings of ssh_config for a host, from `ssh -G`. Where no ssh is installed and there is no ssh_config, the defaults of ssh apply.
@@ -24,12 +25,26 @@ export async function resolveSshConfig(
   { user, port }: GivenLogin = {},
   { jumps = false } = {},
 ): Promise<SshConfig> {
+  refuseUnreadableConfig(name);
   const options = [...(user === undefined ? [] : ['-l', user]), ...(port === undefined ? [] : ['-p', String(port)])];
   const [own, usual] = await Promise.all([runSsh(['-G', ...options, '--', address]), usualSettings()]);
   if (own.end === 'missing') refuseUnreadConfig(name);
   const settings = settingsOf(name, address, own);
   refuseOptions(name, address, { settings, usual, jumps });
   return parseSshConfig(settings, { host: address, user, port, name, usual });
+}
+
+/**
+ * @throws Unreachable where ssh would pass over a part of its configuration without a word
+ */
+function refuseUnreadableConfig(name: string): void {
+  const unreadable = unreadableConfig();
+  if (unreadable === undefined) return;
+  throw new Unreachable(
+    name,
+    `ssh passes over a part of its configuration without a word: ${unreadable}`,
+    'nothing was connected to, as users, keys and jump hosts may be in it. Give it to the user who runs this, or move it away',
+  );
 }
 
 /** By PATH, by which ssh is found. */

@@ -100,6 +100,14 @@ test('agents: none, by variable, by SSH_AUTH_SOCK', () => {
   ]);
 });
 
+test('an address of the other version of IP is refused, as ssh refuses it', () => {
+  expect(() => configOf('addressfamily inet6\nhostname 192.0.2.2')).toThrow(
+    'ssh_config wants IPv6 (AddressFamily), and 192.0.2.2 is an address of IPv4',
+  );
+  expect(configOf('addressfamily inet\nhostname 192.0.2.2').family).toBe(4);
+  expect(configOf('addressfamily inet6\nhostname db-1.example').family).toBe(6);
+});
+
 test('a slow host does not delay the lookup of others', async () => {
   // The last word is the host. The slow one waits until ssh has answered for all others.
   standInFor(

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { account } from '../../file/account.ts';
+import { Unreachable } from '../connection-errors.ts';
 import { algorithmsOf, type SshAlgorithms } from './ssh-algorithms.ts';
 import type { SshSettings } from './ssh-settings.ts';
 
@@ -66,11 +68,13 @@ export function parseSshConfig(settings: SshSettings, given: AskedHost): SshConf
   const expandAll = (files: readonly string[]) => files.filter((file) => file !== 'none').map(expand);
   const filesOf = (option: string, usual: string) => expandAll((first(option) ?? usual).split(' '));
   const revoked = unlessNone('revokedhostkeys');
+  const family = families[first('addressfamily') ?? ''];
+  refuseOtherFamily(given.name, host, family);
   return {
     host,
     port,
     user,
-    family: families[first('addressfamily') ?? ''],
+    family,
     bindAddress: unlessNone('bindaddress'),
     identityFiles: expandAll(settings.get('identityfile') ?? defaultIdentities),
     identitiesOnly: first('identitiesonly') === 'yes',
@@ -86,6 +90,20 @@ export function parseSshConfig(settings: SshSettings, given: AskedHost): SshConf
     leastRsaBits: Number(first('requiredrsasize') ?? 1024),
     algorithms: algorithmsOf(given.name, settings, given.usual),
   };
+}
+
+/**
+ * An address that is written as numbers has a version of its own.
+ *
+ * @throws Unreachable where ssh_config wants the other one
+ */
+function refuseOtherFamily(name: string, host: string, family: 4 | 6 | undefined): void {
+  if (family === undefined || isIP(host) === 0 || isIP(host) === family) return;
+  throw new Unreachable(
+    name,
+    `ssh_config wants IPv${family} (AddressFamily), and ${host} is an address of IPv${isIP(host)}`,
+    'nothing was connected to. Correct one of the two',
+  );
 }
 
 const families: Readonly<Record<string, 4 | 6 | undefined>> = { inet: 4, inet6: 6 };

@@ -1,0 +1,55 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { temporaryDirectory } from '../testing/local-connection.ts';
+import { unreadableConfig } from './unreadable-config.ts';
+
+let own: string;
+let system: string;
+beforeEach(() => {
+  const folder = temporaryDirectory();
+  chmodSync(folder, 0o755);
+  [own, system] = [join(folder, 'own'), join(folder, 'system')];
+  for (const each of [own, system]) mkdirSync(each);
+});
+
+/** As another user: root may read everything. */
+function asUser<T>(work: () => T): T {
+  process.seteuid?.(1234);
+  try {
+    return work();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+const isRoot = process.geteuid?.() === 0 && typeof process.seteuid === 'function';
+afterEach(() => {
+  if (isRoot) process.seteuid?.(0);
+});
+
+test('what is not there, and what can be read, is no obstacle', () => {
+  expect(unreadableConfig(own, system)).toBeUndefined();
+  writeFileSync(join(own, 'config'), 'Include none/*.conf\nHost a\n  User b\n');
+  expect(unreadableConfig(own, system)).toBeUndefined();
+});
+
+test('a folder in place of the file is named', () => {
+  mkdirSync(join(own, 'config'));
+  expect(unreadableConfig(own, system)).toBe(`${join(own, 'config')} is no file`);
+});
+
+test.skipIf(!isRoot)('a file of root alone is named, as sudo leaves one', () => {
+  writeFileSync(join(own, 'config'), 'Host *\n  ProxyJump bastion\n', { mode: 0o600 });
+  expect(asUser(() => unreadableConfig(own, system))).toBe(`${join(own, 'config')} cannot be read (EACCES)`);
+  chmodSync(join(own, 'config'), 0o644);
+  chmodSync(own, 0o700);
+  expect(asUser(() => unreadableConfig(own, system))).toBe(`${join(own, 'config')} cannot be read (EACCES)`);
+});
+
+test.skipIf(!isRoot)('a folder that a file includes by a wildcard is named', () => {
+  mkdirSync(join(system, 'more.d'), { mode: 0o700 });
+  writeFileSync(join(system, 'ssh_config'), 'Include more.d/*.conf "other.d/*"\n');
+  expect(asUser(() => unreadableConfig(own, system))).toBe(
+    `${join(system, 'more.d')}, which ${join(system, 'ssh_config')} includes, cannot be read (EACCES)`,
+  );
+});
