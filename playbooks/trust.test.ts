@@ -415,6 +415,125 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
   });
 });
 
+describe.skipIf(!isRoot)("what a team's own playbook imports", () => {
+  const put = (name: string, content = '', uid = 0): string => {
+    const path = join(fleet, name);
+    mkdirSync(join(path, '..'), { recursive: true });
+    writeFileSync(path, content);
+    chownSync(path, uid, uid);
+    return path;
+  };
+  /** Code that leaves the mark, and a playbook with it. */
+  const marks = () => `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '');`;
+  const marksAsModule = () => `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(mark)}, '');`;
+  const tiny = (...lines: string[]) => put('playbooks/tiny.mjs', `${lines.join('\n')}\nconsole.log('end');\n`);
+
+  test.each<readonly [what: string, make: (uid: number) => string]>([
+    [
+      'a part of a package',
+      (uid) => {
+        put('node_modules/ok/package.json', '{ "main": "lib/i.js" }');
+        tiny("import 'ok';");
+        return put('node_modules/ok/lib/i.js', marks(), uid);
+      },
+    ],
+    [
+      'a part that a package requires',
+      (uid) => {
+        put('node_modules/ok/index.js', "require('./lib/i');");
+        tiny("import 'ok';");
+        return put('node_modules/ok/lib/i.js', marks(), uid);
+      },
+    ],
+    [
+      'a part of a package of modules',
+      (uid) => {
+        put('node_modules/ok/package.json', '{ "type": "module", "exports": "./index.js" }');
+        put('node_modules/ok/index.js', "import './lib/i.js';");
+        tiny("import 'ok';");
+        return put('node_modules/ok/lib/i.js', marksAsModule(), uid);
+      },
+    ],
+    [
+      'a package in a scope',
+      (uid) => {
+        tiny("import '@s/p';");
+        return put('node_modules/@s/p/index.js', marks(), uid);
+      },
+    ],
+    [
+      'the package.json of a package',
+      (uid) => {
+        put('node_modules/ok/lib/i.js', marks());
+        tiny("import 'ok';");
+        return put('node_modules/ok/package.json', '{ "main": "lib/i.js" }', uid);
+      },
+    ],
+    [
+      'a file elsewhere in the folder',
+      (uid) => {
+        tiny("import '../helpers/h.mjs';");
+        return put('helpers/h.mjs', marksAsModule(), uid);
+      },
+    ],
+    [
+      'a file with a name that is known late',
+      (uid) => {
+        tiny("const name = ['..', 'helpers', 'h.mjs'].join('/');", 'await import(name);');
+        return put('helpers/h.mjs', marksAsModule(), uid);
+      },
+    ],
+    [
+      'a file that is required',
+      (uid) => {
+        tiny("import { createRequire } from 'node:module';", "createRequire(import.meta.url)('../helpers/h.cjs');");
+        return put('helpers/h.cjs', marks(), uid);
+      },
+    ],
+    [
+      'data that are required',
+      (uid) => {
+        const data = put('helpers/h.json', '{}', uid);
+        tiny(
+          "import { createRequire } from 'node:module';",
+          "createRequire(import.meta.url)('../helpers/h.json');",
+          marksAsModule(),
+        );
+        return data;
+      },
+    ],
+  ])('is loaded only where nobody else could have written it: %s', (_, make) => {
+    make(0);
+    const own = program(fleet, ['tiny']);
+    expect(own, own.stderr).toMatchObject({ status: 0, stdout: 'end\n' });
+    expect(existsSync(mark)).toBe(true);
+    rmSync(mark);
+    const path = make(mallory);
+    for (const words of [['tiny'], ['tiny', '--help'], ['tiny', '--list-hosts', '-i', 'one']]) {
+      const run = program(fleet, words);
+      expect(run.stderr).toContain(
+        `${path} belongs to uid 1235 (mode 0644): ${others}\n  look at what is there, then chown`,
+      );
+      expect(run.stderr).not.toMatch(/^ +at /m);
+      expect(run).toMatchObject({ status: 3, stdout: '' });
+    }
+    expect(existsSync(mark)).toBe(false);
+    const trusting = program(fleet, ['tiny'], { env: { RPC_PLAYBOOKS_TRUST: fleet } });
+    expect(trusting, trusting.stderr).toMatchObject({ status: 0, stdout: 'end\n' });
+  });
+
+  test('is not loaded through a link of another user', () => {
+    put('real/h.mjs', marksAsModule());
+    symlinkSync('real', join(fleet, 'helpers'));
+    lchownSync(join(fleet, 'helpers'), mallory, mallory);
+    tiny("import '../helpers/h.mjs';");
+    const run = program(fleet, ['tiny']);
+    expect(run.stderr).toContain(`${fleet}/helpers is a link of uid 1235: ${others}\n`);
+    expect(run).toMatchObject({ status: 3, stdout: '' });
+    expect(existsSync(mark)).toBe(false);
+  });
+});
+
 describe.skipIf(!isRoot)('root in the folder of a user', () => {
   beforeEach(() => give(fleet, alice));
 
