@@ -71,6 +71,11 @@ function text(reference = `cmd:touch ${mark}; echo Passw0rd-of-a-test`): string 
   return filled.replaceAll('file:password', `'${reference}'`).replace('# ssh:', 'ssh: { port: 9 }\n# ssh:');
 }
 
+/** The hint that names a folder, and no part of it. */
+function trusting(folder: string): RegExp {
+  return new RegExp(`RPC_PLAYBOOKS_TRUST=${folder}$`, 'm');
+}
+
 /** Gives a folder, and all in it, to a user. What a link leads to stays as it is: the packages of this project are behind one. */
 function give(folder: string, uid: number): void {
   execFileSync('chown', ['-R', '-h', '-P', `${uid}:${uid}`, folder]);
@@ -542,11 +547,24 @@ describe.skipIf(!isRoot)('root in the folder of a user', () => {
     expect(run.stderr).toBe(
       `${fleet} belongs to uid 1234 (mode 0755): ${others}
 ${fleet}/rpc-playbooks.yaml belongs to uid 1234 (mode 0644): ${others}
-  look at what is there, then chown -R -h root ${fleet}; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${fleet}\n`,
+  use a copy in a folder that only you can change; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${fleet}\n`,
     );
     expect(run).toMatchObject({ status: 3, stdout: '' });
     expect(existsSync(mark)).toBe(false);
     expect(program(top, [...validate, '-C', fleet]).stderr).toBe(run.stderr);
+  });
+
+  test("is not advised to take a user's home", () => {
+    const home = join(top, 'bob');
+    mkdirSync(home);
+    writeFileSync(join(home, 'i.yaml'), text());
+    give(home, alice);
+    const run = program('/', ['validate', '-i', join(home, 'i.yaml')]);
+    expect(run.stderr).toContain(
+      'use a copy in a folder that only you can change; or trust the folder and all in it: ',
+    );
+    expect(run.stderr).not.toMatch(/chown|chmod/);
+    expect(run).toMatchObject({ status: 3, stdout: '' });
   });
 
   test('works by sudo of that user, whose records they are', () => {
@@ -625,6 +643,7 @@ describe.skipIf(!isRoot)('a clone, without a project folder of its own', () => {
     give(clone, alice);
     const users = run();
     expect(users.stderr).toContain(`leads through ${clone}, which belongs to uid 1234 (mode 0755): ${others}\n`);
+    expect(users.stderr).toMatch(trusting(clone));
     expect(users).toMatchObject({ status: 3, stdout: '' });
     expect(existsSync(mark)).toBe(false);
     const sudo = run({ env: { SUDO_UID: String(alice) } });
