@@ -373,7 +373,7 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
         give(join(top, 'theirs'), mallory);
         return ['render', '-i', 'one', '--out', join(top, 'theirs')];
       },
-      () => `cannot write ${top}/theirs/db-1/`,
+      () => `cannot write ${top}/theirs: ${top}/theirs belongs to uid 1235 (mode 0755): ${others}\n`,
     ],
   ])('another user could change what an option names: %s', (_, words, said) => {
     const before = readFileSync(inventory, 'utf8');
@@ -381,6 +381,27 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
     expect(run.stderr).toContain(said());
     expect(readFileSync(inventory, 'utf8')).toBe(before);
     expect(run.status).toBe(3);
+  });
+
+  test('a folder of --out is refused as a whole, and before a command of the inventory runs', () => {
+    const out = join(top, 'theirs/out');
+    mkdirSync(out, { recursive: true });
+    give(join(top, 'theirs'), mallory);
+    const words = ['render', '-i', 'one', '--out', out];
+    const run = program(fleet, words);
+    expect(run.stderr).toMatch(trusting(out));
+    expect(run).toMatchObject({ status: 3, stdout: '' });
+    expect(existsSync(mark)).toBe(false);
+    give(join(top, 'theirs'), 0);
+    mkdirSync(join(out, 'db-1'));
+    give(join(out, 'db-1'), mallory);
+    const within = program(fleet, words);
+    expect(within.stderr).toContain(
+      `cannot write ${out}/db-1: ${out}/db-1 belongs to uid 1235 (mode 0755): ${others}\n`,
+    );
+    expect(within.stderr).toMatch(trusting(out));
+    expect(within).toMatchObject({ status: 3, stdout: '' });
+    expect(readdirSync(out)).toEqual(['db-1']);
   });
 
   test('init makes no project where others could change it', () => {
