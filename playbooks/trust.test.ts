@@ -328,7 +328,7 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
     const target = join(top, 'target');
     mkdirSync(target);
     linkTo('../target', '.runs');
-    for (const words of [['deploy', '--check'], ['status'], ['history']]) {
+    for (const words of [['deploy', '--check'], ['status'], ['history'], ['report']]) {
       const run = program(fleet, [...words, '--inventory', 'one']);
       expect(run).toMatchObject({
         status: 3,
