@@ -71,6 +71,11 @@ function text(reference = `cmd:touch ${mark}; echo Passw0rd-of-a-test`): string 
   return filled.replaceAll('file:password', `'${reference}'`).replace('# ssh:', 'ssh: { port: 9 }\n# ssh:');
 }
 
+/** The hint that names a folder, and no part of it. */
+function trusting(folder: string): RegExp {
+  return new RegExp(`RPC_PLAYBOOKS_TRUST=${folder}$`, 'm');
+}
+
 /** Gives a folder, and all in it, to a user. What a link leads to stays as it is: the packages of this project are behind one. */
 function give(folder: string, uid: number): void {
   execFileSync('chown', ['-R', '-h', '-P', `${uid}:${uid}`, folder]);
@@ -323,7 +328,7 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
     const target = join(top, 'target');
     mkdirSync(target);
     linkTo('../target', '.runs');
-    for (const words of [['deploy', '--check'], ['status'], ['history']]) {
+    for (const words of [['deploy', '--check'], ['status'], ['history'], ['report']]) {
       const run = program(fleet, [...words, '--inventory', 'one']);
       expect(run).toMatchObject({
         status: 3,
@@ -368,7 +373,7 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
         give(join(top, 'theirs'), mallory);
         return ['render', '-i', 'one', '--out', join(top, 'theirs')];
       },
-      () => `cannot write ${top}/theirs/db-1/`,
+      () => `cannot write ${top}/theirs: ${top}/theirs belongs to uid 1235 (mode 0755): ${others}\n`,
     ],
   ])('another user could change what an option names: %s', (_, words, said) => {
     const before = readFileSync(inventory, 'utf8');
@@ -376,6 +381,27 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
     expect(run.stderr).toContain(said());
     expect(readFileSync(inventory, 'utf8')).toBe(before);
     expect(run.status).toBe(3);
+  });
+
+  test('a folder of --out is refused as a whole, and before a command of the inventory runs', () => {
+    const out = join(top, 'theirs/out');
+    mkdirSync(out, { recursive: true });
+    give(join(top, 'theirs'), mallory);
+    const words = ['render', '-i', 'one', '--out', out];
+    const run = program(fleet, words);
+    expect(run.stderr).toMatch(trusting(out));
+    expect(run).toMatchObject({ status: 3, stdout: '' });
+    expect(existsSync(mark)).toBe(false);
+    give(join(top, 'theirs'), 0);
+    mkdirSync(join(out, 'db-1'));
+    give(join(out, 'db-1'), mallory);
+    const within = program(fleet, words);
+    expect(within.stderr).toContain(
+      `cannot write ${out}/db-1: ${out}/db-1 belongs to uid 1235 (mode 0755): ${others}\n`,
+    );
+    expect(within.stderr).toMatch(trusting(out));
+    expect(within).toMatchObject({ status: 3, stdout: '' });
+    expect(readdirSync(out)).toEqual(['db-1']);
   });
 
   test('init makes no project where others could change it', () => {
@@ -415,6 +441,125 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
   });
 });
 
+describe.skipIf(!isRoot)("what a team's own playbook imports", () => {
+  const put = (name: string, content = '', uid = 0): string => {
+    const path = join(fleet, name);
+    mkdirSync(join(path, '..'), { recursive: true });
+    writeFileSync(path, content);
+    chownSync(path, uid, uid);
+    return path;
+  };
+  /** Code that leaves the mark, and a playbook with it. */
+  const marks = () => `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '');`;
+  const marksAsModule = () => `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(mark)}, '');`;
+  const tiny = (...lines: string[]) => put('playbooks/tiny.mjs', `${lines.join('\n')}\nconsole.log('end');\n`);
+
+  test.each<readonly [what: string, make: (uid: number) => string]>([
+    [
+      'a part of a package',
+      (uid) => {
+        put('node_modules/ok/package.json', '{ "main": "lib/i.js" }');
+        tiny("import 'ok';");
+        return put('node_modules/ok/lib/i.js', marks(), uid);
+      },
+    ],
+    [
+      'a part that a package requires',
+      (uid) => {
+        put('node_modules/ok/index.js', "require('./lib/i');");
+        tiny("import 'ok';");
+        return put('node_modules/ok/lib/i.js', marks(), uid);
+      },
+    ],
+    [
+      'a part of a package of modules',
+      (uid) => {
+        put('node_modules/ok/package.json', '{ "type": "module", "exports": "./index.js" }');
+        put('node_modules/ok/index.js', "import './lib/i.js';");
+        tiny("import 'ok';");
+        return put('node_modules/ok/lib/i.js', marksAsModule(), uid);
+      },
+    ],
+    [
+      'a package in a scope',
+      (uid) => {
+        tiny("import '@s/p';");
+        return put('node_modules/@s/p/index.js', marks(), uid);
+      },
+    ],
+    [
+      'the package.json of a package',
+      (uid) => {
+        put('node_modules/ok/lib/i.js', marks());
+        tiny("import 'ok';");
+        return put('node_modules/ok/package.json', '{ "main": "lib/i.js" }', uid);
+      },
+    ],
+    [
+      'a file elsewhere in the folder',
+      (uid) => {
+        tiny("import '../helpers/h.mjs';");
+        return put('helpers/h.mjs', marksAsModule(), uid);
+      },
+    ],
+    [
+      'a file with a name that is known late',
+      (uid) => {
+        tiny("const name = ['..', 'helpers', 'h.mjs'].join('/');", 'await import(name);');
+        return put('helpers/h.mjs', marksAsModule(), uid);
+      },
+    ],
+    [
+      'a file that is required',
+      (uid) => {
+        tiny("import { createRequire } from 'node:module';", "createRequire(import.meta.url)('../helpers/h.cjs');");
+        return put('helpers/h.cjs', marks(), uid);
+      },
+    ],
+    [
+      'data that are required',
+      (uid) => {
+        const data = put('helpers/h.json', '{}', uid);
+        tiny(
+          "import { createRequire } from 'node:module';",
+          "createRequire(import.meta.url)('../helpers/h.json');",
+          marksAsModule(),
+        );
+        return data;
+      },
+    ],
+  ])('is loaded only where nobody else could have written it: %s', (_, make) => {
+    make(0);
+    const own = program(fleet, ['tiny']);
+    expect(own, own.stderr).toMatchObject({ status: 0, stdout: 'end\n' });
+    expect(existsSync(mark)).toBe(true);
+    rmSync(mark);
+    const path = make(mallory);
+    for (const words of [['tiny'], ['tiny', '--help'], ['tiny', '--list-hosts', '-i', 'one']]) {
+      const run = program(fleet, words);
+      expect(run.stderr).toContain(
+        `${path} belongs to uid 1235 (mode 0644): ${others}\n  look at what is there, then chown`,
+      );
+      expect(run.stderr).not.toMatch(/^ +at /m);
+      expect(run).toMatchObject({ status: 3, stdout: '' });
+    }
+    expect(existsSync(mark)).toBe(false);
+    const trusting = program(fleet, ['tiny'], { env: { RPC_PLAYBOOKS_TRUST: fleet } });
+    expect(trusting, trusting.stderr).toMatchObject({ status: 0, stdout: 'end\n' });
+  });
+
+  test('is not loaded through a link of another user', () => {
+    put('real/h.mjs', marksAsModule());
+    symlinkSync('real', join(fleet, 'helpers'));
+    lchownSync(join(fleet, 'helpers'), mallory, mallory);
+    tiny("import '../helpers/h.mjs';");
+    const run = program(fleet, ['tiny']);
+    expect(run.stderr).toContain(`${fleet}/helpers is a link of uid 1235: ${others}\n`);
+    expect(run).toMatchObject({ status: 3, stdout: '' });
+    expect(existsSync(mark)).toBe(false);
+  });
+});
+
 describe.skipIf(!isRoot)('root in the folder of a user', () => {
   beforeEach(() => give(fleet, alice));
 
@@ -423,11 +568,24 @@ describe.skipIf(!isRoot)('root in the folder of a user', () => {
     expect(run.stderr).toBe(
       `${fleet} belongs to uid 1234 (mode 0755): ${others}
 ${fleet}/rpc-playbooks.yaml belongs to uid 1234 (mode 0644): ${others}
-  look at what is there, then chown -R -h root ${fleet}; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${fleet}\n`,
+  use a copy in a folder that only you can change; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${fleet}\n`,
     );
     expect(run).toMatchObject({ status: 3, stdout: '' });
     expect(existsSync(mark)).toBe(false);
     expect(program(top, [...validate, '-C', fleet]).stderr).toBe(run.stderr);
+  });
+
+  test("is not advised to take a user's home", () => {
+    const home = join(top, 'bob');
+    mkdirSync(home);
+    writeFileSync(join(home, 'i.yaml'), text());
+    give(home, alice);
+    const run = program('/', ['validate', '-i', join(home, 'i.yaml')]);
+    expect(run.stderr).toContain(
+      'use a copy in a folder that only you can change; or trust the folder and all in it: ',
+    );
+    expect(run.stderr).not.toMatch(/chown|chmod/);
+    expect(run).toMatchObject({ status: 3, stdout: '' });
   });
 
   test('works by sudo of that user, whose records they are', () => {
@@ -506,6 +664,7 @@ describe.skipIf(!isRoot)('a clone, without a project folder of its own', () => {
     give(clone, alice);
     const users = run();
     expect(users.stderr).toContain(`leads through ${clone}, which belongs to uid 1234 (mode 0755): ${others}\n`);
+    expect(users.stderr).toMatch(trusting(clone));
     expect(users).toMatchObject({ status: 3, stdout: '' });
     expect(existsSync(mark)).toBe(false);
     const sudo = run({ env: { SUDO_UID: String(alice) } });

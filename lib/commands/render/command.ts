@@ -9,7 +9,7 @@ import type { Unlock } from '../../engine/secret/unlock.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { suggest } from '../../engine/text/suggest.ts';
 import { loadDeployment } from '../../node/inventory/inventory.ts';
-import { filesOf, renderFiles } from '../../node/render/render-files.ts';
+import { filesOf, refuseOutput, renderFiles } from '../../node/render/render-files.ts';
 import { generations } from '../../node/variables/generation.ts';
 import type { Variables } from '../../node/variables/variables.ts';
 import { givenHosts } from '../each-host/given-hosts.ts';
@@ -65,6 +65,7 @@ export const run = command({
       const hint = 'write files: --out DIR; compare them: --diff OTHER';
       throw new Problem('neither --out nor --diff is given', { hint });
     }
+    if (out) refuseOutput(out);
     const say = (line: string) => around.say(redact(line));
     // Both inventories share it, so a passphrase is asked for once.
     const unlock = unlockOnTerminal(given.identity);

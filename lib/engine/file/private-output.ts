@@ -30,13 +30,29 @@ export function privateTarget(path: string): string {
 }
 
 /**
+ * Refuses a folder to write to that another user could change, so that this is known before any work.
+ *
+ * @param top the folder that the operator named, and may choose to trust. Default: the folder itself
+ * @throws Problem
+ */
+export function refuseOthersFolder(folder: string, top = folder): void {
+  try {
+    refuseOthers(folder, folder, top);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw cannotWrite(folder, error);
+  }
+}
+
+/**
  * @param way to what is written
+ * @param folder that the operator may choose to trust
  * @throws Problem where another user could change it
  */
-function refuseOthers(path: string, way: string): void {
+function refuseOthers(path: string, way: string, folder = dirname(path)): void {
   const faults = distrust(way);
   if (faults.length === 0) return;
-  const { lines, hint } = refusal(faults, resolve(dirname(path)));
+  const { lines, hint } = refusal(faults, resolve(folder));
   throw new Problem(`cannot write ${path}: ${lines.join('\n')}`, { hint });
 }
 

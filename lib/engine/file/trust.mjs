@@ -327,7 +327,7 @@ const mostShown = 10;
  * Faults in words for the operator.
  *
  * @param {readonly Fault[]} faults at least one
- * @param {string} folder that the operator may choose to trust: the project folder, or that of a file
+ * @param {string} folder of what is used. The operator may choose to trust it, or the checkout around it
  * @returns {{ lines: string[], hint: string }} one sentence for each fault, and what to do
  */
 export function refusal(faults, folder) {
@@ -358,10 +358,11 @@ const reason = ': what others can write is not used';
  */
 const visible = (path) => path.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');
 
-/** @param {readonly Fault[]} faults @param {string} folder */
-function hintFor(faults, folder) {
+/** @param {readonly Fault[]} faults @param {string} place without links */
+function hintFor(faults, place) {
+  const folder = above(place, marks) ?? above(place, ['inventory']) ?? place;
   const why = whyNotTrusted(folder);
-  const ways = repair(faults, folder, why === undefined) ?? ['use a copy in a folder that only you can change'];
+  const ways = repair(faults, above(place, marks)) ?? ['use a copy in a folder that only you can change'];
   const others = named();
   if (why === undefined) {
     const value = [...(others.length > 0 ? [`"$${trustVariable}":`] : []), shellPath(folder)].join('');
@@ -374,32 +375,52 @@ function hintFor(faults, folder) {
   return [ways.join('; '), ...left].join('\n  ');
 }
 
+/** What the top folder of a checkout has: its names decide where inventories, roles and templates are found. */
+const marks = ['rpc-playbooks.yaml', '.git'];
+
 /**
- * The commands that end faults; undefined where only somebody else can, or where the folder is meant for all.
+ * The nearest folder from a folder upwards that has one of these names.
  *
- * @param {readonly Fault[]} faults @param {string} folder @param {boolean} isOwn whether the folder is not meant for all
+ * @param {string} folder
+ * @param {readonly string[]} names
+ * @returns {string | undefined} a folder that may be trusted
  */
-function repair(faults, folder, isOwn) {
+function above(folder, names) {
+  const has = names.some((name) => fs.existsSync(join(folder, name)));
+  if (has && whyNotTrusted(folder) === undefined) return folder;
+  return folder === dirname(folder) ? undefined : above(dirname(folder), names);
+}
+
+/**
+ * The commands that end faults; undefined where only somebody else can, or where they would take files from their owner: all but those in
+ * a checkout of ours.
+ *
+ * @param {readonly Fault[]} faults @param {string | undefined} checkout
+ */
+function repair(faults, checkout) {
   const me = process.geteuid?.() ?? 0;
+  const own = checkout !== undefined && ours().includes(fs.statSync(checkout).uid) ? checkout : undefined;
   const isOpen = (/** @type {Fault} */ { kind, uid }) => kind === 'mode' && (me === 0 || uid === me);
   const isForeign = (/** @type {Fault} */ { kind, path }) =>
-    (kind === 'owner' || kind === 'link') && me === 0 && isOwn && isIn(path, folder);
+    (kind === 'owner' || kind === 'link') && me === 0 && own !== undefined && isIn(path, own);
   if (!faults.every((fault) => isOpen(fault) || isForeign(fault))) return undefined;
   const [open, foreign] = [faults.filter(isOpen), faults.filter(isForeign)];
   return [
-    ...(foreign.length > 0 ? [`look at what is there, then chown ${words('-h root', foreign, folder)}`] : []),
-    ...(open.length > 0 ? [`chmod ${words('go-w', open, folder)}`] : []),
+    ...(foreign.length > 0 ? [`look at what is there, then chown ${words('-h root', foreign, own)}`] : []),
+    ...(open.length > 0 ? [`chmod ${words('go-w', open, own)}`] : []),
   ];
 }
 
 /**
- * The arguments of chmod or chown: each path, or the folder where several are in it.
+ * The arguments of chmod or chown: each path, or the checkout of ours where several are in it.
  *
- * @param {string} change @param {readonly Fault[]} faults @param {string} folder
+ * @param {string} change @param {readonly Fault[]} faults @param {string | undefined} checkout
  */
-function words(change, faults, folder) {
-  const isAll = faults.some(({ path }) => path === folder) || faults.length > 1;
-  if (isAll && faults.every(({ path }) => isIn(path, folder))) return `-R ${change} ${shellPath(folder)}`;
+function words(change, faults, checkout) {
+  if (checkout !== undefined && faults.every(({ path }) => isIn(path, checkout))) {
+    const isAll = faults.some(({ path }) => path === checkout) || faults.length > 1;
+    if (isAll) return `-R ${change} ${shellPath(checkout)}`;
+  }
   return `${change} ${faults.map(({ path }) => shellPath(path)).join(' ')}`;
 }
 

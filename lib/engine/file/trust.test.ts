@@ -331,6 +331,7 @@ describe.skipIf(!isRoot)('what to do', () => {
       mallory,
     ],
   ])('%s', (_, make, hint, uid = 0) => {
+    put('rpc-playbooks.yaml');
     const paths = make();
     expect(
       as(uid, () =>
@@ -340,6 +341,66 @@ describe.skipIf(!isRoot)('what to do', () => {
         ),
       ).hint,
     ).toBe(hint());
+  });
+
+  test.each<[what: string, make: () => string, hint: () => string]>([
+    [
+      "a file in a user's home",
+      () => last(put('bob/i.yaml', 0o644, [alice, alice]), folder('bob', 0o755, alice), join(top, 'bob/i.yaml')),
+      () =>
+        `use a copy in a folder that only you can change; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${top}/bob`,
+    ],
+    [
+      "a user's file in a folder of root that is no checkout",
+      () => put('srv/i.yaml', 0o644, [alice, alice]),
+      () =>
+        `use a copy in a folder that only you can change; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${top}/srv`,
+    ],
+    [
+      'a folder and its file that others can change, and that are no checkout',
+      () => last(put('srv/i.yaml', 0o666), folder('srv', 0o777), join(top, 'srv/i.yaml')),
+      () =>
+        `chmod go-w ${top}/srv ${top}/srv/i.yaml; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${top}/srv`,
+    ],
+    [
+      "a user's project folder",
+      () =>
+        last(
+          put('fleet/rpc-playbooks.yaml', 0o644, [alice, alice]),
+          put('fleet/inventory/x/i.yaml', 0o644, [alice, alice]),
+          folder('fleet', 0o755, alice),
+          join(top, 'fleet/inventory/x/i.yaml'),
+        ),
+      () =>
+        `use a copy in a folder that only you can change; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${top}/fleet`,
+    ],
+    [
+      "a user's git checkout",
+      () =>
+        last(
+          folder('ci/.git', 0o755, alice),
+          put('ci/deployment/inventory/i.yaml', 0o644, [alice, alice]),
+          folder('ci', 0o755, alice),
+          join(top, 'ci/deployment/inventory/i.yaml'),
+        ),
+      () =>
+        `use a copy in a folder that only you can change; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${top}/ci`,
+    ],
+    [
+      "a user's copy without git",
+      () =>
+        last(
+          folder('ci/inventory', 0o755, alice),
+          put('ci/templates/current/x.yml', 0o644, [alice, alice]),
+          folder('ci', 0o755, alice),
+          join(top, 'ci/templates/current/x.yml'),
+        ),
+      () =>
+        `use a copy in a folder that only you can change; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${top}/ci`,
+    ],
+  ])('no file is taken from its owner, and a checkout is trusted as a whole: %s', (_, make, hint) => {
+    const path = make();
+    expect(refusal(distrust(path), dirname(path)).hint).toBe(hint());
   });
 
   test('a folder for all is neither closed nor trusted', () => {

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { refuseSystemFolder } from '../../engine/file/folder-for-files.ts';
-import { writePrivateFile } from '../../engine/file/private-output.ts';
+import { refuseOthersFolder, writePrivateFile } from '../../engine/file/private-output.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -19,7 +19,8 @@ type Hosts = readonly InventoryHost<Variables>[];
  * @throws Problem or Problems from a template, Problem if OUT cannot be written to
  */
 export async function renderFiles(chosen: Hosts, hosts: Hosts, out: string): Promise<string[]> {
-  refuseSystemFolder(out);
+  refuseOutput(out);
+  for (const { name } of chosen) refuseOthersFolder(join(out, name), out);
   const rendered = await Promise.all(chosen.map(async (host) => ({ host, files: await filesOf(host, hosts) })));
   const written: string[] = [];
   for (const { host, files } of rendered) {
@@ -36,6 +37,17 @@ export async function renderFiles(chosen: Hosts, hosts: Hosts, out: string): Pro
     }
   }
   return written;
+}
+
+/**
+ * Refuses a folder for rendered files that keeps none, or that another user could change. No inventory is needed, so no command of one
+ * runs before.
+ *
+ * @throws Problem
+ */
+export function refuseOutput(out: string): void {
+  refuseSystemFolder(out);
+  refuseOthersFolder(out);
 }
 
 /**

@@ -1,0 +1,78 @@
+// What a team's own playbook imports. Node loads it, and a playbook may import from anywhere: a package and its parts, a folder beside
+// playbooks/, a name that is known only while it runs. So each file is checked when Node is about to read it.
+import { existsSync } from 'node:fs';
+import Module from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { distrust, refusal } from '../engine/file/trust.mjs';
+import { markedFolder } from '../node/project/marked-folder.mjs';
+
+/** The `code` of the error for a file that another user could have written. */
+export const notTrusted = 'RPC_PLAYBOOKS_NOT_TRUSTED';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * Refuses from now on to load a file that another user could have written, by `import` or by `require`. The files of this program are
+ * not checked.
+ */
+export function checkImports() {
+  // `import` does not reach native parts of packages, and before Node 22.15 no nested `require` either.
+  const modules = /** @type {{ load(this: unknown, file: string): void }} */ (
+    /** @type {unknown} */ (Module.prototype)
+  );
+  const { load: read } = modules;
+  modules.load = function (file) {
+    refuseOthers(file);
+    read.call(this, file);
+  };
+  const { registerHooks } = /** @type {{ registerHooks?: (hooks: object) => void }} */ (Module);
+  if (registerHooks) registerHooks({ resolve, load });
+  else Module.register(import.meta.url);
+}
+
+/**
+ * A hook of Node. The way to a file by its name may lead through links, which Node then leaves out.
+ *
+ * @param {string} specifier
+ * @param {{ parentURL?: string | undefined }} context
+ * @param {Function} next
+ */
+export function resolve(specifier, context, next) {
+  if (/^(\.{0,2}\/|file:)/.test(specifier) && /^file:/.test(context.parentURL ?? 'file:'))
+    refuseOthers(fileURLToPath(new URL(specifier, context.parentURL)));
+  return next(specifier, context);
+}
+
+/**
+ * A hook of Node.
+ *
+ * @param {string} url of the file, without links
+ * @param {object} context
+ * @param {Function} next
+ */
+export function load(url, context, next) {
+  if (url.startsWith('file:')) refuseOthers(fileURLToPath(url));
+  return next(url, context);
+}
+
+/** @param {string} file absolute path @throws {Error} with the code `notTrusted` */
+function refuseOthers(file) {
+  if (file.startsWith(root)) return;
+  const faults = [file, ...manifestOf(dirname(file))].flatMap((path) => distrust(path, true));
+  if (faults.length === 0) return;
+  const { lines, hint } = refusal(faults, markedFolder(dirname(file)) ?? dirname(file));
+  throw Object.assign(new Error(`${lines.join('\n')}\n  ${hint}`), { code: notTrusted });
+}
+
+/**
+ * The file that says how Node reads the files of a package.
+ *
+ * @param {string} folder
+ * @returns {string[]} its path; empty without one
+ */
+function manifestOf(folder) {
+  const path = join(folder, 'package.json');
+  if (existsSync(path)) return [path];
+  return folder === dirname(folder) ? [] : manifestOf(dirname(folder));
+}
