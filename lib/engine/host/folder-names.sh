@@ -85,9 +85,10 @@ look_at_file() {
   fail "$1 leads through too many links"
 }
 
-# Sets $whose and $who from the state that is not root's alone.
+# Sets $whose and $who from the state that is not root's alone, and $named: the folder for a message. That is one of the user's own in a
+# folder for everybody, where $whose is the latter.
 describe() {
-  whose=$one
+  whose=$one named=''
   if [ "$uid" != 0 ]; then
     who=$(stat -c %U -- "$one")
     case $who in '' | UNKNOWN) who="user $uid" ;; esac
@@ -100,16 +101,16 @@ describe() {
   if [ $((bits & 0170000)) = $((0120000)) ]; then
     whose=${one%/*}
   elif [ "$was_shared" ]; then
-    whose=${one%/*} rest=${one##*/}/$rest
+    whose=${one%/*} rest=${one##*/}/$rest named=$one
   fi
-  whose=${whose:-/}
+  whose=${whose:-/} named=${named:-${whose:-/}}
   # Without slashes at its ends and beside one another.
   rest=$(printf %s "/$rest/" | sed 's,/\(\./\)*,/,g; s,//*,/,g; s,^/,,; s,/$,,')
 }
 
 # Refuses what `look` has looked at. Arguments: what is not done, and why.
 refuse() {
-  fail "$1: $who can change the names in $whose, and $2"
+  fail "$1: $who can change the names in $named, and $2"
 }
 
 # Changes to a folder by its name in the current one. It must be there itself: not behind a link, and not moved meanwhile.
