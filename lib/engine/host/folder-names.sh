@@ -137,13 +137,18 @@ go_on() {
   exec 9<.
 }
 
+# The start of a name, which leaves room for more: a file system has names of 255 bytes. Argument: the name.
+short() {
+  printf %.200s "$1"
+}
+
 # Changes to a new folder in the one that `enter` has entered: nobody else can enter it, so names in it stay as they are. What is made at
 # $new gets its name by `settle`; $old is free. Their names are new, as another folder of root's may have been put there. Arguments: what is
 # not done otherwise, the start of the folder's name.
 stage() {
   held=/proc/self/fd/9
   umask 077
-  staging=$(mktemp -d "./.$2.XXXXXX") || exit
+  staging=$(mktemp -d "./.$(short "$2").XXXXXX") || exit
   staging=${staging#./}
   trap 'rmdir "$held/$staging" 2>/dev/null' EXIT
   step_into "$staging" || refuse "$1" 'a folder in it was changed meanwhile'
