@@ -85,9 +85,10 @@ look_at_file() {
   fail "$1 leads through too many links"
 }
 
-# Sets $whose and $who from the state that is not root's alone.
+# Sets $whose and $who from the state that is not root's alone, and $named: the folder for a message. That is one of the user's own in a
+# folder for everybody, where $whose is the latter.
 describe() {
-  whose=$one
+  whose=$one named=''
   if [ "$uid" != 0 ]; then
     who=$(stat -c %U -- "$one")
     case $who in '' | UNKNOWN) who="user $uid" ;; esac
@@ -100,16 +101,16 @@ describe() {
   if [ $((bits & 0170000)) = $((0120000)) ]; then
     whose=${one%/*}
   elif [ "$was_shared" ]; then
-    whose=${one%/*} rest=${one##*/}/$rest
+    whose=${one%/*} rest=${one##*/}/$rest named=$one
   fi
-  whose=${whose:-/}
+  whose=${whose:-/} named=${named:-${whose:-/}}
   # Without slashes at its ends and beside one another.
   rest=$(printf %s "/$rest/" | sed 's,/\(\./\)*,/,g; s,//*,/,g; s,^/,,; s,/$,,')
 }
 
 # Refuses what `look` has looked at. Arguments: what is not done, and why.
 refuse() {
-  fail "$1: $who can change the names in $whose, and $2"
+  fail "$1: $who can change the names in $named, and $2"
 }
 
 # Changes to a folder by its name in the current one. It must be there itself: not behind a link, and not moved meanwhile.
@@ -136,13 +137,18 @@ go_on() {
   exec 9<.
 }
 
+# The start of a name, which leaves room for more: a file system has names of 255 bytes. Argument: the name.
+short() {
+  printf %.200s "$1"
+}
+
 # Changes to a new folder in the one that `enter` has entered: nobody else can enter it, so names in it stay as they are. What is made at
 # $new gets its name by `settle`; $old is free. Their names are new, as another folder of root's may have been put there. Arguments: what is
 # not done otherwise, the start of the folder's name.
 stage() {
   held=/proc/self/fd/9
   umask 077
-  staging=$(mktemp -d "./.$2.XXXXXX") || exit
+  staging=$(mktemp -d "./.$(short "$2").XXXXXX") || exit
   staging=${staging#./}
   trap 'rmdir "$held/$staging" 2>/dev/null' EXIT
   step_into "$staging" || refuse "$1" 'a folder in it was changed meanwhile'

@@ -3,7 +3,7 @@
 path=$1
 look "${path%/*}/"
 if [ -z "$whose" ]; then
-  new=$(mktemp -u "$path.XXXXXX") && ln -sT "$2" "$new" && mv -T "$new" "$path"
+  new=$(mktemp -u "${path%/*}/$(short "${path##*/}").XXXXXX") && ln -sT "$2" "$new" && mv -T "$new" "$path"
   exit
 fi
 enter "$path is not changed"

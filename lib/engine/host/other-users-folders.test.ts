@@ -106,6 +106,12 @@ describe('write', () => {
     await expect(host.write(join(sticky, 'link/name'), 'x', ofRoot)).rejects.toThrow(
       `user ${user} can change the names in ${sticky}`,
     );
+    // A folder of the user there: that one is named, not the folder for everybody.
+    const theirs = folder('sticky/theirs', user);
+    theirLink(join(theirs, 'link'), '../../target');
+    await expect(host.write(join(theirs, 'link/name'), 'x', ofRoot)).rejects.toThrow(
+      `user ${user} can change the names in ${theirs}, and ${theirs}/link is not a folder there`,
+    );
     mkdirSync(join(sticky, 'of-root'));
     await host.write(join(sticky, 'of-root/name'), 'x', ofRoot);
     expect(readdirSync(join(place, 'target'))).toEqual([]);

@@ -21,9 +21,8 @@ else
   look_at_file "$path"
   path=$file
 fi
-directory=${path%/*} name=${2##*/}
+directory=${path%/*} name=$(short "${2##*/}")
 directory=${directory:-/}
-[ ${#name} -le 200 ] || name=$(printf %.200s "$name")
 [ "$whose" ] || [ "$1" = rewrite ] || [ -d "$directory" ] || fail "there is no directory $directory"
 if [ "$whose" ]; then
   enter "$path is not written"

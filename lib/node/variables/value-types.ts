@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { matching, secretReferenceSchema } from '../../engine/inventory/schema.ts';
 import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
+import { isSystemFolder } from '../../engine/resource/file/system-folders.ts';
 import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
 import { postgresVersion, tagOf } from './generation.ts';
 
@@ -128,14 +129,10 @@ const folder = absolutePath.refine(
   'must name a folder, with no /./ or // in it and no / at its end',
 );
 
-/** Folders of the system (Filesystem Hierarchy Standard). With access for root alone, the system would not work any more. */
-const systemFolders =
-  /^\/(bin|boot|dev|etc|home|lib\w*|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|(usr|var)\/\w+|(dev|proc|sys)\/.*)$/;
+/** A folder for data is root's alone, or its program's. The others of these names may be a program's or a package's. */
+const isNotOwn = (path: string) => isSystemFolder(path) || /^\/(usr|var)\/\w+$/.test(path);
 
-export const ownFolder = folder.refine(
-  (path) => !systemFolders.test(path),
-  'must be a folder of its own, not one of the system',
-);
+export const ownFolder = folder.refine((path) => !isNotOwn(path), 'must be a folder of its own, not one of the system');
 
 export const ipNetworks = z.array(
   z

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Sends files. Arguments: `HASH:SIZE` for each file, in one word, and the paths. A file with that SHA-256 is not sent, nor one of more
 # bytes. HASH `-` and an empty SIZE match any. Prints the numbers of the files with that SHA-256, counted from 1, the numbers of the
-# sent files, their output of `wc -c`, an empty line, and their contents. It follows held-content.sh.
+# sent files, their output of `wc -c`, an empty line, and their contents. It follows sums.sh.
 wanted="$1 "
 shift
 newline='
@@ -10,14 +10,7 @@ hashes=
 case $wanted in
   -:*) ;;
   *)
-    # The open of a pipe would wait for a writer.
-    hashes=$(
-      for path do
-        shift
-        [ ! -f "$path" ] || set -- "$@" "$path"
-      done
-      [ $# = 0 ] || sha256sum -- "$@"
-    )
+    hashes=$(sums "$@")
     code=$?
     [ $code -lt 126 ] || exit $code
     ;;
@@ -43,7 +36,7 @@ for path do
     case $hashes in *"$newline$found$newline"*) same="$same $number" && continue ;; esac
   fi
   [ -f "$path" ] || continue
-  [ -z "$largest" ] || [ "$(wc -c <"$path")" -le "$largest" ] || continue
+  [ -z "$largest" ] || [ "$(stat -L -c %s -- "$path")" -le "$largest" ] || continue
   sent="$sent $number"
   # These two folders are root's alone everywhere. The others are looked at once each.
   safe=

@@ -14,7 +14,7 @@ interface Query {
 const unsure = Symbol('unsure');
 
 const functions = [new URL('../folder-names.sh', import.meta.url), new URL('held-content.sh', import.meta.url)];
-const script = readScript(...functions, new URL('content.sh', import.meta.url));
+const script = readScript(...functions, new URL('sums.sh', import.meta.url), new URL('content.sh', import.meta.url));
 const aloneScript = readScript(...functions, new URL('content-alone.sh', import.meta.url));
 
 /**

@@ -1,10 +1,22 @@
-import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { sha256Of } from '../../resource/file/content.ts';
 import { line } from '../../resource/file/line.ts';
 import { thisMachine } from '../../resource/testing/this-machine.ts';
+import { createReader } from '../reader.ts';
+import { connectLocally, standInFor } from '../testing/local-connection.ts';
 
 const host = await thisMachine();
 const top = mkdtempSync(join(tmpdir(), 'other-users-links-'));
@@ -66,3 +78,27 @@ test('in a folder of a group, no link is followed', async () => {
     `${folder}/link is not read: group 64243 can change the names in ${folder}, and there is a link on the way to it`,
   );
 });
+
+test('a pipe that takes the place of a file just before it is opened does not hold the reads of a request', async () => {
+  const names = ['swapped', 'back\\slash', 'large'];
+  for (const name of names) writeFileSync(at(name), name);
+  // As another process would do between the look and the open.
+  const swap = `case "$*" in *${at('swapped')}*) rm -f ${at('swapped')}; mkfifo ${at('swapped')} ;; esac`;
+  for (const program of ['sha256sum', 'wc']) standInFor(program, `${swap}\nPATH=\${PATH#*:}\nexec ${program} "$@"`);
+  const own = createReader(await connectLocally(), 'here');
+  const started = performance.now();
+  const files = [...names.map(at), '/etc/passwd'];
+  const sums = await Promise.all(files.map((file) => own.sha256(file)));
+  expect(sums).toEqual([undefined, sha256Of('back\\slash'), sha256Of('large'), sha256Of(readFileSync('/etc/passwd'))]);
+  rmSync(at('swapped'));
+  writeFileSync(at('swapped'), 'swapped');
+  const compared = await Promise.all(
+    names.map((name) => own.compare(at(name), sha256Of(name === 'large' ? 'other' : name), 1000)),
+  );
+  expect(compared).toEqual([
+    { same: false, content: undefined },
+    { same: true },
+    { same: false, content: Buffer.from('large') },
+  ]);
+  expect(performance.now() - started).toBeLessThan(30_000);
+}, 100_000);

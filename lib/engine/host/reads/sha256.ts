@@ -1,16 +1,16 @@
-import { quote } from '../quote.ts';
+import { readScript, withArguments } from '../script.ts';
 import type { VectorRead } from './batch.ts';
 import { checkPath, ownFile, requireProgram } from './path.ts';
 
-/** Leaves out what is not a file: the open of a pipe would wait for a writer. */
-const files = 'for p do shift; [ ! -f "$p" ] || set -- "$@" "$p"; done; [ $# = 0 ]';
+const files = ['../folder-names.sh', 'held-content.sh', 'sums.sh', 'sha256.sh'];
+const script = readScript(...files.map((file) => new URL(file, import.meta.url)));
 
 /** One `sha256sum` over all paths. */
 export const sha256Read: VectorRead<string, string | undefined> = {
   name: 'sha256',
   id: checkPath,
   path: ownFile,
-  command: (paths) => `(set -- ${quote(paths)}; ${files} || sha256sum -- "$@")`,
+  command: (paths) => withArguments(script, [paths]),
   answers(output) {
     requireProgram('sha256sum', output);
     const hashes = new Map<string, string>();

@@ -1,6 +1,22 @@
-import { describe, expect, test } from 'vitest';
-import type { Resource } from '../resource.ts';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Writer } from '../../host/host.ts';
+import { applyDrift, makeChange, ok, type Resource } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
+import { thisMachine } from '../testing/this-machine.ts';
 import { authorizedKey } from './authorized-key.ts';
 import { group } from './group.ts';
 import { user } from './user.ts';
@@ -91,5 +107,54 @@ describe('authorized key', () => {
   test('what is no line of a .pub file is a mistake of the role', () => {
     expect(() => authorizedKey('deploy', 'ssh-ed25519')).toThrow('a key is one line of a .pub file');
     expect(() => authorizedKey('deploy', `ssh-ed25519 ${key}\nssh-ed25519 ${key}`)).toThrow('a key is one line');
+  });
+
+  describe('on this machine, for the user daemon', async () => {
+    const real = await thisMachine();
+    const daemon = 1;
+    const wanted = authorizedKey('daemon', `ssh-ed25519 ${key}`);
+
+    /** The host with a home of daemon's in a new folder, and what is in it. */
+    function home(): { host: Writer; keys: string } {
+      const folder = mkdtempSync(join(tmpdir(), 'authorized-key-'));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      mkdirSync(join(folder, '.ssh'));
+      for (const path of [folder, join(folder, '.ssh')]) chownSync(path, daemon, daemon);
+      chmodSync(folder, 0o755);
+      const accounts = Buffer.from(`daemon:x:${daemon}:${daemon}::${folder}:/bin/sh\n`);
+      const read = async (path: string) => (path === '/etc/passwd' ? accounts : real.read(path));
+      return { host: { ...real, read }, keys: join(folder, '.ssh/authorized_keys') };
+    }
+
+    test('the line follows the others, also after one without an end', async () => {
+      const { host, keys } = home();
+      await applyDrift(host, wanted);
+      expect(await wanted.check(host)).toEqual(ok);
+      writeFileSync(keys, 'other');
+      await applyDrift(host, wanted);
+      expect(readFileSync(keys, 'utf8')).toBe(`other\nssh-ed25519 ${key}\n`);
+      expect(lstatSync(keys)).toMatchObject({ uid: daemon, mode: 0o100600 });
+    });
+
+    test('what is no file is refused by the check', async () => {
+      const { host, keys } = home();
+      execFileSync('mkfifo', [keys]);
+      await expect(applyDrift(host, wanted)).rejects.toMatchObject({
+        message: `${keys} is neither file, directory nor link, and a file has to be there`,
+      });
+      rmSync(keys);
+      mkdirSync(keys);
+      await expect(applyDrift(host, wanted)).rejects.toThrow(`${keys} is a directory, and a file has to be there`);
+    });
+
+    test('a pipe that comes after the check, or behind a link, does not hold the change', async () => {
+      const { host, keys } = home();
+      const seen = await wanted.check(host);
+      execFileSync('mkfifo', [keys]);
+      await expect(makeChange(host, wanted, seen)).rejects.toThrow(`${keys} is not a regular file`);
+      execFileSync('mv', [keys, `${keys}.pipe`]);
+      symlinkSync(`${keys}.pipe`, keys);
+      await expect(applyDrift(host, wanted)).rejects.toThrow(`${keys} is not a regular file`);
+    });
   });
 });

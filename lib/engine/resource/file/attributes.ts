@@ -41,6 +41,17 @@ function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
 }
 
+/** What is at a path, with `a`. */
+export function kindOf(stat: Stat): string {
+  if (stat.type === 'link') return `a link to ${stat.target ?? 'nowhere'}`;
+  return stat.type === 'directory' ? 'a directory' : 'neither file, directory nor link';
+}
+
+/** Whether it can be read and replaced as a file. */
+export function isFileOrLink({ type }: Stat): boolean {
+  return type === 'file' || type === 'link';
+}
+
 /** Something else is at a path. It is not removed: its purpose is unknown. */
 export function inTheWay(path: string, found: string, wanted: string): Problem {
   return new Failure(`${path} is ${found}, and a ${wanted} has to be there`, {

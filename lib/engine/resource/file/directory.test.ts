@@ -1,13 +1,19 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { makeDirectory } from '../../host/action.ts';
+import { scriptOf } from '../../host/action-script.ts';
+import type { Stat } from '../../host/host.ts';
 import { applyDrift, ok } from '../resource.ts';
+import { fakeHost, rootsFile } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { directory } from './directory.ts';
 
 const host = await thisMachine();
 const base = mkdtempSync(join(tmpdir(), 'directory-test-'));
+chmodSync(base, 0o755);
 let path: string;
 let count = 0;
 beforeEach(() => {
@@ -76,4 +82,121 @@ test('a folder that is made below one with set-group-ID, or has it, gets exactly
     await applyDrift(host, below);
     expect(await below.check(host)).toEqual(ok);
   }
+});
+
+/** Node cannot set access lists, and setfacl is missing on many machines. */
+function giveDefaultList(folder: string): void {
+  // The lines u::rwx, u:1000:rwx, g::r-x, m::rwx, o::r-x, as setfacl writes them.
+  const list = "b''.join([struct.pack('<I', 2), *(struct.pack('<HHI', *e) for e in entries)])";
+  const entries = 'entries = [(1, 7, 2**32-1), (2, 7, 1000), (4, 5, 2**32-1), (16, 7, 2**32-1), (32, 5, 2**32-1)]';
+  const script = `import os, struct, sys; ${entries}; os.setxattr(sys.argv[1], 'system.posix_acl_default', ${list})`;
+  execFileSync('python3', ['-c', script, folder]);
+}
+
+test('below a folder whose access list lets a user write into new folders, that user cannot', async () => {
+  mkdirSync(path);
+  giveDefaultList(path);
+  // The bits of the group are the most that a user of the list may do.
+  mkdirSync(join(path, 'open'));
+  chmodSync(join(path, 'open'), 0o775);
+  const writes = (name: string) => {
+    const attempt = ['--reuid=1000', '--regid=1000', '--clear-groups', 'touch', join(path, name, 'theirs')];
+    try {
+      execFileSync('setpriv', attempt, { stdio: 'ignore' });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  expect(writes('open')).toBe(true);
+  await applyDrift(host, directory(join(path, 'p/q/r')));
+  await applyDrift(host, directory(join(path, 'p/private/')).mode(0o700));
+  const made = ['p', 'p/q', 'p/q/r', 'p/private'];
+  expect(made.map((name) => statSync(join(path, name)).mode & 0o7777)).toEqual([0o755, 0o755, 0o755, 0o700]);
+  expect(made.filter(writes)).toEqual([]);
+});
+
+describe('a folder of the system', () => {
+  const rootsFolder: Stat = { ...rootsFile, type: 'directory', mode: 0o755 };
+  const is = (stat: Stat, links: Record<string, string> = {}) =>
+    fakeHost([], {
+      stat: async (asked) => (links[asked] ? { ...stat, type: 'link', target: links[asked] } : stat),
+    });
+
+  test.each([
+    '/etc',
+    '/usr',
+    '/tmp',
+    '/home',
+    '/var',
+    '/bin',
+    '/var/lib',
+    '/usr/local',
+    '//etc/',
+    '/etc/ssh/..',
+    '/root',
+  ])('the mode and the owner of %s stay', async (folder) => {
+    expect(await directory(folder).check(is(rootsFolder))).toEqual(ok);
+    for (const other of [directory(folder).mode(0o700), directory(folder).owner('postgres')]) {
+      const verdict = await other.check(is(rootsFolder));
+      expect(verdict).toMatchObject({
+        note: expect.stringMatching(/^\/.* is a folder of the system, and its (mode|owner) would change: .* -> /),
+        change: { hint: expect.stringContaining('name a folder of your own below it') },
+      });
+    }
+  });
+
+  test('the top folder is refused always', async () => {
+    for (const folder of ['/', '//', '/.', '/srv/..'])
+      expect(await directory(folder).check(is(rootsFolder))).toMatchObject({
+        note: `${folder} is the top folder of the host, and is left as it is`,
+      });
+  });
+
+  test('a link to one is refused', async () => {
+    const links = { '/srv/a': 'b', '/srv/b': '../etc' };
+    expect(await directory('/srv/a').mode(0o700).check(is(rootsFolder, links))).toMatchObject({
+      note: '/srv/a, which leads to /etc, is a folder of the system, and its mode would change: 0755 -> 0700',
+    });
+    expect(
+      await directory('/srv/a')
+        .mode(0o700)
+        .check(is(rootsFolder, { '/srv/a': '/' })),
+    ).toMatchObject({
+      note: '/srv/a is the top folder of the host, and is left as it is',
+    });
+    const circle = is(rootsFolder, { '/srv/a': 'a' });
+    expect(await directory('/srv/a').check(circle)).toEqual(ok);
+  });
+
+  test('a missing one is made, and others are changed', async () => {
+    expect(await directory('/media').mode(0o700).check(fakeHost([]))).toMatchObject({ change: [{ do: 'directory' }] });
+    for (const folder of ['/srv/a', '/data', '/var/www', '/var/lib/a', '/homes'])
+      expect(await directory(folder).mode(0o700).check(is(rootsFolder))).toMatchObject({
+        change: [{ do: 'directory' }],
+      });
+  });
+
+  test('of this machine, the check refuses it', async () => {
+    expect(await directory('/etc').mode(0o700).check(host)).toMatchObject({ change: { hint: expect.any(String) } });
+    expect(await directory('/').check(host)).toMatchObject({ change: { hint: expect.any(String) } });
+    symlinkSync('/etc', path);
+    expect(await directory(path).mode(0o700).check(host)).toMatchObject({ change: { hint: expect.any(String) } });
+  });
+
+  test('behind a link on the way, the change refuses it', () => {
+    mkdirSync(path);
+    symlinkSync('/', join(path, 'link'));
+    // Nothing is changed, even if it is not refused.
+    const safe = ['chown', 'chmod', 'mkdir'].map((name) => `${name}() { echo ${name} "$@"; }\n`).join('');
+    const run = (folder: string) => {
+      const step = makeDirectory(folder, { mode: 0o700 });
+      return spawnSync('sh', ['-c', safe + scriptOf(step).text], { encoding: 'utf8' });
+    };
+    for (const name of ['', 'etc', 'usr/bin', 'usr/lib', 'var/log', 'proc/sys', 'tmp']) {
+      const { status, stdout, stderr } = run(join(path, 'link', name));
+      expect([status, stdout, stderr]).toEqual([1, '', expect.stringMatching(/ is a folder of the system\n$/)]);
+    }
+    expect(run(path)).toMatchObject({ status: 0, stdout: `chown root:root ${path}\nchmod 00700 ${path}\n` });
+  });
 });

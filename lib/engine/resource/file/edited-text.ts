@@ -1,6 +1,7 @@
 import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { Failure } from '../../problem/problem.ts';
+import { inTheWay, isFileOrLink, kindOf } from './attributes.ts';
 import { asText, sha256Of } from './content.ts';
 
 /**
@@ -8,10 +9,11 @@ import { asText, sha256Of } from './content.ts';
  *
  * @returns undefined without a file. `to` is the step that replaces the text that was read: mode, owner and group stay; if the file is a
  *   link, its target changes
- * @throws Problem where it is not text: to write it back could damage it
+ * @throws Problem where it is no file, or not text: to write it back could damage it
  */
 export async function readText(host: Reader, path: string) {
-  const bytes = await host.read(path);
+  const [bytes, there] = await Promise.all([host.read(path), host.stat(path)]);
+  if (there && !isFileOrLink(there)) throw inTheWay(path, kindOf(there), 'file');
   if (bytes === undefined) return undefined;
   const text = asText(bytes);
   const to = (content: string): Action => ({ do: 'rewrite', path, was: sha256Of(bytes), content });

@@ -1,7 +1,14 @@
 import type { Action } from '../../host/action.ts';
 import type { Compared, FileAttributes, Reader, Stat } from '../../host/host.ts';
 import { changesOfFile, type Difference, drift, driftOf } from '../resource.ts';
-import { attributeDifferences, describeAttributes, inTheWay, type WithAttributes } from './attributes.ts';
+import {
+  attributeDifferences,
+  describeAttributes,
+  inTheWay,
+  isFileOrLink,
+  kindOf,
+  type WithAttributes,
+} from './attributes.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
 
 export interface FileResource extends WithAttributes<FileResource> {
@@ -47,7 +54,7 @@ function make(path: string, wanted: Wanted): FileResource {
       const same = stat?.type === 'file' && compared.same;
       const content = same ? [] : await contentDifference(host, path, stat, wanted, compared);
       const differences = [...presence(stat, attributes), ...content];
-      if (stat?.type === 'directory' || stat?.type === 'other') {
+      if (stat && !isFileOrLink(stat)) {
         return drift(differences, inTheWay(path, kindOf(stat), 'file'));
       }
       // It may hold others than the known ones.
@@ -70,11 +77,6 @@ function presence(stat: Stat | undefined, attributes: FileAttributes): Differenc
   if (!stat) return [{ what: 'file', was: 'absent', wanted }];
   if (stat.type !== 'file') return [{ what: 'file', was: kindOf(stat), wanted }];
   return attributeDifferences(stat, attributes);
-}
-
-function kindOf(stat: Stat): string {
-  if (stat.type === 'link') return `a link to ${stat.target ?? 'nowhere'}`;
-  return stat.type === 'directory' ? 'a directory' : 'neither file, directory nor link';
 }
 
 async function contentDifference(

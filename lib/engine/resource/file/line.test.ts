@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -18,7 +20,9 @@ import { applyDrift, makeChange, ok } from '../resource.ts';
 import { textAfter } from '../testing/edited-text.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
+import { jsonFile } from './json-file.ts';
 import { line } from './line.ts';
+import { noLine } from './no-line.ts';
 
 const host = await thisMachine();
 const directory = mkdtempSync(join(tmpdir(), 'line-test-'));
@@ -145,4 +149,22 @@ test('a binary file is left unchanged', async () => {
   await expect(line(path, 'x').check(host)).rejects.toThrow('not UTF-8 text');
   await expect(applyDrift(host, line(path, 'x'))).rejects.toThrow('not UTF-8 text');
   expect(readFileSync(path)).toEqual(bytes);
+});
+
+test('what is there and is no file is named, instead of awaited or replaced', async () => {
+  const found = [
+    ['neither file, directory nor link', () => execFileSync('mkfifo', [path])],
+    ['a directory', () => mkdirSync(path)],
+  ] as const;
+  for (const [kind, make] of found) {
+    make();
+    for (const wanted of [line(path, 'x'), noLine(path, 'x'), jsonFile(path, { x: 1 })])
+      await expect(wanted.check(host)).rejects.toMatchObject({
+        message: `${path} is ${kind}, and a file has to be there`,
+        hint: `check what this path is used for, then move it: mv '${path}' '${path}.old'`,
+      });
+    rmSync(path, { recursive: true });
+  }
+  symlinkSync(`${path}.missing`, path);
+  expect(await line(path, 'x').check(host)).toEqual({ is: 'unknown', until: `${path} is there` });
 });

@@ -1,9 +1,19 @@
-import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { applyDrift, ok } from '../resource.ts';
 import { thisMachine } from '../testing/this-machine.ts';
+import { directory as ownFolder } from './directory.ts';
 import { link } from './link.ts';
 
 const host = await thisMachine();
@@ -33,4 +43,21 @@ test('a file or a directory in its place is refused and stays', async () => {
     const error = { message: `${path} is ${was}, and a symbolic link has to be there` };
     await expect(applyDrift(host, link(path, 'x'))).rejects.toMatchObject(error);
   }
+});
+
+test('its name may be as long as the file system allows, also where others can change names', async () => {
+  const shared = join(directory, 'shared');
+  mkdirSync(shared);
+  chmodSync(shared, 0o1777);
+  for (const folder of [directory, shared]) {
+    const path = join(folder, 'n'.repeat(255));
+    for (const target of ['one', 'two']) {
+      await applyDrift(host, link(path, target));
+      expect(readlinkSync(path)).toBe(target);
+    }
+  }
+  const made = join(shared, 'd'.repeat(255));
+  await applyDrift(host, ownFolder(made));
+  expect(await ownFolder(made).check(host)).toEqual(ok);
+  expect(readdirSync(shared).length).toBe(2);
 });

@@ -1,0 +1,3 @@
+# shellcheck shell=sh
+# Arguments: paths of files. It follows sums.sh.
+sums "$@"
