@@ -548,13 +548,20 @@ describe.skipIf(!isRoot)("what a team's own playbook imports", () => {
     expect(trusting, trusting.stderr).toMatchObject({ status: 0, stdout: 'end\n' });
   });
 
-  test('is not loaded through a link of another user', () => {
-    put('real/h.mjs', marksAsModule());
-    symlinkSync('real', join(fleet, 'helpers'));
-    lchownSync(join(fleet, 'helpers'), mallory, mallory);
-    tiny("import '../helpers/h.mjs';");
+  test.each([
+    ['helpers', '../helpers/index.js'],
+    ['node_modules/@s/p', '@s/p'],
+    ['node_modules/@s/p', '@s/p/index.js'],
+  ])('is not loaded through a link of another user: %s, by %s', (link, specifier) => {
+    put('real/index.js', marks());
+    mkdirSync(join(fleet, link, '..'), { recursive: true });
+    symlinkSync(join(fleet, 'real'), join(fleet, link));
+    tiny(`import '${specifier}';`);
+    expect(program(fleet, ['tiny']).stdout).toBe('end\n');
+    rmSync(mark);
+    lchownSync(join(fleet, link), mallory, mallory);
     const run = program(fleet, ['tiny']);
-    expect(run.stderr).toContain(`${fleet}/helpers is a link of uid 1235: ${others}\n`);
+    expect(run.stderr).toContain(`${fleet}/${link} is a link of uid 1235: ${others}\n`);
     expect(run).toMatchObject({ status: 3, stdout: '' });
     expect(existsSync(mark)).toBe(false);
   });

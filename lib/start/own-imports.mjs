@@ -34,19 +34,27 @@ export function checkImports() {
 /**
  * A hook of Node. The way to a file by its name may lead through links, which Node then leaves out.
  *
+ * @public
  * @param {string} specifier
  * @param {{ parentURL?: string | undefined }} context
  * @param {Function} next
  */
 export function resolve(specifier, context, next) {
-  if (/^(\.{0,2}\/|file:)/.test(specifier) && /^file:/.test(context.parentURL ?? 'file:'))
-    refuseOthers(fileURLToPath(new URL(specifier, context.parentURL)));
+  const { parentURL = 'file:///' } = context;
+  if (/^(\.{0,2}\/|file:)/.test(specifier) && parentURL.startsWith('file:'))
+    refuseOthers(fileURLToPath(new URL(specifier, parentURL)));
+  else if (/^[\w@]/.test(specifier) && parentURL.startsWith('file:')) {
+    const [, name = specifier] = /^(@[^/]*\/[^/]+|[^/]+)/.exec(specifier) ?? [];
+    const [found] = upwards(dirname(fileURLToPath(parentURL)), join('node_modules', name));
+    if (found !== undefined) refuseOthers(found);
+  }
   return next(specifier, context);
 }
 
 /**
  * A hook of Node.
  *
+ * @public
  * @param {string} url of the file, without links
  * @param {object} context
  * @param {Function} next
@@ -59,20 +67,22 @@ export function load(url, context, next) {
 /** @param {string} file absolute path @throws {Error} with the code `notTrusted` */
 function refuseOthers(file) {
   if (file.startsWith(root)) return;
-  const faults = [file, ...manifestOf(dirname(file))].flatMap((path) => distrust(path, true));
+  // The nearest package.json says how Node reads the file.
+  const faults = [file, ...upwards(dirname(file), 'package.json').slice(0, 1)].flatMap((path) => distrust(path, true));
   if (faults.length === 0) return;
   const { lines, hint } = refusal(faults, markedFolder(dirname(file)) ?? dirname(file));
   throw Object.assign(new Error(`${lines.join('\n')}\n  ${hint}`), { code: notTrusted });
 }
 
 /**
- * The file that says how Node reads the files of a package.
+ * What has a name in a folder or above.
  *
  * @param {string} folder
- * @returns {string[]} its path; empty without one
+ * @param {string} name
+ * @returns {string[]} paths, the nearest first
  */
-function manifestOf(folder) {
-  const path = join(folder, 'package.json');
-  if (existsSync(path)) return [path];
-  return folder === dirname(folder) ? [] : manifestOf(dirname(folder));
+function upwards(folder, name) {
+  const path = join(folder, name);
+  const above = folder === dirname(folder) ? [] : upwards(dirname(folder), name);
+  return existsSync(path) ? [path, ...above] : above;
 }
