@@ -225,12 +225,16 @@ test('no answer has its reason', async () => {
   expect(await wordsFor(free)).toBe('does not answer: Connection refused');
 });
 
-test('a host whose bash gives no reason is named with the exit code', async () => {
+test.each([
+  [3, 'bash ended with exit code 3'],
+  // As timeout ends it.
+  [124, 'it takes longer than its time limit'],
+])('a host whose bash gives no reason is named with the exit code %d', async (code, words) => {
   const folder = mkdtempSync(join(tmpdir(), 'web-socket-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, 'bash'), '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+  writeFileSync(join(folder, 'bash'), `#!/bin/sh\nexit ${code}\n`, { mode: 0o755 });
   expect(await askWebSocket(localHost(folder), 1, 1)).toEqual({
     ok: false,
-    error: 'ws://localhost:1 does not answer: bash ended with exit code 3',
+    error: `ws://localhost:1 does not answer: ${words}`,
   });
 });
