@@ -163,7 +163,9 @@ test('a layer 1 that fails is named as the cause: by its warnings while sync run
   await onHost('db-1', 'docker restart -t 2 sync');
   await expect
     .poll(async () => (await words('--limit', 'db-1')).stdout, soon)
-    .toMatch(/^ {2}sync: keeps restarting \(.*\): 429 Too Many Requests: Too Many Requests \(the provider limits requests: use another, or a larger plan\)$/m);
+    .toMatch(
+      /^ {2}sync: keeps restarting \(.*\): 429 Too Many Requests: Too Many Requests \(the provider limits requests: use another, or a larger plan\)$/m,
+    );
   await layer1('fail?status=0');
   await expect.poll(health, soon).toBe('healthy');
 });

@@ -73,8 +73,8 @@ test('a missing, empty or world-readable secret is refused with its place', asyn
   await chown(join(folder, 'foreign'), 1234, 1234);
   vi.stubEnv('RPC_PLAYBOOKS_TRUST', undefined);
   expect(await refusal(foreign)).toBe(
-    `${at}: foreign belongs to uid 1234 (mode 0600): what others can write is not used\n  look at what is there, then ` +
-      `chown -h root foreign; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${folder}`,
+    `${at}: foreign belongs to uid 1234 (mode 0600): what others can write is not used\n  use a copy in a folder ` +
+      `that only you can change; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${folder}`,
   );
   vi.unstubAllEnvs();
   await mkdir(join(folder, 'dir'), { mode: 0o700 });

@@ -9,7 +9,7 @@ import { refuseOptions } from './refused-options.ts';
 import { runSsh, type SshEnd } from './run-ssh.ts';
 import { type GivenLogin, parseSshConfig, type SshConfig } from './ssh-config.ts';
 import { parseSshSettings, type SshSettings } from './ssh-settings.ts';
-import { unreadableConfig } from './unreadable-config.ts';
+import { refuseUnreadableConfig } from './unreadable-config.ts';
 
 /**
  * The settings of ssh_config for a host, from `ssh -G`. Where no ssh is installed and there is no ssh_config, the defaults of ssh apply.
@@ -32,19 +32,6 @@ export async function resolveSshConfig(
   const settings = settingsOf(name, address, own);
   refuseOptions(name, address, { settings, usual, jumps });
   return parseSshConfig(settings, { host: address, user, port, name, usual });
-}
-
-/**
- * @throws Unreachable where ssh would pass over a part of its configuration without a word
- */
-function refuseUnreadableConfig(name: string): void {
-  const unreadable = unreadableConfig();
-  if (unreadable === undefined) return;
-  throw new Unreachable(
-    name,
-    `ssh passes over a part of its configuration without a word: ${unreadable}`,
-    'nothing was connected to, as users, keys and jump hosts may be in it. Give it to the user who runs this, or move it away',
-  );
 }
 
 /** By PATH, by which ssh is found. */

@@ -1,16 +1,29 @@
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { account } from '../../file/account.ts';
+import { Unreachable } from '../connection-errors.ts';
 
 /**
- * A file or folder of ssh_config that is there and cannot be read. OpenSSH passes over its main files, and over the folders of `Include`
- * with a wildcard, without a word where it may not read them; users and jump hosts in them would fall away.
+ * Refuses a host where a part of ssh_config cannot be read. OpenSSH passes over its main files, and over the folders of `Include` with a
+ * wildcard, without a word where it may not read them; users and jump hosts in them would fall away.
  *
+ * @param name the host in errors
  * @param own the operator's folder
  * @param system that of all users
- * @returns its path with the reason; undefined where all can be read
+ * @throws Unreachable with the path, and why it cannot be read
  */
-export function unreadableConfig(own = join(account().homedir, '.ssh'), system = '/etc/ssh'): string | undefined {
+export function refuseUnreadableConfig(name: string, own = join(account().homedir, '.ssh'), system = '/etc/ssh'): void {
+  const unreadable = unreadableConfig(own, system);
+  if (unreadable === undefined) return;
+  throw new Unreachable(
+    name,
+    `ssh passes over a part of its configuration without a word: ${unreadable}`,
+    'nothing was connected to, as users, keys and jump hosts may be in it. Give it to the user who runs this, or move it away',
+  );
+}
+
+/** What is there and cannot be read: its path with the reason. */
+function unreadableConfig(own: string, system: string): string | undefined {
   const files = [
     { folder: own, file: join(own, 'config') },
     { folder: system, file: join(system, 'ssh_config') },

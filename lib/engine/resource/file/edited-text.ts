@@ -12,9 +12,12 @@ import { asText, sha256Of } from './content.ts';
  * @throws Problem where it is no file, or not text: to write it back could damage it
  */
 export async function readText(host: Reader, path: string) {
-  const [bytes, there] = await Promise.all([host.read(path), host.stat(path)]);
-  if (there && !isFileOrLink(there)) throw inTheWay(path, kindOf(there), 'file');
-  if (bytes === undefined) return undefined;
+  const bytes = await host.read(path);
+  if (bytes === undefined) {
+    const there = await host.stat(path);
+    if (there && !isFileOrLink(there)) throw inTheWay(path, kindOf(there), 'file');
+    return undefined;
+  }
   const text = asText(bytes);
   const to = (content: string): Action => ({ do: 'rewrite', path, was: sha256Of(bytes), content });
   if (text !== undefined) return { text, to };
