@@ -62,14 +62,15 @@ export async function findMigrations(
   host: Reader,
   database: MigratedDatabase,
   vars: Variables,
-  isServed: boolean,
+  isServed: Promise<boolean>,
 ): Promise<Found> {
   const seen = await readMigrations(host, targetOf(database, vars));
   if ('until' in seen) return { is: 'unread', until: seen.until, awaitsImage: false };
   const known = byVersion.get(versionOf(vars.images.node))?.[database];
   const isCertain = (name: string) => known && (database === 'state' || known.includes(name) || isPair(name));
   const asked = seen.names.filter((name) => !isCertain(name));
-  const missing = isServed || asked.length === 0 ? [] : await missingIn(host, vars, [...asked, ...names]);
+  const isLookedUp = asked.length > 0 && !(await isServed);
+  const missing = isLookedUp ? await missingIn(host, vars, [...asked, ...names]) : [];
   if (typeof missing === 'string') return { is: 'unread', until: missing, awaitsImage: true };
   const isKnown = (name: string) => (isCertain(name) ? known?.includes(name) : !missing.includes(name)) ?? false;
   const unknown = seen.names.filter((name) => !isKnown(name));

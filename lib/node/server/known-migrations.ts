@@ -33,11 +33,12 @@ const keptDatabasesOf = (own: Host): readonly MigratedDatabase[] =>
 
 /** What the inventory's version of the node finds in a database of a host, and whether another version runs with it. */
 async function find(host: Reader, own: Host, database: MigratedDatabase) {
-  const nodes = await Promise.all(nodeContainers(own.groups).map((name) => host.container(name)));
-  const isServed = nodes.some(
-    (node) => node?.status === 'running' && node.restartCount === 0 && isOfThisVersion(node, own.vars),
+  // Asked in the same request as the database.
+  const asked = Promise.all(nodeContainers(own.groups).map((name) => host.container(name)));
+  const isServed = asked.then((nodes) =>
+    nodes.some((node) => node?.status === 'running' && node.restartCount === 0 && isOfThisVersion(node, own.vars)),
   );
-  const found = await findMigrations(host, database, own.vars, isServed);
+  const [nodes, found] = await Promise.all([asked, findMigrations(host, database, own.vars, isServed)]);
   return { found, isOther: nodes.some((node) => otherVersion(node, own.vars) !== undefined) };
 }
 
