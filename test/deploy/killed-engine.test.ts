@@ -23,7 +23,7 @@ const block = async () => Number(await rpc('rpc-1', 'eth_blockNumber'));
 function askAlways(): () => Promise<{ readonly sent: number; readonly failed: number }> {
   const ask = `f=/run/asked; rm -f $f; : > $f.on
     while [ -e $f.on ]; do
-      if curl -sS -m 5 -d '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}' http://127.0.0.1:8123/ | grep -q '"result":"0x'
+      if curl -sS -m 5 -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}' http://127.0.0.1:8123/ | grep -q '"result":"0x'
       then echo ok; else echo failed; fi >> $f
       sleep 0.1
     done`;
@@ -37,6 +37,8 @@ function askAlways(): () => Promise<{ readonly sent: number; readonly failed: nu
 }
 
 async function blocksAreMade(): Promise<void> {
+  // After a restart json-rpc may not answer yet.
+  await expect.poll(() => block().catch(() => Number.NaN), { timeout: 120_000, interval: 1000 }).toBeGreaterThan(0);
   const before = await block();
   await expect.poll(() => block().catch(() => 0), { timeout: 120_000, interval: 1000 }).toBeGreaterThan(before);
 }
