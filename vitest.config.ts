@@ -27,8 +27,8 @@ class DeploymentsInOrder extends BaseSequencer {
   }
 }
 
-/** With a monitor, with backups, with a switch of the server, and of the older generation. */
-const longDeployments = ['test/deploy/{monitor,backup,switch,older}.test.ts'];
+/** With a monitor, with backups, with a switch of the server, of the older generation, and with engines that are killed. */
+const longDeployments = ['test/deploy/{monitor,backup,switch,older,killed-engine}.test.ts'];
 
 /** Tests beside their code that start whole programs or commands, for seconds each. */
 const programs = [
