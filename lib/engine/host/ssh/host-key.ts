@@ -1,5 +1,5 @@
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
-import { typeOfBlob } from '../../secret/ssh-key-type.ts';
+import { typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../connection-errors.ts';
 import type { HostKey } from './known-hosts.ts';

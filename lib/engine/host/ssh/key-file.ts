@@ -1,4 +1,5 @@
 import ssh2, { type ParsedKey } from 'ssh2';
+import { openSshKey, publicPartOf } from '../../secret/ssh-key-fields.ts';
 import { readText } from './read-text.ts';
 
 /** A key of a file. `key` is missing if the file has no private key that can be used; `why` has the reason, where there is a file. */
@@ -32,7 +33,7 @@ export function readKeyFile(path: string): KeyFile | undefined {
     return { path, key: undefined, publicKey, why: 'is a public key, and the agent does not hold its private key' };
   }
   const why = /passphrase/i.test(parsed.message) ? lockedKey : `cannot be used: ${parsed.message}`;
-  return { path, key: undefined, publicKey: publicPartOf(text) ?? beside(), why };
+  return { path, key: undefined, publicKey: publicBlobIn(text) ?? beside(), why };
 }
 
 /** The public blob of a key, as the protocol has it. */
@@ -45,24 +46,11 @@ function publicKeyIn(text: string): Buffer | undefined {
   return parsed instanceof Error ? undefined : publicBlob(parsed);
 }
 
-/** A private key of OpenSSH has its public part in clear, also where a passphrase locks it. */
-function publicPartOf(text: string): Buffer | undefined {
-  const body = /^-----BEGIN OPENSSH PRIVATE KEY-----([A-Za-z0-9+/=\s]+)-----END/m.exec(text)?.[1];
-  const bytes = Buffer.from(body ?? '', 'base64');
-  const magic = 'openssh-key-v1\0';
-  if (bytes.toString('latin1', 0, magic.length) !== magic) return undefined;
-  let at = magic.length;
-  const field = () => {
-    if (at + 4 > bytes.length) return Buffer.alloc(0);
-    const start = at + 4;
-    at = start + bytes.readUInt32BE(at);
-    return bytes.subarray(start, at);
-  };
-  // The cipher, how the passphrase becomes its key, and the options of that; then the number of keys, which is 1.
-  for (let skipped = 0; skipped < 3; skipped += 1) field();
-  at += 4;
-  const blob = field();
-  return blob.length > 0 ? Buffer.from(blob) : undefined;
+/** The public blob of a private key that cannot be used, such as one that a passphrase locks. */
+function publicBlobIn(text: string): Buffer | undefined {
+  const key = openSshKey(text);
+  const blob = key && publicPartOf(key)?.blob;
+  return blob?.length ? blob : undefined;
 }
 
 /** By their text: the logins at all hosts use the same few. */

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { typeOfBlob } from '../../secret/ssh-key-type.ts';
+import { typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { fitsInOrder } from '../../text/glob.ts';
 import { readText } from './read-text.ts';
 

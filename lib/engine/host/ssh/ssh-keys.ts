@@ -1,5 +1,5 @@
 import type { AnyAuthMethod } from 'ssh2';
-import { typeOfBlob } from '../../secret/ssh-key-type.ts';
+import { typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { Unreachable } from '../connection-errors.ts';
 import { agentWith, listAgentKeys } from './agent-keys.ts';

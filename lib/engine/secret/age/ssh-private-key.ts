@@ -5,6 +5,7 @@ import ssh2 from 'ssh2';
 import { Problem } from '../../problem/problem.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { type Ask, askUntilRight } from '../ask.ts';
+import { openSshKey, publicPartOf } from '../ssh-key-fields.ts';
 import { aead, rsaPadding, type SshPublicKey, sshPublicKey, tagOf, wrappingKey } from './ssh-public-key.ts';
 
 /**
@@ -87,28 +88,17 @@ function parsed(text: string, path: string, passphrase?: string): { key: SshPubl
 
 /** The public key of a private one with a passphrase: OpenSSH's own format has it in plain text. */
 function lockedPublicKey(text: string, path: string): SshPublicKey | undefined {
-  const [, body] = /^-----BEGIN OPENSSH PRIVATE KEY-----\s([\sA-Za-z0-9+/=]+)-----END/.exec(text) ?? [];
-  if (body === undefined) {
+  const key = openSshKey(text);
+  if (!key) {
     if (!/ENCRYPTED/.test(text)) return undefined;
     throw new Problem(`${path} has a passphrase in an old format that does not say which key it is`, {
       hint: `ssh-keygen -p -f ${shellWord(path)} writes it in the newer one`,
     });
   }
   return usable(() => {
-    const magic = 'openssh-key-v1\0';
-    const bytes = Buffer.from(body, 'base64');
-    let at = magic.length;
-    const next = () => {
-      const start = at + 4;
-      at = start + (start <= bytes.length ? bytes.readUInt32BE(at) : 0);
-      return bytes.subarray(start, at);
-    };
-    if (!bytes.toString('latin1').startsWith(magic)) throw new Error('is damaged');
-    const [cipher] = [next(), next(), next()];
-    // The number of keys in it, which is one.
-    at += 4;
-    const blob = next();
-    return cipher?.toString() === 'none' ? undefined : sshPublicKey(blob);
+    const found = publicPartOf(key);
+    if (!found) throw new Error('is damaged');
+    return found.cipher === 'none' ? undefined : sshPublicKey(found.blob);
   }, path);
 }
 

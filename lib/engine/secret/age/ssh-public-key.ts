@@ -2,7 +2,7 @@ import { constants, createCipheriv, createHash, createPublicKey, hkdfSync, publi
 import { ed25519, x25519 } from '@noble/curves/ed25519.js';
 import type { Recipient } from 'age-encryption';
 import ssh2 from 'ssh2';
-import { typeOfBlob } from '../ssh-key-type.ts';
+import { typeOfBlob } from '../ssh-key-fields.ts';
 
 /** How stanzas encrypt a file key. Each key is used once, so the format fixes the nonce. */
 export const aead = { name: 'chacha20-poly1305', nonce: Buffer.alloc(12), authTagLength: 16 } as const;
