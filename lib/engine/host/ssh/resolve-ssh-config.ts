@@ -27,27 +27,16 @@ export async function resolveSshConfig(
 ): Promise<SshConfig> {
   refuseUnreadableConfig(name);
   const options = [...(user === undefined ? [] : ['-l', user]), ...(port === undefined ? [] : ['-p', String(port)])];
-  const [own, usual] = await Promise.all([runSsh(['-G', ...options, '--', address]), usualSettings()]);
+  const [own, withoutFiles] = await Promise.all([
+    runSsh(['-G', ...options, '--', address]),
+    // Never resolves (RFC 6761).
+    runSsh(['-F', 'none', '-G', '--', 'any.invalid']),
+  ]);
   if (own.end === 'missing') refuseUnreadConfig(name);
   const settings = settingsOf(name, address, own);
+  const usual = parseSshSettings(withoutFiles.end === 'printed' ? withoutFiles.printed : '');
   refuseOptions(name, address, { settings, usual, jumps });
   return parseSshConfig(settings, { host: address, user, port, name, usual });
-}
-
-/** By PATH, by which ssh is found. */
-const usualOf = new Map<string, Promise<SshSettings>>();
-
-/** The settings of the installed ssh without any file. */
-function usualSettings(): Promise<SshSettings> {
-  const path = process.env.PATH ?? '';
-  // Never resolves (RFC 6761).
-  const found =
-    usualOf.get(path) ??
-    runSsh(['-F', 'none', '-G', '--', 'any.invalid']).then((ran) =>
-      parseSshSettings(ran.end === 'printed' ? ran.printed : ''),
-    );
-  usualOf.set(path, found);
-  return found;
 }
 
 function settingsOf(name: string, address: string, ran: SshEnd): SshSettings {

@@ -4,6 +4,9 @@ import pLimit from 'p-limit';
 /** Time limit of ssh, in milliseconds: its configuration may run programs of the operator (`Match exec`). */
 const timeLimit = 10_000;
 
+/** In milliseconds. A command that watches hosts runs for days, and the answers change with ssh_config. */
+const keptFor = 60_000;
+
 /** Each takes some milliseconds of processor time, or waits for a program of the operator. */
 const atOnce = pLimit(16);
 
@@ -14,9 +17,20 @@ export type SshEnd =
   | { readonly end: 'late'; readonly seconds: number }
   | { readonly end: 'missing' };
 
-/** Runs ssh with these options, which make it print something and end. Never throws. */
+/** By PATH, by which ssh is found, and the options of ssh. */
+const answers = new Map<string, Promise<SshEnd>>();
+
+/**
+ * Runs ssh with these options, which make it print something and end. All hosts behind a jump host ask for that, so an answer is kept.
+ * Never throws.
+ */
 export function runSsh(options: readonly string[]): Promise<SshEnd> {
-  return atOnce(() => start(options));
+  const key = [process.env.PATH, ...options].join('\0');
+  const forget = () => answers.delete(key);
+  const answer =
+    answers.get(key) ?? atOnce(() => start(options)).finally(() => void setTimeout(forget, keptFor).unref());
+  answers.set(key, answer);
+  return answer;
 }
 
 function start(options: readonly string[]): Promise<SshEnd> {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -186,6 +186,18 @@ test('a failing jump host is reported with the step that it reached', async () =
   );
   const unknown = { port: 1, knownHostsFile: '/nowhere/known', jump: [`root@127.0.0.1:${port}`] };
   expect(await refusal(unknown)).toMatch(/^h \(jump host root@127\.0\.0\.1:\d+\): the host key of .* is not known/);
+});
+
+test('ssh is asked once for what all hosts have in common: its usual settings, and their jump host', async () => {
+  const folder = standInFor('ssh', 'echo "$*" >>"$(dirname "$0")/calls"; echo "port 1"');
+  const hosts = ['h-1', 'h-2', 'h-3'].map((address) => reach({ address, jump: ['root@127.0.0.1'] }));
+  await Promise.allSettled(hosts.map((host) => connect(host.address, host, { retries: 0 })));
+  expect(readFileSync(join(folder, 'calls'), 'utf8').split('\n').sort()).toEqual([
+    '',
+    '-F none -G -- any.invalid',
+    '-G -l root -- 127.0.0.1',
+    ...['h-1', 'h-2', 'h-3'].map((address) => `-G -l root -p 22 -- ${address}`),
+  ]);
 });
 
 test('a connection that closes on a command is an error: the command may not have run', async () => {
