@@ -73,10 +73,14 @@ function load(path) {
   return module.exports;
 }
 
-/** @param {Uint8Array} data */
+/**
+ * @param {Uint8Array} data
+ */
 const sha256 = (data) => createHash('sha256').update(data).digest();
 
-/** @param {readonly string[]} modules */
+/**
+ * @param {readonly string[]} modules
+ */
 async function folderOf(modules) {
   for (;;) {
     const folder = join(cache, stateOf(modules));
@@ -176,7 +180,11 @@ function isTrusted(folder) {
   return [0, author, process.getuid?.()].includes(uid) && (mode & 0o022) === 0;
 }
 
-/** @param {readonly import('esbuild').OutputFile[]} files @param {string} folder @returns {string} where they are */
+/**
+ * @param {readonly import('esbuild').OutputFile[]} files
+ * @param {string} folder
+ * @returns {string} where they are
+ */
 function keep(files, folder) {
   let made;
   try {
@@ -195,7 +203,9 @@ function keep(files, folder) {
   }
 }
 
-/** @param {readonly import('esbuild').OutputFile[]} files */
+/**
+ * @param {readonly import('esbuild').OutputFile[]} files
+ */
 function keepAside(files) {
   const folder = fs.mkdtempSync(join(tmpdir(), 'rpc-playbooks-'));
   process.once('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
@@ -203,7 +213,10 @@ function keepAside(files) {
   return folder;
 }
 
-/** @param {readonly import('esbuild').OutputFile[]} files @param {string} folder */
+/**
+ * @param {readonly import('esbuild').OutputFile[]} files
+ * @param {string} folder
+ */
 function write(files, folder) {
   const named = files.map(({ path, contents: content }) => ({ name: path.slice(1), content }));
   const sizes = Object.fromEntries(named.map(({ name, content }) => [name, content.length]));
@@ -213,7 +226,10 @@ function write(files, folder) {
   fs.chmodSync(folder, folderMode & ~process.umask());
 }
 
-/** @param {string} path of a new file @param {string | Uint8Array} content */
+/**
+ * @param {string} path of a new file
+ * @param {string | Uint8Array} content
+ */
 function writeToDisk(path, content) {
   const file = fs.openSync(path, 'wx', folderMode & 0o666);
   fs.writeFileSync(file, content);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { distrust, refusal } from '../engine/file/trust.mjs';
+import { distrust, refusalText } from '../engine/file/trust.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -51,9 +51,7 @@ function refuseOthers(build) {
   build.onLoad({ filter: /.*/, namespace: 'file' }, ({ path }) => {
     if (path.startsWith(root)) return undefined;
     const faults = distrust(path, true);
-    if (faults.length === 0) return undefined;
-    const { lines, hint } = refusal(faults, dirname(path));
-    return { errors: [{ text: `${lines.join('\n')}\n  ${hint}` }] };
+    return faults.length > 0 ? { errors: [{ text: refusalText(faults, dirname(path)) }] } : undefined;
   });
 }
 

@@ -1,10 +1,10 @@
 // What a team's own playbook imports. Node loads it, and a playbook may import from anywhere: a package and its parts, a folder beside
 // playbooks/, a name that is known only while it runs. So each file is checked when Node is about to read it.
-import { existsSync } from 'node:fs';
 import Module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { distrust, refusal } from '../engine/file/trust.mjs';
+import { nearest } from '../engine/file/nearest.mjs';
+import { distrust, refusalText } from '../engine/file/trust.mjs';
 import { markedFolder } from '../node/project/marked-folder.mjs';
 
 /** The `code` of the error for a file that another user could have written. */
@@ -45,7 +45,7 @@ export function resolve(specifier, context, next) {
     refuseOthers(fileURLToPath(new URL(specifier, parentURL)));
   else if (/^[\w@]/.test(specifier) && parentURL.startsWith('file:')) {
     const [, name = specifier] = /^(@[^/]*\/[^/]+|[^/]+)/.exec(specifier) ?? [];
-    const [found] = upwards(dirname(fileURLToPath(parentURL)), join('node_modules', name));
+    const found = nearest(dirname(fileURLToPath(parentURL)), join('node_modules', name));
     if (found !== undefined) refuseOthers(found);
   }
   return next(specifier, context);
@@ -64,25 +64,15 @@ export function load(url, context, next) {
   return next(url, context);
 }
 
-/** @param {string} file absolute path @throws {Error} with the code `notTrusted` */
+/**
+ * @param {string} file absolute path
+ * @throws {Error} with the code `notTrusted`
+ */
 function refuseOthers(file) {
   if (file.startsWith(root)) return;
   // The nearest package.json says how Node reads the file.
-  const faults = [file, ...upwards(dirname(file), 'package.json').slice(0, 1)].flatMap((path) => distrust(path, true));
+  const faults = [file, nearest(dirname(file), 'package.json') ?? []].flat().flatMap((path) => distrust(path, true));
   if (faults.length === 0) return;
-  const { lines, hint } = refusal(faults, markedFolder(dirname(file)) ?? dirname(file));
-  throw Object.assign(new Error(`${lines.join('\n')}\n  ${hint}`), { code: notTrusted });
-}
-
-/**
- * What has a name in a folder or above.
- *
- * @param {string} folder
- * @param {string} name
- * @returns {string[]} paths, the nearest first
- */
-function upwards(folder, name) {
-  const path = join(folder, name);
-  const above = folder === dirname(folder) ? [] : upwards(dirname(folder), name);
-  return existsSync(path) ? [path, ...above] : above;
+  const words = refusalText(faults, markedFolder(dirname(file)) ?? dirname(file));
+  throw Object.assign(new Error(words), { code: notTrusted });
 }

@@ -1,7 +1,7 @@
 // The roles and playbooks of a team's own folder. They run with all rights of whoever starts them.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { refusal } from '../engine/file/trust.mjs';
+import { refusalText } from '../engine/file/trust.mjs';
 import { markedFolder } from '../node/project/marked-folder.mjs';
 import { projectFaults } from '../node/project/project-faults.mjs';
 
@@ -32,10 +32,7 @@ function trustedProject() {
   if (found) return found.project;
   const project = markedFolder(process.cwd());
   const faults = project === undefined ? [] : projectFaults(project);
-  if (project !== undefined && faults.length > 0) {
-    const { lines, hint } = refusal(faults, project);
-    throw new Error(`${lines.join('\n')}\n  ${hint}`);
-  }
+  if (project !== undefined && faults.length > 0) throw new Error(refusalText(faults, project));
   found = { project };
   return project;
 }

@@ -64,12 +64,16 @@ export async function role(name) {
   return found;
 }
 
-/** @param {string} file */
+/**
+ * @param {string} file
+ */
 function nameOf(file) {
   return basename(file, '.ts');
 }
 
-/** @returns {string[]} absolute paths of the project folder's roles */
+/**
+ * @returns {string[]} absolute paths of the project folder's roles
+ */
 function ownRoles() {
   try {
     const found = ownFiles('roles').filter((file) => isSource(file) && basename(dirname(file)) === 'roles');
@@ -103,7 +107,10 @@ function refuse(error) {
   end(`the program cannot be loaded: ${message ?? error}\n  --verbose shows where`);
 }
 
-/** @param {string} line @returns {never} */
+/**
+ * @param {string} line
+ * @returns {never}
+ */
 function end(line) {
   console.error(line);
   process.exit(badInput);

@@ -46,8 +46,9 @@ function makeProject(): void {
   const starts = ['cache.mjs', 'command-line.mjs', 'compile.mjs', 'own.mjs', 'program.mjs'].map(
     (name) => `start/${name}`,
   );
-  const trust = ['engine/file/accounts.mjs', 'engine/file/trust.mjs', 'node/project/project-faults.mjs'];
-  for (const name of [...starts, ...trust, 'node/project/marked-folder.mjs'])
+  const files = ['accounts', 'nearest', 'trust'].map((name) => `engine/file/${name}.mjs`);
+  const folders = ['marked-folder', 'project-faults'].map((name) => `node/project/${name}.mjs`);
+  for (const name of [...starts, 'engine/text/shell-word.mjs', ...files, ...folders])
     cpSync(join(root, 'lib', name), join(project, 'lib', name));
   put('lib/shared.ts', `export class Shared {}\n`);
   put(

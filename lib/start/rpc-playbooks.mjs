@@ -65,12 +65,16 @@ function overview() {
   );
 }
 
-/** @param {string[]} files */
+/**
+ * @param {string[]} files
+ */
 function namesIn(files) {
   return files.flatMap((name) => /^(\w[\w.-]*)\.mjs$/.exec(name)?.[1] ?? []);
 }
 
-/** @param {Error & { code?: string }} error */
+/**
+ * @param {Error & { code?: string }} error
+ */
 function refuse(error) {
   if (error.code === notTrusted) {
     console.error(error.message);

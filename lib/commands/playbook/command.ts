@@ -29,7 +29,7 @@ import {
 } from '../../engine/run/saved-plan.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
-import { shellWord } from '../../engine/text/shell-word.ts';
+import { shellWord } from '../../engine/text/shell-word.mjs';
 import { didYouMean } from '../../engine/text/suggest.ts';
 import { recordFolder } from '../../node/project/project-folder.ts';
 import { chooseHosts, type InventorySource } from './choose-hosts.ts';

@@ -7,7 +7,7 @@ import { describePlace, exitCode, Problem, Problems } from '../../engine/problem
 import { newPassword } from '../../engine/secret/password.ts';
 import { changeSecretValues, parseSecretValues, type SecretValues } from '../../engine/secret/secret-values.ts';
 import { secretsFileOf } from '../../engine/secret/secrets-file.ts';
-import { shellWord } from '../../engine/text/shell-word.ts';
+import { shellWord } from '../../engine/text/shell-word.mjs';
 import { didYouMean } from '../../engine/text/suggest.ts';
 import type { DatabasePassword, InventorySecrets } from '../../node/inventory/database-passwords.ts';
 import { inventorySecrets } from '../../node/inventory/database-passwords.ts';

@@ -25,12 +25,18 @@ function accounts() {
   return known;
 }
 
-/** @param {number} uid @returns {string | undefined} */
+/**
+ * @param {number} uid
+ * @returns {string | undefined}
+ */
 export function nameOfUser(uid) {
   return accounts().users.find(([, , number]) => number === String(uid))?.[0];
 }
 
-/** @param {number} gid @returns {string | undefined} */
+/**
+ * @param {number} gid
+ * @returns {string | undefined}
+ */
 export function nameOfGroup(gid) {
   return accounts().groups.find(([, , number]) => number === String(gid))?.[0];
 }
@@ -47,7 +53,10 @@ export function inPrivateGroup(gid, users) {
   return users.some((uid) => uid !== 0 && isPrivateOf(String(gid), String(uid)));
 }
 
-/** @param {string} gid @param {string} uid */
+/**
+ * @param {string} gid
+ * @param {string} uid
+ */
 function isPrivateOf(gid, uid) {
   const { users, groups } = accounts();
   const own = users.filter(([, , number]) => number === uid);

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { shellWord } from '../text/shell-word.ts';
-import { openOwn, UnfitFile } from './bounded-file.ts';
+import { shellWord } from '../text/shell-word.mjs';
+import { hintOfUnread, openOwn, whyUnread } from './bounded-file.ts';
 
 /** Why a private file cannot be used, and what to do. The message continues the file's path: `does not exist`. */
 export class PrivateFileFault extends Error {
@@ -42,10 +42,8 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
     return readFileSync(file, 'utf8');
   } catch (error) {
     if (error instanceof PrivateFileFault) throw error;
-    if (error instanceof UnfitFile) throw new PrivateFileFault(error.message, error.hint);
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new PrivateFileFault('does not exist', undefined, true);
-    throw new PrivateFileFault(`cannot be read (${code ?? 'unknown error'})`);
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    throw new PrivateFileFault(whyUnread(error), hintOfUnread(error), isMissing);
   } finally {
     if (file !== undefined) closeSync(file);
   }

@@ -10,6 +10,7 @@
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { shellWord } from '../text/shell-word.mjs';
 import { inPrivateGroup, nameOfGroup, nameOfUser } from './accounts.mjs';
 
 /** Folders that the operator trusts as they are, by absolute paths with colons between. */
@@ -85,7 +86,7 @@ export function openTrusted(path) {
 /**
  * @param {string} path
  * @param {boolean} alone
- * @returns {{ faults: Fault[], real: string, found: fs.Stats | undefined }} `found` is what the path leads to, `real` its path without links
+ * @returns {{ faults: Fault[], found: fs.Stats | undefined }} `found` is what the path leads to
  */
 function follow(path, alone) {
   const seen = new Look();
@@ -93,7 +94,7 @@ function follow(path, alone) {
   let real = '/';
   /** @type {fs.Stats | undefined} */
   let found = fs.lstatSync('/');
-  if (!process.geteuid) return { faults: [], real: path, found };
+  if (!process.geteuid) return { faults: [], found };
   seen.entry('/', found, left.length === 0 && alone);
   for (let links = 0; left.length > 0; ) {
     const [name = '', ...rest] = left;
@@ -119,10 +120,12 @@ function follow(path, alone) {
     found = fs.lstatSync(real);
     left = [...namesOf(target), ...left];
   }
-  return { faults: seen.faults(real), real, found };
+  return { faults: seen.faults(real), found };
 }
 
-/** @param {string} path */
+/**
+ * @param {string} path
+ */
 const namesOf = (path) => path.split('/').filter((name) => name !== '' && name !== '.');
 
 /** What is met on the way of one path. */
@@ -135,7 +138,9 @@ class Look {
   #astray = false;
 
   /**
-   * @param {string} path @param {fs.Stats} stat @param {boolean} alone
+   * @param {string} path
+   * @param {fs.Stats} stat
+   * @param {boolean} alone
    */
   entry(path, stat, alone) {
     const { uid, gid, mode } = stat;
@@ -157,7 +162,10 @@ class Look {
     }
   }
 
-  /** @param {string} path @param {fs.Stats} stat */
+  /**
+   * @param {string} path
+   * @param {fs.Stats} stat
+   */
   link(path, { uid }) {
     if (this.#faults.length > 0) this.#astray = true;
     if (!ours().includes(uid)) this.#faults.push({ path, what: `is a link of ${userWords(uid)}`, kind: 'link', uid });
@@ -239,7 +247,9 @@ function withAccessList(shared) {
   return shared.filter(({ path }) => listed.get(stateOf(path).key));
 }
 
-/** @param {string} path */
+/**
+ * @param {string} path
+ */
 function stateOf(path) {
   const { ino, ctimeMs } = fs.lstatSync(path, { throwIfNoEntry: false }) ?? { ino: 0, ctimeMs: 0 };
   return { ino, key: `${path} ${ino} ${ctimeMs}` };
@@ -292,12 +302,16 @@ function trusted() {
   return named().flatMap((path) => (whyNotTrusted(path) === undefined ? [real(path)] : []));
 }
 
-/** @returns {string[]} */
+/**
+ * @returns {string[]}
+ */
 function named() {
   return (process.env[trustVariable] ?? '').split(':').filter((path) => path !== '');
 }
 
-/** @param {string} path */
+/**
+ * @param {string} path
+ */
 function real(path) {
   try {
     return fs.realpathSync(path);
@@ -338,6 +352,17 @@ export function refusal(faults, folder) {
 }
 
 /**
+ * Faults in words for the operator, as one text.
+ *
+ * @param {readonly Fault[]} faults at least one
+ * @param {string} folder as for `refusal`
+ */
+export function refusalText(faults, folder) {
+  const { lines, hint } = refusal(faults, folder);
+  return `${lines.join('\n')}\n  ${hint}`;
+}
+
+/**
  * The first of the faults of a path.
  *
  * @param {string} path
@@ -358,14 +383,17 @@ const reason = ': what others can write is not used';
  */
 const visible = (path) => path.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');
 
-/** @param {readonly Fault[]} faults @param {string} place without links */
+/**
+ * @param {readonly Fault[]} faults
+ * @param {string} place without links
+ */
 function hintFor(faults, place) {
   const folder = above(place, marks) ?? above(place, ['inventory']) ?? place;
   const why = whyNotTrusted(folder);
   const ways = repair(faults, above(place, marks)) ?? ['use a copy in a folder that only you can change'];
   const others = named();
   if (why === undefined) {
-    const value = [...(others.length > 0 ? [`"$${trustVariable}":`] : []), shellPath(folder)].join('');
+    const value = [...(others.length > 0 ? [`"$${trustVariable}":`] : []), shellWord(folder)].join('');
     ways.push(`or trust the folder and all in it: export ${trustVariable}=${value}`);
   }
   const left = others.flatMap((path) => {
@@ -395,7 +423,8 @@ function above(folder, names) {
  * The commands that end faults; undefined where only somebody else can, or where they would take files from their owner: all but those in
  * a checkout of ours.
  *
- * @param {readonly Fault[]} faults @param {string | undefined} checkout
+ * @param {readonly Fault[]} faults
+ * @param {string | undefined} checkout
  */
 function repair(faults, checkout) {
   const me = process.geteuid?.() ?? 0;
@@ -414,17 +443,14 @@ function repair(faults, checkout) {
 /**
  * The arguments of chmod or chown: each path, or the checkout of ours where several are in it.
  *
- * @param {string} change @param {readonly Fault[]} faults @param {string | undefined} checkout
+ * @param {string} change
+ * @param {readonly Fault[]} faults
+ * @param {string | undefined} checkout
  */
 function words(change, faults, checkout) {
   if (checkout !== undefined && faults.every(({ path }) => isIn(path, checkout))) {
     const isAll = faults.some(({ path }) => path === checkout) || faults.length > 1;
-    if (isAll) return `-R ${change} ${shellPath(checkout)}`;
+    if (isAll) return `-R ${change} ${shellWord(checkout)}`;
   }
-  return `${change} ${faults.map(({ path }) => shellPath(path)).join(' ')}`;
-}
-
-/** @param {string} path */
-function shellPath(path) {
-  return /^[\w@%+:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return `${change} ${faults.map(({ path }) => shellWord(path)).join(' ')}`;
 }

@@ -11,7 +11,9 @@ const mostMisplaced = 100;
 
 /** Thrown for text that is nested too deeply: code after the parser calls itself for each level and would exhaust the stack. */
 export class NestedTooDeeply extends Error {
-  /** @param {number} offset in the text */
+  /**
+   * @param {number} offset in the text
+   */
   constructor(offset) {
     super(`nested more than ${deepest} levels deep`);
     this.offset = offset;

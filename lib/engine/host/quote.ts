@@ -1,5 +1,5 @@
 import { Secret } from '../secret/secret.ts';
-import { shellWord } from '../text/shell-word.ts';
+import { shellWord } from '../text/shell-word.mjs';
 import type { Word } from './host.ts';
 
 /**

@@ -2,7 +2,7 @@ import { basename, dirname } from 'node:path';
 import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
 import { writePrivateFile } from '../file/private-output.ts';
 import { Problem } from '../problem/problem.ts';
-import { shellWord } from '../text/shell-word.ts';
+import { shellWord } from '../text/shell-word.mjs';
 import { type AgeFile, type AgeRecipient, decrypt, readAgeFile } from './age/age-file.ts';
 import { findIdentities, identityVariable, type Keys, passphraseVariable } from './age/identities.ts';
 import { parseRecipients } from './age/recipients.ts';

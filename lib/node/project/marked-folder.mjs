@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
+import { nearest } from '../../engine/file/nearest.mjs';
 
 /** The file that marks a team's own folder. Its content is not read. */
 export const marker = 'rpc-playbooks.yaml';
@@ -11,6 +11,6 @@ export const marker = 'rpc-playbooks.yaml';
  * @returns {string | undefined}
  */
 export function markedFolder(from) {
-  if (existsSync(join(from, marker))) return from;
-  return from === dirname(from) ? undefined : markedFolder(dirname(from));
+  const found = nearest(from, marker);
+  return found && dirname(found);
 }

@@ -35,16 +35,23 @@ export function projectFaults(project) {
  * @returns {string[]}
  */
 function pathsUnder(path, met) {
-  return [path, ...namesIn(path, met).flatMap((name) => pathsUnder(join(path, name), met))];
+  const below = entriesIn(path, met).flatMap((entry) =>
+    entry.isFile() ? [join(path, entry.name)] : pathsUnder(join(path, entry.name), met),
+  );
+  return [path, ...below];
 }
 
-/** @param {string} folder @param {Set<string>} [met] @returns {string[]} empty where there is nothing that we could read */
-function namesIn(folder, met) {
+/**
+ * @param {string} folder
+ * @param {Set<string>} [met]
+ * @returns {import('node:fs').Dirent[]} empty where there is nothing that we could read
+ */
+function entriesIn(folder, met) {
   try {
     const real = realpathSync(folder);
     if (met?.has(real)) return [];
     met?.add(real);
-    return readdirSync(folder);
+    return readdirSync(folder, { withFileTypes: true });
   } catch {
     // It is not there, is a file, or is closed to us. An editor's lock is a link to nowhere.
     return [];
@@ -58,12 +65,12 @@ function namesIn(folder, met) {
  * @returns {string[]}
  */
 function packagesOf(project) {
-  if (!['roles', 'playbooks'].some((name) => namesIn(join(project, name)).length > 0)) return [];
+  if (!['roles', 'playbooks'].some((name) => entriesIn(join(project, name)).length > 0)) return [];
   const paths = [];
   for (let folder = project; ; folder = dirname(folder)) {
     const packages = join(folder, 'node_modules');
-    const names = namesIn(packages).map((name) => join(packages, name));
-    if (names.length > 0) paths.push(packages, ...names);
+    const found = entriesIn(packages).map(({ name }) => join(packages, name));
+    if (found.length > 0) paths.push(packages, ...found);
     if (folder === dirname(folder)) return paths;
   }
 }

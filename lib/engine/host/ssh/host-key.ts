@@ -1,6 +1,6 @@
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { typeOfBlob } from '../../secret/ssh-key-fields.ts';
-import { shellWord } from '../../text/shell-word.ts';
+import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import type { HostKey } from './known-hosts.ts';
 import { findKnownKeys, fingerprint, hostKeyStatus, parseHostKey, readKnownHosts } from './known-hosts.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { account } from '../../file/account.ts';
-import { shellWord } from '../../text/shell-word.ts';
+import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import { isHarmless } from './option-table.ts';
 import { readText } from './read-text.ts';

@@ -47,7 +47,6 @@ hostkeyalias db-key
     identitiesOnly: true,
     agent: '/run/agent',
     jump: ['admin@bastion:22022', 'second'],
-    proxyCommand: undefined,
     knownHostsFiles: ['/root/.ssh/known_hosts', join(homedir, '.ssh/other')],
     hostKeyAlias: 'db-key',
     family: undefined,

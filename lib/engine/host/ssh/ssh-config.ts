@@ -24,7 +24,6 @@ export interface SshConfig {
   readonly agent: string | undefined;
   /** Jump hosts in order, as `user@host:port`. */
   readonly jump: readonly string[];
-  readonly proxyCommand: string | undefined;
   readonly knownHostsFiles: readonly string[];
   /** The name of the host in known_hosts, if that is not its address. */
   readonly hostKeyAlias: string | undefined;
@@ -80,7 +79,6 @@ export function parseSshConfig(settings: SshSettings, given: AskedHost): SshConf
     identitiesOnly: first('identitiesonly') === 'yes',
     agent: agentSocket(first('identityagent'), expand),
     jump: proxyJump?.split(',') ?? [],
-    proxyCommand: unlessNone('proxycommand'),
     knownHostsFiles: [
       ...filesOf('userknownhostsfile', '~/.ssh/known_hosts ~/.ssh/known_hosts2'),
       ...filesOf('globalknownhostsfile', '/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2'),

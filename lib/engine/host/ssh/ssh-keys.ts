@@ -1,6 +1,6 @@
 import type { AnyAuthMethod } from 'ssh2';
 import { typeOfBlob } from '../../secret/ssh-key-fields.ts';
-import { shellWord } from '../../text/shell-word.ts';
+import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import { agentWith, listAgentKeys } from './agent-keys.ts';
 import { type KeyFile, lockedKey, readKeyFile } from './key-file.ts';

@@ -10,7 +10,7 @@ import type {
   ServerHostKeyAlgorithm,
 } from 'ssh2';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
-import { shellWord } from '../../text/shell-word.ts';
+import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import { checkHostKey } from './host-key.ts';
 import type { SshConfig } from './ssh-config.ts';

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { account } from '../../file/account.ts';
+import { whyUnread } from '../../file/bounded-file.ts';
 import { Unreachable } from '../connection-errors.ts';
 
 /**
@@ -29,9 +30,9 @@ function unreadableConfig(own: string, system: string): string | undefined {
     { folder: system, file: join(system, 'ssh_config') },
   ];
   for (const { folder, file } of files) {
-    const why = whyUnread(file);
+    const { text, why } = read(file);
     if (why !== undefined) return `${file} ${why}`;
-    for (const included of includedFolders(file, folder)) {
+    for (const included of includedFolders(text, folder)) {
       const whyNot = whyUnlisted(included);
       if (whyNot !== undefined) return `${included}, which ${file} includes, ${whyNot}`;
     }
@@ -39,14 +40,18 @@ function unreadableConfig(own: string, system: string): string | undefined {
   return undefined;
 }
 
-function whyUnread(file: string): string | undefined {
+/** The text of a file of ssh_config, or why ssh passes over it. */
+function read(file: string): { readonly text: string; readonly why: string | undefined } {
+  let opened: number | undefined;
   try {
-    const opened = openSync(file, 'r');
-    const isFile = fstatSync(opened).isFile();
-    closeSync(opened);
-    return isFile ? undefined : 'is no file';
+    opened = openSync(file, 'r');
+    // A device or a pipe may have no end.
+    if (!fstatSync(opened).isFile()) return { text: '', why: 'is no file' };
+    return { text: readFileSync(opened, 'utf8'), why: undefined };
   } catch (error) {
-    return whyNot(error);
+    return { text: '', why: whyNot(error) };
+  } finally {
+    if (opened !== undefined) closeSync(opened);
   }
 }
 
@@ -62,17 +67,11 @@ function whyUnlisted(folder: string): string | undefined {
 /** What is not there is no configuration. */
 function whyNot(error: unknown): string | undefined {
   const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : `cannot be read (${code})`;
+  return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : whyUnread(error);
 }
 
-/** The folders in which an `Include` of a file looks by a wildcard. */
-function includedFolders(file: string, folder: string): string[] {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch {
-    return [];
-  }
+/** The folders in which an `Include` of a file's text looks by a wildcard. */
+function includedFolders(text: string, folder: string): string[] {
   const words = [...text.matchAll(/^\s*include[\s=]+(.*)$/gim)].flatMap(([, rest = '']) => rest.trim().split(/\s+/));
   return words
     .map((word) => word.replaceAll('"', '').replace(/^~(?=\/)/, () => account().homedir))

@@ -3,7 +3,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import type { Identity, Stanza } from 'age-encryption';
 import ssh2 from 'ssh2';
 import { Problem } from '../../problem/problem.ts';
-import { shellWord } from '../../text/shell-word.ts';
+import { shellWord } from '../../text/shell-word.mjs';
 import { type Ask, askUntilRight } from '../ask.ts';
 import { openSshKey, publicPartOf } from '../ssh-key-fields.ts';
 import { aead, rsaPadding, type SshPublicKey, sshPublicKey, tagOf, wrappingKey } from './ssh-public-key.ts';
