@@ -2,10 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join, relative, resolve } from 'node:path';
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
-import { unfit } from '../../engine/file/bounded-file.ts';
+import { unfitness } from '../../engine/file/bounded-file.ts';
 import { refuseSystemFolder } from '../../engine/file/folder-for-files.ts';
 import { shown } from '../../engine/file/shown-path.ts';
-import { distrust } from '../../engine/file/trust.mjs';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { terminal } from '../../engine/output/terminal.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
@@ -60,11 +59,8 @@ export const run = command({
 /** A folder of git alone is a clone of a new repository. One that others can change would be refused by every other command. */
 function refuseUsed(folder: string): void {
   refuseSystemFolder(folder);
-  const faults = distrust(folder, true);
-  if (faults.length > 0) {
-    const { message, hint: remedy } = unfit(folder, faults, resolve(folder));
-    throw new Problem(`${folder} ${message}`, { hint: remedy });
-  }
+  const unfit = unfitness(folder, { alone: true, folder: resolve(folder) });
+  if (unfit) throw new Problem(`${folder} ${unfit.message}`, { hint: unfit.hint });
   if (!existsSync(folder)) return;
   const hint = 'init needs a new folder: name another one';
   if (!statSync(folder).isDirectory()) throw new Problem(`${folder} is a file`, { hint });

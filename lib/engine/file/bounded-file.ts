@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Fault, openTrusted, refusal, whyNotUsed } from './trust.mjs';
+import { distrust, type Fault, openTrusted, refusal, whyNotUsed } from './trust.mjs';
 
 /** Why a file is not read. The message continues the file's path: `is a folder`. */
 export class UnfitFile extends Error {
@@ -13,11 +13,16 @@ export class UnfitFile extends Error {
   }
 }
 
-/** Why readBounded failed; it continues the file's path: `does not exist`. */
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ELOOP: 'is a symbolic link that leads to itself',
+};
+
+/** Why a file could not be read, from an error of readBounded or the file system; it continues the file's path: `does not exist`. */
 export function whyUnread(error: unknown): string {
   if (error instanceof UnfitFile) return error.message;
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown error'})`;
+  const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+  return reasons[code] ?? `cannot be read (${code})`;
 }
 
 /** What to do about an error of readBounded, where it says so. */
@@ -55,16 +60,28 @@ export function readBounded(path: string, most: number): Buffer {
  */
 export function openOwn(path: string): number {
   const opened = openTrusted(path);
-  if ('faults' in opened) throw unfit(path, opened.faults);
+  if ('faults' in opened) throw unfit(path, opened.faults, dirname(resolve(path)));
   return opened.file;
 }
 
 /**
- * The reason not to use a path that another user could change.
+ * Why a path is not used: another user could change what it leads to.
  *
- * @param faults at least one
- * @param folder that the operator may choose to trust. Default: that of the path
+ * @param options `alone` as for `distrust`; `folder`: that the operator may choose to trust. Default: that of the path
+ * @returns undefined for a path that can be trusted
+ * @throws the file system's error where a part of the path cannot be looked at
  */
-export function unfit(path: string, faults: readonly Fault[], folder: string = dirname(resolve(path))): UnfitFile {
+export function unfitness(
+  path: string,
+  { alone = false, folder = dirname(resolve(path)) } = {},
+): UnfitFile | undefined {
+  const faults = distrust(path, alone);
+  return faults.length > 0 ? unfit(path, faults, folder) : undefined;
+}
+
+/**
+ * @param faults at least one
+ */
+function unfit(path: string, faults: readonly Fault[], folder: string): UnfitFile {
   return new UnfitFile(whyNotUsed(path, faults), refusal(faults, folder).hint);
 }

@@ -1,8 +1,7 @@
 import { type Stats, statSync } from 'node:fs';
-import { unfit } from '../file/bounded-file.ts';
+import { unfitness } from '../file/bounded-file.ts';
 import { pathBeside } from '../file/private-file.ts';
 import { shown } from '../file/shown-path.ts';
-import { distrust } from '../file/trust.mjs';
 import { Problem } from '../problem/problem.ts';
 import { scalarAt, valueAt } from './located.ts';
 import type { InventoryOutline, OutlineOptions } from './outline.ts';
@@ -40,11 +39,8 @@ function fileFault(path: string): { readonly what: string; readonly hint?: strin
   let found: Stats | undefined;
   try {
     found = statSync(path, { throwIfNoEntry: false });
-    const faults = found ? distrust(path) : [];
-    if (faults.length > 0) {
-      const { message: what, hint } = unfit(path, faults);
-      return { what, hint };
-    }
+    const unfit = found && unfitness(path);
+    if (unfit) return { what: unfit.message, hint: unfit.hint };
   } catch {
     // A file that may not be read is reported where it is read.
     return undefined;

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { readBounded, UnfitFile } from '../file/bounded-file.ts';
+import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
 import { pathBeside } from '../file/private-file.ts';
 import { shown } from '../file/shown-path.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
@@ -115,19 +115,12 @@ export function inventoryNames(folder: string): string[] {
   });
 }
 
-const fileFaults: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  EISDIR: 'is a folder',
-  ELOOP: 'is a symbolic link that leads to itself',
-};
-
 /** The reason why a path leads to no file. */
 function absence(path: string): string {
   try {
     statSync(path);
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    return fileFaults[code] ?? `cannot be read (${code})`;
+    return whyUnread(error);
   }
   return 'does not exist';
 }
@@ -137,12 +130,9 @@ async function read(file: string, from?: Place, { missingFileHint }: OutlineOpti
     return await readYamlFile(file);
   } catch (error) {
     if (error instanceof Problem || error instanceof Problems) throw error;
-    if (error instanceof UnfitFile) throw new Problem(`${file} ${error.message}`, { where: from, hint: error.hint });
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw new Problem(`${file} ${fileFaults[code] ?? `cannot be read (${code})`}`, {
-      where: from,
-      hint: code === 'ENOENT' ? missingFileHint?.(file) : undefined,
-    });
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const hint = isMissing ? missingFileHint?.(file) : hintOfUnread(error);
+    throw new Problem(`${file} ${whyUnread(error)}`, { where: from, hint });
   }
 }
 

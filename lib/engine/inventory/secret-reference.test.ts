@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -77,6 +77,8 @@ test('a missing, empty or world-readable secret is refused with its place', asyn
       `that only you can change; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${folder}`,
   );
   vi.unstubAllEnvs();
+  await symlink('loop', join(folder, 'loop'));
+  expect(await refusal('file:loop')).toBe(`${at}: loop is a symbolic link that leads to itself`);
   await mkdir(join(folder, 'dir'), { mode: 0o700 });
   expect(await refusal('file:dir')).toBe(`${at}: dir is not a file`);
   expect(await refusal(await put('large', 'x'.repeat(5000)))).toBe(

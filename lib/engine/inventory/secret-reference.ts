@@ -1,7 +1,6 @@
 import { dirname, resolve } from 'node:path';
-import { unfit } from '../file/bounded-file.ts';
+import { unfitness } from '../file/bounded-file.ts';
 import { PrivateFileFault, pathBeside, readPrivateFile } from '../file/private-file.ts';
-import { distrust } from '../file/trust.mjs';
 import { type Place, Problem } from '../problem/problem.ts';
 import { outputOf, SecretCommandFailed } from '../secret/command-output.ts';
 import { Secret } from '../secret/secret.ts';
@@ -102,10 +101,10 @@ async function fromFile(path: string, { name, where }: SecretQuestion): Promise<
 async function fromCommand(command: string, { name, where }: SecretQuestion): Promise<string> {
   const folder = dirname(where.file);
   // A relative name in the command would be one of another user.
-  const faults = distrust(folder, true);
-  if (faults.length > 0) {
-    const { message, hint } = unfit(folder, faults, resolve(folder));
-    throw new Problem(`${name}: the command ${command} runs in ${folder}, which ${message}`, { where, hint });
+  const unfit = unfitness(folder, { alone: true, folder: resolve(folder) });
+  if (unfit) {
+    const what = `${name}: the command ${command} runs in ${folder}, which ${unfit.message}`;
+    throw new Problem(what, { where, hint: unfit.hint });
   }
   try {
     return (await outputOf(command, folder, longest)).replace(/\r?\n$/, '');

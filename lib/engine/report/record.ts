@@ -1,7 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readBounded, UnfitFile, unfit } from '../file/bounded-file.ts';
-import { distrust } from '../file/trust.mjs';
+import { readBounded, UnfitFile, unfitness } from '../file/bounded-file.ts';
 import { Problem } from '../problem/problem.ts';
 import { byAge, parseRecordName, type RecordName } from './record-name.ts';
 import { parseEvent, type RecordedEvent } from './recorded-event.ts';
@@ -25,10 +24,8 @@ export function refuseOthersRecords(folder: string): void {
     const hint = 'put a folder in its place, or mount one there';
     throw new Problem(`${folder} is a link, and records of runs are written only into a folder`, { hint });
   }
-  const faults = distrust(folder, true);
-  if (faults.length === 0) return;
-  const { message, hint } = unfit(folder, faults);
-  throw new Problem(`${folder} ${message}`, { hint });
+  const unfit = unfitness(folder, { alone: true });
+  if (unfit) throw new Problem(`${folder} ${unfit.message}`, { hint: unfit.hint });
 }
 
 /**
