@@ -1,6 +1,6 @@
 import { Failure } from '../problem/problem.ts';
 import { redact, Secret } from '../secret/secret.ts';
-import type { CommandOptions, FileAttributes, Word, Writer } from './host.ts';
+import type { CommandOptions, Directory, FileAttributes, Link, Word, Writer } from './host.ts';
 import { CommandFailed } from './output.ts';
 import { commandText } from './shell.ts';
 
@@ -35,21 +35,6 @@ interface Rewrite {
   readonly path: string;
   readonly was: string;
   readonly content: string;
-}
-
-/** A directory with its attributes, and its missing parents, as `Writer.make`. */
-interface Directory {
-  readonly do: 'directory';
-  readonly path: string;
-  readonly attributes: FileAttributes;
-}
-
-/** A symbolic link, as `Writer.make`. */
-interface Link {
-  readonly do: 'link';
-  readonly path: string;
-  /** As it is written into the link. */
-  readonly target: string;
 }
 
 /** One step of a change, as data. */

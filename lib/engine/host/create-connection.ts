@@ -1,11 +1,43 @@
 import { randomBytes } from 'node:crypto';
-import { bytesOf } from '../secret/secret.ts';
-import type { Connection } from './connection.ts';
+import { bytesOf, type Secret } from '../secret/secret.ts';
 import { shellRanNothing } from './connection-errors.ts';
 import type { Become } from './transport/become.ts';
 import { remoteCommand } from './transport/remote-command.ts';
 import { withTimeLimit } from './transport/time-limit.ts';
 import type { Transport } from './transport/transport.ts';
+
+interface ExecOptions {
+  readonly stdin?: string | Buffer | Secret | undefined;
+  /** The host ends the script and all its processes after this time. Without it there is no limit. */
+  readonly timeoutSeconds?: number | undefined;
+  /** Time limit for a script with time limits of its own: then the host is disconnected. */
+  readonly answerSeconds?: number | undefined;
+  /** Called with standard output as it comes, and what a login shell prints before it. */
+  readonly onOutput?: ((chunk: Buffer) => void) | undefined;
+}
+
+interface ExecResult {
+  readonly code: number;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  /** Whether the time limit ended it; then the code is 124. */
+  readonly timedOut: boolean;
+}
+
+/** Runs scripts on one host as root. */
+export interface Connection {
+  readonly name: string;
+  /**
+   * Runs a script for POSIX sh, in `/`, with LC_ALL=C and the system directories in PATH.
+   *
+   * @param script travels on standard input, in front of `stdin`, so no process list shows it
+   * @throws ConnectionLost when the connection ends before the script does
+   */
+  exec(script: string, options?: ExecOptions): Promise<ExecResult>;
+  close(): Promise<void>;
+  /** Requests sent so far. */
+  readonly execs: number;
+}
 
 /** A connection that runs scripts over a transport. */
 export function createConnection(name: string, transport: Transport, become: Become): Connection {

@@ -1,5 +1,4 @@
 import type { Secret } from '../secret/secret.ts';
-import type { Action } from './action.ts';
 import type { Output } from './output.ts';
 
 /** A part of a command: it is quoted for a POSIX shell; an array becomes one word for each item. Never a Secret. */
@@ -122,6 +121,21 @@ export interface FileAttributes {
   readonly group: string;
 }
 
+/** A directory with its attributes, and its missing parents. */
+export interface Directory {
+  readonly do: 'directory';
+  readonly path: string;
+  readonly attributes: FileAttributes;
+}
+
+/** A symbolic link. */
+export interface Link {
+  readonly do: 'link';
+  readonly path: string;
+  /** As it is written into the link. */
+  readonly target: string;
+}
+
 /** Progress of long work. */
 export interface Progress {
   readonly what: string;
@@ -159,7 +173,7 @@ export interface Writer extends Reader {
    *
    * @throws CommandFailed where something else is in its place
    */
-  make(thing: Action & { readonly do: 'directory' | 'link' }): Promise<void>;
+  make(thing: Directory | Link): Promise<void>;
   /** Reports the progress of long work. */
   progress(progress: Progress): void;
   /**
