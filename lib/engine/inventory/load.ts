@@ -64,18 +64,11 @@ export async function loadInventory<S extends z.ZodType>(
   options: LoadOptions = {},
 ): Promise<LoadedInventory<z.output<S>>> {
   const outline = await outlineInventory(nameOrFile, options);
-  const { name, file, top } = outline;
-  // Variables are searched once for each host, merged.
-  const open = findPlaceholders(top, ([key, , , hostKey]) => key !== 'vars' && hostKey !== 'vars');
-  const { data: settings, problems: wrong } = check(inventorySchema, top);
-  const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline)];
-  if (options.connects) problems.push(...missingKeyFiles(outline, options.missingFileHint));
-  const vars = checkVariables(outline, schema, open, problems);
+  const { name, file } = outline;
   const { environment = process.env, unlock = unlocker({ environment }) } = options;
   const secrets = { file: secretsFileOf(file), unlock };
   const read: SecretReader = (reference, question) => readSecret(reference, { ...question, environment, secrets });
-  if (problems.length + open.length > 0) problems.push(...(await missingSecrets(outline, read)));
-  throwProblems(problems, open);
+  const { settings, vars } = await checkAll(outline, schema, options, read);
 
   const { unreadable = [] } = options;
   const hosts = await Promise.all(
@@ -90,16 +83,41 @@ export async function loadInventory<S extends z.ZodType>(
   );
   if (!options.unreadable) throwProblems(unreadable);
 
-  const outlined = new Map(outline.hosts.map((host) => [host.name, host]));
+  return { name, file, hosts, ...placesIn(outline), readSecret: read };
+}
+
+/**
+ * Checks an outline: its settings, and the variables of each host, or those of all hosts where there is no host.
+ *
+ * @throws Problem or Problems as loadInventory does
+ */
+async function checkAll<S extends z.ZodType>(
+  outline: InventoryOutline,
+  schema: S,
+  { connects, missingFileHint }: LoadOptions,
+  read: SecretReader,
+) {
+  // Variables are searched once for each host, merged.
+  const open = findPlaceholders(outline.top, ([key, , , hostKey]) => key !== 'vars' && hostKey !== 'vars');
+  const { data: settings, problems: wrong } = check(inventorySchema, outline.top);
+  const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline)];
+  if (connects) problems.push(...missingKeyFiles(outline, missingFileHint));
+  const vars = checkVariables(outline, schema, open, problems);
+  if (problems.length + open.length > 0) problems.push(...(await missingSecrets(outline, read)));
+  throwProblems(problems, open);
+  return { settings, vars };
+}
+
+function placesIn({
+  top,
+  hosts,
+}: InventoryOutline): Pick<LoadedInventory<unknown>, 'placeOf' | 'placeOfKey' | 'isOwn' | 'placeOfGroup'> {
+  const outlined = new Map(hosts.map((host) => [host.name, host]));
   return {
-    name,
-    file,
-    hosts,
     placeOf: (host, path) => valuePlace(outlined.get(host)?.vars ?? top, path),
     placeOfKey: (host, path) => keyPlace(outlined.get(host)?.vars ?? top, path),
     isOwn: (host, path) => valueAt(outlined.get(host)?.own, ['vars', ...path]) !== undefined,
     placeOfGroup: (...path) => keyPlace(top, ['groups', ...path]),
-    readSecret: read,
   };
 }
 

@@ -2,8 +2,8 @@ import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
-import type { HostKey } from './known-hosts.ts';
-import { findKnownKeys, fingerprint, hostKeyStatus, parseHostKey, readKnownHosts } from './known-hosts.ts';
+import type { HostKey, KnownKeys } from './known-hosts.ts';
+import { findKnownKeys, fingerprint, hostKeyStatus, nameOfHost, parseHostKey, readKnownHosts } from './known-hosts.ts';
 import { readRevokedKeys } from './revoked-keys.ts';
 import { rsaBits } from './rsa-bits.ts';
 import { commonOf } from './ssh-algorithms.ts';
@@ -19,6 +19,8 @@ const supported = [
   'rsa-sha2-256',
 ];
 
+type HostKeySettings = Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile'>;
+
 /**
  * Verifies the key of a host.
  *
@@ -27,11 +29,34 @@ const supported = [
  *   `knownHostsFile`: used instead of the operator's own files
  * @throws Unreachable for a pinned key that is not a key; for a file of revoked keys that cannot be used
  */
-export function checkHostKey(
-  name: string,
-  config: SshConfig,
-  { hostKeys, knownHostsFile }: Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile'>,
-) {
+export function checkHostKey(name: string, config: SshConfig, settings: HostKeySettings) {
+  const trust = trustOf(name, config, settings);
+  let refusal: Unreachable | undefined;
+  return {
+    /** Signature algorithms to offer, those of known keys first, so that the host shows a key that can be compared. */
+    algorithms: algorithmsFor(name, config, trust),
+    /** Whether the key that the host shows is trusted. */
+    accept(blob: Buffer): boolean {
+      refusal = refusalOf(name, config, trust, { type: typeOfBlob(blob), blob }) ?? refusal;
+      return refusal === undefined;
+    },
+    /** Why the key was refused, if it was. */
+    refusal: () => refusal,
+  };
+}
+
+/** What a host's key is compared with. */
+interface Trust {
+  /** The host as known_hosts names it. */
+  readonly label: string;
+  readonly known: KnownKeys;
+  /** Where the accepted keys are, or a new one would be: the inventory, or a file. */
+  readonly source: string;
+  /** Keys in the file of RevokedHostKeys. */
+  readonly listed: readonly HostKey[];
+}
+
+function trustOf(name: string, config: SshConfig, { hostKeys, knownHostsFile }: HostKeySettings): Trust {
   const files = knownHostsFile === undefined ? config.knownHostsFiles : [knownHostsFile];
   const host = config.hostKeyAlias ?? config.host;
   // An alias is a separate name: it has no port.
@@ -45,42 +70,45 @@ export function checkHostKey(
   });
   const listed = config.revokedHostKeys === undefined ? [] : readRevokedKeys(name, config.revokedHostKeys);
   const revoked = [...found.revoked, ...listed];
-  const known = pinned.length > 0 ? { accepted: pinned, withoutPort: [], revoked } : { ...found, revoked };
-  const source = pinned.length > 0 ? 'host_key in the inventory' : (files[0] ?? 'known_hosts');
-  const label = port === 22 ? host : `[${host}]:${port}`;
+  return {
+    label: nameOfHost(host, port),
+    known: pinned.length > 0 ? { accepted: pinned, withoutPort: [], revoked } : { ...found, revoked },
+    source: pinned.length > 0 ? 'host_key in the inventory' : (files[0] ?? 'known_hosts'),
+    listed,
+  };
+}
 
+function algorithmsFor(name: string, { algorithms }: SshConfig, { known }: Trust): readonly string[] {
   const types = [...known.accepted, ...known.withoutPort].flatMap(({ type }) =>
     type === 'ssh-rsa' ? ['rsa-sha2-512', 'rsa-sha2-256'] : [type],
   );
-  const wanted = config.algorithms.hostKeys;
+  const wanted = algorithms.hostKeys;
   const allowed = wanted ? commonOf(name, 'HostKeyAlgorithms', wanted, supported) : supported;
   const first = allowed.filter((algorithm) => types.includes(algorithm));
-  let refusal: Unreachable | undefined;
-  return {
-    /** Signature algorithms to offer, those of known keys first, so that the host shows a key that can be compared. */
-    algorithms: [...first, ...allowed.filter((algorithm) => !first.includes(algorithm))],
-    /** Whether the key that the host shows is trusted. */
-    accept(blob: Buffer): boolean {
-      const status = hostKeyStatus(known, blob);
-      const shown = { type: typeOfBlob(blob), blob };
-      if (status === 'unknown') refusal = unknownKey(name, config, label, source, shown);
-      if (status === 'changed') refusal = changedKey(name, label, source, known.accepted, shown);
-      if (status === 'revoked') {
-        const isListed = listed.some((key) => key.blob.equals(blob));
-        const where = isListed ? `${config.revokedHostKeys} has this key` : `${source} marks this key @revoked`;
-        const hint = `nothing was sent to it. ${where}; the host needs a new one`;
-        refusal = new Unreachable(name, `THE HOST KEY OF ${label} IS REVOKED: ${describeKey(shown)}`, hint);
-      }
-      const bits = rsaBits(blob);
-      if (status === 'known' && bits !== undefined && bits < config.leastRsaBits) {
-        const hint = `nothing was sent to it. RequiredRSASize of ssh_config is ${config.leastRsaBits}; the host needs another key`;
-        refusal = new Unreachable(name, `the host key of ${label} is an RSA key of ${bits} bits`, hint);
-      }
-      return refusal === undefined;
-    },
-    /** Why the key was refused, if it was. */
-    refusal: () => refusal,
-  };
+  return [...first, ...allowed.filter((algorithm) => !first.includes(algorithm))];
+}
+
+/** Why a host's key is not trusted. */
+function refusalOf(name: string, config: SshConfig, trust: Trust, shown: HostKey): Unreachable | undefined {
+  const { label, known, source, listed } = trust;
+  switch (hostKeyStatus(known, shown.blob)) {
+    case 'unknown':
+      return unknownKey(name, config, label, source, shown);
+    case 'changed':
+      return changedKey(name, label, source, known.accepted, shown);
+    case 'revoked': {
+      const isListed = listed.some((key) => key.blob.equals(shown.blob));
+      const where = isListed ? `${config.revokedHostKeys} has this key` : `${source} marks this key @revoked`;
+      const hint = `nothing was sent to it. ${where}; the host needs a new one`;
+      return new Unreachable(name, `THE HOST KEY OF ${label} IS REVOKED: ${describeKey(shown)}`, hint);
+    }
+    case 'known': {
+      const bits = rsaBits(shown.blob);
+      if (bits === undefined || bits >= config.leastRsaBits) return undefined;
+      const hint = `nothing was sent to it. RequiredRSASize of ssh_config is ${config.leastRsaBits}; the host needs another key`;
+      return new Unreachable(name, `the host key of ${label} is an RSA key of ${bits} bits`, hint);
+    }
+  }
 }
 
 function unknownKey(name: string, config: SshConfig, label: string, file: string, shown: HostKey): Unreachable {

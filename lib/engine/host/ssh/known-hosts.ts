@@ -22,7 +22,7 @@ export function readKnownHosts(files: readonly string[]): string {
  * several names a line, `@revoked`. Certificates (`@cert-authority`) are not supported and are left out.
  */
 export function findKnownKeys(text: string, host: string, port: number): KnownKeys {
-  const name = port === 22 ? host : `[${host}]:${port}`;
+  const name = nameOfHost(host, port);
   const found = { accepted: [] as HostKey[], revoked: [] as HostKey[], withoutPort: [] as HostKey[] };
   for (const line of text.split('\n')) {
     const fields = line.trim().split(/\s+/);
@@ -36,6 +36,11 @@ export function findKnownKeys(text: string, host: string, port: number): KnownKe
     found[list].push({ type, blob: Buffer.from(base64, 'base64') });
   }
   return found;
+}
+
+/** A host as known_hosts names it. */
+export function nameOfHost(host: string, port: number): string {
+  return port === 22 ? host : `[${host}]:${port}`;
 }
 
 /**

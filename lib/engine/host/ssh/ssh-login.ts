@@ -53,51 +53,65 @@ export async function logIn(
   // Small requests must not wait for one another's acknowledgement: without noDelay an exec takes 40 ms more.
   const socket = via ?? connectSocket(addressOf(config));
   const ssh = new NodeSSH();
-  let ended: string | undefined;
-  let offered: readonly string[] = [];
-  const left = [...credentials.methods];
+  const authentication = eachMethodOnce(credentials);
   const abort = () => socket.destroy(new Error('interrupted'));
   signal?.addEventListener('abort', abort);
+  const connecting = ssh.connect({
+    sock: socket,
+    username: config.user,
+    readyTimeout: timeout * 1000,
+    // A connection that is silent for four times this long is dead.
+    keepaliveInterval: 15_000,
+    keepaliveCountMax: 3,
+    hostVerifier: (key: Buffer) => check.accept(key),
+    algorithms: algorithmsOf(config, check.algorithms),
+    authHandler: authentication.handler,
+  });
+  const ended = endOf(ssh);
   try {
-    const connecting = ssh.connect({
-      sock: socket,
-      username: config.user,
-      readyTimeout: timeout * 1000,
-      // A connection that is silent for four times this long is dead.
-      keepaliveInterval: 15_000,
-      keepaliveCountMax: 3,
-      hostVerifier: (key: Buffer) => check.accept(key),
-      algorithms: algorithmsOf(config, check.algorithms),
-      // Each method once, without the usual first question for what the host offers, which would cost a round trip.
-      authHandler: ((offers: readonly string[] | null, _partial: unknown, next: (method: unknown) => void) => {
-        offered = offers ?? offered;
-        next(left.shift() ?? false);
-      }) as unknown as AuthHandlerMiddleware,
-    });
-    const client = ssh.connection;
-    // Never removed: an error without a listener ends the process.
-    client?.on('error', (error) => {
-      ended ??= error.message;
-    });
-    client?.on('close', () => {
-      ended ??= 'the host closed it';
-    });
     await connecting;
   } catch (error) {
     socket.destroy();
-    throw check.refusal() ?? explain(name, config, credentials, offered, error as SshError, timeout);
+    throw check.refusal() ?? explain(name, config, credentials, authentication.offered(), error as SshError, timeout);
   } finally {
     signal?.removeEventListener('abort', abort);
   }
   return {
     ssh,
-    ended: () => ended,
+    ended,
     async close() {
       ssh.dispose();
       // After all that was sent, and without a round trip for the host's own end. A stream through a jump host ends with the jump host.
       if (socket instanceof Socket) socket.destroySoon();
     },
   };
+}
+
+/** Tries each method once, without the usual first question for what the host offers, which would cost a round trip. */
+function eachMethodOnce({ methods }: Credentials) {
+  const left = [...methods];
+  let offered: readonly string[] = [];
+  return {
+    handler: ((offers: readonly string[] | null, _partial: unknown, next: (method: unknown) => void) => {
+      offered = offers ?? offered;
+      next(left.shift() ?? false);
+    }) as unknown as AuthHandlerMiddleware,
+    /** What the host offers, in its words. */
+    offered: () => offered,
+  };
+}
+
+/** Why a connection ended, once it has. */
+function endOf({ connection }: NodeSSH): () => string | undefined {
+  let ended: string | undefined;
+  // Never removed: an error without a listener ends the process.
+  connection?.on('error', (error) => {
+    ended ??= error.message;
+  });
+  connection?.on('close', () => {
+    ended ??= 'the host closed it';
+  });
+  return () => ended;
 }
 
 function addressOf({ host, port, family, bindAddress }: SshConfig): TcpNetConnectOpts {
