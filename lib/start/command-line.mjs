@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { markedFolder } from '../node/project/marked-folder.mjs';
+import { end } from './end.mjs';
 
 const words = process.argv.slice(process.argv.findIndex((word) => word.endsWith('.mjs')) + 1);
 
@@ -21,22 +22,17 @@ if (commandLine[0] === '--version') {
  */
 function inFolder(all) {
   const at = all.indexOf('-C');
-  const end = all.indexOf('--');
-  if (at === -1 || (end !== -1 && end < at)) return all;
+  const dashes = all.indexOf('--');
+  if (at === -1 || (dashes !== -1 && dashes < at)) return all;
   const [, folder] = all.splice(at, 2);
   try {
     process.chdir(folder ?? '');
   } catch {
-    console.error(`-C ${folder ?? ''}: there is no such folder\n  name the folder of your inventories after -C`);
-    process.exit(3);
+    end(`-C ${folder ?? ''}: there is no such folder\n  name the folder of your inventories after -C`);
   }
   const isOurs = `${process.cwd()}/` === fileURLToPath(new URL('../..', import.meta.url));
   const makesOne = process.argv.some((word) => /(^|\/)init(\.mjs)?$/.test(word));
-  if (!isOurs && !makesOne && markedFolder(process.cwd()) === undefined) {
-    console.error(
-      `-C ${folder}: no rpc-playbooks.yaml is there or above\n  init makes such a folder; the file may be empty`,
-    );
-    process.exit(3);
-  }
+  if (!isOurs && !makesOne && markedFolder(process.cwd()) === undefined)
+    end(`-C ${folder}: no rpc-playbooks.yaml is there or above\n  init makes such a folder; the file may be empty`);
   return all;
 }

@@ -4,10 +4,8 @@ import { basename, dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compiled, isSource } from './cache.mjs';
 import { commandLine } from './command-line.mjs';
+import { end } from './end.mjs';
 import { ownFiles } from './own.mjs';
-
-/** Exit code of bad input. It is the one of lib/engine/problem/problem.ts, which is not compiled yet. */
-const badInput = 3;
 
 const runsPlaybooks = 'lib/commands/playbook/main.ts';
 const commands = readdirSync(new URL('../commands/', import.meta.url))
@@ -105,13 +103,4 @@ function refuse(error) {
   if (code === 'ERR_MODULE_NOT_FOUND') end(`${message}\n  the packages are not all installed: npm ci`);
   if (process.argv.includes('--verbose')) end(stack ?? String(error));
   end(`the program cannot be loaded: ${message ?? error}\n  --verbose shows where`);
-}
-
-/**
- * @param {string} line
- * @returns {never}
- */
-function end(line) {
-  console.error(line);
-  process.exit(badInput);
 }

@@ -43,9 +43,7 @@ function makeProject(): void {
   for (const name of ['esbuild', 'ssh2', 'node-ssh', 'zx']) {
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
   }
-  const starts = ['cache.mjs', 'command-line.mjs', 'compile.mjs', 'own.mjs', 'program.mjs'].map(
-    (name) => `start/${name}`,
-  );
+  const starts = ['cache', 'command-line', 'compile', 'end', 'own', 'program'].map((name) => `start/${name}.mjs`);
   const files = ['accounts', 'nearest', 'trust'].map((name) => `engine/file/${name}.mjs`);
   const folders = ['marked-folder', 'project-faults'].map((name) => `node/project/${name}.mjs`);
   for (const name of [...starts, 'engine/text/shell-word.mjs', ...files, ...folders])

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { commandGroups } from './commands.mjs';
+import { badInput, end } from './end.mjs';
 import { checkImports, notTrusted } from './own-imports.mjs';
 
 // Messages name the command that was typed.
@@ -31,8 +32,7 @@ try {
     if (name !== '') scripts.set(name, path);
   }
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exit(3);
+  end(error instanceof Error ? error.message : String(error));
 }
 
 const script = scripts.get(chosen);
@@ -43,12 +43,12 @@ if (script !== undefined) {
   await import(pathToFileURL(script).href).catch(refuse);
 } else if (asksForHelp && chosen === verb) {
   console.log(overview());
-  process.exitCode = verb === '' ? 3 : 0;
+  process.exitCode = verb === '' ? badInput : 0;
 } else {
   /** @type {typeof import('../commands/playbook/main.ts')} */
   const { didYouMean } = await (await import('./program.mjs')).program('lib/commands/playbook/main.ts');
   console.error(`there is no command ${chosen}\n  ${didYouMean(chosen, [...scripts.keys()])}\n\n${overview()}`);
-  process.exitCode = 3;
+  process.exitCode = badInput;
 }
 
 /** Each command with its sentence, by groups; the playbooks of the project folder last. */
@@ -76,11 +76,7 @@ function namesIn(files) {
  * @param {Error & { code?: string }} error
  */
 function refuse(error) {
-  if (error.code === notTrusted) {
-    console.error(error.message);
-    process.exit(3);
-  }
+  if (error.code === notTrusted) end(error.message);
   if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-  console.error(`${error.message}\n  a playbook of your own uses the packages of its folder: npm install`);
-  process.exit(3);
+  end(`${error.message}\n  a playbook of your own uses the packages of its folder: npm install`);
 }
