@@ -1,8 +1,7 @@
 import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { readScript, withArguments } from '../../host/script.ts';
-import { Problem } from '../../problem/problem.ts';
-import { type Difference, drift, expectation, ok, type Resource, refused, type Verdict } from '../resource.ts';
+import { type Difference, expectation, ok, type Resource, refusalOf, refused, type Verdict } from '../resource.ts';
 import { type Simulation, simulate } from './apt-simulation.ts';
 
 const script = readScript(new URL('../../../../templates/host/install-packages.sh', import.meta.url));
@@ -82,8 +81,7 @@ export function aptDoesNoHarm(resource: Packages): Resource {
   return expectation(`apt removes and downgrades nothing for ${resource.name}`, {
     check: async (host) => {
       const verdict = await resource.check(host);
-      if (verdict.is !== 'drift' || !(verdict.change instanceof Problem)) return ok;
-      return drift([verdict.change.message, verdict.change.hint].filter(Boolean).join('\n'));
+      return refusalOf(verdict) ? verdict : ok;
     },
   });
 }
