@@ -55,7 +55,7 @@ export function enginePackages({ facts }: { readonly facts: Facts }): Packages {
   const distributions = packages(...packageNames(facts.distribution));
   return packagesThatLack(distributions.name, async (host) => {
     const [there, missing] = await Promise.all([readDocker(host), distributions.missing(host)]);
-    if (there.refusal) return refused(there.refusal.message, there.refusal.hint ?? '');
+    if (there.refusal) return drift(there.refusal.message, there.refusal);
     if ('is' in missing || there.engine === undefined) return missing;
     const others = missing.filter((name) => name === 'iptables');
     if (there.client && there.compose !== undefined) return others;

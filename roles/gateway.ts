@@ -16,13 +16,13 @@ import {
   gatewayProgram,
 } from '../lib/node/gateway/paths.ts';
 import { gatewayFiles } from '../lib/node/gateway/render.ts';
-import { product } from '../lib/node/server/product.ts';
+import { unitSettings } from '../lib/node/server/unit-settings.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 const program = readFileSync(new URL('../templates/host/gateway.sh', import.meta.url));
 const acme = readFileSync(new URL('../templates/host/acme.sh', import.meta.url));
 /** The distribution's own configuration stays, unused. */
-const dropIn = `/etc/systemd/system/haproxy.service.d/${product}.conf`;
+const dropIn = unitSettings('haproxy.service');
 /** After a start it has asked all hosts within some seconds. */
 const servesWithin = 20;
 

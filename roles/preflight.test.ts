@@ -230,7 +230,7 @@ type Holds = 'same' | 'other' | 'unfinished' | 'foreign' | 'empty';
  */
 function databaseHost(
   databases: Readonly<Record<string, readonly [holds: Holds, sha256: string]>>,
-  files: readonly string[] = [],
+  files: readonly string[],
 ) {
   const mark = (restore: string, sha256: string) =>
     JSON.stringify({ restore, sha256, snapshot: '2024-05-01', table: 7 });

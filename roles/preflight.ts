@@ -47,11 +47,7 @@ const isReplica = ({ host }: Pick<Deployment, 'host'>) => host.groups.includes('
 const distributions = ['debian 12', 'debian 13', 'ubuntu 22.04', 'ubuntu 24.04'];
 
 /** An expectation on facts and inventory. */
-function known(
-  name: string,
-  verdict: Verdict,
-  options: Omit<Parameters<typeof expectation>[1], 'check'> = {},
-): Resource {
+function known(name: string, verdict: Verdict, options: Omit<Parameters<typeof expectation>[1], 'check'>): Resource {
   return expectation(name, { check: async () => verdict, ...options });
 }
 

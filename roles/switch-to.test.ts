@@ -24,8 +24,8 @@ async function promotion() {
 const rows = (...row: readonly (string | null)[]) => ({ sql: async () => ({ ok: true as const, rows: [row] }) });
 
 /** The server that is promoted: it has replayed 5000 bytes, up to block 40. */
-const standby = (source: string | null = address, receives = 'f') =>
-  fakeHost([], { ...rows('t', source, '5000', '5000', '40', receives), name: 'db-1' });
+const standby = (source: string | null = address) =>
+  fakeHost([], { ...rows('t', source, '5000', '5000', '40', 'f'), name: 'db-1' });
 
 /** The condition as another host meets it, after the promotion has been checked. */
 async function judged(

@@ -35,6 +35,7 @@ import {
 import { containerListens } from '../../lib/engine/resource/network/listening.ts';
 import { packetFilter } from '../../lib/engine/resource/network/packet-filter.ts';
 import { drift, ok, type Resource, type Verdict } from '../../lib/engine/resource/resource.ts';
+import { dropIn } from '../../lib/engine/resource/system/drop-in.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { schedule } from '../../lib/engine/resource/system/schedule.ts';
 import { service } from '../../lib/engine/resource/system/service.ts';
@@ -77,6 +78,7 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   'stopped-service.ts': [stoppedService('not-here')],
   'service.ts': [service('cron', [`${base}/plain`]), service('not-here')],
   'schedule.ts': [schedule('read-only-test', { every: 3600, command: 'true', description: 'a test' })],
+  'drop-in.ts': [dropIn('not-here.service', 'read-only-test', '[Unit]\n')],
   'timezone.ts': [timezone('Asia/Singapore'), timezone('No/Where')],
   'mount.ts': [mount('/mnt/read-only-test', device), mount('/mnt/missing', '/dev/not-here')],
   'compose-service.ts': [

@@ -1,6 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { eventFormat } from '../../engine/output/event-json.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import type { Session } from '../../engine/run/open-session.ts';
@@ -38,7 +39,7 @@ const releases: Readonly<Record<string, string>> = {
 
 /** Records of check mode: two hosts and an unreachable one, a killed one, a damaged one; and of another inventory. */
 function records(): string {
-  const folder = mkdtempSync('/tmp/records-');
+  const folder = temporaryDirectory();
   const event = (type: string, more: object) =>
     JSON.stringify({ format: eventFormat, time: '2024-11-21T16:42:35.000Z', type, ...more });
   const started = event('run-started', { playbook: 'deploy', inventory: 'lab', check: true, hosts: ['db-1'] });

@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../host/testing/local-connection.ts';
 import { readBounded, UnfitFile } from './bounded-file.ts';
 
 test('a file is read up to its limit; a device, a pipe and a directory are refused without waiting', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'bounded-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryDirectory();
   writeFileSync(join(folder, 'file'), 'text');
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   expect(readBounded(join(folder, 'file'), 4).toString()).toBe('text');

@@ -8,22 +8,20 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { sha256Of } from '../resource/file/content.ts';
 import { thisMachine } from '../resource/testing/this-machine.ts';
 import { command, makeDirectory, perform } from './action.ts';
+import { directoryForAll } from './testing/local-connection.ts';
 
 const host = await thisMachine();
-const top = mkdtempSync(join(tmpdir(), 'other-users-folders-'));
+const top = directoryForAll();
 chmodSync(top, 0o755);
-afterAll(() => rmSync(top, { recursive: true }));
 /** No account has them. */
 const [user, other] = [64_248, 64_249];
 const ofUser = { mode: 0o640, owner: String(user), group: String(other) };

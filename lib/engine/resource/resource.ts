@@ -200,9 +200,15 @@ export function describeVerdict(verdict: Verdict): string {
   }
 }
 
-/** Why an expectation is not met, and on a separate line what to do. */
-export function describeUnmet({ hint }: Resource, verdict: Verdict): string {
-  return [describeVerdict(verdict), ...(hint === undefined ? [] : [hint])].join('\n');
+/** Why an expectation is not met, and on a separate line what to do: what the verdict says, or else the expectation. */
+export function describeUnmet(resource: Resource, verdict: Verdict): string {
+  const hint = refusalOf(verdict)?.hint || resource.hint;
+  return [describeVerdict(verdict), ...(hint ? [hint] : [])].join('\n');
+}
+
+/** Why the tool does not end drift, if it does not. */
+export function refusalOf(verdict: Verdict): Problem | undefined {
+  return verdict.is === 'drift' && verdict.change instanceof Problem ? verdict.change : undefined;
 }
 
 function oneLine(text: string): string {

@@ -2,19 +2,20 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync,
 import { join } from 'node:path';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../host/testing/local-connection.ts';
 import { describeProblem, Problem } from '../problem/problem.ts';
 import { decrypt, encrypt, readAgeFile } from './age/age-file.ts';
 import { findIdentities, type Keys } from './age/identities.ts';
 import { redact } from './secret.ts';
 import { openSecretsFile, readRecipients, replaceSecretsFile, secretsFileOf } from './secrets-file.ts';
-import { littleWork, privateFolder, sshKey } from './testing/keys.ts';
+import { littleWork, sshKey } from './testing/keys.ts';
 import { unlocker } from './unlock.ts';
 
 const text = 'state_db_password: canary-sesame9\nprevious: { state_db_password: former-sesame9 }\n';
 const nobody = { environment: {}, home: '/nowhere' } satisfies Keys;
 
 async function locked(passphrase = 'pass phrase', content = text) {
-  const folder = privateFolder();
+  const folder = temporaryDirectory();
   const file = join(folder, 'prod.secrets.age');
   writeFileSync(file, await encrypt(content, { passphrase }, littleWork));
   return { folder, file };
@@ -51,7 +52,7 @@ test('a passphrase is read from the environment, or asked for at most three time
 });
 
 test("an identity is the named one, that of the environment, or the user's own", async () => {
-  const folder = privateFolder();
+  const folder = temporaryDirectory();
   const home = join(folder, 'home');
   mkdirSync(join(home, '.ssh'), { recursive: true });
   mkdirSync(join(home, '.config/sops/age'), { recursive: true });
@@ -178,7 +179,7 @@ test('a file is replaced completely, or not at all', async () => {
 });
 
 test('the recipients file beside the secrets lists who may read them', async () => {
-  const folder = privateFolder();
+  const folder = temporaryDirectory();
   const file = secretsFileOf(join(folder, 'prod.yml'));
   expect(file).toBe(join(folder, 'prod.secrets.age'));
   expect(await readRecipients(file)).toBeUndefined();

@@ -1,17 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 
 const script = join(import.meta.dirname, '../../../templates/host/backup-check.sh');
 
@@ -43,8 +34,7 @@ function check({
   hoursAgo = {},
   corrupt,
 }: Repository) {
-  const folder = mkdtempSync(join(tmpdir(), 'backups-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryDirectory();
   const [repository, results, metrics, programs] = ['repository', 'results', 'metrics', 'bin'].map((name) => {
     mkdirSync(join(folder, name));
     return join(folder, name);

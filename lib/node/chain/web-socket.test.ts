@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { localHost } from '../testing/local-host.ts';
 import { agreesToWebSocket, readFrames, serverFrame } from '../testing/web-socket-server.ts';
 import { askWebSocket } from './web-socket.ts';
@@ -230,8 +230,7 @@ test.each([
   // As timeout ends it.
   [124, 'it takes longer than its time limit'],
 ])('a host whose bash gives no reason is named with the exit code %d', async (code, words) => {
-  const folder = mkdtempSync(join(tmpdir(), 'web-socket-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryDirectory();
   writeFileSync(join(folder, 'bash'), `#!/bin/sh\nexit ${code}\n`, { mode: 0o755 });
   expect(await askWebSocket(localHost(folder), 1, 1)).toEqual({
     ok: false,

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { promtool } from '../../../test/promtool.mjs';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const rulesPath = join(root, 'templates/monitor/rules.yml');
@@ -248,8 +248,7 @@ test.skipIf(!existsSync(promtool))(
         exp_samples: [],
       })),
     }));
-    const folder = mkdtempSync(join(tmpdir(), 'rules-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryDirectory();
     const file = join(folder, 'test.json');
     writeFileSync(
       file,

@@ -6,6 +6,7 @@ import type { Reader } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { directory, file, schedule } from '../../engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';
+import { dropIn } from '../../engine/resource/system/drop-in.ts';
 import { type DataName, dataFolders } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import { devicesOf, isWithin, mountOf } from './beneath.ts';
@@ -14,8 +15,6 @@ import { product } from './product.ts';
 
 const script = readFileSync(new URL('../../../templates/host/data-disks.sh', import.meta.url), 'utf8');
 const program = `/usr/local/lib/${product}/data-disks`;
-const dropIns = '/etc/systemd/system/docker.service.d';
-const dropIn = `${dropIns}/${product}-data-disks.conf`;
 
 /** Seconds between two looks for a disk that has come back. */
 const every = 30;
@@ -184,20 +183,11 @@ RequiresMountsFor=${[...root, ...foldersOf(place).values()].join(' ')}
 [Service]
 ExecStartPre=${program} guard
 `;
-  const settings = file(dropIn).content(unit);
   return [
     directory(`/usr/local/lib/${product}`),
     directory(`/etc/${product}`),
     file(program).content(script).mode(0o755),
-    directory(dropIns),
-    {
-      ...settings,
-      async check(host) {
-        const verdict = await settings.check(host);
-        if (verdict.is !== 'drift' || !Array.isArray(verdict.change)) return verdict;
-        return { ...verdict, change: [...verdict.change, command`systemctl daemon-reload`] };
-      },
-    },
+    dropIn('docker.service', `${product}-data-disks`, unit),
     schedule(`${product}-data-disks`, {
       every,
       command: `${program} watch`,

@@ -158,11 +158,16 @@ describe('before anything is changed, on the Database+Sync server', () => {
 
 test('before a stop, the databases of every server are asked, and of no other host', async () => {
   const { hosts } = await contextOf({});
-  const on = (name: string, given: Seen) => databasesAreUnderstood(hostWith({ name, ...given }), hosts).then(words);
+  const verdictOn = (name: string, given: Seen) => databasesAreUnderstood(hostWith({ name, ...given }), hosts);
+  const on = (name: string, given: Seen) => verdictOn(name, given).then(words);
   expect(await on('db-1', { ...older })).toBe('ok');
   expect(await on('db-1', { ...older, state: [...older.state, '9999.sql'] })).toBe(
     'the state database has 9999.sql, which node v3.1.0 does not know',
   );
+  // The condition of a stop has another hint of its own.
+  expect(await verdictOn('db-1', { ...older, state: [...older.state, '9999.sql'] })).toMatchObject({
+    change: { hint: expect.stringContaining('go back to a snapshot or a backup from before') },
+  });
   // An RPC server has no state database of its own.
   expect(await on('rpc-1', { state: ['9999.sql'], pool: older.pool })).toBe('ok');
   expect(await on('rpc-1', { databases: 'exited' })).toBe(

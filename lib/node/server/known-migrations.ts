@@ -43,15 +43,8 @@ async function find(host: Reader, own: Host, database: MigratedDatabase) {
 }
 
 function verdictOn(found: Found, database: MigratedDatabase, vars: Variables): Verdict {
-  if (found.is === 'strange') return drift(describe(found.unknown, database, vars));
+  if (found.is === 'strange') return refused(describe(found.unknown, database, vars), migrationsHint);
   return found.is === 'unread' ? unknownUntil(found.until) : ok;
-}
-
-/** The same, with what to do in the verdict itself. */
-function refusedOn(found: Found, database: MigratedDatabase, vars: Variables): Verdict {
-  return found.is === 'strange'
-    ? refused(describe(found.unknown, database, vars), migrationsHint)
-    : verdictOn(found, database, vars);
 }
 
 /** How many unknown migrations are named. */
@@ -92,7 +85,6 @@ export function migrationsAreKnown({ host: own, vars }: Context<Variables>): Res
         const isForLater = found.is === 'unread' && (found.awaitsImage || !isOther);
         return isForLater ? ok : verdictOn(found, database, vars);
       },
-      hint: migrationsHint,
     }),
   );
 }
@@ -104,7 +96,6 @@ const titleOf = (database: MigratedDatabase, { images }: Variables) =>
 export function stateMigrationsAreKnown({ host: own, vars }: Context<Variables>): Resource {
   return expectation(titleOf('state', vars), {
     check: async (host) => verdictOn((await find(host, own, 'state')).found, 'state', vars),
-    hint: migrationsHint,
   });
 }
 
@@ -117,7 +108,7 @@ export function poolIsCarriedOver({ host: own, vars }: Context<Variables>): Reso
     name: `pool database has the migration names of node ${versionOf(vars.images.node)}`,
     check: async (host) => {
       const { found } = await find(host, own, 'pool');
-      if (found.is !== 'renamed') return refusedOn(found, 'pool', vars);
+      if (found.is !== 'renamed') return verdictOn(found, 'pool', vars);
       const { was, wanted } = found;
       return drift([{ what: 'migration', was, wanted }], [renameMigration(vars, found)]);
     },

@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { applyDrift, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -68,8 +68,7 @@ const canBuild =
 test.skipIf(!canBuild)(
   "the node's source is built by the Go that is here, with its version in it",
   () => {
-    const folder = mkdtempSync(join(tmpdir(), 'restore-tool-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryDirectory();
     const repository = sourceRepository(join(folder, 'repository'));
     const TOOL = join(folder, 'tool/zkevm-node');
     const settings = { REPOSITORY: repository, REF: 'v3.1.0', SOURCE: join(folder, 'source'), TOOL };

@@ -1,9 +1,8 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
 import { parseDocument } from 'yaml';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 
 const passwords = { state: 'state.Pw~1', pool: 'pool.Pw~2', prover: 'prover.Pw~3' } as const;
 
@@ -19,8 +18,7 @@ export type Changes = readonly (readonly [path: readonly string[], value: unknow
  * @returns the path of the inventory there
  */
 export async function labDeployment(changes: Changes = []): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'deployment-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryDirectory();
   mkdirSync(join(folder, 'inventory'));
   mkdirSync(join(folder, '.lab/secrets'), { recursive: true });
   const document = lab.clone();

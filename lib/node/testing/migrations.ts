@@ -1,15 +1,14 @@
 import type { Reader } from '../../engine/host/host.ts';
 
-const numbered = (first: number, last: number) =>
-  Array.from({ length: last - first + 1 }, (_, at) => `${String(first + at).padStart(4, '0')}.sql`);
+const numbered = (last: number) => Array.from({ length: last }, (_, at) => `${String(at + 1).padStart(4, '0')}.sql`);
 
 /** The migrations that each version of the node leaves, as in the lab's databases. */
 export const migrationsOf = {
-  'v1.2.3': { state: numbered(1, 8), pool: [...numbered(1, 10), 'supernets-0001.sql'] },
+  'v1.2.3': { state: numbered(8), pool: [...numbered(10), 'supernets-0001.sql'] },
   'v3.1.0': {
-    state: [...numbered(1, 21), 'validium-001.sql'],
+    state: [...numbered(21), 'validium-001.sql'],
     pool: [
-      ...numbered(1, 10),
+      ...numbered(10),
       '00011.sql',
       '0011.sql',
       '00012.sql',

@@ -1,27 +1,15 @@
-import {
-  chmodSync,
-  chownSync,
-  lchownSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, lchownSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sha256Of } from '../../resource/file/content.ts';
 import { line } from '../../resource/file/line.ts';
 import { thisMachine } from '../../resource/testing/this-machine.ts';
 import { createReader } from '../reader.ts';
-import { connectLocally, standInFor } from '../testing/local-connection.ts';
+import { connectLocally, directoryForAll, standInFor } from '../testing/local-connection.ts';
 
 const host = await thisMachine();
-const top = mkdtempSync(join(tmpdir(), 'other-users-links-'));
+const top = directoryForAll();
 chmodSync(top, 0o755);
-afterAll(() => rmSync(top, { recursive: true }));
 /** No account has it. */
 const user = 64_243;
 

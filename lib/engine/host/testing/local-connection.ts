@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { thisMachine } from '../../inventory/testing/this-machine.ts';
 import { type Connection, connect } from '../connection.ts';
 
@@ -14,6 +14,13 @@ export async function connectLocally(): Promise<Connection> {
 export function temporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'host-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** A temporary directory for all tests of a file. */
+export function directoryForAll(): string {
+  const path = mkdtempSync(join(tmpdir(), 'host-'));
+  afterAll(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 

@@ -1,19 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Writer } from '../../host/host.ts';
+import { temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { applyDrift, makeChange, ok, type Resource } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
@@ -116,8 +106,7 @@ describe('authorized key', () => {
 
     /** The host with a home of daemon's in a new folder, and what is in it. */
     function home(): { host: Writer; keys: string } {
-      const folder = mkdtempSync(join(tmpdir(), 'authorized-key-'));
-      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const folder = temporaryDirectory();
       mkdirSync(join(folder, '.ssh'));
       for (const path of [folder, join(folder, '.ssh')]) chownSync(path, daemon, daemon);
       chmodSync(folder, 0o755);

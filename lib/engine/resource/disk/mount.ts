@@ -21,54 +21,14 @@ const decide = 'nothing was changed; check both, and decide';
  * @example mount('/data', '/dev/nvme1n1p1')
  */
 export function mount(target: string, device: string): Resource {
-  const read = async (host: Reader) => {
-    const [number, uuid, typeOnDevice, mounted, inside, file] = await Promise.all([
-      host.$`mountpoint -x ${device}`,
-      // -p asks the device itself; otherwise blkid keeps a cache, and a check must not write one.
-      host.$`blkid -p -o value -s UUID ${device}`,
-      host.$`blkid -p -o value -s TYPE ${device}`,
-      host.$`mountpoint -d ${target}`,
-      host.$`find ${target} -mindepth 1 -maxdepth 1 -print -quit`,
-      readText(host, table),
-    ]);
-    const entry: FstabEntry = { source: `UUID=${uuid.text()}`, target, type, options };
-    const present = (file?.text ?? '')
-      .split('\n')
-      .map(parseFstabLine)
-      .find((line) => line?.target === target);
-    const withFileSystem = uuid.text() ? '' : `there is a file system on ${device}`;
-    return {
-      until: number.ok ? withFileSystem : `the block device ${device} is there`,
-      refusal: refusal(typeOnDevice.text(), number.text(), mounted.ok ? mounted.text() : '', entry, present),
-      entry,
-      isInTable: present !== undefined && sameEntry(present, entry),
-      isMounted: mounted.ok,
-      isThere: inside.ok,
-      hidden: mounted.ok ? '' : inside.text(),
-      present,
-      file,
-    };
-  };
-  /** Why nothing is changed, if a change could lose something. */
-  const refusal = (typeOnDevice: string, own: string, mounted: string, entry: FstabEntry, present?: FstabEntry) => {
-    if (typeOnDevice !== type) return `${device} holds ${typeOnDevice}, not ${type}`;
-    if (mounted !== '' && mounted !== own) {
-      return `another file system (device ${mounted}) is mounted at ${target} already`;
-    }
-    if (present === undefined || [device, entry.source].includes(present.source)) return undefined;
-    return `${table} has ${present.source} for ${target} already`;
-  };
-
   return {
     name: `${target} is mounted from ${device}`,
 
     async check(host) {
-      const { until, refusal, entry, present, isInTable, isMounted, isThere, hidden, file } = await read(host);
+      const { until, refusal, entry, present, isMounted, isThere, file } = await read(host, target, device);
       if (until) return unknownUntil(until);
       if (refusal) return refused(refusal, decide);
-      if (hidden) {
-        return refused(`${target} is not empty: mounting there would hide ${hidden} and what is with it`, decide);
-      }
+      const isInTable = present !== undefined && sameEntry(present, entry);
       const was = present ? fstabLine(present) : '';
       const edit = file ? file.to(withEntry(file.text, entry)) : write(table, withEntry('', entry));
       // systemd makes its mount units from the table.
@@ -81,6 +41,44 @@ export function mount(target: string, device: string): Resource {
         [...(isInTable ? [] : inTable), ...(isMounted ? [] : mounting(target, device, isThere))],
       );
     },
+  };
+}
+
+async function read(host: Reader, target: string, device: string) {
+  const [number, uuid, typeOnDevice, mounted, inside, file] = await Promise.all([
+    host.$`mountpoint -x ${device}`,
+    // -p asks the device itself; otherwise blkid keeps a cache, and a check must not write one.
+    host.$`blkid -p -o value -s UUID ${device}`,
+    host.$`blkid -p -o value -s TYPE ${device}`,
+    host.$`mountpoint -d ${target}`,
+    host.$`find ${target} -mindepth 1 -maxdepth 1 -print -quit`,
+    readText(host, table),
+  ]);
+  const entry: FstabEntry = { source: `UUID=${uuid.text()}`, target, type, options };
+  const present = (file?.text ?? '')
+    .split('\n')
+    .map(parseFstabLine)
+    .find((line) => line?.target === target);
+  const withFileSystem = uuid.text() ? '' : `there is a file system on ${device}`;
+  /** Why nothing is changed, if a change could lose something. */
+  const refusal = () => {
+    if (typeOnDevice.text() !== type) return `${device} holds ${typeOnDevice.text()}, not ${type}`;
+    if (mounted.ok && mounted.text() !== number.text())
+      return `another file system (device ${mounted.text()}) is mounted at ${target} already`;
+    if (present && ![device, entry.source].includes(present.source))
+      return `${table} has ${present.source} for ${target} already`;
+    if (mounted.ok || inside.text() === '') return undefined;
+    return `${target} is not empty: mounting there would hide ${inside.text()} and what is with it`;
+  };
+  return {
+    until: number.ok ? withFileSystem : `the block device ${device} is there`,
+    refusal: refusal(),
+    entry,
+    /** The line of the table for the target. */
+    present,
+    isMounted: mounted.ok,
+    isThere: inside.ok,
+    file,
   };
 }
 

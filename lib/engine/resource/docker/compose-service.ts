@@ -1,4 +1,4 @@
-import { command } from '../../host/action.ts';
+import { type Action, command } from '../../host/action.ts';
 import type { ContainerState, Reader, Writer } from '../../host/host.ts';
 import { Failure } from '../../problem/problem.ts';
 import { eventually, type Patience } from '../job/eventually.ts';
@@ -44,7 +44,7 @@ function howItEnded(state: ContainerState | undefined): string {
  * restarted. One that ends repeatedly is started at once, although Docker would wait up to a minute. A matching one is left alone.
  */
 export function composeService(given: ComposeService): Work {
-  const { directory, service, container, readsAtStart } = given;
+  const { container, readsAtStart } = given;
   return {
     name: `${container} is running with its configuration`,
     changes: () => [containerChange(container)],
@@ -61,23 +61,10 @@ export function composeService(given: ComposeService): Work {
         ...readsAtStart.map((path) => host.stat(path)),
       ]);
       if (until) return until;
-      // Inputs that a running container may have read before they were fixed.
-      const started = state?.status === 'running' ? Date.parse(state.startedAt) / 1000 : Number.POSITIVE_INFINITY;
-      const stale = readsAtStart
-        .filter((_, at) => (files[at]?.modified ?? 0) > started)
-        .map((path) => ({ what: 'started', was: `before ${path} changed`, wanted: 'after it' }));
       const differences = containerDifferences(state, given);
-      const isLeft = isLeftByCompose(state);
-      // `up` restarts a container only to change or to start it.
-      const isOld = differences.length === 0 && !isLeft && stale.length > 0;
-      return driftOf(
-        [...differences, ...stale],
-        [
-          ...(isLeft ? [command`docker stop --time ${stopLimit} ${container}`] : []),
-          up({ directory, service }),
-          ...(isOld ? [command`docker restart --time ${stopLimit} ${container}`] : []),
-        ],
-      );
+      const newer = readsAtStart.filter((_, at) => (files[at]?.modified ?? 0) > startOf(state));
+      const stale = newer.map((path) => ({ what: 'started', was: `before ${path} changed`, wanted: 'after it' }));
+      return driftOf([...differences, ...stale], stepsOf(given, state, differences.length === 0));
     },
 
     async work(host) {
@@ -87,8 +74,24 @@ export function composeService(given: ComposeService): Work {
   };
 }
 
+/** When a running container may have read its files. Seconds since 1970; one that does not run reads them at its next start. */
+function startOf(state: ContainerState | undefined): number {
+  return state?.status === 'running' ? Date.parse(state.startedAt) / 1000 : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * The steps after which it runs with its configuration. `up` restarts a container only to change or to start it.
+ *
+ * @param isOnlyOld whether it differs in nothing but the files that it has read
+ */
+function stepsOf(given: ComposeService, state: ContainerState | undefined, isOnlyOld: boolean): readonly Action[] {
+  const { container } = given;
+  if (isLeftByCompose(state)) return [command`docker stop --time ${stopLimit} ${container}`, up(given)];
+  return isOnlyOld ? [up(given), command`docker restart --time ${stopLimit} ${container}`] : [up(given)];
+}
+
 /** Version 2 is a plugin of docker, version 1 a separate program; both take the same arguments. */
-function up({ directory, service }: Pick<ComposeService, 'directory' | 'service'>) {
+function up({ directory, service }: ComposeService): Action {
   const file = `${directory}/docker-compose.yml`;
   return command`
     if docker compose version >/dev/null 2>&1; then compose='docker compose'; else compose=docker-compose; fi

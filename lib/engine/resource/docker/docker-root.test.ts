@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applyDrift, describeVerdict, drift } from '../resource.ts';
+import { applyDrift, describeUnmet, describeVerdict, drift } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from './docker-root.ts';
 
@@ -12,8 +12,9 @@ test('an interrupted move is reported before anything else', async () => {
 
 test('the old copy is reported with the command that removes it', async () => {
   const host = fakeHost([[/old-copy/, '/var/lib/docker\n']]);
-  expect(await oldCopyIsRemoved('p').check(host)).toEqual(
-    drift('it is still at /var/lib/docker; when all is well, free its room: find /var/lib/docker -mindepth 1 -delete'),
+  const reminder = oldCopyIsRemoved('p');
+  expect(describeUnmet(reminder, await reminder.check(host))).toBe(
+    'it is still at /var/lib/docker\nwhen all is well, free its room: find /var/lib/docker -mindepth 1 -delete',
   );
 });
 

@@ -84,7 +84,7 @@ async function obstacleOf(
       (error: unknown) => error,
     ),
   ]);
-  if (unreadable instanceof Problem) return refused(unreadable.message, unreadable.hint ?? '');
+  if (unreadable instanceof Problem) return drift(unreadable.message, unreadable);
   if (unreadable !== undefined) throw unreadable;
   const [cause, hint = ''] = found.lines();
   return cause === undefined || cause === '' ? undefined : refused(cause, hint);
@@ -108,8 +108,9 @@ export function oldCopyIsRemoved(product: string): Resource {
         await host.$`p=$(cat ${`${stateOf(product)}/old-copy`}) && [ -n "$(find "$p" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] && echo "$p"`;
       if (!left.ok) return ok;
       const folder = left.text();
-      return drift(
-        `it is still at ${folder}; when all is well, free its room: find ${quote(folder)} -mindepth 1 -delete`,
+      return refused(
+        `it is still at ${folder}`,
+        `when all is well, free its room: find ${quote(folder)} -mindepth 1 -delete`,
       );
     },
     severity: 'should',

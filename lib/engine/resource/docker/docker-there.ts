@@ -26,7 +26,7 @@ export function dockerCanBeUsed(): Resource {
   return expectation('docker, where it is there, can be used', {
     check: async (host) => {
       const { refusal } = await readDocker(host);
-      return refusal ? drift([refusal.message, refusal.hint].join('\n')) : ok;
+      return refusal ? drift(refusal.message, refusal) : ok;
     },
   });
 }

@@ -1,44 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Action, command } from '../../host/action.ts';
+import { command, makeDirectory } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { directory } from '../file/directory.ts';
 import { readText } from '../file/edited-text.ts';
 import { file } from '../file/file.ts';
 import { jsonFile } from '../file/json-file.ts';
 import { checkParts, type Part } from '../parts.ts';
-import {
-  type Difference,
-  drift,
-  driftOf,
-  expectation,
-  fileChange,
-  ok,
-  type Resource,
-  type Verdict,
-} from '../resource.ts';
+import { drift, driftOf, expectation, fileChange, ok, type Resource } from '../resource.ts';
+import { dropIn } from '../system/drop-in.ts';
 import { settings } from './data-root.ts';
 
 const script = readFileSync(new URL('../../../../templates/host/engine-containers.sh', import.meta.url));
 const key = 'live-restore';
 /** The difference of the engine's settings. */
 const setting = `${settings} content`;
-const wanted = { [key]: true };
 
 /** How long docker.service may take to stop: the longest time of a container (`stop_grace_period` of a database), and some. Seconds. */
 const stopLimit = 150;
-
-/**
- * Files that it leaves on the host.
- *
- * @param product begins their names
- */
-function filesOf(product: string) {
-  return {
-    program: `/usr/local/lib/${product}/engine-containers`,
-    dropIn: `/etc/systemd/system/docker.service.d/${product}-containers.conf`,
-  };
-}
 
 /**
  * Containers outlive the Docker engine: they run on while it is away (live-restore), and it comes back however often it is killed. When
@@ -50,11 +29,12 @@ function filesOf(product: string) {
  * @param product begins the names of files on the host
  */
 export function containersOutliveEngine(product: string): Resource[] {
-  const { program, dropIn } = filesOf(product);
+  const program = `/usr/local/lib/${product}/engine-containers`;
   const parts: readonly Part[] = [
-    ...[program, dropIn].map(dirname).map((path) => [`${path} `, directory(path)] as const),
+    [`${dirname(program)} `, directory(dirname(program))],
     [`${program} `, file(program).content(script).mode(0o755)],
-    [`${dropIn} `, file(dropIn).content(unitPart(program, `/run/${product}-engine`))],
+    ['', dropIn('docker.service', `${product}-containers`, unitPart(program, `/run/${product}-engine`))],
+    ['', settingIsMade],
   ];
   return [
     {
@@ -62,28 +42,8 @@ export function containersOutliveEngine(product: string): Resource[] {
       changes: (differences) => (differences.some(({ what }) => what === setting) ? [fileChange(settings)] : []),
 
       async check(host) {
-        // All in one request.
-        const [seen, files, unread, inFile] = await Promise.all([
-          liveRestore(host),
-          checkParts(host, parts),
-          host.$`[ "$(systemctl show --property NeedDaemonReload --value docker.service)" = yes ]`,
-          readSetting(host),
-        ]);
-        const verdict = seen.blocked === undefined ? settingVerdict(seen, inFile) : ok;
-        if (verdict.is === 'drift' && !Array.isArray(verdict.change)) return verdict;
-        const differences: readonly Difference[] = [
-          ...files.differences,
-          ...(files.differences.length === 0 && unread.ok
-            ? [{ what: 'docker.service', was: 'systemd has not read its files', wanted: 'read' }]
-            : []),
-          ...(verdict.is === 'drift' ? verdict.differences : []),
-        ];
-        const steps: readonly Action[] = [
-          ...files.steps.flat(),
-          ...(files.differences.length > 0 || unread.ok ? [command`systemctl daemon-reload`] : []),
-          ...(verdict.is === 'drift' ? (verdict.change as readonly Action[]) : []),
-        ];
-        return driftOf(differences, files.refusal ?? steps);
+        const { differences, refusal, steps } = await checkParts(host, parts);
+        return driftOf(differences, refusal ?? steps.flat());
       },
     },
     expectation('docker keeps containers running while it is away', {
@@ -152,32 +112,27 @@ function reasonAgainst({ isOn, flag }: Pick<LiveRestore, 'isOn' | 'flag'>, isSwa
   return undefined;
 }
 
-/** The setting in the engine's file. */
-interface InFile {
-  readonly verdict: Verdict;
-  /** Whether the folder of the file is there. */
-  readonly hasFolder: boolean;
-}
-
-async function readSetting(host: Reader): Promise<InFile> {
-  const [verdict, folder] = await Promise.all([jsonFile(settings, wanted).check(host), host.stat(dirname(settings))]);
-  return { verdict, hasFolder: folder !== undefined };
-}
-
-function settingVerdict({ isRunning, isOn, flag }: LiveRestore, { verdict, hasFolder }: InFile): Verdict {
-  // With a setting both on the command line and in the file the engine does not start.
-  if (flag !== '') return ok;
-  if (verdict.is === 'unknown') return verdict;
-  if (verdict.is === 'ok') {
-    if (!isRunning || isOn) return ok;
-    return drift([{ what: key, was: 'not read by the engine', wanted: 'true' }], [reload]);
-  }
-  const differences = verdict.differences.map((each) => ({ ...each, what: setting }));
-  if (!Array.isArray(verdict.change)) return verdict;
-  // Before the engine is installed.
-  const made = hasFolder ? [] : [command`umask 022 && mkdir -p ${dirname(settings)}`];
-  return { ...verdict, differences, change: [...made, ...verdict.change, ...(isRunning ? [reload] : [])] };
-}
+/** The engine has the setting, where nothing speaks against it. */
+const settingIsMade: Resource = {
+  name: key,
+  async check(host) {
+    const [{ isRunning, isOn, flag, blocked }, inFile, folder] = await Promise.all([
+      liveRestore(host),
+      checkParts(host, [[`${settings} `, jsonFile(settings, { [key]: true })]]),
+      host.stat(dirname(settings)),
+    ]);
+    // With a setting both on the command line and in the file the engine does not start.
+    if (blocked !== undefined || flag !== '') return ok;
+    if (inFile.differences.length === 0) {
+      if (!isRunning || isOn) return ok;
+      return drift([{ what: key, was: 'not read by the engine', wanted: 'true' }], [reload]);
+    }
+    // Before the engine is installed.
+    const made = folder ? [] : [makeDirectory(dirname(settings))];
+    const steps = [...made, ...inFile.steps.flat(), ...(isRunning ? [reload] : [])];
+    return drift(inFile.differences, inFile.refusal ?? steps);
+  },
+};
 
 /** The engine reads its settings, and says that it has. */
 const reload = command`

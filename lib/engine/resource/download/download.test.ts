@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Output } from '../../host/output.ts';
 import { shell } from '../../host/shell.ts';
+import { temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { applyDrift, describeVerdict, driftOf } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { download } from './download.ts';
@@ -36,8 +36,7 @@ test.each([1, 8])('the script is a POSIX shell script for any address and path, 
 });
 
 test('a forged size from a server is not run as a command, in any shell', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'download-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryDirectory();
   const ran = join(folder, 'ran');
   const curl = `#!/bin/sh\nprintf 'HTTP/1.1 200 OK\\r\\nContent-Length: a[$(touch$IFS${ran})]\\r\\n'\n`;
   writeFileSync(join(folder, 'curl'), curl, { mode: 0o755 });
@@ -58,8 +57,7 @@ test('a forged size from a server is not run as a command, in any shell', () => 
 });
 
 test('a folder in which another user can change names is refused, and nothing is made there', () => {
-  const top = mkdtempSync(join(tmpdir(), 'download-'));
-  onTestFinished(() => rmSync(top, { recursive: true }));
+  const top = temporaryDirectory();
   const folder = join(top, 'folder');
   mkdirSync(folder);
   chownSync(folder, 64_245, 64_245);

@@ -1,14 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { directoryForAll } from '../../host/testing/local-connection.ts';
 import { applyDrift, ok } from '../resource.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { acceptedFile } from './accepted-file.ts';
 
 const host = await thisMachine();
-const directory = mkdtempSync(join(tmpdir(), 'accepted-file-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = directoryForAll();
 const path = join(directory, 'script');
 const script = (content: string) =>
   acceptedFile({ path, content, judge: ['sh', '-n'], source: 'roles/a.ts', mode: 0o750 });

@@ -1,18 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { makeDirectory } from '../../host/action.ts';
 import { scriptOf } from '../../host/action-script.ts';
 import type { Stat } from '../../host/host.ts';
+import { directoryForAll } from '../../host/testing/local-connection.ts';
 import { applyDrift, ok } from '../resource.ts';
 import { fakeHost, rootsFile } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { directory } from './directory.ts';
 
 const host = await thisMachine();
-const base = mkdtempSync(join(tmpdir(), 'directory-test-'));
+const base = directoryForAll();
 chmodSync(base, 0o755);
 let path: string;
 let count = 0;
@@ -20,7 +20,6 @@ beforeEach(() => {
   count += 1;
   path = join(base, `directory ${count}`);
 });
-afterAll(() => rmSync(base, { recursive: true }));
 
 test('a missing one is created with its parents', async () => {
   const deep = join(path, 'a', 'b');

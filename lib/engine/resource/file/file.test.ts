@@ -1,16 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../host/host.ts';
+import { directoryForAll } from '../../host/testing/local-connection.ts';
 import { applyDrift, type Difference, describeVerdict, ok, type Resource } from '../resource.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { secretContent } from './content.ts';
 import { file } from './file.ts';
 
 const host: Writer = await thisMachine();
-const directory = mkdtempSync(join(tmpdir(), 'file-test-'));
+const directory = directoryForAll();
 let path: string;
 let count = 0;
 beforeAll(() => {
@@ -20,7 +20,6 @@ beforeEach(() => {
   count += 1;
   path = join(directory, `file ${count}`);
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 /** Checks, and returns the differences. */
 async function differencesOf(resource: Resource): Promise<readonly Difference[]> {

@@ -1,22 +1,21 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { directoryForAll } from '../../host/testing/local-connection.ts';
 import { applyDrift, makeChange, ok } from '../resource.ts';
 import { textAfter } from '../testing/edited-text.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { type JsonObject, jsonFile } from './json-file.ts';
 
 const host = await thisMachine();
-const directory = mkdtempSync(join(tmpdir(), 'json-file-test-'));
+const directory = directoryForAll();
 let path: string;
 let count = 0;
 beforeEach(() => {
   count += 1;
   path = join(directory, `daemon ${count}.json`);
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 /** A file's text after the keys are set in it. */
 const textWith = (keys: JsonObject, text: string) => textAfter(jsonFile('/f', keys), text);

@@ -4,18 +4,17 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../host/host.ts';
+import { directoryForAll } from '../../host/testing/local-connection.ts';
 import { applyDrift, makeChange, ok } from '../resource.ts';
 import { textAfter } from '../testing/edited-text.ts';
 import { fakeHost } from '../testing/fake-host.ts';
@@ -25,14 +24,13 @@ import { line } from './line.ts';
 import { noLine } from './no-line.ts';
 
 const host = await thisMachine();
-const directory = mkdtempSync(join(tmpdir(), 'line-test-'));
+const directory = directoryForAll();
 let path: string;
 let count = 0;
 beforeEach(() => {
   count += 1;
   path = join(directory, `hosts ${count}`);
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 test('it is appended where no line matches', async () => {
   expect(await textAfter(line('/etc/f', 'c'), 'a\nb\n')).toBe('a\nb\nc\n');

@@ -1,24 +1,14 @@
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { directoryForAll } from '../../host/testing/local-connection.ts';
 import { applyDrift, ok } from '../resource.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { directory as ownFolder } from './directory.ts';
 import { link } from './link.ts';
 
 const host = await thisMachine();
-const directory = mkdtempSync(join(tmpdir(), 'link-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = directoryForAll();
 
 test('it is made, and takes the place of another link, also of one to a directory', async () => {
   const path = join(directory, 'current');

@@ -1,25 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import { directoryForAll } from '../../host/testing/local-connection.ts';
 import { applyDrift, ok } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { gitCheckout } from './git-checkout.ts';
 
 const host = await thisMachine();
-const directory = mkdtempSync(join(tmpdir(), 'git-checkout-'));
+const directory = directoryForAll();
 const repository = join(directory, 'repository');
 const path = join(directory, 'tools');
 const git = (...words: string[]) =>
@@ -35,7 +25,6 @@ beforeAll(() => {
     git('tag', version);
   }
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 const tool = () => readFileSync(join(path, 'tool'), 'utf8');
 

@@ -32,7 +32,7 @@ export function gitCheckout(path: string, { repository, ref }: Checkout): Resour
       const [git, there, found] = await Promise.all([
         host.$`command -v git`,
         host.stat(path),
-        host.$({})(stateOf(path, `${wanted}^{commit}`)),
+        host.$`sh -c ${stateOf(path, `${wanted}^{commit}`)}`,
       ]);
       if (!git.ok) return unknownUntil('git is installed');
       if (!found.ok) {
@@ -58,19 +58,18 @@ export function gitCheckout(path: string, { repository, ref }: Checkout): Resour
 }
 
 /**
- * A command that prints the origin, the commit, the commit of the wanted version and the changed files, a line each. Git runs what the
+ * A script that prints the origin, the commit, the commit of the wanted version and the changed files, a line each. Git runs what the
  * configuration of a checkout names, so another user's folder is not looked into. Git trusts the user who called sudo, too.
  */
-function stateOf(path: string, wanted: string): TemplateStringsArray {
+function stateOf(path: string, wanted: string): string {
   const at = quote(path);
   // Without the option it would write the index again.
-  const text = `${inRootsFolder(path)}
+  return `${inRootsFolder(path)}
 unset SUDO_UID
 git -C ${at} config --get remote.origin.url || echo
 git -C ${at} rev-parse --verify --quiet HEAD || echo
 git -C ${at} rev-parse --verify --quiet ${quote(wanted)} || echo
 git --no-optional-locks -C ${at} status --porcelain --untracked-files=no || :`;
-  return [text] as unknown as TemplateStringsArray;
 }
 
 /** The folder gets its name only when it is complete. */

@@ -89,12 +89,12 @@ test('a port without allowed sources is closed', () => {
 });
 
 /** The output of iptables -S, with the jumps to the chains. */
-function listing(ways: readonly string[] = [], text = restoreLines(chains(4))): string {
+function listing(ways: readonly string[] = []): string {
   return `-P INPUT ACCEPT
 -P FORWARD DROP
 -P OUTPUT ACCEPT
 -N DOCKER-USER
-${text.replace(/^:(\S+) .*$/gm, '-N $1')}${ways.join('\n')}
+${restoreLines(chains(4)).replace(/^:(\S+) .*$/gm, '-N $1')}${ways.join('\n')}
 -A FORWARD -j DOCKER-USER
 -A DOCKER-USER -j OURS
 -A DOCKER-USER -j RETURN

@@ -52,47 +52,66 @@ export function packetFilterChains(prefix: string, groups: readonly PortGroup[],
   const isOpen = ({ sources }: PortGroup) => sources.some((from) => from.family === family && from.everything);
   const guards = ({ ports, protocols = [] }: PortGroup) => ports.length + protocols.length > 0;
   const closed = groups.filter((group) => guards(group) && !isOpen(group));
-  const perPort = (rule: (port: GuardedPort, to: string) => string) =>
-    unique(
-      closed.flatMap(({ name, ports, onlyWith: path }) =>
-        ports.map((port) => `${rule(port, `${prefix}-${name}`)}${path === undefined ? '' : onlyWith + path}`),
-      ),
-    );
-  const fromContainers = `-i ${anyBridge} -j RETURN`;
   return [
-    {
-      name: prefix,
-      rules: [
-        fromContainers,
-        // A neighbour may send packets to a container's own address, past the published ports, and to ports that are not published.
-        // Engines before 28 let them in where others have opened FORWARD.
-        `-o ${anyBridge} -m conntrack ! --ctstate DNAT --ctdir ORIGINAL -j DROP`,
-        // The destination is the container's by now; connection tracking has the published port. A connection of a container to
-        // such a port of another host is not DNAT.
-        ...perPort(
-          ({ protocol, published }, to) =>
-            `-p ${protocol} -m conntrack --ctstate DNAT --ctorigdstport ${published} --ctdir ORIGINAL -j ${to}`,
-        ),
-      ],
-    },
-    {
-      name: inputChain(prefix),
-      rules: [
-        // Connections from the host and its containers.
-        '-i lo -j RETURN',
-        fromContainers,
-        ...perPort(
-          ({ protocol, published }, to) =>
-            `-p ${protocol} -m conntrack --ctorigdstport ${published} --ctdir ORIGINAL -j ${to}`,
-        ),
-        ...closed.flatMap(({ name, protocols = [] }) => protocols.map((number) => `-p ${number} -j ${prefix}-${name}`)),
-      ],
-    },
+    { name: prefix, rules: forwardRules(prefix, closed) },
+    { name: inputChain(prefix), rules: inputRules(prefix, closed) },
     ...groups.map((group) => ({
       name: `${prefix}-${group.name}`,
       rules: closed.includes(group) ? sourceRules(group.sources, family) : [],
     })),
   ];
+}
+
+const fromContainers = `-i ${anyBridge} -j RETURN`;
+
+function forwardRules(prefix: string, closed: readonly PortGroup[]): string[] {
+  return [
+    fromContainers,
+    // A neighbour may send packets to a container's own address, past the published ports, and to ports that are not published.
+    // Engines before 28 let them in where others have opened FORWARD.
+    `-o ${anyBridge} -m conntrack ! --ctstate DNAT --ctdir ORIGINAL -j DROP`,
+    // The destination is the container's by now; connection tracking has the published port. A connection of a container to
+    // such a port of another host is not DNAT.
+    ...portRules(prefix, closed, '--ctstate DNAT '),
+  ];
+}
+
+/**
+ * Docker's proxy also listens on the host itself: for IPv6 if its networks have none, and for IPv4 if its own rules are missing.
+ * Such packets are not forwarded, and never reach DOCKER-USER.
+ */
+function inputChain(prefix: string): string {
+  return `${prefix}-INPUT`;
+}
+
+function inputRules(prefix: string, closed: readonly PortGroup[]): string[] {
+  return [
+    // Connections from the host and its containers.
+    '-i lo -j RETURN',
+    fromContainers,
+    ...portRules(prefix, closed, ''),
+    ...closed.flatMap(({ name, protocols = [] }) => protocols.map((number) => `-p ${number} -j ${prefix}-${name}`)),
+  ];
+}
+
+/**
+ * A jump to the chain of its group for each port.
+ *
+ * @param state a further condition on the connection, with a space at its end, or nothing
+ */
+function portRules(prefix: string, closed: readonly PortGroup[], state: string): ReadonlySet<string> {
+  const rules = closed.flatMap(({ name, ports, onlyWith: path }) =>
+    ports.map(({ protocol, published }) => {
+      const rule = `-p ${protocol} -m conntrack ${state}--ctorigdstport ${published} --ctdir ORIGINAL -j ${prefix}-${name}`;
+      return path === undefined ? rule : `${rule}${onlyWith}${path}`;
+    }),
+  );
+  return new Set(rules);
+}
+
+function sourceRules(sources: readonly IpNetwork[], family: 4 | 6): string[] {
+  const own = new Set(sources.filter((from) => from.family === family).map(({ text }) => text));
+  return [...[...own].sort().map((text) => `-s ${text} -j RETURN`), '-j DROP'];
 }
 
 /** What rules depend on, and only the host knows. */
@@ -111,19 +130,6 @@ export function onHost(chains: readonly Chain[], { bridges, files }: HostFacts):
     return rule.includes(anyBridge) ? bridges.map((name) => rule.replaceAll(anyBridge, name)) : [rule];
   };
   return chains.map(({ name, rules }) => ({ name, rules: rules.flatMap(each) }));
-}
-
-/**
- * Docker's proxy also listens on the host itself: for IPv6 if its networks have none, and for IPv4 if its own rules are missing.
- * Such packets are not forwarded, and never reach DOCKER-USER.
- */
-function inputChain(prefix: string): string {
-  return `${prefix}-INPUT`;
-}
-
-function sourceRules(sources: readonly IpNetwork[], family: 4 | 6): string[] {
-  const own = unique(sources.filter((from) => from.family === family).map(({ text }) => text)).sort();
-  return [...own.map((text) => `-s ${text} -j RETURN`), '-j DROP'];
 }
 
 /** Lines for iptables-restore --noflush: these chains are replaced in one step, and no other is touched. */
@@ -217,8 +223,4 @@ function canonical(rule: string): string {
 
 function shown(rules: readonly string[]): string {
   return rules.length === 0 ? 'empty' : rules.join('\n');
-}
-
-function unique(lines: readonly string[]): string[] {
-  return [...new Set(lines)];
 }

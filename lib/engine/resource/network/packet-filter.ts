@@ -50,61 +50,73 @@ const families = [
  */
 export function packetFilter(options: PacketFilter): Resource {
   const { product, prefix, accesses, hint } = options;
-  const program = `/usr/local/lib/${product}/firewall`;
-  const rules = `/etc/${product}/firewall`;
-  const hasNetworks = options.networks.length > 0;
-  const units = { ...options, command: `${program} ${rules} ${prefix}`, hasNetworks };
-  const [own, parts] = [unitFiles(units), dropIns(units)];
-  const text = (path: string, content: string): Part => [`${path} `, file(path).content(content)];
-  const loader: readonly Part[] = [
-    ...unique([program, rules, ...parts.map(({ path }) => path)].map(dirname)).map(
-      (path): Part => [`${path} `, directory(path)],
-    ),
-    [`${program} `, file(program).content(script).mode(0o755)],
-    ...own.map(({ path, content }) => text(path, content)),
-    text(`${rules}.networks`, options.networks.map((name) => `${name}\n`).join('')),
-  ];
-  const starts = parts.map(({ path, content }) => text(path, content));
-  const chainsOf = (known: Known, family: 4 | 6) => {
-    const networks = (sources: readonly string[]) => sources.flatMap((source) => known.get(source) ?? []);
-    const groups = accesses.map(({ sources, ...rest }) => ({ ...rest, sources: networks(sources) }));
-    return packetFilterChains(prefix, groups, family);
-  };
-  const ruleFiles = (known: Known): readonly Part[] =>
-    families.map(({ family }) => text(`${rules}.v${family}`, restoreLines(chainsOf(known, family))));
-  const named = accesses.flatMap(({ sources }) => sources);
-
+  const { load, loader, starts, units } = filesOf(options);
   return {
     name: 'published ports are open to their sources alone',
 
     async check(host) {
-      const known = lookUp(host, named);
-      const [{ found, missing }, listings, files, hasV6, unread, facts] = await Promise.all([
+      const known = lookUp(host, accesses);
+      const [{ found, missing }, listings, before, after, hasV6, unread, facts] = await Promise.all([
         known,
         Promise.all(families.map(({ tool }) => host.$`${tool} --wait=60 -S`)),
-        known.then((all) => checkParts(host, [...loader, ...ruleFiles(all.found), ...starts])),
+        known.then((all) => checkParts(host, [...loader, ...ruleFiles(options, all.found)])),
+        checkParts(host, starts),
         host.$`[ -e /proc/net/if_inet6 ]`,
-        unreadFiles(host, [...own, ...parts]),
+        unreadFiles(host, units),
         factsOf(host, product, accesses),
       ]);
       if (listings[0]?.exitCode === 127) return unknownUntil('iptables is installed');
       if (missing.length > 0) return refused(`this host finds no address of ${missing.join(', ')}`, hint);
-      const differences = [
-        ...files.differences,
-        ...unread,
-        ...families
-          .filter(({ family }) => family === 4 || hasV6.ok)
-          .flatMap(({ family, tool }, at) => {
-            const wanted = onHost(chainsOf(found, family), facts);
-            return packetFilterDifferences(tool, listings[at]?.stdout ?? '', prefix, wanted);
-          }),
-      ];
-      const [first, last] = [files.steps.slice(0, -starts.length).flat(), files.steps.slice(-starts.length).flat()];
-      // The drop-ins come last: if the rules cannot be loaded, the run ends before anything depends on them.
-      const steps = [...first, command`${program} ${rules} ${prefix}`, ...last, command`systemctl daemon-reload`];
-      return driftOf(differences, files.refusal ?? steps);
+      const loaded = families
+        .filter(({ family }) => family === 4 || hasV6.ok)
+        .flatMap(({ family, tool }, at) => {
+          const wanted = onHost(chainsOf(options, found, family), facts);
+          return packetFilterDifferences(tool, listings[at]?.stdout ?? '', prefix, wanted);
+        });
+      // If the rules cannot be loaded, the run ends before anything depends on them.
+      const steps = [...before.steps.flat(), load, ...after.steps.flat(), command`systemctl daemon-reload`];
+      const differences = [...before.differences, ...after.differences, ...unread, ...loaded];
+      return driftOf(differences, before.refusal ?? after.refusal ?? steps);
     },
   };
+}
+
+const rulesOf = (product: string) => `/etc/${product}/firewall`;
+const text = (path: string, content: string): Part => [`${path} `, file(path).content(content)];
+
+/** The step that loads the rules, what is written before it and after it, and the files of systemd among both. */
+function filesOf(options: PacketFilter) {
+  const { product, prefix, networks } = options;
+  const [program, rules] = [`/usr/local/lib/${product}/firewall`, rulesOf(product)];
+  const named = { ...options, command: `${program} ${rules} ${prefix}`, hasNetworks: networks.length > 0 };
+  const [own, parts] = [unitFiles(named), dropIns(named)];
+  const folders = new Set([program, rules, ...parts.map(({ path }) => path)].map(dirname));
+  const loader: readonly Part[] = [
+    ...[...folders].map((path): Part => [`${path} `, directory(path)]),
+    [`${program} `, file(program).content(script).mode(0o755)],
+    ...own.map(({ path, content }) => text(path, content)),
+    text(`${rules}.networks`, networks.map((name) => `${name}\n`).join('')),
+  ];
+  return {
+    load: command`${program} ${rules} ${prefix}`,
+    loader,
+    starts: parts.map(({ path, content }) => text(path, content)),
+    units: [...own, ...parts],
+  };
+}
+
+type Known = ReadonlyMap<string, readonly IpNetwork[]>;
+
+function chainsOf({ prefix, accesses }: PacketFilter, known: Known, family: 4 | 6) {
+  const networks = (sources: readonly string[]) => sources.flatMap((source) => known.get(source) ?? []);
+  const groups = accesses.map(({ sources, ...rest }) => ({ ...rest, sources: networks(sources) }));
+  return packetFilterChains(prefix, groups, family);
+}
+
+function ruleFiles(options: PacketFilter, known: Known): readonly Part[] {
+  return families.map(({ family }) =>
+    text(`${rulesOf(options.product)}.v${family}`, restoreLines(chainsOf(options, known, family))),
+  );
 }
 
 /** The timer and the watch run. `packetFilter` has written their files. */
@@ -128,15 +140,10 @@ async function unreadFiles(host: Reader, files: ReturnType<typeof dropIns>): Pro
   });
 }
 
-type Known = ReadonlyMap<string, readonly IpNetwork[]>;
-
-const unique = (words: readonly string[]): string[] => [...new Set(words)];
-
 /** Addresses of all sources. The rules have addresses because no name can be resolved at boot, when they are loaded. */
-async function lookUp(host: Reader, sources: readonly string[]) {
-  const found = await Promise.all(
-    unique(sources).map(async (source) => [source, await addressesOf(host, source)] as const),
-  );
+async function lookUp(host: Reader, accesses: readonly Access[]) {
+  const sources = [...new Set(accesses.flatMap((access) => access.sources))];
+  const found = await Promise.all(sources.map(async (source) => [source, await addressesOf(host, source)] as const));
   return {
     found: new Map(found),
     missing: found.flatMap(([source, networks]) => (networks.length === 0 ? [source] : [])),
@@ -145,7 +152,7 @@ async function lookUp(host: Reader, sources: readonly string[]) {
 
 /** The bridges are those that the host's own program has found. */
 async function factsOf(host: Reader, product: string, accesses: readonly Access[]): Promise<HostFacts> {
-  const paths = unique(accesses.flatMap(({ onlyWith = [] }) => onlyWith));
+  const paths = [...new Set(accesses.flatMap(({ onlyWith = [] }) => onlyWith))];
   const [bridges, ...stats] = await Promise.all([
     host.read(`/var/lib/${product}/firewall/bridges`),
     ...paths.map((path) => host.stat(path)),

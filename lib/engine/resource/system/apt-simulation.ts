@@ -39,8 +39,10 @@ interface NoSolution {
   readonly words: string;
 }
 
+export type Simulated = Simulation | NoLists | NoSolution;
+
 /** Asks apt what it would do to install these packages, by the package lists that are on the host. Changes nothing. */
-export async function simulate(host: Reader, names: readonly string[]): Promise<Simulation | NoLists | NoSolution> {
+export async function simulate(host: Reader, names: readonly string[]): Promise<Simulated> {
   const output = await host.$`sh -c ${withArguments(script, names)}`;
   if (output.exitCode === 3) return { without: 'lists' };
   const text = output.stdout;

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { applyDrift, drift } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { packages } from './packages.ts';
@@ -40,8 +40,7 @@ test('a failed installation is reported with the end of the output of apt, and w
 
 /** Runs the script with a stand-in for apt-get, which knows the lists of this machine. */
 function installWith(aptGet: string) {
-  const stubs = mkdtempSync(join(tmpdir(), 'packages-'));
-  onTestFinished(() => rmSync(stubs, { recursive: true }));
+  const stubs = temporaryDirectory();
   for (const [name, text] of Object.entries({ 'apt-get': aptGet, dpkg: 'echo dpkg "$@" >&2', 'apt-cache': 'exit 1' })) {
     writeFileSync(join(stubs, name), `#!/bin/sh\nd=${stubs}\n${text}\n`, { mode: 0o755 });
   }

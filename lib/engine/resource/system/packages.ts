@@ -1,9 +1,8 @@
 import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { readScript, withArguments } from '../../host/script.ts';
-import { Problem } from '../../problem/problem.ts';
-import { type Difference, drift, expectation, ok, type Resource, refused, type Verdict } from '../resource.ts';
-import { type Simulation, simulate } from './apt-simulation.ts';
+import { type Difference, expectation, ok, type Resource, refusalOf, refused, type Verdict } from '../resource.ts';
+import { type Installed, type Simulated, type Simulation, simulate } from './apt-simulation.ts';
 
 const script = readScript(new URL('../../../../templates/host/install-packages.sh', import.meta.url));
 
@@ -82,8 +81,7 @@ export function aptDoesNoHarm(resource: Packages): Resource {
   return expectation(`apt removes and downgrades nothing for ${resource.name}`, {
     check: async (host) => {
       const verdict = await resource.check(host);
-      if (verdict.is !== 'drift' || !(verdict.change instanceof Problem)) return ok;
-      return drift([verdict.change.message, verdict.change.hint].filter(Boolean).join('\n'));
+      return refusalOf(verdict) ? verdict : ok;
     },
   });
 }
@@ -91,23 +89,28 @@ export function aptDoesNoHarm(resource: Packages): Resource {
 /** The verdict on packages that are missing. */
 async function installed(host: Reader, missing: readonly string[]): Promise<Verdict> {
   if (missing.length === 0) return ok;
-  const simulation = await simulate(host, missing);
-  const change = [installation(missing)];
-  if (!('without' in simulation)) {
-    const harm = harmOf(simulation);
-    if (harm) return refused(`to install ${missing.join(', ')}, apt would ${harm.what}`, harm.hint);
-    return { is: 'drift', differences: differencesOf(missing, simulation), ...noteOn(simulation), change };
-  }
-  const differences = missing.map((what) => ({ what, was: 'not installed', wanted: 'installed' }));
-  if (simulation.without === 'lists') return { is: 'drift', differences, note: unknownWithoutLists, change };
-  // Old lists are fetched before the installation, which may find a solution then, or says why not.
-  if (simulation.isUnknown || simulation.words === '' || simulation.listsAge >= listsLast) {
-    return { is: 'drift', differences, note: unknownByTheseLists, change };
-  }
-  return refused(
-    `apt cannot install ${missing.join(', ')}: ${simulation.words}`,
-    `see apt-get -s install ${missing.join(' ')}`,
+  const simulated = await simulate(host, missing);
+  return (
+    obstacleOf(simulated, missing) ?? {
+      is: 'drift',
+      differences: differencesOf(missing, 'without' in simulated ? [] : simulated.installed),
+      ...noteOn(simulated),
+      change: [installation(missing)],
+    }
   );
+}
+
+/** Why nothing is installed: apt would do harm, or finds no solution by the newest lists. */
+function obstacleOf(simulated: Simulated, missing: readonly string[]): Verdict | undefined {
+  const names = missing.join(', ');
+  if (!('without' in simulated)) {
+    const harm = harmOf(simulated);
+    return harm && refused(`to install ${names}, apt would ${harm.what}`, harm.hint);
+  }
+  if (simulated.without === 'lists') return undefined;
+  // Old lists are fetched before the installation, which may find a solution then, or says why not.
+  if (simulated.isUnknown || simulated.words === '' || simulated.listsAge >= listsLast) return undefined;
+  return refused(`apt cannot install ${names}: ${simulated.words}`, `see apt-get -s install ${missing.join(' ')}`);
 }
 
 /** Lists that are older are fetched again before an installation. Seconds. */
@@ -117,9 +120,11 @@ const unknownWithoutLists =
 const unknownByTheseLists =
   'apt finds no solution by the package lists on this host; they are fetched again before the installation';
 
-function noteOn({ listsAge }: Simulation): { readonly note?: string } {
-  if (listsAge < listsLast) return {};
-  const days = Math.floor(listsAge / listsLast);
+function noteOn(simulated: Simulated): { readonly note?: string } {
+  if ('without' in simulated)
+    return { note: simulated.without === 'lists' ? unknownWithoutLists : unknownByTheseLists };
+  if (simulated.listsAge < listsLast) return {};
+  const days = Math.floor(simulated.listsAge / listsLast);
   return {
     note: `by package lists that are ${days} ${days === 1 ? 'day' : 'days'} old; apt fetches them before it installs`,
   };
@@ -153,7 +158,7 @@ function removalHint(removed: readonly string[]): string {
 }
 
 /** The packages that were asked for, each upgrade, and in one line what is new beside them. */
-function differencesOf(missing: readonly string[], { installed: all }: Simulation): readonly Difference[] {
+function differencesOf(missing: readonly string[], all: readonly Installed[]): readonly Difference[] {
   const versions = new Map(all.map(({ name, version }) => [name, version]));
   const others = all.filter(({ name }) => !missing.includes(name));
   const added = others.filter(({ was }) => was === undefined).map(({ name, version }) => `${name} ${version}`);

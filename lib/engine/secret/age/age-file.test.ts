@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { armor, generateIdentity, identityToRecipient } from 'age-encryption';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { Problem } from '../../problem/problem.ts';
 import type { Ask } from '../ask.ts';
-import { littleWork, privateFolder, sshKey } from '../testing/keys.ts';
+import { littleWork, sshKey } from '../testing/keys.ts';
 import { type AgeRecipient, decrypt, encrypt, readAgeFile as read } from './age-file.ts';
 import { findIdentities } from './identities.ts';
 import { parseRecipients } from './recipients.ts';
@@ -37,11 +38,11 @@ test('any text is decrypted unchanged, by passphrase and by identity', async () 
 test.each(['ed25519', 'rsa'] as const)(
   'an SSH key decrypts files for its public key, with a passphrase or without: %s',
   async (type) => {
-    const folder = privateFolder();
+    const folder = temporaryDirectory();
     const [open, locked, other] = [
       sshKey(folder, type),
       sshKey(folder, type, 'pass phrase'),
-      sshKey(privateFolder(), type),
+      sshKey(temporaryDirectory(), type),
     ];
     const recipients = await parseRecipients(`# both\n${open.public}\n\n${locked.public}\n`, 'r');
     const file = await readAgeFile(await to(canary, recipients));
@@ -111,7 +112,7 @@ test('a file that demands too much memory is refused', async () => {
 });
 
 test('an identity file is refused with its line, and never quoted', async () => {
-  const folder = privateFolder();
+  const folder = temporaryDirectory();
   const refused = async (content: string) => {
     const path = join(folder, 'key');
     writeFileSync(path, content, { mode: 0o600 });
@@ -140,7 +141,7 @@ test('an identity file is refused with its line, and never quoted', async () => 
 });
 
 test('recipients are refused with line and column, all at once', async () => {
-  const folder = privateFolder();
+  const folder = temporaryDirectory();
   const { public: weak } = sshKey(folder, 'rsa', undefined, 1024);
   const lines = [
     '# ok',
@@ -179,7 +180,7 @@ const age = spawnSync('age', ['--version']).status === 0;
 
 describe.skipIf(!age)("the age program (Debian's package age)", () => {
   const files = async () => {
-    const folder = privateFolder();
+    const folder = temporaryDirectory();
     const native = join(folder, 'native');
     const identity = await generateIdentity();
     writeFileSync(native, `# a comment\n${identity}\n`, { mode: 0o600 });

@@ -1,18 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
-import { onTestFinished } from 'vitest';
 
 /** scrypt at a millionth of its usual cost. */
 export const littleWork = 2;
-
-/** A temporary folder for the test. */
-export function privateFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'secrets-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
 
 /** A new SSH key pair. The library makes an invalid ed25519 key in one of 256 cases: if the public key begins with a zero. */
 export function newKeyPair(
