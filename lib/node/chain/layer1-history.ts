@@ -1,10 +1,10 @@
 import type { Reader } from '../../engine/host/host.ts';
+import { shownAddress } from '../../engine/resource/network/http.ts';
 import { drift, expectation, ok, type Resource, type Verdict } from '../../engine/resource/resource.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { unknownWithoutAnswer } from '../databases/postgres.ts';
 import type { Variables } from '../variables/variables.ts';
 import { newestBlockPair } from './newest-block.ts';
-import { shownAddress } from './reachable.ts';
 
 /** Ethereum finalizes a block after two epochs: the synchronizer can undo a reorganization of fewer blocks. Blocks. */
 const finalityDepth = 64;

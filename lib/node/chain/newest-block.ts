@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
-import { probe, readHttpAnswer } from '../../engine/resource/network/http.ts';
+import { probe, readHttpAnswer, shownAddress } from '../../engine/resource/network/http.ts';
 import { excerpt } from '../../engine/secret/secret.ts';
 import { type Answer, type Block, readBlock } from './chain.ts';
 import { longestAnswer, patience, quantity, readAnswer } from './json-rpc.ts';
-import { shownAddress } from './reachable.ts';
 
 const script = readFileSync(new URL('../../../templates/host/newest-block.sh', import.meta.url), 'utf8');
 

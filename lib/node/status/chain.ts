@@ -1,6 +1,6 @@
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
+import { shownAddress } from '../../engine/resource/network/http.ts';
 import { type Answer, batchNumber, blockAt } from '../chain/chain.ts';
-import { shownAddress } from '../chain/reachable.ts';
 
 /** A block. Times are seconds since 1970. */
 export interface Block {
