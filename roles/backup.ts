@@ -8,7 +8,7 @@ import { drift, ok, type Resource } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { resultsFolder } from '../lib/node/backup/folders.ts';
 import { backupRole } from '../lib/node/backup/source.ts';
-import { textfiles } from '../lib/node/monitor/exporters.ts';
+import { metricsProgram, textfiles } from '../lib/node/monitor/textfiles.ts';
 import { dockerWaitsForData, placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import { product } from '../lib/node/server/product.ts';
 import { backupFolder } from '../lib/node/variables/data-folders.ts';
@@ -61,10 +61,8 @@ export default role<Variables>('backup', (context) => {
   const folder = backupFolder(vars);
   const { password } = vars.backup;
   const ofBarman = (path: string) => directory(path).mode(0o700).owner('barman').group('barman');
-  const script = (name: string) =>
-    file(`${library}/${name}`)
-      .content(read(`host/${name}.sh`))
-      .mode(0o755);
+  const program = (name: string, text = read(`host/${name}.sh`)) =>
+    file(`${library}/${name}`).content(text).mode(0o755);
   const connection = `host=${address} port=${port} user=${backupRole} dbname=${database} connect_timeout=10`;
   return [
     // cron runs the package's own `barman cron` each minute, which keeps the receiver running.
@@ -78,9 +76,9 @@ export default role<Variables>('backup', (context) => {
       .owner('barman')
       .group('barman'),
     file('/etc/barman.d/state-db.conf').content(barmanFile(context)),
-    script('base-backup'),
-    script('backup-check'),
-    script('recovery'),
+    program('base-backup'),
+    program('backup-check', metricsProgram('backup-check')),
+    program('recovery'),
     file(`/etc/${product}/recovery.conf`).content(
       shellSettings({
         REPOSITORY: `${folder}/state-db`,
