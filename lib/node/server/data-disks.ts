@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { command } from '../../engine/host/action.ts';
 import type { Facts } from '../../engine/host/facts/facts.ts';
 import type { FstabEntry } from '../../engine/host/facts/fstab.ts';
 import type { Reader } from '../../engine/host/host.ts';
+import { readProgram, readScript } from '../../engine/host/script.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { directory, file, schedule } from '../../engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';
@@ -12,7 +12,10 @@ import { devicesOf, isWithin, mountOf } from './beneath.ts';
 import { defaultDockerRoot, dockerDisk } from './largest-disk.ts';
 import { product } from './product.ts';
 
-const script = readFileSync(new URL('../../../templates/host/data-disks.sh', import.meta.url), 'utf8');
+const files = ['docker-root', 'data-disks'].map(
+  (name) => new URL(`../../../templates/host/${name}.sh`, import.meta.url),
+);
+const script = readScript(...files);
 const program = `/usr/local/lib/${product}/data-disks`;
 const dropIns = '/etc/systemd/system/docker.service.d';
 const dropIn = `${dropIns}/${product}-data-disks.conf`;
@@ -49,7 +52,7 @@ export async function missingData(host: Reader): Promise<readonly MissingData[]>
 }
 
 async function look(host: Reader, words: readonly string[]): Promise<readonly string[]> {
-  return (await host.$({ stdin: script, timeoutSeconds: lookLimit })`sh -s -- ${words}`).lines();
+  return (await host.$({ timeoutSeconds: lookLimit })`sh -c ${script} data-disks ${words}`).lines();
 }
 
 /**
@@ -145,7 +148,7 @@ function placeIsForgotten(name: DataName | 'docker'): Resource {
       if (seen === 'new') return ok;
       return drift(
         [{ what: 'remembered', was: 'a disk', wanted: 'none: it is temporary' }],
-        [command({ stdin: script })`sh -s -- forget ${name}`],
+        [command`sh -c ${script} data-disks forget ${name}`],
       );
     },
   };
@@ -165,7 +168,7 @@ function remembered(name: DataName | 'docker', path: string): Resource {
       const was = seen === 'moved' ? 'that of its former place' : 'not yet';
       return drift(
         [{ what: 'remembered', was, wanted: 'where it is' }],
-        [command({ stdin: script })`sh -s -- remember ${name} ${path}`],
+        [command`sh -c ${script} data-disks remember ${name} ${path}`],
       );
     },
   };
@@ -188,7 +191,9 @@ ExecStartPre=${program} guard
   return [
     directory(`/usr/local/lib/${product}`),
     directory(`/etc/${product}`),
-    file(program).content(script).mode(0o755),
+    file(program)
+      .content(readProgram(...files))
+      .mode(0o755),
     directory(dropIns),
     {
       ...settings,
