@@ -11,7 +11,7 @@ import { backupRole } from '../lib/node/backup/source.ts';
 import { metricsProgram, textfiles } from '../lib/node/monitor/textfiles.ts';
 import { dockerWaitsForData, placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import { product } from '../lib/node/server/product.ts';
-import { backupFolder } from '../lib/node/variables/data-folders.ts';
+import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
 import { databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -39,7 +39,7 @@ function barmanFile({ hosts, vars }: Pick<Context<Variables>, 'hosts' | 'vars'>)
     port: ofServer.ports.state_db,
     user: backupRole,
     database: ofServer.credentials.state.database,
-    folder: backupFolder(vars),
+    folder: dataFolder(vars, 'backup'),
     programs,
     slot: 'barman',
     keep_days,
@@ -58,7 +58,7 @@ export default role<Variables>('backup', (context) => {
   const server = databaseHost(hosts);
   const { port, database } = { port: server.vars.ports.state_db, database: server.vars.credentials.state.database };
   const { address } = server.connection;
-  const folder = backupFolder(vars);
+  const folder = dataFolder(vars, 'backup');
   const { password } = vars.backup;
   const ofBarman = (path: string) => directory(path).mode(0o700).owner('barman').group('barman');
   const program = (name: string, text = read(`host/${name}.sh`)) =>
@@ -70,7 +70,7 @@ export default role<Variables>('backup', (context) => {
     service('cron'),
     ...dockerWaitsForData(context),
     ofBarman(folder),
-    ...placeIsRemembered(vars, 'backup', folder),
+    ...placeIsRemembered(vars, 'backup'),
     file('/var/lib/barman/.pgpass')
       .content(secretContent(`*:*:*:${backupRole}:${password?.reveal()}\n`, /:/))
       .owner('barman')
@@ -112,7 +112,7 @@ export default role<Variables>('backup', (context) => {
  * @param connection to the server
  */
 function schedules(vars: Variables, connection: string): Resource[] {
-  const folder = backupFolder(vars);
+  const folder = dataFolder(vars, 'backup');
   const { every_hours, drill_hours } = vars.backup;
   // The drill has twice its own interval.
   const words = [`'${connection}'`, textfiles, resultsFolder, oldestHours(vars), 2 * drill_hours];

@@ -6,7 +6,7 @@ import { readProgram, readScript } from '../../engine/host/script.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { directory, file, schedule } from '../../engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';
-import { type DataName, dataFolders } from '../variables/data-folders.ts';
+import { type DataName, dataFolder, dataFolders } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import { devicesOf, isWithin, mountOf } from './beneath.ts';
 import { defaultDockerRoot, dockerDisk } from './largest-disk.ts';
@@ -134,9 +134,11 @@ export function mountsOutlastReboot(place: Place): Resource {
  * Where data lies is remembered on the host's root file system. Directly after its folder was made or moved. On a temporary disk that the
  * inventory accepts nothing is: the disk may be another one after each stop of the server.
  */
-export function placeIsRemembered(vars: Variables, name: DataName | 'docker', path: string): Resource[] {
+export function placeIsRemembered(vars: Variables, name: DataName | 'docker'): Resource[] {
   const { temporary_disk } = name === 'docker' ? vars.docker_root : vars.paths;
-  return temporary_disk ? [placeIsForgotten(name)] : [remembered(name, path)];
+  return temporary_disk
+    ? [placeIsForgotten(name)]
+    : [remembered(name, name === 'docker' ? '-' : dataFolder(vars, name))];
 }
 
 /** The inventory accepts a temporary disk since the place was remembered. */
@@ -208,6 +210,6 @@ ExecStartPre=${program} guard
       command: `${program} watch`,
       description: 'Starts Docker when a missing disk is back',
     }),
-    ...placeIsRemembered(vars, 'docker', '-'),
+    ...placeIsRemembered(vars, 'docker'),
   ];
 }
