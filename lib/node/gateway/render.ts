@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path/posix';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
-import type { RenderContext } from '../render/render.ts';
+import type { RenderContext } from '../render/render-context.ts';
+import { challengePort } from '../variables/gateway.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { certificateFile, gatewayFolder } from './paths.ts';
@@ -84,7 +85,11 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     hsts: tls ? '    http-response set-header strict-transport-security max-age=63072000' : '',
     // In rotation, also while another challenge moves it.
     acme: isAcme
-      ? filled('acme.cfg', { name: host.name, retries: String(2 * others.length + 2), others: peers(() => 80) })
+      ? filled('acme.cfg', {
+          name: host.name,
+          retries: String(2 * others.length + 2),
+          others: peers(() => challengePort),
+        })
       : '',
     clients: clients ? `    tcp-request connection reject unless { src ${clients.join(' ')} }` : '',
     peers_port: String(gateway.peers),
