@@ -36,8 +36,8 @@ async function compareHistory(host: Reader, vars: Variables): Promise<Verdict> {
   if (pair?.there.ok && isSame(pair.here.hash, pair.there.value?.hash)) return ok;
   return drift(
     there.value
-      ? `layer 1 has another history: block ${here.number} is ${here.hash} in the state database and ${there.value.hash} on ${shownAddress(url)}`
-      : `${shownAddress(url)} has no block ${here.number}, and the state database has (${here.hash})`,
+      ? `layer 1 has another history: block ${here.block} is ${here.hash} in the state database and ${there.value.hash} on ${shownAddress(url)}`
+      : `${shownAddress(url)} has no block ${here.block}, and the state database has (${here.hash})`,
   );
 }
 

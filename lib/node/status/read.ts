@@ -3,7 +3,7 @@ import type { ContainerState, Reader } from '../../engine/host/host.ts';
 import type { Output } from '../../engine/host/output.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
-import type { Answer } from '../chain/chain.ts';
+import type { Answer, Block } from '../chain/chain.ts';
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
@@ -11,15 +11,7 @@ import { type MissingData, missingData } from '../server/data-disks.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
-import {
-  type Block,
-  type ChainSource,
-  type Comparison,
-  compare,
-  jsonRpcChain,
-  newestBlock,
-  stateChain,
-} from './chain.ts';
+import { type ChainSource, type Comparison, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 import { type DiskUse, readDisks } from './disks.ts';
 import { type LogState, logState, readLog } from './log.ts';
 
