@@ -95,10 +95,10 @@ export function shownAddress(url: string): string {
   return url.replace(/^(\w+:\/\/)(?:[^/?#]*@)?([^/?#]*).*$/s, '$1$2');
 }
 
-/** A text in which of each URL only scheme, host and port are left. The mark that ends a part of a sentence stays. */
+/** A text in which of each URL only scheme, host and port are left. The marks that end a part of a sentence stay. */
 export function withShownAddresses(text: string): string {
   return text.replaceAll(/\b\w+:\/\/[^\s"']+/g, (found) => {
-    const [, url = '', mark = ''] = /^(.*?)([.,:;)\]}]?)$/.exec(found) ?? [];
-    return shownAddress(url) + mark;
+    const [, url = '', marks = ''] = /^(.*?)([.,:;)\]}]{0,3})$/.exec(found) ?? [];
+    return shownAddress(url) + marks;
   });
 }
