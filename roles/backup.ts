@@ -8,10 +8,10 @@ import { drift, ok, type Resource } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { resultsFolder } from '../lib/node/backup/folders.ts';
 import { backupRole } from '../lib/node/backup/source.ts';
-import { textfiles } from '../lib/node/monitor/exporters.ts';
+import { metricsProgram, textfiles } from '../lib/node/monitor/textfiles.ts';
 import { dockerWaitsForData, placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import { product } from '../lib/node/server/product.ts';
-import { backupFolder } from '../lib/node/variables/data-folders.ts';
+import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
 import { databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -39,7 +39,7 @@ function barmanFile({ hosts, vars }: Pick<Context<Variables>, 'hosts' | 'vars'>)
     port: ofServer.ports.state_db,
     user: backupRole,
     database: ofServer.credentials.state.database,
-    folder: backupFolder(vars),
+    folder: dataFolder(vars, 'backup'),
     programs,
     slot: 'barman',
     keep_days,
@@ -58,13 +58,11 @@ export default role<Variables>('backup', (context) => {
   const server = databaseHost(hosts);
   const { port, database } = { port: server.vars.ports.state_db, database: server.vars.credentials.state.database };
   const { address } = server.connection;
-  const folder = backupFolder(vars);
+  const folder = dataFolder(vars, 'backup');
   const { password } = vars.backup;
   const ofBarman = (path: string) => directory(path).mode(0o700).owner('barman').group('barman');
-  const script = (name: string) =>
-    file(`${library}/${name}`)
-      .content(read(`host/${name}.sh`))
-      .mode(0o755);
+  const program = (name: string, text = read(`host/${name}.sh`)) =>
+    file(`${library}/${name}`).content(text).mode(0o755);
   const connection = `host=${address} port=${port} user=${backupRole} dbname=${database} connect_timeout=10`;
   return [
     // cron runs the package's own `barman cron` each minute, which keeps the receiver running.
@@ -72,15 +70,15 @@ export default role<Variables>('backup', (context) => {
     service('cron'),
     ...dockerWaitsForData(context),
     ofBarman(folder),
-    ...placeIsRemembered(vars, 'backup', folder),
+    ...placeIsRemembered(vars, 'backup'),
     file('/var/lib/barman/.pgpass')
       .content(secretContent(`*:*:*:${backupRole}:${password?.reveal()}\n`, /:/))
       .owner('barman')
       .group('barman'),
     file('/etc/barman.d/state-db.conf').content(barmanFile(context)),
-    script('base-backup'),
-    script('backup-check'),
-    script('recovery'),
+    program('base-backup'),
+    program('backup-check', metricsProgram('backup-check')),
+    program('recovery'),
     file(`/etc/${product}/recovery.conf`).content(
       shellSettings({
         REPOSITORY: `${folder}/state-db`,
@@ -114,7 +112,7 @@ export default role<Variables>('backup', (context) => {
  * @param connection to the server
  */
 function schedules(vars: Variables, connection: string): Resource[] {
-  const folder = backupFolder(vars);
+  const folder = dataFolder(vars, 'backup');
   const { every_hours, drill_hours } = vars.backup;
   // The drill has twice its own interval.
   const words = [`'${connection}'`, textfiles, resultsFolder, oldestHours(vars), 2 * drill_hours];

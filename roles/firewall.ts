@@ -3,7 +3,8 @@ import type { Resource } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
-import { accesses, listeningUnits, networksOf } from '../lib/node/server/firewall.ts';
+import { renderHost } from '../lib/node/render/render.ts';
+import { accesses, listeningUnits } from '../lib/node/server/firewall.ts';
 import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -18,7 +19,7 @@ export default role<Variables>('firewall', async (context) => [
   // Elsewhere it comes with Docker.
   ...(listeningUnits(context).includes('docker.service') ? [] : [packages('iptables')]),
   await rulesInTurn(context),
-  ...rulesAreKept({ product, networks: await networksOf(context) }),
+  ...rulesAreKept({ product, networks: (await renderHost(context)).networks }),
 ]);
 
 /** An RPC server that reads another replica now, or the server itself, needs this one until its turn: role replica-firewall ends it. */
@@ -41,7 +42,7 @@ export async function publishedPorts(
     prefix: rulesPrefix,
     accesses: await accesses(context, clients),
     protects: listeningUnits(context),
-    networks: await networksOf(context),
+    networks: (await renderHost(context)).networks,
     hint: 'make the name resolvable on this host, or set firewall.connects_from, with addresses, for the host of that name',
   });
 }

@@ -6,6 +6,7 @@ import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { placeIsRemembered } from '../lib/node/server/data-disks.ts';
+import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The transaction pool's database server, each host its own. */
@@ -14,8 +15,8 @@ export default role<Variables>('pool-db', async (context) => {
   const { services } = await renderHost(context);
   return [
     image,
-    directoryThatItsContainerOwns(`${context.vars.paths.data}/pool-db`),
-    ...placeIsRemembered(context.vars, 'pool-db', `${context.vars.paths.data}/pool-db`),
+    directoryThatItsContainerOwns(dataFolder(context.vars, 'pool-db')),
+    ...placeIsRemembered(context.vars, 'pool-db'),
     service,
     cpuShares('pool-db', databaseCpuShares),
     acceptsConnections('pool-db'),

@@ -16,7 +16,8 @@ import { assessDatabases, databasesOf } from '../lib/node/snapshot/database-cont
 import { goHint, goWillBeNewEnough } from '../lib/node/snapshot/go.ts';
 import { restoreToolIsBuilt } from '../lib/node/snapshot/restore-tool.ts';
 import { archivesOf } from '../lib/node/snapshot/snapshot.ts';
-import { repositoryHas } from '../lib/node/snapshot/source-ref.ts';
+import { gitAddress, repositoryHas } from '../lib/node/snapshot/source-ref.ts';
+import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 import { packagesOfRoles } from './packages.ts';
 
@@ -218,7 +219,7 @@ function nothingIsRestored(vars: Variables): Pick<Resource, 'check'> {
   return goal(async (reader) => {
     const [{ decision }, files] = await Promise.all([
       assessDatabases(reader, databasesOf(vars), replace_existing),
-      reader.stat(`${vars.paths.data}/state-db/PG_VERSION`),
+      reader.stat(`${dataFolder(vars, 'state-db')}/PG_VERSION`),
     ]);
     return decision === 'keep' || (decision === 'wait' && files !== undefined && !replace_existing);
   });
@@ -251,13 +252,6 @@ function repositoryHasTheSource(vars: Variables, source: NonNullable<Variables['
       hint: 'name a tag or a commit of the node in snapshot.source.ref, or set snapshot.restore_with: image',
     }),
   ].map((resource) => skipWhen({ check: restoreToolIsBuilt(vars, source) }, resource));
-}
-
-/** The first address that git requests. `user@host:path` is git's short form of an ssh address; a plain path is on the host. */
-function gitAddress(repository: string): string {
-  if (/^https?:/.test(repository)) return `${repository.replace(/\/$/, '')}/info/refs?service=git-upload-pack`;
-  const [, short] = /^(?:[^@/]+@)?([^:/]+):(?!\/\/)/.exec(repository) ?? [];
-  return short === undefined ? repository : `ssh://${short}`;
 }
 
 /** A tag can get another image in its registry, and hosts that are deployed at different times would differ. */

@@ -12,7 +12,7 @@ import { resultsFolder } from '../lib/node/backup/folders.ts';
 import { backupHost } from '../lib/node/backup/source.ts';
 import { noOtherSynchronizer } from '../lib/node/chain/single-sync.ts';
 import { product } from '../lib/node/server/product.ts';
-import { backupFolder } from '../lib/node/variables/data-folders.ts';
+import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import { addressesOf, databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 import { recoveryProgram } from './backup.ts';
@@ -26,10 +26,10 @@ export const serving = `${product}-recovery-serve`;
 const longestServed = 3 * 86_400;
 
 export const passwordFile = `${jobDirectory}/recovery-password`;
-export const stagedFolder = (vars: Variables) => `${backupFolder(vars)}/recovery`;
+export const stagedFolder = (vars: Variables) => `${dataFolder(vars, 'backup')}/recovery`;
 /** The file in a data directory that says to which time it was recovered. */
 export const mark = (folder: string) => `${folder}/rpc-node-recovered`;
-export const dataOf = ({ paths }: Variables) => `${paths.data}/state-db`;
+export const dataOf = (vars: Variables) => dataFolder(vars, 'state-db');
 
 /** The databases as they were at a time: made on the backup host, and put in place on the Database+Sync server. Or a drill of it. */
 export default role<Variables>('recovery', (context) => {
@@ -64,7 +64,7 @@ async function isRecovered(host: Reader, folder: string, time: string): Promise<
  * log that came more than an hour later is of one that went on.
  */
 async function isNewest(host: Reader, vars: Variables): Promise<boolean> {
-  const repository = `${backupFolder(vars)}/state-db`;
+  const repository = `${dataFolder(vars, 'backup')}/state-db`;
   const newer = await host.$`
     find ${repository}/wals ${repository}/streaming -type f -newermt "$(date -d "$(stat -c %y ${mark(stagedFolder(vars))}) 1 hour")" -print -quit`;
   return newer.text() === '';
@@ -163,7 +163,7 @@ function recoveryIsReceived(context: Context<Variables>, time: string, setsAside
 function drillPasses(vars: Variables, time: string): Resource {
   const drill = job(`a recovery drill to ${time} passes`, {
     unit: `${product}-drill`,
-    script: `exec ${recoveryProgram} drill ${backupFolder(vars)}/drill ${time}\n`,
+    script: `exec ${recoveryProgram} drill ${dataFolder(vars, 'backup')}/drill ${time}\n`,
     // The program puts the result of an earlier one aside before it begins.
     done: async (host) => ((await host.stat(`${resultsFolder}/drill-passed`)) ? ok : drift('it did not pass')),
   });

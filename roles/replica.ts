@@ -16,6 +16,7 @@ import { databaseRole } from '../lib/node/monitor/statistics-role.ts';
 import { component } from '../lib/node/render/component.ts';
 import { placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import { product } from '../lib/node/server/product.ts';
+import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import { databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -40,7 +41,7 @@ export default role<Variables>('replica', async (context) => {
   return [
     image,
     ...serverIsCopied(context),
-    ...placeIsRemembered(context.vars, 'state-db', `${context.vars.paths.data}/state-db`),
+    ...placeIsRemembered(context.vars, 'state-db'),
     service,
     cpuShares('state-db', databaseCpuShares),
     reached(context, 'state-db answers', 'select true'),
@@ -60,7 +61,7 @@ const formerEnds = unknownUntil('the former server is a replica');
 /** The data directory is a copy of the server's. Another one is never touched. */
 function serverIsCopied({ vars, hosts, host, given }: Context<Variables>): Resource[] {
   const { connection, vars: ofServer } = databaseHost(hosts);
-  const data = `${vars.paths.data}/state-db`;
+  const data = dataFolder(vars, 'state-db');
   const password = `${jobDirectory}/replica-password`;
   const settings = shellSettings({
     IMAGE: vars.images.database,
@@ -121,7 +122,7 @@ function reached({ vars, given }: Context<Variables>, name: string, query: strin
       seconds: longestReplay,
       giveUp: async (host) => {
         await ensureContainerRuns(host, 'state-db');
-        await refuseGap(host, `${vars.paths.data}/state-db`);
+        await refuseGap(host, dataFolder(vars, 'state-db'));
       },
     },
   );

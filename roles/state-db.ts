@@ -10,6 +10,7 @@ import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts'
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { placeIsRemembered } from '../lib/node/server/data-disks.ts';
+import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The database server of the chain state and of the prover's hash store. */
@@ -19,8 +20,8 @@ export default role<Variables>('state-db', async (context) => {
   const { services } = await renderHost(context);
   return [
     image,
-    directoryThatItsContainerOwns(`${vars.paths.data}/state-db`),
-    ...placeIsRemembered(vars, 'state-db', `${vars.paths.data}/state-db`),
+    directoryThatItsContainerOwns(dataFolder(vars, 'state-db')),
+    ...placeIsRemembered(vars, 'state-db'),
     service,
     cpuShares('state-db', databaseCpuShares),
     acceptsConnections('state-db'),

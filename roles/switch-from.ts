@@ -5,6 +5,7 @@ import { bytes } from '../lib/engine/output/units.ts';
 import { drift, type EveryHost, ok, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
+import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import { databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -49,7 +50,7 @@ export default role<Variables>('switch-from', (context) => {
     check: async (host) =>
       (await isPrimary(host))
         ? drift('its state-db may accept writes', [
-            command({ timeoutSeconds: 400 })`sh -c ${retireScript} retire ${vars.paths.data}/state-db`,
+            command({ timeoutSeconds: 400 })`sh -c ${retireScript} retire ${dataFolder(vars, 'state-db')}`,
           ])
         : ok,
     everyHost: newServerIsClose(
@@ -72,8 +73,8 @@ interface Seen {
  *
  * @returns whether the server accepts writes when it runs, whether it has ended cleanly, and its newest checkpoint, in bytes of its log
  */
-export async function serverState(host: Reader, { paths }: Pick<Variables, 'paths'>) {
-  const answer = await host.$`sh -c ${stateScript} server-state ${paths.data}/state-db`;
+export async function serverState(host: Reader, vars: Pick<Variables, 'paths'>) {
+  const answer = await host.$`sh -c ${stateScript} server-state ${dataFolder(vars, 'state-db')}`;
   if (!answer.ok) return { kind: 'unreadable', why: answer.stderr.trim() } as const;
   const [kind = '', state, checkpoint] = answer.text().split(' ');
   if (kind === 'none') return { kind } as const;

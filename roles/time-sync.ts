@@ -41,18 +41,12 @@ export default role<Variables>('time-sync', (context) => {
 export function timePackages({ vars }: Context<Variables>): Packages {
   const chrony = packages('chrony');
   return packagesThatLack(chrony.name, async (host) => {
-    const [missing, isEnough] = await Promise.all([
-      chrony.missing(host),
-      // Time servers of the inventory are for chrony.
-      vars.time_servers.length === 0 && timesyncdIsEnough(host, vars),
-    ]);
+    const [missing, isEnough] = await Promise.all([chrony.missing(host), timesyncdIsEnough(host, vars)]);
     return isEnough ? [] : missing;
   });
 }
 
-/** Time servers of the inventory are for chrony. */
 function unlessTimesyncd({ vars }: Context<Variables>, resource: Resource): Resource {
-  if (vars.time_servers.length > 0) return resource;
   return okWhen({ check: async (host) => ((await timesyncdIsEnough(host, vars)) ? ok : drift([])) }, resource);
 }
 

@@ -105,13 +105,4 @@ rpc_node_backup_drill_passed_seconds $passed
 END
 chmod 0644 "$out/problems" "$out/metrics"
 mv "$out/problems" "$state/problems"
-# Puts a file into a folder, as the owner of the folder: names on the way to it, or in it, may be another user's, and root would follow a
-# link. Arguments: the file, the folder, the name there.
-# shellcheck disable=SC2016 # for the shell of the owner
-hand_over() (
-  cd -P "$2" && [ "$PWD" = "$2" ] || exit
-  setpriv --reuid="$(stat -c %u .)" --regid="$(stat -c %g .)" --clear-groups \
-    sh -c 'umask 022 && cat >".$1.new" && mv -f -T ".$1.new" "$1"' sh "$3" <"$1"
-)
-
 if [ -d "$textfiles" ]; then hand_over "$out/metrics" "$textfiles" rpc_node_backup.prom; fi

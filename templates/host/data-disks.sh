@@ -11,6 +11,7 @@
 #
 # The name `docker` is Docker's root, with the path `-`: the one that the engine has now. The memory is on the root file system, for root
 # alone: NAME PATH FILE-SYSTEM FOLDER DEVICE MOUNT-POINT TYPE, where FOLDER is the path within the file system.
+# The file docker-root.sh comes before this one.
 set -u
 umask 077
 export LC_ALL=C
@@ -18,19 +19,6 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 memory=${DATA_DISKS_MEMORY:-/etc/rpc-node/data-disks}
 waits=/run/rpc-node-docker-waits
 program=/usr/local/lib/rpc-node/data-disks
-
-# The folder of Docker's data: of the running engine, or as its options and settings have it.
-docker_root() {
-  if systemctl is-active --quiet docker.service; then
-    # A client that reaches no engine prints an empty line.
-    running=$(docker info --format '{{.DockerRootDir}}' 2>/dev/null) || running=''
-    case $running in /*) echo "$running"; return ;; esac
-  fi
-  option=$(systemctl show --property ExecStart --value docker.service | sed -n 's/.* --data-root[= ]\([^ ;]*\).*/\1/p')
-  setting=$(sed -n 's/.*"data-root"[ ]*:[ ]*"\([^"]*\)".*/\1/p' /etc/docker/daemon.json 2>/dev/null)
-  # The engine itself follows links.
-  readlink -m "${option:-${setting:-/var/lib/docker}}"
-}
 
 # Sets system, folder, device, target and type: where a path lies, or will lie.
 locate() {

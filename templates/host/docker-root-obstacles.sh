@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints why the data of the Docker engine cannot be moved to a folder, and in a second line what to do. Prints nothing where nothing
-# speaks against it. It only reads, and the engine goes on.
+# speaks against it. It only reads, and the engine goes on. Sent with docker-root.sh before it.
 #
 # Arguments: the present folder, the new one, and the folder with the state of a move: a copy that it began counts as free.
 set -u
@@ -10,33 +10,10 @@ from=$1 to=$2 state=$3
 refuse() { printf '%s\n%s\n' "$1" "$2"; exit 0; }
 megabytes() { echo "$(($1 / 1000000)) MB"; }
 
-# How the engine was started, and how it will be: options of the unit, from variables and their files as well.
-pid=$(systemctl show --property MainPID --value docker.service)
-unit=$(systemctl show --property ExecStart --value docker.service)
-case $unit in
-  *'$'*)
-    unit="$unit $(systemctl show --property Environment --value docker.service)"
-    for file in $(systemctl show --property EnvironmentFiles --value docker.service | sed 's/ (ignore_errors=.*//'); do
-      unit="$unit $(sed '/^ *#/d' "$file" 2>/dev/null)"
-    done
-    ;;
-esac
-options=$(
-  tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null
-  printf '%s\n' "$unit" | sed "s/[\"' ]/\\n/g"
-)
-# Prints the value of the first of these options: --name=value, or the word after it.
-value_of() {
-  printf '%s\n' "$options" | awk -v names=" $* " '
-    wanted { print; exit }
-    { name = $0; sub(/=.*/, "", name) }
-    index($0, "=") && index(names, " " name " ") { sub(/^[^=]*=/, ""); print; exit }
-    index(names, " " $0 " ") { wanted = 1 }'
-}
-flag=$(value_of --data-root --graph -g)
+flag=$(dockerd_option --data-root --graph -g)
 [ -z "$flag" ] || refuse "dockerd is started with the option --data-root $flag, and then no setting in /etc/docker/daemon.json changes it" \
   "write \"data-root\": \"$flag\" into /etc/docker/daemon.json, take the option away (systemctl cat docker.service and /etc/default/docker show where it is), and restart Docker: its data stay where they are, and the next deploy moves them"
-file=$(value_of --config-file)
+file=$(dockerd_option --config-file)
 case $file in
   '' | /etc/docker/daemon.json) ;;
   *) refuse "dockerd reads its settings from $file (--config-file), and not from /etc/docker/daemon.json" \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Opens a WebSocket on this host, as RFC 6455 has it, and sends one text message. Prints the Sec-WebSocket-Accept that belongs to its key,
-# the status line and the headers of the answer to the handshake, and an empty line. If the server agrees, and proves that it read the key, it then prints what came: `message`, `close`
-# with the code, or `masked` for a frame that a server must not send; and from the next line on the text. Without an answer it prints
-# nothing, and the reason on standard error.
+# the status line and the headers of the answer to the handshake, and an empty line. If the server agrees, and proves that it read the key,
+# it then prints what came: `message`, `close` with the code, or `masked` for a frame that a server must not send; and from the next line
+# on the text. Without an answer it prints nothing, and the reason on standard error.
 #
 # Arguments: port, the message, shorter than 126 bytes, time limit of an answer in seconds, and for how many seconds HTTP 429 is asked
 # again, as probe.sh does.

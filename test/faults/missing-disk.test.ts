@@ -66,7 +66,7 @@ beforeAll(async () => {
 async function deployed() {
   const now = await place();
   expect(await dataIsInItsPlace(now).check(host)).toEqual(ok);
-  for (const resource of [directoryThatItsContainerOwns(data), ...placeIsRemembered(now.vars, 'pool-db', data)])
+  for (const resource of [directoryThatItsContainerOwns(data), ...placeIsRemembered(now.vars, 'pool-db')])
     await converge(host, resource);
   for (const resource of dockerWaitsForData(now)) await applyDrift(host, resource);
   await host.run({ timeoutSeconds: 600 })`
@@ -76,7 +76,7 @@ async function deployed() {
 
 /** The one resource that remembers the place of the pool database. */
 function remembered({ vars }: Awaited<ReturnType<typeof place>>): Resource {
-  const [resource] = placeIsRemembered(vars, 'pool-db', data);
+  const [resource] = placeIsRemembered(vars, 'pool-db');
   if (!resource) throw new Error('nothing is remembered');
   return resource;
 }
@@ -98,7 +98,7 @@ describe('a disk with data', () => {
     const now = await place();
     for (const resource of [
       ...dockerWaitsForData(now),
-      ...placeIsRemembered(now.vars, 'pool-db', data),
+      ...placeIsRemembered(now.vars, 'pool-db'),
       dataIsInItsPlace(now),
     ])
       expect([resource.name, await resource.check(host)]).toEqual([resource.name, ok]);

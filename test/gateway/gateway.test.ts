@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
-import type { RenderContext } from '../../lib/node/render/render.ts';
+import type { RenderContext } from '../../lib/node/render/render-context.ts';
 import { type Changes, labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { type Gateway, get, startGateway, until } from './gateway.ts';
 import { type RpcHost, rpcHost } from './rpc-host.ts';

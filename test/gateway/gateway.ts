@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fleet } from '../../lib/node/gateway/fleet.ts';
 import { gatewayFiles } from '../../lib/node/gateway/render.ts';
-import type { RenderContext } from '../../lib/node/render/render.ts';
+import type { RenderContext } from '../../lib/node/render/render-context.ts';
 
 /** A real HAProxy with the files of a gateway, as this user and outside of any chroot. */
 export interface Gateway {

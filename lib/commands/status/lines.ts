@@ -3,7 +3,7 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { bytes, seconds } from '../../engine/output/units.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
-import type { Block } from '../../node/status/chain.ts';
+import type { Block } from '../../node/chain/chain.ts';
 import type { Health, HostStatus } from '../../node/status/host.ts';
 import type { HostState } from '../../node/status/read.ts';
 import { count, offset, serviceWords } from '../../node/status/words.ts';

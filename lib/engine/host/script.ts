@@ -4,14 +4,17 @@ import { quote } from './quote.ts';
 
 const scripts: string[] = [];
 
+/** Reads a program that is put on a host, with the files of functions that it needs before it. */
+export function readProgram(...files: readonly URL[]): string {
+  return files.map((file) => readFileSync(file, 'utf8')).join('');
+}
+
 /**
  * Reads a script for sh, with the files of functions that it needs before it. Comments and indentation are dropped: every request would
  * carry them to the host.
  */
 export function readScript(...files: readonly URL[]): string {
-  const script = files
-    .map((file) => readFileSync(file, 'utf8'))
-    .join('')
+  const script = readProgram(...files)
     .replace(/^ *#.*\n/gm, '')
     .replace(/^[ \n]+/gm, '');
   scripts.push(script);

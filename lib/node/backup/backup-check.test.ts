@@ -3,8 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSy
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
-
-const script = join(import.meta.dirname, '../../../templates/host/backup-check.sh');
+import { metricsProgram } from '../monitor/textfiles.ts';
 
 interface Repository {
   /** When the newest whole backup ended; undefined without one. */
@@ -65,7 +64,17 @@ function check({
   }
   const { status, stderr } = spawnSync(
     'sh',
-    [script, repository, 'host=x', metrics, results, '49', String(drill ? (drill.hours ?? 48) : 0)],
+    [
+      '-c',
+      metricsProgram('backup-check'),
+      'backup-check',
+      repository,
+      'host=x',
+      metrics,
+      results,
+      '49',
+      String(drill ? (drill.hours ?? 48) : 0),
+    ],
     {
       env: { ...process.env, PATH: `${programs}:${process.env.PATH}` },
       encoding: 'utf8',

@@ -20,7 +20,7 @@ test.each(['0x', '0x01', '500', 500, null, '0xffffffffffffffffff'])('%j is not a
 
 test('a block has a number, a hash and a time', async () => {
   const block = { number: '0x10', hash: '0xaa', timestamp: '0x3e8' };
-  const value = { number: 16, hash: '0xaa', time: 1000 };
+  const value = { block: 16, hash: '0xaa', made: 1000 };
   expect(await blockAt(hostWith(block), 'http://x', 16)).toEqual({ ok: true, value });
   expect(await blockAt(hostWith(null), 'http://x', 16)).toEqual({ ok: true, value: undefined });
   expect(await blockAt(hostWith({ number: '0x10' }), 'http://x', 'latest')).toEqual({

@@ -5,11 +5,15 @@ import { type JsonRpcAnswer, jsonRpc, quantity } from './json-rpc.ts';
 /** A value, or why it is missing. */
 export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
 
+/** A block. Times are seconds since 1970. */
 export interface Block {
-  readonly number: number;
+  readonly block: number;
   readonly hash: string;
-  /** When it was made. Seconds since 1970. */
-  readonly time: number;
+  readonly made: number;
+  /** Its batch, where that was asked for. */
+  readonly batch?: number | undefined;
+  /** When the synchronizer wrote it into the state database; undefined for another source. */
+  readonly written?: number | undefined;
 }
 
 /** `eth_blockNumber`: the installation check of spec part 1.7. */
@@ -50,9 +54,9 @@ export function readBlock(answer: JsonRpcAnswer): Answer<Block | undefined> {
   if (!answer.ok) return answer;
   if (answer.result === null) return { ok: true, value: undefined };
   const { number, hash, timestamp } = Object(answer.result) as Record<string, unknown>;
-  const [block, time] = [quantity(number), quantity(timestamp)];
-  if (block === undefined || time === undefined || typeof hash !== 'string') {
+  const [block, made] = [quantity(number), quantity(timestamp)];
+  if (block === undefined || made === undefined || typeof hash !== 'string') {
     return { ok: false, error: noResult('eth_getBlockByNumber', 'block', answer.result) };
   }
-  return { ok: true, value: { number: block, hash, time } };
+  return { ok: true, value: { block, hash, made } };
 }

@@ -66,7 +66,7 @@ async function newestBlock(host: Reader, url: string): Promise<Answer<{ number: 
   const [block, clock] = await Promise.all([blockAt(host, url, 'latest'), host.$`date +%s`]);
   if (!block.ok) return block;
   if (!block.value) return { ok: false, error: 'eth_getBlockByNumber gives no newest block' };
-  return { ok: true, value: { number: block.value.number, age: Number(clock.text()) - block.value.time } };
+  return { ok: true, value: { number: block.value.block, age: Number(clock.text()) - block.value.made } };
 }
 
 /** Unknown until the container runs; from then on whatever is wrong with its answer is drift. */

@@ -1,10 +1,10 @@
 import type { Reader } from '../../engine/host/host.ts';
+import { shownAddress } from '../../engine/resource/network/http.ts';
 import { drift, expectation, ok, type Resource, type Verdict } from '../../engine/resource/resource.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { unknownWithoutAnswer } from '../databases/postgres.ts';
 import type { Variables } from '../variables/variables.ts';
 import { newestBlockPair } from './newest-block.ts';
-import { shownAddress } from './reachable.ts';
 
 /** Ethereum finalizes a block after two epochs: the synchronizer can undo a reorganization of fewer blocks. Blocks. */
 const finalityDepth = 64;
@@ -36,8 +36,8 @@ async function compareHistory(host: Reader, vars: Variables): Promise<Verdict> {
   if (pair?.there.ok && isSame(pair.here.hash, pair.there.value?.hash)) return ok;
   return drift(
     there.value
-      ? `layer 1 has another history: block ${here.number} is ${here.hash} in the state database and ${there.value.hash} on ${shownAddress(url)}`
-      : `${shownAddress(url)} has no block ${here.number}, and the state database has (${here.hash})`,
+      ? `layer 1 has another history: block ${here.block} is ${here.hash} in the state database and ${there.value.hash} on ${shownAddress(url)}`
+      : `${shownAddress(url)} has no block ${here.block}, and the state database has (${here.hash})`,
   );
 }
 

@@ -78,7 +78,7 @@ test('a node that allows few requests in a second passes, though the checks ask 
     answersWebSocket(port, once).check(host),
     newestBlockPair(host, { url }, elsewhere),
   ]);
-  const pair = { here: { number: 16, hash: '0x1' }, there: { ok: true, value: { number: 16, hash: '0x1', time: 16 } } };
+  const pair = { here: { block: 16, hash: '0x1' }, there: { ok: true, value: { block: 16, hash: '0x1', made: 16 } } };
   expect(verdicts).toEqual([ok, ok, { ok: true, value: pair }]);
   expect(limited).toBeGreaterThan(0);
 });

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
-import { probe, readHttpAnswer } from '../../engine/resource/network/http.ts';
+import { probe, readHttpAnswer, shownAddress } from '../../engine/resource/network/http.ts';
 import { excerpt } from '../../engine/secret/secret.ts';
 import { type Answer, type Block, readBlock } from './chain.ts';
 import { longestAnswer, patience, quantity, readAnswer } from './json-rpc.ts';
-import { shownAddress } from './reachable.ts';
 
 const script = readFileSync(new URL('../../../templates/host/newest-block.sh', import.meta.url), 'utf8');
 
@@ -18,7 +17,7 @@ export type BlockSource =
 
 /** A block here, and the block of its number elsewhere, undefined if it does not exist. */
 export interface BlockPair {
-  readonly here: { readonly number: number; readonly hash: string };
+  readonly here: Pick<Block, 'block' | 'hash'>;
   readonly there: Answer<Block | undefined>;
 }
 
@@ -42,11 +41,11 @@ export async function newestBlockPair(
   if (end < 0) return { ok: false, error: output.stderr.trim().split('\n').at(-1) || 'no answer' };
   const [first = '', hash = ''] = output.bytes.toString('utf8', 0, end).split(' ');
   if (first === '') return { ok: true, value: undefined };
-  const number = quantity(first);
-  if (number === undefined) return { ok: false, error: `no block number: ${excerpt(first, 80)}` };
+  const block = quantity(first);
+  if (block === undefined) return { ok: false, error: `no block number: ${excerpt(first, 80)}` };
   return {
     ok: true,
-    value: { here: { number, hash }, there: readThere(output.bytes.subarray(end + 1), output.stderr, url) },
+    value: { here: { block, hash }, there: readThere(output.bytes.subarray(end + 1), output.stderr, url) },
   };
 }
 

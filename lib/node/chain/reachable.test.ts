@@ -11,7 +11,7 @@ import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
 import { standInFor } from '../../engine/host/testing/local-connection.ts';
 import { describeVerdict, drift, ok } from '../../engine/resource/resource.ts';
-import { answersForChain, downloads, registryAnswers, shownAddress } from './reachable.ts';
+import { answersForChain, downloads, registryAnswers } from './reachable.ts';
 
 let server: Server;
 let address: string;
@@ -133,11 +133,6 @@ test.each(machines)('an address where nobody listens, %s', async (_, programs) =
 test('other protocols are tried as far as the connection', async () => {
   const { port } = server.address() as AddressInfo;
   expect(await downloads(machine(), `git://127.0.0.1:${port}/node.git`)).toEqual(ok);
-});
-
-test('of an address only the server is shown', () => {
-  expect(shownAddress('https://user:pass@l1.example:8443/v3/KEY?x=KEY')).toBe('https://l1.example:8443');
-  expect(shownAddress('wss://l1.example')).toBe('wss://l1.example');
 });
 
 test('neither a key in an address nor the body of a request is in an argument list', async () => {

@@ -1,5 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { askHttp, type HttpRequest } from '../../engine/resource/network/http.ts';
+import { askHttp, type HttpRequest, shownAddress } from '../../engine/resource/network/http.ts';
 import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
 import { excerpt } from '../../engine/secret/secret.ts';
 import { jsonRpcRequest, longestAnswer, quantity, readAnswer } from './json-rpc.ts';
@@ -57,9 +57,4 @@ async function ask(
   const { status, body } = answer;
   if (status === undefined) return ok;
   return isRight(status) ? judge(body) : drift(`${shownAddress(url)} answers HTTP ${status}`);
-}
-
-/** Scheme, host and port alone: providers put a key into the path. */
-export function shownAddress(url: string): string {
-  return url.replace(/^(\w+:\/\/)(?:[^/?#]*@)?([^/?#]*).*$/s, '$1$2');
 }

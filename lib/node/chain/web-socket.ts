@@ -59,15 +59,13 @@ function faultOfHandshake(head: string): string | undefined {
   if (accept !== proof)
     return `${switches}but ${other('Sec-WebSocket-Accept', accept, `${proof}, which belongs to our key`)}: it is no WebSocket server, or a cache answers for it`;
   const unasked = ['Sec-WebSocket-Extensions', 'Sec-WebSocket-Protocol'].find((name) => header(name) !== '');
-  return unasked && `${switches}${named(unasked, header(unasked))}, which nobody asked for`;
+  return unasked && `${switches}with ${unasked} ${short(header(unasked))}, which nobody asked for`;
 }
 
 const switches = 'answers HTTP 101, ';
 
 const other = (name: string, value: string, wanted: string) =>
   value === '' ? `without ${name}: ${wanted}` : `with ${name} ${short(value)} and not ${wanted}`;
-
-const named = (name: string, value: string) => (value === '' ? `without ${name},` : `with ${name} ${short(value)}`);
 
 /**
  * @returns the value of a header in any case of letters, all values of one that came several times, or the empty string

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path/posix';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
-import type { RenderContext } from '../render/render.ts';
+import type { RenderContext } from '../render/render-context.ts';
+import { challengePort } from '../variables/gateway.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { certificateFile, gatewayFolder } from './paths.ts';
@@ -67,6 +68,8 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
       4,
       others.map((other) => `server ${other.name} ${inUrl(other.connection.address)}:${port(other)}`),
     );
+  // In rotation, also while another challenge moves it.
+  const challenges = { name: host.name, retries: String(2 * others.length + 2), others: peers(() => challengePort) };
   const clients = firewall.json_rpc;
   const rpc = hostsIn(hosts, 'rpc');
   return {
@@ -82,10 +85,7 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     tls: tls ? ` ssl crt ${isAcme ? certificateFile(tls) : basename(certificateFile(tls))}` : '',
     // Two years, as browsers' lists want it.
     hsts: tls ? '    http-response set-header strict-transport-security max-age=63072000' : '',
-    // In rotation, also while another challenge moves it.
-    acme: isAcme
-      ? filled('acme.cfg', { name: host.name, retries: String(2 * others.length + 2), others: peers(() => 80) })
-      : '',
+    acme: isAcme ? filled('acme.cfg', challenges) : '',
     clients: clients ? `    tcp-request connection reject unless { src ${clients.join(' ')} }` : '',
     peers_port: String(gateway.peers),
     watchers: ['127.0.0.0/8', ...hosts.flatMap(addressesOf), ...firewall.metrics].join(' '),

@@ -4,6 +4,7 @@ import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
 import type { Fault } from '../variables/fault.ts';
+import { challengePort } from '../variables/gateway.ts';
 import { type Generation, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
 import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
@@ -191,7 +192,7 @@ function addressFaults({ hosts }: Deployment, { name, groups, connection: { addr
 }
 
 /** Ports of templates/gateway/acme.cfg. */
-const acmePorts = { 80: 'challenges of the ACME server arrive', 8402: 'certbot listens' };
+const acmePorts = { [challengePort]: 'challenges of the ACME server arrive', 8402: 'certbot listens' };
 
 /** Where each is on every host, so that one rule holds for all. */
 const exporterPorts = {

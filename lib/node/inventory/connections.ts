@@ -1,6 +1,6 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Fault } from '../variables/fault.ts';
-import { generationDefaults } from '../variables/generation.ts';
+import { generationDefaults } from '../variables/generation-defaults.ts';
 import { replicaOf } from '../variables/hosts.ts';
 import type { RawVariables } from '../variables/variables.ts';
 

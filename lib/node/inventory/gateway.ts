@@ -6,7 +6,7 @@ import { shown } from '../../engine/file/shown-path.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { problemsIn } from '../../engine/inventory/problem-list.ts';
-import { Problem } from '../../engine/problem/problem.ts';
+import { type Place, Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import type { Fault } from '../variables/fault.ts';
 import type { AcmeCertificate, Certificate, RawVariables } from '../variables/variables.ts';
@@ -67,20 +67,32 @@ export async function readCertificate(
   const tls = host.vars.gateway.tls;
   if (!tls || !isGateway(host)) return undefined;
   const placeOf = (...keys: string[]) => inventory.placeOf(host.name, ['gateway', 'tls', ...keys]);
-  const { acme, names } = tls;
-  if (acme && tls.certificate === undefined && tls.key === undefined) {
-    const address = names.find((name) => isIP(name) !== 0);
-    if (address === undefined) return { acme, names };
-    const what = `gateway.tls.names: ${address} is an address, and certbot gets certificates for names alone`;
-    problems.push(new Problem(what, { where: placeOf('names') }));
-    return undefined;
+  const { acme, certificate, key, names } = tls;
+  if (certificate !== undefined && key !== undefined && !acme) {
+    return readGiven(inventory, placeOf, { certificate, key, names }, problems);
   }
-  if (acme || tls.certificate === undefined || tls.key === undefined) {
-    const has = (['certificate', 'key', 'acme'] as const).filter((key) => tls[key] !== undefined).join(' and ');
+  if (!acme || certificate !== undefined || key !== undefined) {
+    const has = (['certificate', 'key', 'acme'] as const).filter((each) => tls[each] !== undefined).join(' and ');
     const what = `gateway.tls has ${has || 'no certificate'}, and needs either certificate and key, or acme`;
     problems.push(new Problem(what, { where: placeOf() }));
     return undefined;
   }
+  const address = names.find((name) => isIP(name) !== 0);
+  if (address === undefined) return { acme, names };
+  const what = `gateway.tls.names: ${address} is an address, and certbot gets certificates for names alone`;
+  problems.push(new Problem(what, { where: placeOf('names') }));
+  return undefined;
+}
+
+type Tls = NonNullable<RawVariables['gateway']['tls']>;
+type GivenTls = Pick<Tls, 'names'> & { readonly [key in 'certificate' | 'key']: NonNullable<Tls[key]> };
+
+async function readGiven(
+  inventory: Deployment,
+  placeOf: (...keys: string[]) => Place,
+  tls: GivenTls,
+  problems: Problem[],
+): Promise<Certificate | undefined> {
   const question = {
     name: 'gateway.tls.key',
     where: placeOf('key'),

@@ -5,8 +5,9 @@ import { problemsIn, throwProblems } from '../../engine/inventory/problem-list.t
 import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
-import { generationDefaults } from '../variables/generation.ts';
-import { isMonitor, type Receiver } from '../variables/monitoring.ts';
+import { generationDefaults } from '../variables/generation-defaults.ts';
+import { isMonitor } from '../variables/monitoring.ts';
+import type { Receiver } from '../variables/monitoring-schema.ts';
 import type { AcmeCertificate, Certificate, RawVariables, SnapshotFiles, Variables } from '../variables/variables.ts';
 import { variablesSchema } from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';

@@ -5,7 +5,8 @@ import { type Content, secretContent } from '../../engine/resource/file/content.
 import { drift, fileChange, ok, unknownUntil, type Work } from '../../engine/resource/resource.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { product } from '../server/product.ts';
-import { monitoringPorts, type Receiver } from '../variables/monitoring.ts';
+import { monitoringPorts } from '../variables/monitoring.ts';
+import type { Receiver } from '../variables/monitoring-schema.ts';
 
 const template = readFileSync(new URL('../../../templates/monitor/alertmanager.yml', import.meta.url), 'utf8');
 const testAlert = readFileSync(new URL('../../../templates/host/test-alert.sh', import.meta.url), 'utf8');

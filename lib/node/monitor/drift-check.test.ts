@@ -18,8 +18,8 @@ import type { HostSummary } from '../../engine/run/events.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { driftCheck } from './drift-check.ts';
+import { metricsProgram } from './textfiles.ts';
 
-const script = new URL('../../../templates/host/drift-check.sh', import.meta.url).pathname;
 const counts = { ok: 60, changed: 0, pending: 0, unknown: 0, warning: 4, failed: 0 };
 const host = (name: string, more: Partial<HostSummary> = {}): HostSummary => ({
   host: name,
@@ -43,7 +43,9 @@ function checked(exitCode: number, hosts?: readonly HostSummary[], folder = temp
     mode: 0o755,
   });
   const words = [
-    script,
+    '-c',
+    metricsProgram('drift-check'),
+    'drift-check',
     join(folder, 'node'),
     folder,
     '/etc/main net.yaml',

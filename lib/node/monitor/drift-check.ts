@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { quote } from '../../engine/host/quote.ts';
 import type { Inventory } from '../../engine/inventory/inventory.ts';
@@ -8,9 +7,8 @@ import { drift, expectation, ok, type Resource } from '../../engine/resource/res
 import { installation, projectFolder } from '../project/project-folder.ts';
 import { product } from '../server/product.ts';
 import type { Variables } from '../variables/variables.ts';
-import { textfiles } from './exporters.ts';
+import { metricsProgram, textfiles } from './textfiles.ts';
 
-const script = readFileSync(new URL('../../../templates/host/drift-check.sh', import.meta.url));
 const program = `/usr/local/lib/${product}/drift-check`;
 
 /**
@@ -39,7 +37,7 @@ export function driftCheck({ name, file: path, hosts }: Inventory<Variables>, id
       hint: 'its alerts need node_exporter here, scraped by Prometheus: apt-get install prometheus-node-exporter',
     }),
     directory(dirname(program)),
-    file(program).content(script).mode(0o755),
+    file(program).content(metricsProgram('drift-check')).mode(0o755),
     schedule(`${product}-drift-${name}`, {
       every,
       command: quote([program, process.execPath, installation, path, wanted.user, every, textfiles, ...more]),

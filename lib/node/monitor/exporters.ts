@@ -2,23 +2,23 @@ import { readFileSync } from 'node:fs';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
 import { file, schedule } from '../../engine/resource/kinds.ts';
+import { probe } from '../../engine/resource/network/http.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { certificateFile } from '../gateway/paths.ts';
-import { type RenderContext, renderHost } from '../render/render.ts';
+import { renderHost } from '../render/render.ts';
+import type { RenderContext } from '../render/render-context.ts';
 import { firewallState } from '../server/firewall-state.ts';
 import { product } from '../server/product.ts';
 import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { packageUnit } from './package-unit.ts';
 import { statisticsPassword, statisticsRole, statisticsRoleIsThere } from './statistics-role.ts';
+import { metricsProgram, textfiles } from './textfiles.ts';
 
 const fromTemplates = (name: string) => readFileSync(new URL(`../../../templates/host/${name}`, import.meta.url));
 const library = `/usr/local/lib/${product}`;
 const settings = `/etc/${product}/metrics.conf`;
-
-/** Of the packages; systemd creates none of them. */
-export const textfiles = '/var/lib/prometheus/node-exporter';
 
 /** Seconds between two runs of our own script, as between two scrapes. */
 const every = 15;
@@ -45,11 +45,8 @@ export async function hostExporter(context: Context<Variables>): Promise<Resourc
         '--collector.filesystem.fs-types-exclude=^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|mqueue|nsfs|overlay|proc|pstore|ramfs|rpc_pipefs|securityfs|squashfs|sysfs|tmpfs|tracefs)$$',
       ],
     }),
-    ...['node-metrics', 'probe'].map((name) =>
-      file(`${library}/${name}`)
-        .content(fromTemplates(`${name}.sh`))
-        .mode(0o755),
-    ),
+    file(`${library}/node-metrics`).content(metricsProgram('node-metrics')).mode(0o755),
+    file(`${library}/probe`).content(probe).mode(0o755),
     ...['node-metrics.help', ...(context.host.groups.includes('replica') ? ['replica.sql'] : [])].map((name) =>
       file(`${library}/${name}`).content(fromTemplates(name)),
     ),

@@ -1,7 +1,8 @@
 import { composeService } from '../../engine/resource/docker/compose-service.ts';
 import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
 import type { ServiceName } from '../variables/services.ts';
-import { type RenderContext, renderHost } from './render.ts';
+import { renderHost } from './render.ts';
+import type { RenderContext } from './render-context.ts';
 
 /**
  * The image and the running container of one service, as the host's Compose file defines it. The container has the service's name.

@@ -3,7 +3,6 @@ import { parse as parseYaml } from 'yaml';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import type { ImagePin } from '../../engine/resource/docker/docker-image.ts';
 import { type Content, sha256Of } from '../../engine/resource/file/content.ts';
-import type { Context } from '../../engine/resource/role.ts';
 import { type Override, withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
 import type { FileName } from '../variables/generation.ts';
@@ -14,11 +13,9 @@ import type { Variables } from '../variables/variables.ts';
 import { type ComposePort, type PublishedPort, publishedPort } from './compose-ports.ts';
 import { overridesFor } from './overrides/overrides.ts';
 import { isPort } from './overrides/values.ts';
+import type { RenderContext } from './render-context.ts';
 import { composeTemplateOf, templateOf } from './templates.ts';
 import { valuesByPath, valuesFor } from './values.ts';
-
-/** The input of a host's files. */
-export type RenderContext = Pick<Context<Variables>, 'host' | 'vars' | 'hosts'>;
 
 export interface RenderedFile {
   readonly name: FileName;
@@ -47,6 +44,8 @@ export interface RenderedHost {
   readonly services: Readonly<Record<ServiceName, RenderedService | undefined>>;
   /** Every port that the host's Compose file publishes. */
   readonly ports: readonly PublishedPort[];
+  /** Names of the Docker networks of its containers. */
+  readonly networks: readonly string[];
   /** TCP ports on which the programs listen inside their containers, from their configuration. */
   readonly listens: Readonly<Record<'prover' | 'json-rpc' | 'sync', readonly number[]>>;
   /** What the node serves besides JSON-RPC over HTTP, from its configuration and its command. */
@@ -82,6 +81,7 @@ const nothing: RenderedHost = {
   files: [],
   services: Object.fromEntries(serviceNames.map((name) => [name, undefined])) as RenderedHost['services'],
   ports: [],
+  networks: [],
   listens: { prover: [], 'json-rpc': [], sync: [] },
   serves: { namespaces: [], webSockets: false, metrics: false },
   openFiles: 0,
@@ -112,8 +112,8 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
     const hashes = serviceNames.map((name) => [`config_hash.${name}`, services?.[name]?.configHash ?? '']);
     return renderTemplate(template.text, { ...values, ...inside, ...Object.fromEntries(hashes) }, template.source);
   };
-  const composed = servicesIn(composeWith().text);
-  const services = hashedServices(composed, mounted, vars);
+  const composed = composeFileIn(composeWith().text);
+  const services = hashedServices(composed.services, mounted, vars);
   const files = [renderedFile('docker-compose.yml', composeWith(services), vars), ...mounted];
   return renderedHost(files, composed, services, nodeConfig, inside);
 }
@@ -121,7 +121,7 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
 /** What follows from the texts of the files. */
 function renderedHost(
   files: readonly RenderedFile[],
-  composed: ComposeServices,
+  composed: ComposeFile,
   services: RenderedHost['services'],
   nodeConfig: unknown,
   inside: Values,
@@ -130,14 +130,17 @@ function renderedHost(
   return {
     files,
     services,
-    ports: Object.entries(composed).flatMap(([name, { ports = [] }]) => ports.map((port) => publishedPort(name, port))),
+    ports: Object.entries(composed.services).flatMap(([name, { ports = [] }]) =>
+      ports.map((port) => publishedPort(name, port)),
+    ),
+    networks: Object.values(composed.networks ?? {}).flatMap((network) => network?.name ?? []),
     listens: {
       prover: [port('prover_config.hashDBServerPort'), port('prover_config.executorServerPort')],
       'json-rpc': [port('node_config.RPC.Port')],
       sync: inside['node_config.Metrics.Enabled'] ? [port('node_config.Metrics.Port')] : [],
     },
-    serves: nodeServes(nodeConfig, composed['json-rpc']?.command),
-    openFiles: Math.max(0, ...Object.values(composed).map(openFilesOf)),
+    serves: nodeServes(nodeConfig, composed.services['json-rpc']?.command),
+    openFiles: Math.max(0, ...Object.values(composed.services).map(openFilesOf)),
   };
 }
 
@@ -148,9 +151,13 @@ function openFilesOf({ ulimits: { nofile = 0 } = {} }: ComposeService): number {
   return typeof nofile === 'number' ? nofile : Math.max(nofile.soft, nofile.hard);
 }
 
+function composeFileIn(text: string): ComposeFile {
+  return parseYaml(text, { version: '1.1' });
+}
+
 /** The services of a Compose file. */
 export function servicesIn(composeFile: string): ComposeServices {
-  return (parseYaml(composeFile, { version: '1.1' }) as { services: ComposeServices }).services;
+  return composeFileIn(composeFile).services;
 }
 
 /**
@@ -169,10 +176,10 @@ export async function renderAs(
     return { ...file, content: { ...file.content, text } };
   });
   const textOf = (name: FileName) => files.find((file) => file.name === name)?.content.text ?? '';
-  const composed = servicesIn(textOf('docker-compose.yml'));
-  const hashed = Object.entries(hashedServices(composed, files, context.vars)).map(([name, service]) => {
+  const composed = composeFileIn(textOf('docker-compose.yml'));
+  const hashed = Object.entries(hashedServices(composed.services, files, context.vars)).map(([name, service]) => {
     const pin = pins.get(name);
-    const configHash = composed[name]?.labels?.[configHashLabel];
+    const configHash = composed.services[name]?.labels?.[configHashLabel];
     return [name, service && { ...service, ...(configHash && { configHash }), ...(pin && { pin }) }];
   });
   const nodeConfig = toml.parse(textOf('node.config.toml'));
@@ -236,6 +243,11 @@ interface ComposeService {
 }
 
 type ComposeServices = Readonly<Record<string, ComposeService>>;
+
+interface ComposeFile {
+  readonly services: ComposeServices;
+  readonly networks?: Readonly<Record<string, { readonly name?: string } | null>>;
+}
 
 /** The database image runs these on its first start only. */
 const initScripts = '/docker-entrypoint-initdb.d/';

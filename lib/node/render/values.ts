@@ -2,7 +2,7 @@ import { Secret } from '../../engine/secret/secret.ts';
 import type { Value, Values } from '../../engine/template/template.ts';
 import { generations } from '../variables/generation.ts';
 import { stateHost } from '../variables/hosts.ts';
-import type { RenderContext } from './render.ts';
+import type { RenderContext } from './render-context.ts';
 
 /** PostgreSQL's own port, inside its container. */
 const postgresPort = 5432;

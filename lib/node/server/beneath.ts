@@ -2,6 +2,9 @@ import type { BlockDevice, Facts, Mount } from '../../engine/host/facts/facts.ts
 
 export type Disks = Pick<Facts, 'mounts' | 'blockDevices'>;
 
+/** What is known of a host's disks, and of the maker of the machine. */
+export type Host = Disks & Pick<Facts, 'fstab' | 'vendor'>;
+
 /** Whether a path is a folder itself or anything below it. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
@@ -55,9 +58,11 @@ export function areNvme(devices: readonly BlockDevice[], disks: Disks): boolean 
   const all = allBeneath(devices, disks);
   const paths = new Set(all.map(({ path }) => path));
   const lowest = all.filter(({ parents }) => !parents.some((parent) => paths.has(parent)));
-  return (
-    lowest.length > 0 && lowest.every(({ path, transport }) => path.startsWith('/dev/nvme') || transport === 'nvme')
-  );
+  return lowest.length > 0 && lowest.every(isNvme);
+}
+
+export function isNvme({ path, transport }: BlockDevice): boolean {
+  return path.startsWith('/dev/nvme') || transport === 'nvme';
 }
 
 /** Whether two mounts show the same file system: a bind mount and its origin, two subvolumes. */

@@ -1,7 +1,7 @@
-import type { BlockDevice, Facts } from '../../engine/host/facts/facts.ts';
+import type { BlockDevice } from '../../engine/host/facts/facts.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Variables } from '../variables/variables.ts';
-import { areNvme, devicesOf, isWithin, mountOf } from './beneath.ts';
+import { areNvme, devicesOf, type Host, isWithin, mountOf } from './beneath.ts';
 import { roomToGrow } from './grow.ts';
 import { gigabytes, type HardwareFinding } from './hardware.ts';
 import { type DockerDisk, dockerDisk, lost } from './largest-disk.ts';
@@ -12,8 +12,6 @@ const requiredDisk = 2000e9;
 
 /** The share of a disk that its file system must have: a boot partition and the file system's own tables take some. */
 const leastShare = 0.95;
-
-type Host = Pick<Facts, 'mounts' | 'blockDevices' | 'fstab' | 'vendor'>;
 
 /** Where a folder is, or will be. Size in bytes. */
 interface Location {

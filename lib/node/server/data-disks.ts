@@ -1,19 +1,22 @@
-import { readFileSync } from 'node:fs';
 import { command } from '../../engine/host/action.ts';
 import type { Facts } from '../../engine/host/facts/facts.ts';
 import type { FstabEntry } from '../../engine/host/facts/fstab.ts';
 import type { Reader } from '../../engine/host/host.ts';
+import { readProgram, readScript } from '../../engine/host/script.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { directory, file, schedule } from '../../engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';
 import { dropIn } from '../../engine/resource/system/drop-in.ts';
-import { type DataName, dataFolders } from '../variables/data-folders.ts';
+import { type DataName, dataFolder, dataFolders } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import { devicesOf, isWithin, mountOf } from './beneath.ts';
 import { defaultDockerRoot, dockerDisk } from './largest-disk.ts';
 import { product } from './product.ts';
 
-const script = readFileSync(new URL('../../../templates/host/data-disks.sh', import.meta.url), 'utf8');
+const files = ['docker-root', 'data-disks'].map(
+  (name) => new URL(`../../../templates/host/${name}.sh`, import.meta.url),
+);
+const script = readScript(...files);
 const program = `/usr/local/lib/${product}/data-disks`;
 
 /** Seconds between two looks for a disk that has come back. */
@@ -48,7 +51,7 @@ export async function missingData(host: Reader): Promise<readonly MissingData[]>
 }
 
 async function look(host: Reader, words: readonly string[]): Promise<readonly string[]> {
-  return (await host.$({ stdin: script, timeoutSeconds: lookLimit })`sh -s -- ${words}`).lines();
+  return (await host.$({ timeoutSeconds: lookLimit })`sh -c ${script} data-disks ${words}`).lines();
 }
 
 /**
@@ -130,9 +133,11 @@ export function mountsOutlastReboot(place: Place): Resource {
  * Where data lies is remembered on the host's root file system. Directly after its folder was made or moved. On a temporary disk that the
  * inventory accepts nothing is: the disk may be another one after each stop of the server.
  */
-export function placeIsRemembered(vars: Variables, name: DataName | 'docker', path: string): Resource[] {
+export function placeIsRemembered(vars: Variables, name: DataName | 'docker'): Resource[] {
   const { temporary_disk } = name === 'docker' ? vars.docker_root : vars.paths;
-  return temporary_disk ? [placeIsForgotten(name)] : [remembered(name, path)];
+  return temporary_disk
+    ? [placeIsForgotten(name)]
+    : [remembered(name, name === 'docker' ? '-' : dataFolder(vars, name))];
 }
 
 /** The inventory accepts a temporary disk since the place was remembered. */
@@ -144,7 +149,7 @@ function placeIsForgotten(name: DataName | 'docker'): Resource {
       if (seen === 'new') return ok;
       return drift(
         [{ what: 'remembered', was: 'a disk', wanted: 'none: it is temporary' }],
-        [command({ stdin: script })`sh -s -- forget ${name}`],
+        [command`sh -c ${script} data-disks forget ${name}`],
       );
     },
   };
@@ -164,7 +169,7 @@ function remembered(name: DataName | 'docker', path: string): Resource {
       const was = seen === 'moved' ? 'that of its former place' : 'not yet';
       return drift(
         [{ what: 'remembered', was, wanted: 'where it is' }],
-        [command({ stdin: script })`sh -s -- remember ${name} ${path}`],
+        [command`sh -c ${script} data-disks remember ${name} ${path}`],
       );
     },
   };
@@ -186,13 +191,15 @@ ExecStartPre=${program} guard
   return [
     directory(`/usr/local/lib/${product}`),
     directory(`/etc/${product}`),
-    file(program).content(script).mode(0o755),
+    file(program)
+      .content(readProgram(...files))
+      .mode(0o755),
     dropIn('docker.service', `${product}-data-disks`, unit),
     schedule(`${product}-data-disks`, {
       every,
       command: `${program} watch`,
       description: 'Starts Docker when a missing disk is back',
     }),
-    ...placeIsRemembered(vars, 'docker', '-'),
+    ...placeIsRemembered(vars, 'docker'),
   ];
 }

@@ -1,7 +1,7 @@
-import { parse } from 'yaml';
 import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { PublishedPort } from '../render/compose-ports.ts';
-import { type RenderContext, renderHost } from '../render/render.ts';
+import { renderHost } from '../render/render.ts';
+import type { RenderContext } from '../render/render-context.ts';
 import { challengePort } from '../variables/gateway.ts';
 import { addressesOf, readersOf } from '../variables/hosts.ts';
 import { exporterUnits, isMonitor, isWithoutNode, monitoringPorts, readersOfMetrics } from '../variables/monitoring.ts';
@@ -45,16 +45,6 @@ export function listeningUnits({ host, vars, hosts }: Pick<RenderContext, 'host'
   ];
   return units.flatMap(([unit, isHere]) => (isHere ? [unit] : []));
 }
-
-/** The Docker networks of a host's containers. */
-export async function networksOf(context: RenderContext): Promise<readonly string[]> {
-  const { files } = await renderHost(context);
-  const compose = files.find(({ name }) => name === 'docker-compose.yml');
-  const { networks = {} } = (compose ? parse(compose.content.text) : {}) as { networks?: Networks };
-  return Object.values(networks).flatMap((network) => network?.name ?? []);
-}
-
-type Networks = Readonly<Record<string, { readonly name?: string } | null>>;
 
 async function containers(context: RenderContext, clients: RenderContext['hosts']): Promise<Access[]> {
   const { vars, hosts } = context;

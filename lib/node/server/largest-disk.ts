@@ -1,7 +1,7 @@
-import type { BlockDevice, Facts, Mount } from '../../engine/host/facts/facts.ts';
+import type { BlockDevice, Mount } from '../../engine/host/facts/facts.ts';
 import { Failure } from '../../engine/problem/problem.ts';
 import type { Variables } from '../variables/variables.ts';
-import { allBeneath, devicesOf, isSameFileSystem, isWithin, mountOf } from './beneath.ts';
+import { allBeneath, devicesOf, type Host, isSameFileSystem, isWithin, mountOf } from './beneath.ts';
 import { whyDevicesAreTemporary, whyTemporary } from './temporary-disk.ts';
 
 /** Where the Docker engine keeps its data by default. */
@@ -24,7 +24,6 @@ export interface DockerDisk {
   readonly device?: string;
 }
 
-type Host = Pick<Facts, 'mounts' | 'blockDevices' | 'fstab' | 'vendor'>;
 type Wanted = Pick<Variables['docker_root'], 'disk' | 'temporary_disk'>;
 
 /**

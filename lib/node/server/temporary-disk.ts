@@ -1,7 +1,5 @@
-import type { BlockDevice, Facts, Mount } from '../../engine/host/facts/facts.ts';
-import { allBeneath, devicesOf, isSameFileSystem } from './beneath.ts';
-
-type Host = Pick<Facts, 'mounts' | 'blockDevices' | 'fstab' | 'vendor'>;
+import type { BlockDevice, Mount } from '../../engine/host/facts/facts.ts';
+import { allBeneath, devicesOf, type Host, isNvme, isSameFileSystem } from './beneath.ts';
 
 /**
  * Models of disks that a cloud empties when the server is stopped, moved or resized. Amazon: "SSD instance store volumes"; Azure:
@@ -80,16 +78,16 @@ export function whyDevicesAreTemporary(devices: readonly BlockDevice[], host: Ho
   return undefined;
 }
 
-function whyDevice({ path, model, links, sysfs, label, transport }: BlockDevice, vendor: string): string | undefined {
+function whyDevice(device: BlockDevice, vendor: string): string | undefined {
+  const { path, model, links, sysfs, label } = device;
   const [name] = links.filter((link) => temporaryLinks.test(link));
   if (name !== undefined) return `${path} is ${name}`;
   if (temporaryModels.some((known) => known.test(model))) return `${path} is a disk "${model}"`;
   if (azureResource.test(`${sysfs}/`)) return `${path} is Azure's resource disk`;
   if (temporaryLabels.test(label)) return `${path} has the label "${label}"`;
   if (/^\/dev\/z?ram\d/.test(path)) return `${path} is in memory`;
-  const isNvme = transport === 'nvme' || path.startsWith('/dev/nvme');
   const isLasting = lastingModels.some((known) => known.test(model));
-  if (isNvme && model !== '' && !isLasting && cloudsWithModels.some((maker) => maker.test(vendor)))
+  if (isNvme(device) && model !== '' && !isLasting && cloudsWithModels.some((maker) => maker.test(vendor)))
     return `${path} is a local disk of the cloud's machine ("${model}")`;
   return undefined;
 }

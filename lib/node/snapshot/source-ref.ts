@@ -18,7 +18,7 @@ const mostTags = 8;
  */
 export async function repositoryHas(host: Reader, repository: string, ref: string): Promise<Verdict> {
   if (/^[0-9a-f]{7,64}$/.test(ref)) return ok;
-  const list = await (/^https?:/i.test(repository) ? listByHttp(host, repository) : listByGit(host, repository));
+  const list = await (isHttp.test(repository) ? listByHttp(host, repository) : listByGit(host, repository));
   const tags = namesIn(list, 'tags');
   const all = [...tags, ...namesIn(list, 'heads')];
   if (all.length === 0 || all.includes(ref) || all.includes(ref.replace(/^refs\/(?:tags|heads)\//, ''))) return ok;
@@ -29,12 +29,20 @@ export async function repositoryHas(host: Reader, repository: string, ref: strin
   return drift(`it has no tag or branch ${ref}; it has ${[...(some.length > 0 ? some : all)].join(', ')}${rest}`);
 }
 
+const isHttp = /^https?:/i;
+
 const byVersion = (one: string, other: string) => one.localeCompare(other, 'en', { numeric: true });
+
+/** The first address that git requests. `user@host:path` is git's short form of an ssh address; a plain path is on the host. */
+export function gitAddress(repository: string): string {
+  if (isHttp.test(repository)) return `${repository.replace(/\/$/, '')}/info/refs?service=git-upload-pack`;
+  const [, short] = /^(?:[^@/]+@)?([^:/]+):(?!\/\/)/.exec(repository) ?? [];
+  return short === undefined ? repository : `ssh://${short}`;
+}
 
 /** The list that git asks for first: of a server of Git, or of one that serves the repository's files. */
 async function listByHttp(host: Reader, repository: string): Promise<string> {
-  const url = `${repository.replace(/\/$/, '')}/info/refs?service=git-upload-pack`;
-  const answer = await askHttp(host, url, { length: longestList, seconds: answerLimit });
+  const answer = await askHttp(host, gitAddress(repository), { length: longestList, seconds: answerLimit });
   if (!answer.answered || answer.status === undefined || answer.status >= 300) return '';
   // A list that was cut may lack the reference.
   return answer.body.length < longestList ? answer.body.toString('latin1') : '';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
-import { type Block, type ChainSource, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
+import type { Block } from '../chain/chain.ts';
+import { type ChainSource, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 
 /** A chain up to a block, with a list of the requested heights. */
 function chainUpTo(newest: number, name = 'block') {

@@ -1,16 +1,6 @@
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
-import { type Answer, batchNumber, blockAt } from '../chain/chain.ts';
-import { shownAddress } from '../chain/reachable.ts';
-
-/** A block. Times are seconds since 1970. */
-export interface Block {
-  readonly block: number;
-  readonly hash: string;
-  readonly made: number;
-  readonly batch?: number | undefined;
-  /** When the synchronizer wrote it into the state database; undefined for another source. */
-  readonly written?: number | undefined;
-}
+import { shownAddress } from '../../engine/resource/network/http.ts';
+import { type Answer, type Block, batchNumber, blockAt } from '../chain/chain.ts';
 
 /** A source of a chain's blocks. */
 export interface ChainSource {
@@ -48,9 +38,8 @@ export function jsonRpcChain(host: Reader, url: string): ChainSource {
         which === 'latest' ? batchNumber(host, url) : undefined,
       ]);
       if (answer.ok) {
-        if (!answer.value) return { ok: true, value: undefined };
-        const { number, hash, time } = answer.value;
-        return { ok: true, value: { block: number, hash, made: time, batch: batch?.ok ? batch.value : undefined } };
+        const value = answer.value && { ...answer.value, batch: batch?.ok ? batch.value : undefined };
+        return { ok: true, value };
       }
       // Providers put a key into the path, which must not be shown.
       return { ok: false, error: answer.error.replaceAll(url, shownAddress(url)) };

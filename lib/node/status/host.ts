@@ -4,7 +4,8 @@ import { createReader } from '../../engine/host/reader.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import type { Fleet } from '../gateway/fleet.ts';
-import { type RenderContext, renderHost } from '../render/render.ts';
+import { renderHost } from '../render/render.ts';
+import type { RenderContext } from '../render/render-context.ts';
 import { isWithoutNode } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { readBackups } from './backup.ts';
@@ -65,75 +66,83 @@ interface WatchOptions {
  * @throws Problem, Problems if its files cannot be rendered: then the wanted containers are unknown
  */
 export async function watchedHost(
-  context: RenderContext & { readonly host: InventoryHost<Variables> },
+  context: RenderContext & { readonly host: Host },
   options: WatchOptions,
 ): Promise<WatchedHost> {
   const { host, vars } = context;
   const { services } = await renderHost(context);
   const expected: Expected = { services, diskWarnPercent: vars.disk_alert.warn_percent };
   const common = { host: host.name, groups: host.groups, generation: vars.generation, expected };
-  const { becomePassword } = options;
-  const target = becomePassword ? { ...host.connection, becomePassword } : host.connection;
-  let kept: Connection | undefined;
-
-  const drop = async (connection = kept) => {
-    if (kept === connection) kept = undefined;
-    await connection?.close();
-  };
-  const read = async <T>(signal: AbortSignal, ask: (reader: Reader) => Promise<T>): Promise<T> => {
-    const reused = kept;
-    const connection = reused ?? (await connect(host.name, target, { signal }));
-    if (signal.aborted) {
-      await drop(connection);
-      signal.throwIfAborted();
-    }
-    kept = connection;
-    try {
-      return await ask(createReader(connection, host.name));
-    } catch (error) {
-      await drop(connection);
-      // The host may be back since the last check.
-      if (reused && error instanceof ConnectionLost && !signal.aborted) return read(signal, ask);
-      throw error;
-    }
-  };
-
-  const lookAtNode = async (reader: Reader) => {
-    if (host.groups.includes('backup')) return { findings: await readBackups(reader) };
-    const gateway = host.groups.includes('gateway') ? await readGateway(reader, vars) : undefined;
-    if (gateway && isWithoutNode(host)) return gateway;
-    const [state, replica] = await Promise.all([
-      readHost(reader, host),
-      host.groups.includes('replica') ? readReplica(reader, vars) : undefined,
-    ]);
-    const ofReplica = replica ? judgeReplica(replica) : [];
-    const findings = [...(gateway?.findings ?? []), ...ofReplica, ...judge(state, expected, options.limits)];
-    const more = { ...(replica && { replica }), ...syncStatus(state.chain, options.limits) };
-    return { fleet: gateway?.fleet, state, findings, ...more };
-  };
-  const look = async (reader: Reader) => {
-    const [seen, ofRules] = await Promise.all([lookAtNode(reader), readFirewall(reader)]);
-    const findings = [...seen.findings, ...ofRules].toSorted((a, b) => Number(b.fault) - Number(a.fault));
-    return { ...seen, findings };
-  };
-
+  const connection = keptConnection(host, options);
   return {
     name: host.name,
-    close: () => drop(),
+    close: connection.drop,
     async look() {
       const started = performance.now();
       const taken = () => ({ at: Date.now(), seconds: (performance.now() - started) / 1000 });
       try {
-        const seen = await within((signal) => read(signal, look), options);
+        const ask = (reader: Reader) => lookAt(reader, host, expected, options.limits);
+        const seen = await within((signal) => connection.read(signal, ask), options);
         const health = seen.findings.some(({ fault }) => fault) ? 'unhealthy' : 'healthy';
         return { ...common, ...taken(), health, error: undefined, ...nothing, ...seen };
       } catch (error) {
-        drop().catch(() => {});
+        connection.drop().catch(() => {});
         if (options.interrupt.aborted) return undefined;
         return { ...common, ...taken(), ...nothing, health: 'unreachable', error };
       }
     },
   };
+}
+
+type Host = InventoryHost<Variables>;
+
+/** A connection that is made when it is needed, and again after an error. */
+function keptConnection({ name, connection }: Host, { becomePassword }: WatchOptions) {
+  const target = becomePassword ? { ...connection, becomePassword } : connection;
+  let kept: Connection | undefined;
+  const drop = async (which = kept) => {
+    if (kept === which) kept = undefined;
+    await which?.close();
+  };
+  const read = async <T>(signal: AbortSignal, ask: (reader: Reader) => Promise<T>): Promise<T> => {
+    const reused = kept;
+    const used = reused ?? (await connect(name, target, { signal }));
+    if (signal.aborted) {
+      await drop(used);
+      signal.throwIfAborted();
+    }
+    kept = used;
+    try {
+      return await ask(createReader(used, name));
+    } catch (error) {
+      await drop(used);
+      // The host may be back since the last check.
+      if (reused && error instanceof ConnectionLost && !signal.aborted) return read(signal, ask);
+      throw error;
+    }
+  };
+  return { read, drop: () => drop() };
+}
+
+async function lookAt(reader: Reader, host: Host, expected: Expected, limits: Limits) {
+  const [seen, ofRules] = await Promise.all([lookAtNode(reader, host, expected, limits), readFirewall(reader)]);
+  const findings = [...seen.findings, ...ofRules].toSorted((a, b) => Number(b.fault) - Number(a.fault));
+  return { ...seen, findings };
+}
+
+async function lookAtNode(reader: Reader, host: Host, expected: Expected, limits: Limits) {
+  const { groups, vars } = host;
+  if (groups.includes('backup')) return { findings: await readBackups(reader) };
+  const gateway = groups.includes('gateway') ? await readGateway(reader, vars) : undefined;
+  if (gateway && isWithoutNode(host)) return gateway;
+  const [state, replica] = await Promise.all([
+    readHost(reader, host),
+    groups.includes('replica') ? readReplica(reader, vars) : undefined,
+  ]);
+  const ofReplica = replica ? judgeReplica(replica) : [];
+  const findings = [...(gateway?.findings ?? []), ...ofReplica, ...judge(state, expected, limits)];
+  const more = { ...(replica && { replica }), ...syncStatus(state.chain, limits) };
+  return { fleet: gateway?.fleet, state, findings, ...more };
 }
 
 /** Of a host whose containers and blocks are not known. */

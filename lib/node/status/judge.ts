@@ -1,7 +1,7 @@
 import { seconds } from '../../engine/output/units.ts';
+import type { Block } from '../chain/chain.ts';
 import type { ServiceName } from '../variables/services.ts';
 import { explained } from './causes.ts';
-import type { Block } from './chain.ts';
 import type { HostState, ServiceState } from './read.ts';
 import { count, divergedWords, offset, serviceWords } from './words.ts';
 

@@ -101,6 +101,7 @@ test.each([
     'error %!w(*fmt.wrapError=&{a: Post "http://127.0.0.1:1/k3y": dial tcp 127.0.0.1:1: connect: connection refused 0x2789b7625b30}), batch 3',
     'error a: Post "http://127.0.0.1:1": dial tcp 127.0.0.1:1: connect: connection refused, batch 3',
   ],
+  ['error dialing wss://127.0.0.1:1/k3y: bad handshake', 'error dialing wss://127.0.0.1:1: bad handshake'],
 ])('%s is read as its words, without the key of a provider', (logged, words) => {
   expect(logState([at(1, json('error', logged))], started).lastError).toBe(words);
 });

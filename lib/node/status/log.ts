@@ -1,12 +1,9 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { parseJson } from '../../engine/text/parse-json.ts';
-import { shownAddress } from '../chain/reachable.ts';
+import { goRuntime, readLogLine } from '../../engine/resource/docker/log-line.ts';
+import { withShownAddresses } from '../../engine/resource/network/http.ts';
 
 /** A halted synchronizer logs that every few seconds, without end. */
 const recent = '3m';
-
-/** How Go's runtime begins the report of a panic or of a fault, a line without level and time of its own. */
-const goRuntime = '(panic|fatal error|runtime): ';
 
 /**
  * Halts and errors, as JSON (production) or columns (development, where the level has a colour). The node warns only where the trusted
@@ -44,11 +41,8 @@ export interface LogState {
 export function logState(lines: readonly string[], since: number): LogState {
   const all = lines.map((line) => {
     const [, time = '', text = ''] = /^(\S+) (.*)$/s.exec(line) ?? [];
-    return {
-      at: Date.parse(time) / 1000,
-      fatal: isFatal(uncoloured(text)),
-      text: message(text),
-    };
+    const { level, message } = readLogLine(text);
+    return { at: Date.parse(time) / 1000, fatal: level === 'fatal', text: withShownAddresses(message) };
   });
   const texts = all.flatMap(({ at, text }) => (at >= since ? [text] : []));
   // One kind of halt ends after a while, and is logged as such.
@@ -59,41 +53,7 @@ export function logState(lines: readonly string[], since: number): LogState {
   return { halted, lastError: texts.at(-1), ended: all.findLast(({ fatal }) => fatal)?.text };
 }
 
-/** Whether the program ends after this line. */
-function isFatal(text: string): boolean {
-  return /"level":"(fatal|panic)"|\sFATAL\s/.test(text) || new RegExp(`^${goRuntime}`).test(text);
-}
-
 /** `halting the synchronizer: WHY`, `halting sync: fatal error: WHY`, `fatal error: WHY`; some versions log it in two lines. */
 function reasonOf(text: string): string {
   return text.replace(/^(.*?halting (the )?sync(hronizer)?\b)?[:\s]*(fatal error: )?/i, '').trim();
-}
-
-/** The message of a line, without stacks and other fields. */
-function message(line: string): string {
-  const { msg } = Object(parseJson(line)) as { msg?: unknown };
-  if (typeof msg === 'string') return cause(msg);
-  // Columns: time, level, source file, message, other fields.
-  const columns = uncoloured(line)
-    .split('\t')
-    .filter((column) => !/^(\d{4}-\S*|[A-Z]+|\S+\.go:\d+|\{.*\})$/.test(column));
-  return cause(columns.join(' ') || line);
-}
-
-/**
- * The first line of a message. The node logs callers after an error, on lines of their own; its formats without a place for them say so by
- * `%!(EXTRA string=`. Where it formats an error by a verb that only wraps, Go prints the error's parts: `%!w(*url.Error=&{Post URL 0xc0})`.
- * Addresses lose their paths, where providers put a key.
- */
-function cause(text: string): string {
-  return (text.split('\n')[0] ?? '')
-    .replace(/%!\(EXTRA \w+=.*$/, '')
-    .replaceAll(/%!\w\(\*?[\w.]+=&?\{(.*?)(?: 0x[0-9a-f]+)*\}\)/g, '$1')
-    .replaceAll(/https?:\/\/[^\s"']+/g, (address) => shownAddress(address))
-    .trim();
-}
-
-function uncoloured(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours start with one
-  return text.replace(/\x1b\[\d+m/g, '');
 }

@@ -3,7 +3,7 @@ import type { ContainerState, Reader } from '../../engine/host/host.ts';
 import type { Output } from '../../engine/host/output.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
-import type { Answer } from '../chain/chain.ts';
+import type { Answer, Block } from '../chain/chain.ts';
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
@@ -11,7 +11,7 @@ import { type MissingData, missingData } from '../server/data-disks.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
-import { type Block, type Comparison, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
+import { type ChainSource, type Comparison, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 import { type DiskUse, readDisks } from './disks.ts';
 import { type LogState, logState, readLog } from './log.ts';
 
@@ -87,14 +87,11 @@ export async function readHost(
 ): Promise<HostState> {
   const isDatabase = groups.includes('database');
   const hasState = isDatabase || groups.includes('replica');
-  const withoutSync = hasState ? 'state-db' : 'json-rpc';
-  const component = isDatabase ? 'sync' : withoutSync;
+  const from = hasState ? 'state-db' : 'json-rpc';
+  const by = isDatabase ? 'sync' : from;
   const there = jsonRpcChain(host, vars.network.trusted_sequencer_url);
-  const here = hasState
-    ? stateChain(host, stateDatabase(vars))
-    : jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
-
-  const servesToo = isDatabase && groups.includes('rpc');
+  const served = jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
+  const here = hasState ? stateChain(host, stateDatabase(vars)) : served;
   const [trusted, early, docker, { at, clock }, disks, missing] = await Promise.all([
     newestBlock(there),
     hasState ? undefined : newestBlock(here),
@@ -104,65 +101,70 @@ export async function readHost(
     missingData(host),
   ]);
   const engineRuns = docker.active === 'active';
-  const readChain = async () => {
-    const own = early ?? (engineRuns ? await newestBlock(here) : stopped);
-    const both = own.ok && trusted.ok;
-    return { own, trusted, comparison: both ? await compare(own.value, here, trusted.value, there) : undefined };
-  };
-  const [states, synchronizers, lines, chain, served] = await Promise.all([
-    Promise.all(serviceNames.map((name) => (engineRuns ? host.container(name) : undefined))),
-    engineRuns ? noSynchronizerOn(host, isDatabase) : undefined,
-    engineRuns && component !== 'state-db' ? readLog(host, component) : undefined,
-    readChain(),
-    servesToo ? newestBlock(jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`)) : undefined,
+  const readBlocks = async () =>
+    compared(early ?? (engineRuns ? await newestBlock(here) : stopped), here, trusted, there);
+  const [ofEngine, blocks, newestServed] = await Promise.all([
+    engineRuns ? readEngine(host, by) : withoutEngine,
+    readBlocks(),
+    isDatabase && groups.includes('rpc') ? newestBlock(served) : undefined,
   ]);
-  const entries = serviceNames.map((name, i) => [name, states[i] && serviceState(states[i])]);
-  const containers: Readonly<Record<ServiceName, ServiceState | undefined>> = Object.fromEntries(entries);
-  const { status, since } = containers[component] ?? {};
   return {
     at,
     docker: docker.load === 'not-found' ? 'not installed' : docker.active,
-    containers,
-    otherSynchronizer: synchronizers?.is === 'drift' ? synchronizers.note : undefined,
-    chain: { from: hasState ? 'state-db' : 'json-rpc', by: component, ...chain },
-    ...(served && { served }),
-    log: lines && (status === 'running' || status === 'restarting') ? logState(lines, since ?? 0) : undefined,
+    ...ofEngine,
+    chain: { from, by, ...blocks },
+    ...(newestServed && { served: newestServed }),
     disks,
     missing,
     clock,
   };
 }
 
+type OfEngine = Pick<HostState, 'containers' | 'otherSynchronizer' | 'log'>;
+
+/** What is asked of an engine that runs. */
+async function readEngine(host: Reader, component: ServiceName): Promise<OfEngine> {
+  const [states, synchronizers, lines] = await Promise.all([
+    Promise.all(serviceNames.map((name) => host.container(name))),
+    noSynchronizerOn(host, component === 'sync'),
+    component === 'state-db' ? undefined : readLog(host, component),
+  ]);
+  const containers = containersOf((_, at) => states[at] && serviceState(states[at]));
+  const { status, since } = containers[component] ?? {};
+  return {
+    containers,
+    otherSynchronizer: synchronizers.is === 'drift' ? synchronizers.note : undefined,
+    log: lines && (status === 'running' || status === 'restarting') ? logState(lines, since ?? 0) : undefined,
+  };
+}
+
+function containersOf(state: (name: ServiceName, at: number) => ServiceState | undefined): HostState['containers'] {
+  return Object.fromEntries(serviceNames.map((name, at) => [name, state(name, at)])) as HostState['containers'];
+}
+
+const withoutEngine: OfEngine = {
+  containers: containersOf(() => undefined),
+  otherSynchronizer: undefined,
+  log: undefined,
+};
+
 const stopped = { ok: false, error: 'the Docker engine does not run' } as const;
 
-function serviceState({
-  image,
-  imageId,
-  status,
-  health,
-  exitCode,
-  restartCount,
-  labels,
-  startedAt,
-  raw,
-}: ContainerState): ServiceState {
-  const { State, Created } = (raw ?? {}) as { State?: { FinishedAt?: string }; Created?: string };
-  const { FinishedAt } = State ?? {};
+async function compared(own: Answer<Block>, here: ChainSource, trusted: Answer<Block>, there: ChainSource) {
+  const comparison = own.ok && trusted.ok ? await compare(own.value, here, trusted.value, there) : undefined;
+  return { own, trusted, comparison };
+}
+
+function serviceState(container: ContainerState): ServiceState {
+  const { image, imageId, status, health, exitCode, restartCount, labels, startedAt } = container;
+  const { State, Created } = (container.raw ?? {}) as { State?: { FinishedAt?: string }; Created?: string };
   // Docker does not report since when a container is paused.
-  const ended = status === 'paused' ? undefined : FinishedAt;
+  const ended = status === 'paused' ? undefined : State?.FinishedAt;
   const change = status === 'running' ? startedAt : ended;
-  return {
-    image,
-    imageId,
-    status,
-    health,
-    exitCode,
-    restarts: restartCount,
-    // Docker writes the year 1 for never.
-    since: secondsOf(change),
-    made: secondsOf(Created),
-    configHash: labels[configHashLabel],
-  };
+  // Docker writes the year 1 for never.
+  const times = { since: secondsOf(change), made: secondsOf(Created) };
+  const configHash = labels[configHashLabel];
+  return { image, imageId, status, health, exitCode, restarts: restartCount, ...times, configHash };
 }
 
 /**

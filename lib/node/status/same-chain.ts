@@ -30,17 +30,17 @@ async function compareWithTrusted(host: Reader, component: string, from: SqlTarg
   const { here, there } = pair.value;
   if (!there.ok) return drift(there.error);
   if (!there.value) return compareLower(host, here, from, url);
-  const [height, hash] = [here.number, there.value.hash];
+  const [height, hash] = [here.block, there.value.hash];
   return hash === here.hash ? ok : drift(divergedWords({ height, here: here.hash, there: hash }));
 }
 
 /** The host has more blocks than the trusted sequencer: their common height is the sequencer's newest block. */
-async function compareLower(host: Reader, { number, hash }: BlockPair['here'], from: SqlTarget | string, url: string) {
+async function compareLower(host: Reader, own: BlockPair['here'], from: SqlTarget | string, url: string) {
   const there = jsonRpcChain(host, url);
   const trusted = await newestBlock(there);
   if (!trusted.ok) return drift(trusted.error);
   const here = typeof from === 'string' ? jsonRpcChain(host, from) : stateChain(host, from);
-  const compared = await compare({ block: number, hash, made: 0 }, here, trusted.value, there);
+  const compared = await compare({ ...own, made: 0 }, here, trusted.value, there);
   if (!compared.ok) return drift(compared.error);
   return compared.value.same ? ok : drift(divergedWords(compared.value));
 }

@@ -3,15 +3,18 @@ import type { Variables } from './variables.ts';
 /** The data of a server that lies in folders of its own. */
 export type DataName = 'state-db' | 'pool-db' | 'backup';
 
-/** The repository of backups. */
-export const backupFolder = ({ paths }: Pick<Variables, 'paths'>) => `${paths.data}/backup`;
+/** The folder of one kind of data; for `backup` the repository of backups. */
+export function dataFolder({ paths }: Pick<Variables, 'paths'>, name: DataName): string {
+  return `${paths.data}/${name}`;
+}
 
 /** The folders with data of a server, by name. */
 export function dataFolders(groups: readonly string[], vars: Pick<Variables, 'paths'>): ReadonlyMap<DataName, string> {
   const has = (...some: readonly string[]) => some.some((group) => groups.includes(group));
-  return new Map<DataName, string>([
-    ...(has('database', 'replica') ? [['state-db', `${vars.paths.data}/state-db`] as const] : []),
-    ...(has('database', 'rpc') ? [['pool-db', `${vars.paths.data}/pool-db`] as const] : []),
-    ...(has('backup') ? [['backup', backupFolder(vars)] as const] : []),
-  ]);
+  const names: readonly DataName[] = [
+    ...(has('database', 'replica') ? (['state-db'] as const) : []),
+    ...(has('database', 'rpc') ? (['pool-db'] as const) : []),
+    ...(has('backup') ? (['backup'] as const) : []),
+  ];
+  return new Map(names.map((name) => [name, dataFolder(vars, name)]));
 }

@@ -1,5 +1,3 @@
-import type { RawVariables, SnapshotFiles, Variables } from './variables.ts';
-
 /** The rendered files of a deployment. */
 const fileNames = [
   'docker-compose.yml',
@@ -65,40 +63,12 @@ export const generations: Readonly<Record<GenerationName, Generation>> = {
 };
 
 /** The generation of a host. */
-export function generationOf(vars: Pick<Variables, 'generation'>): Generation {
+export function generationOf(vars: { readonly generation: GenerationName }): Generation {
   return generations[vars.generation];
-}
-
-/** The variables with a default of the generation: sizes of the prover, versions, the path of the binary. */
-export function generationDefaults(vars: RawVariables): Pick<Variables, 'prover' | 'images' | 'node_binary'> & {
-  readonly snapshot: Omit<Variables['snapshot'], keyof SnapshotFiles>;
-} {
-  const { prover, versions, sourceTag, nodeBinary } = generations[vars.generation];
-  const { source, ...snapshot } = vars.snapshot;
-  return {
-    prover: {
-      pool_connections: vars.prover.pool_connections ?? prover.pool_connections,
-      executor_threads: vars.prover.executor_threads ?? prover.executor_threads,
-      hash_db_threads: vars.prover.hash_db_threads ?? prover.hash_db_threads,
-    },
-    images: {
-      ...vars.images,
-      node: versioned(vars.images.node, versions.node),
-      prover: versioned(vars.images.prover, versions.prover),
-      database: versioned(vars.images.database, String(postgresVersion)),
-    },
-    node_binary: vars.node_binary ?? nodeBinary,
-    snapshot: source ? { ...snapshot, source: { ...source, ref: source.ref ?? sourceTag } } : snapshot,
-  };
 }
 
 /** Major version of PostgreSQL (spec part 1), which is that of the archives. No other version can use its data directory. */
 export const postgresVersion = 15;
-
-/** The image with its own tag or digest, or else with the given version. */
-function versioned(image: string, version: string): string {
-  return tagOf(image) === undefined && !image.includes('@') ? `${image}:${version}` : image;
-}
 
 /** The version of an image: its tag, or else its digest, or else its whole name. */
 export function versionOf(image: string): string {

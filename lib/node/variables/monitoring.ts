@@ -1,62 +1,6 @@
-import * as z from 'zod';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { addressesOf } from './hosts.ts';
-import * as types from './value-types.ts';
 import type { Variables } from './variables.ts';
-
-const receiver = z.strictObject({
-  name: z
-    .string()
-    .regex(/^(?!nobody$)[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'must be a name of letters, digits and . _ -, and not nobody')
-    .describe('Its name in Alertmanager'),
-  severity: z.enum(['warning', 'critical']).default('warning').describe('The lowest severity that it gets'),
-  configs: z
-    .record(
-      z.string().regex(/^[a-z]+_configs$/, "must be one of Alertmanager's, such as webhook_configs or email_configs"),
-      z.array(z.record(z.string(), z.unknown())).min(1),
-    )
-    .refine((configs) => Object.keys(configs).length > 0, 'must have at least one, such as webhook_configs')
-    .describe(
-      "Alertmanager's own settings of a receiver: webhook_configs, email_configs and so on. A text secret:NAME, file:PATH or env:NAME is replaced by that secret",
-    ),
-});
-
-/** Alertmanager's settings for one receiver of alerts. */
-export type Receiver = z.output<typeof receiver>;
-
-/** The variables of `monitoring`, without the section's own description. */
-export const monitoringShape = {
-  scrape_from: types.ipNetworks
-    .default([])
-    .describe(
-      'Prometheus servers that are not in the inventory. With one, or with a host in group monitor, every host gets exporters, which only these and the monitor can reach',
-    ),
-  clients: types.ipNetworks
-    .default([])
-    .describe('Who may open Prometheus (9090) and Alertmanager (9093) on the monitor, such as a Grafana server'),
-  retention_days: types.whole(1, 3650).default(90).describe('How long Prometheus keeps its data, in days'),
-  retention_gb: types.whole(1, 100_000).default(50).describe('Most space of its data, in GB'),
-  receivers: z
-    .array(receiver)
-    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'must have each name once')
-    .default([])
-    .describe('Who gets alerts; none: they are only shown by Alertmanager'),
-  drift_check: z
-    .strictObject({
-      every_minutes: types.whole(5, 10_080).default(60).describe('Minutes between two checks'),
-      user: z
-        .string()
-        .regex(/^[a-z_][a-z0-9_-]*$/, 'must be the name of a user')
-        .default('root')
-        .describe('Who runs it on the controller, with a clone of this project and a key of its own'),
-    })
-    .optional()
-    .describe('Scheduled check mode on a controller, by playbooks/schedule.mjs. It is an alert if it never ran'),
-  certificates: z
-    .array(types.absolutePath)
-    .default([])
-    .describe('Certificates on the host whose end is watched, as paths'),
-};
 
 /** Ports of the programs that Debian's packages have there. */
 export const monitoringPorts = {

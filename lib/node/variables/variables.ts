@@ -6,7 +6,7 @@ import type { Secret } from '../../engine/secret/secret.ts';
 import { backupSchema } from './backup.ts';
 import { gatewaySchema } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
-import { monitoringShape } from './monitoring.ts';
+import { monitoringShape } from './monitoring-schema.ts';
 import * as types from './value-types.ts';
 
 /** A mapping in which every key has a default or is optional. */

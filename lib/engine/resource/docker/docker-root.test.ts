@@ -32,14 +32,17 @@ test('a move that cannot succeed is refused by the check, with the cause and wha
   const move = dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' });
   const unit = { unit: async () => ({ load: 'loaded', active: 'active' }) as never };
   const now = [/^systemctl is-active/, '/var/lib/docker\n/var\n'] as const;
-  const obstacle = [/^sh -s -- \/var\/lib\/docker/, '/data is mounted read-only\nmount it read-write\n'] as const;
+  const obstacle = [
+    / docker-root-obstacles \/var\/lib\/docker/,
+    '/data is mounted read-only\nmount it read-write\n',
+  ] as const;
   const host = fakeHost([[/^mountpoint/, ''], now, obstacle], unit);
   expect(describeVerdict(await move.check(host))).toBe('/data is mounted read-only');
   await expect(applyDrift(host, move)).rejects.toMatchObject({
     message: '/data is mounted read-only',
     hint: 'mount it read-write',
   });
-  const free = fakeHost([[/^mountpoint/, ''], now, [/^sh -s -- \/var\/lib\/docker/, '']], unit);
+  const free = fakeHost([[/^mountpoint/, ''], now, [/ docker-root-obstacles \/var\/lib\/docker/, '']], unit);
   expect(describeVerdict(await move.check(free))).toBe('docker root: /var/lib/docker -> /data/docker');
 });
 
@@ -49,7 +52,7 @@ test('settings of the engine that are no JSON are reported by the check', async 
     [
       [/^mountpoint/, ''],
       [/^systemctl is-active/, '/var/lib/docker\n/var\n'],
-      [/^sh -s --/, ''],
+      [/ docker-root-obstacles /, ''],
     ],
     {
       unit: async () => ({ load: 'loaded', active: 'active' }) as never,

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
 import { lastWordsFunction } from '../../host/last-words.ts';
 import { quote } from '../../host/quote.ts';
+import { readProgram, readScript } from '../../host/script.ts';
 import { Failure, Problem } from '../../problem/problem.ts';
 import { readText } from '../file/edited-text.ts';
 import { runInUnit } from '../job/job.ts';
@@ -12,10 +12,9 @@ import { packages } from '../system/packages.ts';
 import { settings, withDataRoot } from './data-root.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
-const template = (name: string) =>
-  readFileSync(new URL(`../../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
-const program = template('move-docker-root');
-const obstacles = template('docker-root-obstacles');
+const template = (name: string) => new URL(`../../../../templates/host/${name}.sh`, import.meta.url);
+const program = readProgram(template('move-docker-root'));
+const obstacles = readScript(template('docker-root'), template('docker-root-obstacles'));
 
 /** The folder that the script of a move reads and writes. It has the file `from` as long as a move is unfinished. */
 const stateOf = (product: string) => `/var/lib/${product}/docker-root`;
@@ -78,7 +77,7 @@ async function obstacleOf(
   { product, from, root }: { readonly product: string; readonly from: string; readonly root: string },
 ): Promise<Verdict | undefined> {
   const [found, unreadable] = await Promise.all([
-    host.$({ stdin: obstacles, timeoutSeconds: 90 })`sh -s -- ${from} ${root} ${stateOf(product)}`,
+    host.$({ timeoutSeconds: 90 })`sh -c ${obstacles} docker-root-obstacles ${from} ${root} ${stateOf(product)}`,
     wantedSettings(host, root).then(
       () => undefined,
       (error: unknown) => error,

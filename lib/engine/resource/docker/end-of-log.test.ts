@@ -76,3 +76,22 @@ test.each([
 ])('why a program ended is read from %s', (_, log, reason) => {
   expect(endOfLog(log)).toBe(reason);
 });
+
+test.each([
+  // As net/http and the websocket client of Go print errors, put into a log as the node does.
+  [
+    node('fatal', 'error dialing: Post "https://mainnet.example/v3/5ec2e7": dial tcp 192.0.2.1:443: i/o timeout'),
+    'error dialing: Post "https://mainnet.example": dial tcp 192.0.2.1:443: i/o timeout',
+  ],
+  [
+    node(
+      'error',
+      'error: %!w(*url.Error=&{Post https://user:***@mainnet.example/v3/5ec2e7?key=5ec2e7 0x2b295ebba690})',
+    ),
+    'error: Post https://mainnet.example',
+  ],
+  ['dial wss://mainnet.example/ws/5ec2e7: bad handshake', 'dial wss://mainnet.example: bad handshake'],
+  ['panic: cannot open postgres://user:5ec2e7@db:5432/pool_db', 'panic: cannot open postgres://db:5432'],
+])('the reason has no key and no password of an address: %s', (line, reason) => {
+  expect(endOfLog(line)).toBe(reason);
+});

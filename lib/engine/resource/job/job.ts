@@ -4,6 +4,7 @@ import { lastWords } from '../../host/last-words.ts';
 import type { Output } from '../../host/output.ts';
 import { readScript } from '../../host/script.ts';
 import { Failure } from '../../problem/problem.ts';
+import { withShownAddresses } from '../network/http.ts';
 import { describeVerdict, drift, ok, type Resource, type Verdict, type Work } from '../resource.ts';
 import { pause } from './pause.ts';
 
@@ -125,21 +126,17 @@ async function runs(host: Reader, { unit }: LongWork): Promise<boolean> {
 
 const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
 
-/** What every user of the host may read about the work: addresses without what comes after the host's name. */
-function descriptionOf(title: string): string {
-  return title.replaceAll(/(\w+:\/\/)(?:[^\s/?#]*@)?([^\s/?#]*)[^\s]*/g, '$1$2');
-}
-
 /** The command that starts the work. Another run may start the same unit after our check: then that one is watched. */
 function startOf(work: LongWork) {
   const { unit, title, script } = work;
   const path = scriptOf(work);
+  // Every user of the host may read the description.
   // A failed unit of an earlier run stays loaded for the operator, and prevents a new one of its name.
   return command({ stdin: script })`
     umask 077
     mkdir -p ${jobDirectory} && cat >${path}.$$ && mv ${path}.$$ ${path} || exit
     systemctl reset-failed ${unit}.service 2>/dev/null || :
-    systemd-run --quiet --no-ask-password --unit=${unit} --description=${descriptionOf(title)} /bin/sh ${path} ||
+    systemd-run --quiet --no-ask-password --unit=${unit} --description=${withShownAddresses(title)} /bin/sh ${path} ||
       case $(systemctl show --property ActiveState ${unit}.service) in *=active | *=*ing) ;; *) exit 1 ;; esac`;
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
-import { askHttp, withoutQuery } from './http.ts';
+import { askHttp, shownAddress, withoutQuery, withShownAddresses } from './http.ts';
 
 /** Every byte value, and more than a pipe can buffer. */
 const content = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 256));
@@ -92,4 +92,17 @@ test.each([
   ['https://x.example?5ec2e7', 'https://x.example'],
 ])('%s is shown as %s', (url, shown) => {
   expect(withoutQuery(url)).toBe(shown);
+});
+
+test.each([
+  ['https://user:pass@l1.example:8443/v3/KEY?x=KEY', 'https://l1.example:8443'],
+  ['wss://l1.example/KEY#KEY', 'wss://l1.example'],
+  ['postgres://user:pa@ss@db.example:5432/state_db', 'postgres://db.example:5432'],
+  ['https://[2001:db8::1]:8443/KEY', 'https://[2001:db8::1]:8443'],
+])('of %s only the server is shown, alone and in a text', (url, shown) => {
+  expect(shownAddress(url)).toBe(shown);
+  expect(withShownAddresses(`Post "${url}": it failed`)).toBe(`Post "${shown}": it failed`);
+  expect(withShownAddresses(`${url}: it failed (${url}), and ${url}`)).toBe(
+    `${shown}: it failed (${shown}), and ${shown}`,
+  );
 });

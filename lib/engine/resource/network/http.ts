@@ -89,3 +89,16 @@ function reasonOf(stderr: string): string {
 export function withoutQuery(url: string): string {
   return url.replace(/\?.*$/s, '');
 }
+
+/** Scheme, host and port of a URL alone: providers put a key into the path, and other addresses hold a password before the host. */
+export function shownAddress(url: string): string {
+  return url.replace(/^(\w+:\/\/)(?:[^/?#]*@)?([^/?#]*).*$/s, '$1$2');
+}
+
+/** A text in which of each URL only scheme, host and port are left. The marks that end a part of a sentence stay. */
+export function withShownAddresses(text: string): string {
+  return text.replaceAll(/\b\w+:\/\/[^\s"']+/g, (found) => {
+    const [, url = '', marks = ''] = /^(.*?)([.,:;)\]}]{0,3})$/.exec(found) ?? [];
+    return shownAddress(url) + marks;
+  });
+}
