@@ -50,16 +50,10 @@ export async function lockHosts(
 ): Promise<Locks> {
   const held: LockedHost[] = [];
   const ends: number[] = [];
-  const ask = async ({ writer }: LockedHost): Promise<LockAnswer> => {
-    const answer = await takeLock(writer, own);
-    if (answer.taken || !options.breaks) return answer;
-    await breakLock(writer, answer.holder);
-    return takeLock(writer, own);
-  };
   const take = async (host: LockedHost): Promise<void> => {
     let answer: LockAnswer;
     try {
-      answer = await ask(host);
+      answer = await ask(host, own, options.breaks);
     } catch (error) {
       // A lost connection is reported at the first change.
       if (!(error instanceof ConnectionLost)) options.without(host.name, cannotLock(error));
@@ -69,20 +63,11 @@ export async function lockHosts(
     held.push(host);
     ends.push(answer.lastEnd - host.clockOffset);
   };
+  const stopBeating = beatAll(held, own, options.lost);
   const release: Locks['release'] = async (closing) => {
-    clearInterval(timer);
+    stopBeating();
     await Promise.allSettled(held.map(({ name, writer }) => releaseLock(writer, own, { closing: closing?.(name) })));
   };
-  const timer = setInterval(() => {
-    for (const { name, writer } of held) {
-      // A lost connection is reported elsewhere.
-      beatLock(writer, own).then(
-        (ours) => ours || options.lost(name),
-        () => {},
-      );
-    }
-  }, beat * 1000);
-  timer.unref();
   try {
     const [first, ...rest] = hosts;
     if (first) await take(first);
@@ -102,6 +87,33 @@ export async function lockHosts(
     },
     release,
   };
+}
+
+async function ask({ writer }: LockedHost, own: LockHolder, breaks: boolean): Promise<LockAnswer> {
+  const answer = await takeLock(writer, own);
+  if (answer.taken || !breaks) return answer;
+  await breakLock(writer, answer.holder);
+  return takeLock(writer, own);
+}
+
+/**
+ * Sends the heartbeats of locks.
+ *
+ * @param held the hosts with a lock, also those that are added later
+ * @returns ends it
+ */
+function beatAll(held: readonly LockedHost[], own: LockHolder, lost: (host: string) => void): () => void {
+  const timer = setInterval(() => {
+    for (const { name, writer } of held) {
+      // A lost connection is reported elsewhere.
+      beatLock(writer, own).then(
+        (ours) => ours || lost(name),
+        () => {},
+      );
+    }
+  }, beat * 1000);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 function cannotLock(error: unknown): string {
