@@ -1,7 +1,7 @@
 import { type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { connected } from '../../engine/command-line/connected.ts';
-import { describeError } from '../../engine/output/describe-error.ts';
+import { describeErrorOn, inOneLine } from '../../engine/output/describe-error.ts';
 import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
 import { mapWithForks } from '../../engine/run/limit.ts';
@@ -87,7 +87,6 @@ export function hostLine(hosts: readonly Reached[], name: string, text: string):
 
 /** The line of a host that was not reached. */
 export function unreachableLine(hosts: readonly Reached[], { name, error }: Extract<Reached, { error: unknown }>) {
-  const why = describeError(error);
-  const reason = why.startsWith(`${name}: `) ? why.slice(name.length + 2) : why;
-  return wrappedFor(hostLine(hosts, name, `unreachable: ${reason.replaceAll(/\n\s*/g, '; ')}`), process.stdout);
+  const reason = inOneLine(describeErrorOn(name, error));
+  return wrappedFor(hostLine(hosts, name, `unreachable: ${reason}`), process.stdout);
 }

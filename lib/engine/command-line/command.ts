@@ -1,6 +1,7 @@
 import { describeError } from '../output/describe-error.ts';
 import { wrappedFor } from '../output/wrapped.ts';
 import { type ExitCode, exitCode, exitCodeOfError } from '../problem/problem.ts';
+import { fieldsOf } from '../text/keys.ts';
 import { outliveOutput } from './closed-pipe.ts';
 import { type Given, type HelpPage, helpText, type OptionTable, parseCommandLine } from './command-line.ts';
 
@@ -55,7 +56,7 @@ export function command<T extends OptionTable, A extends Output>(page: Command<T
   const run = async (args: readonly string[], around = page.around()): Promise<ExitCode> => {
     try {
       const line = parse(args);
-      if ((line.given as Given<OptionTable>).help) {
+      if (fieldsOf(line.given).help) {
         around.say(wrappedFor(helpText(page).trimEnd(), process.stdout));
         return exitCode.converged;
       }

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { errorCode } from '../text/error-code.ts';
 import { type Fault, openTrusted, refusal, whyNotUsed } from './trust.mjs';
 
 /** Why a file is not read. The message continues the file's path: `is a folder`. */
@@ -16,7 +17,7 @@ export class UnfitFile extends Error {
 /** Why readBounded failed; it continues the file's path: `does not exist`. */
 export function whyUnread(error: unknown): string {
   if (error instanceof UnfitFile) return error.message;
-  const { code } = error as NodeJS.ErrnoException;
+  const code = errorCode(error);
   return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown error'})`;
 }
 

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { errorCode } from '../text/error-code.ts';
 import { shellWord } from '../text/shell-word.ts';
 import { openOwn, UnfitFile } from './bounded-file.ts';
 
@@ -43,7 +44,7 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
   } catch (error) {
     if (error instanceof PrivateFileFault) throw error;
     if (error instanceof UnfitFile) throw new PrivateFileFault(error.message, error.hint);
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code === 'ENOENT') throw new PrivateFileFault('does not exist', undefined, true);
     throw new PrivateFileFault(`cannot be read (${code ?? 'unknown error'})`);
   } finally {

@@ -4,6 +4,7 @@ import { readBounded, UnfitFile } from '../file/bounded-file.ts';
 import { pathBeside } from '../file/private-file.ts';
 import { shown } from '../file/shown-path.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
+import { errorCode } from '../text/error-code.ts';
 import { didYouMean } from '../text/suggest.ts';
 import { entriesAt, keyPlace, type Located, type LocatedMap, locate, merge, valueAt } from './located.ts';
 import { problemsIn } from './problem-list.ts';
@@ -126,7 +127,7 @@ function absence(path: string): string {
   try {
     statSync(path);
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = errorCode(error) ?? '';
     return fileFaults[code] ?? `cannot be read (${code})`;
   }
   return 'does not exist';
@@ -138,7 +139,7 @@ async function read(file: string, from?: Place, { missingFileHint }: OutlineOpti
   } catch (error) {
     if (error instanceof Problem || error instanceof Problems) throw error;
     if (error instanceof UnfitFile) throw new Problem(`${file} ${error.message}`, { where: from, hint: error.hint });
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    const code = errorCode(error) ?? 'unknown error';
     throw new Problem(`${file} ${fileFaults[code] ?? `cannot be read (${code})`}`, {
       where: from,
       hint: code === 'ENOENT' ? missingFileHint?.(file) : undefined,

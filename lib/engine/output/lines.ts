@@ -3,9 +3,10 @@ import { diffLines } from '../resource/diff.ts';
 import type { Difference } from '../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
 import { redact } from '../secret/secret.ts';
+import { counted } from '../text/counted.ts';
 import { printable, readable } from '../text/printable.ts';
-import type { Paint } from './colour.ts';
-import { describeError } from './describe-error.ts';
+import type { Colour, Paint } from './colour.ts';
+import { describeErrorOn } from './describe-error.ts';
 import type { RunningTask } from './live/running-tasks.ts';
 import { seconds } from './units.ts';
 import { wrapped } from './wrapped.ts';
@@ -29,7 +30,7 @@ export interface Style {
   width(): number | undefined;
 }
 
-const colours: Record<Outcome, Parameters<Paint>[0]> = {
+const colours: Record<Outcome, Colour> = {
   ok: 'green',
   changed: 'yellow',
   pending: 'yellow',
@@ -54,7 +55,11 @@ export function linesOf(event: RunEvent, style: Style): string[] {
     case 'host-connected':
       return style.verbose ? onHost(event.host, style, [`connected in ${seconds(event.seconds)}`]) : [];
     case 'host-unreachable':
-      return onHost(event.host, style, labelled(paint('red', 'unreachable'), errorOn(event.host, event.error, style)));
+      return onHost(
+        event.host,
+        style,
+        labelled(paint('red', 'unreachable'), describeErrorOn(event.host, event.error, style.verbose)),
+      );
     case 'play-started':
       if (style.quiet) return [];
       return ['', ...whole(paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`))];
@@ -108,7 +113,7 @@ export function resourceLines(
     ]),
     ...(event.error === undefined
       ? []
-      : onHost(label, style, errorOn(step.host, event.error, style).split('\n').map(indented))),
+      : onHost(label, style, describeErrorOn(step.host, event.error, style.verbose).split('\n').map(indented))),
   ];
 }
 
@@ -123,7 +128,7 @@ function commandLines(commands: readonly string[], { diff }: Style): string[] {
   return commands.flatMap((command) => {
     const [first = '', ...rest] = printable(command).split('\n');
     if (diff === 'whole') return [`$ ${first}`, ...rest.map((line) => `  ${line}`)];
-    const more = `${rest.length} more ${rest.length === 1 ? 'line' : 'lines'}`;
+    const more = counted(rest.length, 'more line');
     return rest.length > 0 ? `$ ${first} … (${more}: --diff)` : `$ ${first}`;
   });
 }
@@ -137,12 +142,6 @@ function shortened(difference: Difference): Difference {
   const lines = wanted.split('\n').length;
   if (was !== '' || lines <= newLinesShown) return difference;
   return { what, was: '', wanted: `${lines} new lines (--diff shows them)` };
-}
-
-/** Drops the host's name from an error: the line starts with it. */
-function errorOn(host: string, error: unknown, style: Style): string {
-  const text = describeError(error, style.verbose);
-  return text.startsWith(`${host}: `) ? text.slice(host.length + 2) : text;
 }
 
 /** A line of a diff in its colour. */
@@ -212,7 +211,7 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
     '',
     style.paint('bold', row('', titles)),
     ...hosts.map((host) => style.paint(rowColour(host), row(host.host, cellsOf(host)))),
-    style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
+    style.paint('dim', `${counted(hosts.length, 'host')} in ${seconds(total)}`),
     ...[
       ...hosts
         .filter((h) => h.stopped && !h.unreachable)
@@ -230,7 +229,7 @@ function remaining({ left = 0, next = '' }: Pick<HostSummary, 'left' | 'next'>):
   return ` (${left} ${left === 1 ? 'task not done:' : 'tasks not done, next:'} ${printable(next)})`;
 }
 
-function rowColour(host: HostSummary): Parameters<Paint>[0] {
+function rowColour(host: HostSummary): Colour {
   if (host.unreachable || host.counts.failed > 0 || host.stopped) return 'red';
   return host.counts.changed + host.counts.pending > 0 ? 'yellow' : 'green';
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describeError } from '../output/describe-error.ts';
 import { eventLine } from '../output/event-json.ts';
 import type { RunEvent } from '../run/events.ts';
+import { errorCode } from '../text/error-code.ts';
 import { type FoundRecord, recordsIn, refuseOthersRecords } from './record.ts';
 import { byAge, recordName, reportBeside, safeName } from './record-name.ts';
 
@@ -59,7 +60,7 @@ export function runRecord(options: RunRecordOptions) {
       // A record with a gap would be misleading: it ends where the first line could not be written.
       lost = true;
       const what = written > 0 ? 'the record of this run is incomplete from here on' : 'this run is not recorded';
-      const { code } = error as NodeJS.ErrnoException;
+      const code = errorCode(error);
       complain(`${what}: ${record?.path ?? folder} cannot be written${code ? ` (${code})` : ''}`);
       // Otherwise an empty file would be listed as the newest record.
       if (written === 0 && record) fs.rmSync(record.path, { force: true });
@@ -105,7 +106,7 @@ function create(at: number, { folder, inventory, check }: RunRecordOptions): Ope
     try {
       return { path, file: fs.openSync(path, 'ax', 0o600) };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (errorCode(error) !== 'EEXIST') throw error;
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
+import { fieldsOf } from '../../engine/text/keys.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
 import { shownAddress } from '../chain/reachable.ts';
 
@@ -71,7 +72,7 @@ function reasonOf(text: string): string {
 
 /** The message of a line, without stacks and other fields. */
 function message(line: string): string {
-  const { msg } = Object(parseJson(line)) as { msg?: unknown };
+  const { msg } = fieldsOf(parseJson(line));
   if (typeof msg === 'string') return cause(msg);
   // Columns: time, level, source file, message, other fields.
   const columns = uncoloured(line)

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { account } from '../../file/account.ts';
+import { errorCode } from '../../text/error-code.ts';
 import { Unreachable } from '../connection-errors.ts';
 
 /**
@@ -61,7 +62,7 @@ function whyUnlisted(folder: string): string | undefined {
 
 /** What is not there is no configuration. */
 function whyNot(error: unknown): string | undefined {
-  const { code } = error as NodeJS.ErrnoException;
+  const code = errorCode(error);
   return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : `cannot be read (${code})`;
 }
 

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../text/keys.ts';
 import { parseJson } from '../../text/parse-json.ts';
 
 /** Lines that are shown where nothing in a log says why its program ended. */
@@ -33,7 +34,7 @@ export function endOfLog(log: string): string {
 function read(line: string): Line {
   // Go's own words for the end of a program.
   if (/^(panic|fatal error): /.test(line)) return { level: 'fatal', message: line };
-  const { level, msg } = Object(parseJson(line)) as { level?: unknown; msg?: unknown };
+  const { level, msg } = fieldsOf(parseJson(line));
   if (typeof level === 'string' && typeof msg === 'string') return { level: rank(level), message: first(msg) };
   // A text with quotes or line breaks in it, put into JSON unchanged.
   const [, named, text] = /^\{"level":"(\w+)".*?"msg":"(.*?)(?:","pid":.*)?$/.exec(line) ?? [];

@@ -2,6 +2,7 @@ import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { readScript, withArguments } from '../../host/script.ts';
 import { Problem } from '../../problem/problem.ts';
+import { counted } from '../../text/counted.ts';
 import { type Difference, drift, expectation, ok, type Resource, refused, type Verdict } from '../resource.ts';
 import { type Simulation, simulate } from './apt-simulation.ts';
 
@@ -121,7 +122,7 @@ function noteOn({ listsAge }: Simulation): { readonly note?: string } {
   if (listsAge < listsLast) return {};
   const days = Math.floor(listsAge / listsLast);
   return {
-    note: `by package lists that are ${days} ${days === 1 ? 'day' : 'days'} old; apt fetches them before it installs`,
+    note: `by package lists that are ${counted(days, 'day')} old; apt fetches them before it installs`,
   };
 }
 

@@ -31,22 +31,25 @@ export interface Locks {
   release(closing?: (host: string) => string | undefined): Promise<void>;
 }
 
+interface LockOptions {
+  /** Take locks from other holders. */
+  readonly breaks: boolean;
+  /** Called when another run has taken a lock from this one. */
+  lost(host: string): void;
+  /** Called with the reason when a host cannot be locked: nothing may be changed there. */
+  without(host: string, why: string): void;
+}
+
 /**
  * Takes the locks of all hosts, or none. The first host's lock comes first, so that one of two runs on the same hosts gets all. A host
  * that cannot keep a lock is left out.
  *
- * @param options `breaks`: take locks from other holders; `lost` is called when a lock has been taken from this run; `without` is
- *   called with the reason when a host cannot be locked: nothing may be changed there
  * @throws Problem (exit code 5) with the holder, its start, its machine and its playbook
  */
 export async function lockHosts(
   hosts: readonly LockedHost[],
   own: LockHolder,
-  options: {
-    readonly breaks: boolean;
-    readonly lost: (host: string) => void;
-    readonly without: (host: string, why: string) => void;
-  },
+  options: LockOptions,
 ): Promise<Locks> {
   const held: LockedHost[] = [];
   const ends: number[] = [];
@@ -69,11 +72,7 @@ export async function lockHosts(
     await Promise.allSettled(held.map(({ name, writer }) => releaseLock(writer, own, { closing: closing?.(name) })));
   };
   try {
-    const [first, ...rest] = hosts;
-    if (first) await take(first);
-    const taken = await Promise.allSettled(rest.map(take));
-    const refused = taken.find((result) => result.status === 'rejected');
-    if (refused) throw refused.reason;
+    await firstAlone(hosts, take);
   } catch (error) {
     await release();
     throw error;
@@ -87,6 +86,15 @@ export async function lockHosts(
     },
     release,
   };
+}
+
+/** Takes the first lock before the others, and throws the first refusal only after all have answered. */
+async function firstAlone(hosts: readonly LockedHost[], take: (host: LockedHost) => Promise<void>): Promise<void> {
+  const [first, ...rest] = hosts;
+  if (first) await take(first);
+  const taken = await Promise.allSettled(rest.map(take));
+  const refused = taken.find((result) => result.status === 'rejected');
+  if (refused) throw refused.reason;
 }
 
 async function ask({ writer }: LockedHost, own: LockHolder, breaks: boolean): Promise<LockAnswer> {
