@@ -128,7 +128,7 @@ function commandLines(commands: readonly string[], { diff }: Style): string[] {
   return commands.flatMap((command) => {
     const [first = '', ...rest] = printable(command).split('\n');
     if (diff === 'whole') return [`$ ${first}`, ...rest.map((line) => `  ${line}`)];
-    const more = counted(rest.length, 'more line');
+    const more = `${rest.length} more ${rest.length === 1 ? 'line' : 'lines'}`;
     return rest.length > 0 ? `$ ${first} … (${more}: --diff)` : `$ ${first}`;
   });
 }

@@ -48,6 +48,10 @@ describe('a line on a terminal', () => {
     }
   });
 
+  test('keeps the blank at the end of a question', () => {
+    expect(wrapped('make these changes on db-1, rpc-1? [y/N] ', 30).at(-1)).toBe('    rpc-1? [y/N] ');
+  });
+
   test('breaks in a sentence behind a command', () => {
     expect(wrapped('npx zx playbooks/x.mjs turns bare servers into nodes', 40)).toEqual([
       'npx zx playbooks/x.mjs turns bare',

@@ -58,7 +58,8 @@ export function wrapped(line: string, width: number | undefined, hang = hangOf(l
       current = indent + next;
     } else current += text;
   }
-  return [...lines, current];
+  // A question ends with a blank, behind which the answer is typed.
+  return [...lines, current + line.slice(line.trimEnd().length)];
 }
 
 function hangOf(line: string): number {

@@ -46,11 +46,7 @@ interface LockOptions {
  *
  * @throws Problem (exit code 5) with the holder, its start, its machine and its playbook
  */
-export async function lockHosts(
-  hosts: readonly LockedHost[],
-  own: LockHolder,
-  options: LockOptions,
-): Promise<Locks> {
+export async function lockHosts(hosts: readonly LockedHost[], own: LockHolder, options: LockOptions): Promise<Locks> {
   const held: LockedHost[] = [];
   const ends: number[] = [];
   const take = async (host: LockedHost): Promise<void> => {
