@@ -26,14 +26,18 @@ function hostPattern(pattern) {
   return (/** @type {string} */ name) => tests.length === 0 || tests.some((test) => test.test(name));
 }
 
-function filter() {
+/** What the fields ask for. */
+function asked() {
   const fields = new FormData(form);
   const text = String(fields.get('text')).trim().toLowerCase();
   const pattern = String(fields.get('host')).trim().toLowerCase();
-  const wanted = new Set(fields.getAll('outcome'));
-  const byCells = text !== '' || wanted.size > 0;
-  const narrowed = byCells || pattern !== '';
-  const inHosts = hosts.map(hostPattern(pattern));
+  const outcomes = new Set(fields.getAll('outcome'));
+  const byCells = text !== '' || outcomes.size > 0;
+  return { text, outcomes, inHosts: hosts.map(hostPattern(pattern)), byCells, narrowed: byCells || pattern !== '' };
+}
+
+function filter() {
+  const { text, outcomes, inHosts, byCells, narrowed } = asked();
   const shownHosts = new Set(byCells ? [] : inHosts.flatMap((shown, host) => (shown ? host : [])));
   const shownEntries = new Set();
   let shownLines = 0;
@@ -47,7 +51,7 @@ function filter() {
       const fits =
         cell.textContent !== '' &&
         inHosts[host] &&
-        (wanted.size === 0 || wanted.has(outcome)) &&
+        (outcomes.size === 0 || outcomes.has(outcome)) &&
         (inTitle || hosts[host]?.includes(text) || words.get(hash)?.includes(text));
       cell.classList.toggle('dim', narrowed && !fits);
       if (!fits) continue;
@@ -58,6 +62,19 @@ function filter() {
     line.hidden = !shown;
     if (shown) shownLines += 1;
   }
+  showOnly(shownHosts, shownEntries, narrowed);
+  const output = /** @type {HTMLOutputElement} */ (form.querySelector('output'));
+  output.value = narrowed ? `${shownHosts.size} of ${hosts.length} hosts, ${shownLines} of ${lines.length} tasks` : '';
+}
+
+/**
+ * Hides all other columns of the table, entries and parts of the page. The lines of the table are hidden already.
+ *
+ * @param {Set<number>} shownHosts by their columns
+ * @param {Set<string>} shownEntries by their links
+ * @param {boolean} narrowed
+ */
+function showOnly(shownHosts, shownEntries, narrowed) {
   for (const line of [...(table?.tHead?.rows ?? []), ...lines]) {
     for (const [host, cell] of [...line.cells].slice(1).entries()) cell.hidden = !shownHosts.has(host);
   }
@@ -71,8 +88,6 @@ function filter() {
     if (folded.className === 'more') folded.open = narrowed;
   }
   document.body.classList.toggle('narrowed', narrowed);
-  const output = /** @type {HTMLOutputElement} */ (form.querySelector('output'));
-  output.value = narrowed ? `${shownHosts.size} of ${hosts.length} hosts, ${shownLines} of ${lines.length} tasks` : '';
 }
 
 for (const field of form.querySelectorAll('[hidden]')) field.removeAttribute('hidden');

@@ -225,6 +225,7 @@ describe('hostile output of hosts', () => {
       diff: 'whole',
       check: true,
       hostWidth: 4,
+      width: () => undefined,
     } as const;
     const step = { host: 'h', play: 'p', role: 'r', resource: 'x' };
     fc.assert(

@@ -2,6 +2,7 @@
 import { createConnection } from 'node:net';
 import { createInterface } from 'node:readline';
 import { liveOutput } from '../../lib/engine/output/live/live.ts';
+import { widthOf } from '../../lib/engine/output/wrapped.ts';
 
 const [, , path = '', ...words] = process.argv;
 const listen = liveOutput(process.stdout, {
@@ -11,6 +12,7 @@ const listen = liveOutput(process.stdout, {
   diff: 'short',
   check: false,
   hostWidth: 6,
+  width: () => widthOf(process.stdout),
 });
 const socket = createConnection(path);
 for await (const line of createInterface({ input: socket })) {

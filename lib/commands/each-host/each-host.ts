@@ -1,12 +1,12 @@
 import { type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
-import { interruption } from '../../engine/command-line/interrupt.ts';
-import { describeError } from '../../engine/output/describe-error.ts';
-import { askPassword } from '../../engine/output/terminal.ts';
+import { connected } from '../../engine/command-line/connected.ts';
+import { describeErrorOn, inOneLine } from '../../engine/output/describe-error.ts';
+import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
 import { mapWithForks } from '../../engine/run/limit.ts';
 import { openSession, type Session } from '../../engine/run/open-session.ts';
-import { redact, Secret } from '../../engine/secret/secret.ts';
+import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { givenHosts } from './given-hosts.ts';
 
@@ -56,15 +56,12 @@ export async function withHosts(
   const forks = wholeNumber('--forks', given.forks, 9999) ?? 25;
   const timeout = wholeNumber('--timeout', given.timeout, 3600);
   const { inventory, chosen } = await givenHosts(given, true);
-  const becomePassword = given['ask-become-pass'] ? new Secret(await askPassword('sudo password: ')) : undefined;
-  const { signal: interrupt, release } = interruption();
-  let hosts: readonly Reached[] = [];
-  try {
-    hosts = await mapWithForks(chosen, forks, async (host) => {
+  return connected(given['ask-become-pass'], async ({ becomePassword, signal: interrupt, closesAtEnd }) => {
+    const hosts = await mapWithForks(chosen, forks, async (host): Promise<Reached> => {
       const { name } = host;
       const start = performance.now();
       try {
-        const session = await open(host, { becomePassword, interrupt, timeout });
+        const session = closesAtEnd(await open(host, { becomePassword, interrupt, timeout }));
         return { name, session, seconds: (performance.now() - start) / 1000 };
       } catch (error) {
         return { name, error };
@@ -74,10 +71,7 @@ export async function withHosts(
     const code = await work({ inventory: inventory.name, hosts, forks, interrupt });
     if (interrupt.aborted) return exitCode.interrupted;
     return code === exitCode.converged && hosts.some((host) => 'error' in host) ? exitCode.unreachable : code;
-  } finally {
-    await Promise.all(hosts.map((host) => ('session' in host ? host.session.close() : undefined)));
-    release();
-  }
+  });
 }
 
 /** The hosts that were reached. */
@@ -93,7 +87,6 @@ export function hostLine(hosts: readonly Reached[], name: string, text: string):
 
 /** The line of a host that was not reached. */
 export function unreachableLine(hosts: readonly Reached[], { name, error }: Extract<Reached, { error: unknown }>) {
-  const why = describeError(error);
-  const reason = why.startsWith(`${name}: `) ? why.slice(name.length + 2) : why;
-  return hostLine(hosts, name, `unreachable: ${reason.replaceAll(/\n\s*/g, '; ')}`);
+  const reason = inOneLine(describeErrorOn(name, error));
+  return wrappedFor(hostLine(hosts, name, `unreachable: ${reason}`), process.stdout);
 }

@@ -9,6 +9,8 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { terminal } from '../../engine/output/terminal.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import type { Ask } from '../../engine/secret/ask.ts';
+import { errorCode } from '../../engine/text/error-code.ts';
+import { isKeyOf } from '../../engine/text/keys.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { installation } from '../../node/project/project-folder.ts';
 import { inventoryWith, type Known, type NewHost, readHost, readUser } from './new-inventory.ts';
@@ -96,7 +98,7 @@ async function answered(given: Given<typeof initOptions>, { ask, complain }: Ini
 }
 
 function readNetwork(text: string): Network {
-  if (Object.hasOwn(inventories, text)) return text as Network;
+  if (isKeyOf(inventories, text)) return text;
   throw new Problem(text === '' ? 'no --network given' : `--network ${text}: there is no such network`, {
     hint: 'one of main, test',
   });
@@ -150,7 +152,7 @@ function write(folder: string, name: string, known: Known): string[] {
       writeFileSync(join(folder, file), text, { flag: 'wx', mode: 0o644 });
     }
   } catch (error) {
-    throw new Problem(`${folder} cannot be made (${(error as NodeJS.ErrnoException).code})`, { cause: error });
+    throw new Problem(`${folder} cannot be made (${errorCode(error)})`, { cause: error });
   }
   return Object.keys(files);
 }

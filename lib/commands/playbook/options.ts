@@ -3,6 +3,7 @@ import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
 import type { DiffShown } from '../../engine/output/lines.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { OwnOption, OwnValues } from '../../engine/run/playbook.ts';
+import { fieldsOf } from '../../engine/text/keys.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 
 /** The command line of a playbook, checked. */
@@ -192,7 +193,7 @@ function refuseContrary(given: Given<typeof runOptions>, own: readonly string[])
   if (given.plan === undefined) return;
   const narrowing = ['check', 'limit', 'role', 'skip-role', 'start-at', 'set', 'step', 'assume-stopped'];
   for (const fixed of [...narrowing, ...own]) {
-    const said = (given as Readonly<Record<string, unknown>>)[fixed];
+    const said = fieldsOf(given)[fixed];
     const isGiven = said !== undefined && said !== false && !(Array.isArray(said) && said.length === 0);
     if (isGiven)
       throw new Problem(`--plan and --${fixed} do not go together`, { hint: 'a plan is followed as it was made' });

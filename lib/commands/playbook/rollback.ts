@@ -6,7 +6,7 @@ import type { OwnOption, Play, Playbook } from '../../engine/run/playbook.ts';
 import { type PutBack, putBack } from '../../node/release/rollback.ts';
 import { databaseHost } from '../../node/variables/hosts.ts';
 import type { Variables } from '../../node/variables/variables.ts';
-import { main } from './command.ts';
+import { type Dependencies, main } from './command.ts';
 
 type Host = InventoryHost<Variables>;
 
@@ -19,15 +19,17 @@ export const rollbackOptions: Readonly<Record<string, OwnOption>> = {
   },
 };
 
-type Dependencies = Parameters<typeof main<Variables>>[2];
-
 /**
  * Runs a playbook on hosts as one of their releases has them: its roles make their resources from the release's files and images. The
  * first role of a host whose release cannot be put back fails with the reason.
  *
  * @param dependencies as for `main`
  */
-export function rollback(playbook: Playbook<Variables>, args: readonly string[], dependencies: Dependencies) {
+export function rollback(
+  playbook: Playbook<Variables>,
+  args: readonly string[],
+  dependencies: Dependencies<Variables>,
+) {
   let hosts: readonly Host[] = [];
   const { plays, open } = onReleases(playbook.plays, () => hosts);
   return main({ ...playbook, plays, options: rollbackOptions }, args, {
@@ -53,7 +55,7 @@ export function runOrPutBack(
   playbook: Playbook<Variables>,
   plays: readonly Play<Variables>[],
   args: readonly string[],
-  dependencies: Dependencies,
+  dependencies: Dependencies<Variables>,
 ) {
   return main(playbook, args, {
     ...dependencies,

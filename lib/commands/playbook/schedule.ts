@@ -4,7 +4,7 @@ import { role } from '../../engine/resource/role.ts';
 import { play, playbook } from '../../engine/run/playbook.ts';
 import { driftCheck } from '../../node/monitor/drift-check.ts';
 import type { Variables } from '../../node/variables/variables.ts';
-import { main } from './command.ts';
+import { type Dependencies, main } from './command.ts';
 
 /**
  * Installs the timer of the scheduled drift check. The playbook runs on this machine, not on the inventory's hosts.
@@ -12,7 +12,7 @@ import { main } from './command.ts';
  * @param args as for a playbook
  * @param dependencies as for `main`
  */
-export function scheduleCheck(args: readonly string[], dependencies: Parameters<typeof main<Variables>>[2]) {
+export function scheduleCheck(args: readonly string[], dependencies: Dependencies<Variables>) {
   let inventory: Inventory<Variables> | undefined;
   let identity: string | undefined;
   const check = role<Variables>('drift-check', () =>

@@ -11,6 +11,7 @@ import { type FoundRecord, readRecord, recordsIn } from '../../engine/report/rec
 import { reportBeside, safeName } from '../../engine/report/record-name.ts';
 import { eventOf } from '../../engine/report/recorded-event.ts';
 import { writeReport } from '../../engine/report/write-report.ts';
+import { counted } from '../../engine/text/counted.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 import { recordFolder } from '../../node/project/project-folder.ts';
 
@@ -92,7 +93,7 @@ function rowOf(path: string): string[] {
       `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`,
       `${playbook}${check ? ' --check' : ''}`,
       inventory,
-      `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'}`,
+      counted(hosts.length, 'host'),
       endingOf(events).text,
       shown(path),
     ];

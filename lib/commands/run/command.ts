@@ -2,7 +2,7 @@ import { command } from '../../engine/command-line/command.ts';
 import { parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { ConnectionLost } from '../../engine/host/connection-errors.ts';
 import type { Output } from '../../engine/host/output.ts';
-import { describeError } from '../../engine/output/describe-error.ts';
+import { describeError, inOneLine } from '../../engine/output/describe-error.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { lockedHost } from '../../engine/run/fleet.ts';
 import { mapWithForks } from '../../engine/run/limit.ts';
@@ -128,7 +128,7 @@ function linesOf(done: Done, { hosts }: ReachedHosts): string[] {
   const line = (text: string) => hostLine(hosts, done.name, text);
   if ('error' in done) {
     const lost = done.error instanceof ConnectionLost ? 'unreachable' : 'failed';
-    return [line(`${lost}: ${describeError(done.error).replaceAll(/\n\s*/g, '; ')}`)];
+    return [line(`${lost}: ${inOneLine(describeError(done.error))}`)];
   }
   const { stdout, stderr, exitCode: code, timedOut } = done.output;
   const printed = [stdout, stderr].flatMap((text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n')));

@@ -6,6 +6,7 @@ import { constants as os, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { identityVariable, passphraseVariable } from '../../engine/secret/age/identities.ts';
+import { errorCode } from '../../engine/text/error-code.ts';
 
 /** In memory: a deleted file leaves nothing behind. */
 const inMemory = '/dev/shm';
@@ -46,8 +47,7 @@ export async function editPrivately(text: string, name: string, environment = pr
   } catch (error) {
     if (error instanceof Problem) throw error;
     if (error instanceof TypeError) throw new Problem('what was saved is not UTF-8 text: nothing was changed');
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Problem(`the text cannot be edited (${code ?? 'unknown error'}): nothing was changed`);
+    throw new Problem(`the text cannot be edited (${errorCode(error) ?? 'unknown error'}): nothing was changed`);
   } finally {
     remove();
     process.off('exit', remove).off('SIGINT', interrupt).off('SIGTERM', end).off('SIGHUP', end);

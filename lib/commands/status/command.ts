@@ -4,12 +4,11 @@ import pLimit from 'p-limit';
 import { endWithOutput } from '../../engine/command-line/closed-pipe.ts';
 import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
-import { interruption } from '../../engine/command-line/interrupt.ts';
+import { connected } from '../../engine/command-line/connected.ts';
 import { paintFor } from '../../engine/output/colour.ts';
-import { askPassword } from '../../engine/output/terminal.ts';
+import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode, Problem } from '../../engine/problem/problem.ts';
 import { refuseOthersRecords } from '../../engine/report/record.ts';
-import { Secret } from '../../engine/secret/secret.ts';
 import { recordFolder } from '../../node/project/project-folder.ts';
 import { type Health, type HostStatus, type WatchedHost, watchedHost } from '../../node/status/host.ts';
 import type { Limits } from '../../node/status/judge.ts';
@@ -60,7 +59,6 @@ export const statusOptions = {
 /** The options of a command line, checked. */
 interface StatusOptions extends Omit<Given<typeof statusOptions>, 'forks' | 'every' | 'timeout'> {
   readonly color: boolean;
-  readonly askBecomePass: boolean;
   /** Hosts in parallel. */
   readonly forks: number;
   /** Between two looks with `--watch`. Seconds. */
@@ -82,7 +80,6 @@ export function statusOptionsOf(given: Given<typeof statusOptions>): StatusOptio
   return {
     ...given,
     color: !given['no-color'],
-    askBecomePass: given['ask-become-pass'],
     forks: wholeNumber('--forks', given.forks, 9999) ?? 25,
     every: wholeNumber('--every', given.every, 3600) ?? 5,
     timeout: wholeNumber('--timeout', given.timeout, 3600) ?? 20,
@@ -129,17 +126,15 @@ export const run = command({
 });
 
 async function show(options: StatusOptions, around: StatusDependencies): Promise<ExitCode> {
-  const { askBecomePass, limits, timeout } = options;
+  const { limits, timeout } = options;
   const { inventory, chosen } = await givenHosts(options, true);
   refuseOthersRecords(around.runs);
-  const becomePassword = askBecomePass ? new Secret(await askPassword('sudo password: ')) : undefined;
-  const { signal: interrupt, release } = interruption();
-  const hosts: WatchedHost[] = [];
-  try {
+  return connected(options['ask-become-pass'], async ({ becomePassword, signal: interrupt, closesAtEnd }) => {
+    const hosts: WatchedHost[] = [];
     // A monitor has no node to be healthy or not.
     for (const host of chosen.filter((each) => !isMonitor(each))) {
       const context = { host, vars: host.vars, hosts: inventory.hosts };
-      hosts.push(await around.watch(context, { limits, timeout, becomePassword, interrupt }));
+      hosts.push(closesAtEnd(await around.watch(context, { limits, timeout, becomePassword, interrupt })));
     }
     const board = boardOf(inventory.name, hosts, options, around);
     if (options.watch) {
@@ -150,10 +145,7 @@ async function show(options: StatusOptions, around: StatusDependencies): Promise
     if (interrupt.aborted) return exitCode.interrupted;
     around.output.write(await board.text());
     return codes[worstOf(board.statuses())];
-  } finally {
-    await Promise.all(hosts.map((host) => host.close()));
-    release();
-  }
+  });
 }
 
 /** The latest status of each host. */
@@ -203,7 +195,8 @@ function boardOf(
     isComplete: () => missing() === 0,
     statuses,
     lines,
-    text: async () => `${json ? statusJson(inventory, await shown(), Date.now()) : (await lines()).join('\n')}\n`,
+    text: async () =>
+      `${json ? statusJson(inventory, await shown(), Date.now()) : wrappedFor((await lines()).join('\n'), output)}\n`,
   };
 }
 

@@ -1,8 +1,9 @@
 import { describeError } from '../../engine/output/describe-error.ts';
 import { redact } from '../../engine/secret/secret.ts';
+import { keysOf } from '../../engine/text/keys.ts';
 import type { Answer } from '../../node/chain/chain.ts';
 import type { Health } from '../../node/status/host.ts';
-import type { ServiceState } from '../../node/status/read.ts';
+import type { HostState } from '../../node/status/read.ts';
 import type { Shown } from './lines.ts';
 
 /** Increased when a field changes its meaning or is removed; not for a new field. */
@@ -36,8 +37,8 @@ export function statusJson(inventory: string, hosts: readonly Shown[], at: numbe
 /** Unknown fields are left out, except that a container that does not exist is null. */
 function hostJson({ state, expected, standing, behind, at, seconds, error, lastRun, replica, ...host }: Shown): object {
   const { services, diskWarnPercent } = expected;
-  const container = ([name, one]: [string, ServiceState | undefined]) =>
-    [name, one ? { ...one, wantedImage: services[name as keyof typeof services]?.image } : null] as const;
+  const containers = (all: HostState['containers']) =>
+    keysOf(all).map((name) => [name, all[name] ? { ...all[name], wantedImage: services[name]?.image } : null] as const);
   return {
     ...host,
     time: new Date(at).toISOString(),
@@ -45,7 +46,7 @@ function hostJson({ state, expected, standing, behind, at, seconds, error, lastR
     error: error === undefined ? undefined : describeError(error),
     ...(state && {
       docker: state.docker,
-      containers: Object.fromEntries(Object.entries(state.containers).map(container)),
+      containers: Object.fromEntries(containers(state.containers)),
       chain: {
         from: state.chain.from,
         own: valueOrError(state.chain.own),

@@ -1,10 +1,12 @@
-import type { Paint } from '../../engine/output/colour.ts';
-import { describeError } from '../../engine/output/describe-error.ts';
+import type { Colour, Paint } from '../../engine/output/colour.ts';
+import { describeErrorOn, inOneLine } from '../../engine/output/describe-error.ts';
 import { bytes, seconds } from '../../engine/output/units.ts';
 import { redact } from '../../engine/secret/secret.ts';
+import { counted } from '../../engine/text/counted.ts';
+import { keysOf } from '../../engine/text/keys.ts';
 import { printable } from '../../engine/text/printable.ts';
 import type { Block } from '../../node/chain/chain.ts';
-import type { Health, HostStatus } from '../../node/status/host.ts';
+import type { HostStatus } from '../../node/status/host.ts';
 import type { HostState } from '../../node/status/read.ts';
 import { count, offset, serviceWords } from '../../node/status/words.ts';
 import type { LastRun } from './last-run.ts';
@@ -51,13 +53,11 @@ export function statusLines(hosts: readonly Shown[], style: StatusStyle): string
 
 function hostBlock(status: Shown, nameWidth: number, { paint, width, now }: StatusStyle): string[] {
   const { host, health, state, findings, standing, error } = status;
-  const line = (colour: Parameters<Paint>[0], text: string) =>
+  const line = (colour: Colour, text: string) =>
     paint(colour, clipped(redact(printable(text)).replaceAll('\n', ' '), width));
   const start = `${host.padEnd(nameWidth)}  ${health}`;
   if (!state && error !== undefined) {
-    const why = describeError(error);
-    const reason = why.startsWith(`${host}: `) ? why.slice(host.length + 2) : why;
-    return [line('red', `${start}: ${reason.replaceAll(/\n\s*/g, '; ')}`)];
+    return [line('red', `${start}: ${inOneLine(describeErrorOn(host, error))}`)];
   }
   const own = state?.chain.own;
   const block = own?.ok ? `, block ${count(own.value.block)}${standing === 'caught-up' ? ', caught up' : ''}` : '';
@@ -148,11 +148,11 @@ function lastRunWords({ playbook, time, ended, changed }: LastRun, now: number):
 }
 
 function summaryLine(hosts: readonly HostStatus[], paint: Paint): string {
-  const parts = (Object.keys(colours) as Health[]).flatMap((health) => {
+  const parts = keysOf(colours).flatMap((health) => {
     const number = hosts.filter((host) => host.health === health).length;
     return number === 0 ? [] : [paint(colours[health], `${number} ${health}`)];
   });
-  return `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'}: ${parts.join(', ')}`;
+  return `${counted(hosts.length, 'host')}: ${parts.join(', ')}`;
 }
 
 /** A line that wraps would break the redraw. */

@@ -1,6 +1,7 @@
 import { command, standardOutput } from '../../engine/command-line/command.ts';
 import { shared } from '../../engine/command-line/command-line.ts';
 import { exitCode } from '../../engine/problem/problem.ts';
+import { counted } from '../../engine/text/counted.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { filesOf } from '../../node/render/render-files.ts';
 import { givenHosts } from '../each-host/given-hosts.ts';
@@ -23,7 +24,7 @@ export const run = command({
   async work({ given }, around) {
     const { inventory, chosen } = await givenHosts(given, true);
     const files = await Promise.all(chosen.map((host) => filesOf(host, inventory.hosts)));
-    const count = `${chosen.length} ${chosen.length === 1 ? 'host' : 'hosts'}, ${files.flat().length} files`;
+    const count = `${counted(chosen.length, 'host')}, ${files.flat().length} files`;
     around.say(printable(`${inventory.name} is valid: ${count}, all secrets are there`));
     return exitCode.converged;
   },

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import { Problem } from '../problem/problem.ts';
 import { asStarted } from '../text/as-started.ts';
+import { fieldsOf } from '../text/keys.ts';
 import { didYouMean, suggest } from '../text/suggest.ts';
 
 /** One option of a command. */
@@ -83,7 +84,7 @@ export function parseCommandLine<T extends OptionTable>(
     throw new Problem(`unexpected word "${extra}"`, { hint: elsewhere('words', extra) ?? known });
   }
   const given = Object.entries(table).map(([name, { value, repeat }]) => {
-    const said = (values as Readonly<Record<string, unknown>>)[name];
+    const said = fieldsOf(values)[name];
     const absent = value === undefined ? false : undefined;
     return [name, said ?? (repeat ? [] : absent)];
   });
@@ -92,11 +93,11 @@ export function parseCommandLine<T extends OptionTable>(
 
 function read(args: readonly string[], table: OptionTable) {
   const options = Object.fromEntries(
-    Object.entries(table).map(([name, { short, value, repeat }]) => [
-      name,
-      { type: value === undefined ? 'boolean' : 'string', ...(short && { short }), ...(repeat && { multiple: true }) },
-    ]),
-  ) as NonNullable<Parameters<typeof parseArgs>[0]>['options'];
+    Object.entries(table).map(([name, { short, value, repeat }]) => {
+      const type = value === undefined ? ('boolean' as const) : ('string' as const);
+      return [name, { type, ...(short && { short }), ...(repeat && { multiple: true }) }] as const;
+    }),
+  );
   // Not strict: the checks below have better messages.
   const parsed = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   const said = parsed.tokens.filter((token) => token.kind === 'option');
@@ -105,7 +106,17 @@ function read(args: readonly string[], table: OptionTable) {
   return parsed;
 }
 
-type Token = Extract<NonNullable<ReturnType<typeof parseArgs>['tokens']>[number], { kind: 'option' }>;
+/** An option as it stands on the command line. */
+interface Token {
+  /** Its long name, also where the short one is given. */
+  readonly name: string;
+  /** As given: `--limit`, `-l`. */
+  readonly rawName: string;
+  /** undefined where none is given. */
+  readonly value: string | undefined;
+  /** Whether the value follows in the same word: `--limit=rpc`. */
+  readonly inlineValue: boolean | undefined;
+}
 
 function refuseMisused({ name, rawName, value, inlineValue }: Token, table: OptionTable): void {
   const known = Object.hasOwn(table, name) ? table[name] : undefined;

@@ -1,5 +1,7 @@
 import { describeError } from '../output/describe-error.ts';
+import { wrappedFor } from '../output/wrapped.ts';
 import { type ExitCode, exitCode, exitCodeOfError } from '../problem/problem.ts';
+import { fieldsOf } from '../text/keys.ts';
 import { outliveOutput } from './closed-pipe.ts';
 import { type Given, type HelpPage, helpText, type OptionTable, parseCommandLine } from './command-line.ts';
 
@@ -54,8 +56,8 @@ export function command<T extends OptionTable, A extends Output>(page: Command<T
   const run = async (args: readonly string[], around = page.around()): Promise<ExitCode> => {
     try {
       const line = parse(args);
-      if ((line.given as Given<OptionTable>).help) {
-        around.say(helpText(page).trimEnd());
+      if (fieldsOf(line.given).help) {
+        around.say(wrappedFor(helpText(page).trimEnd(), process.stdout));
         return exitCode.converged;
       }
       return await page.work(line, around);
@@ -67,8 +69,13 @@ export function command<T extends OptionTable, A extends Output>(page: Command<T
   return Object.assign(run, { completed: { options, words } });
 }
 
+/** Prints a message on standard error, wrapped where that is a terminal. */
+export function complain(text: string): void {
+  process.stderr.write(`${wrappedFor(text, process.stderr)}\n`);
+}
+
 /** Standard output and standard error of this process. */
 export function standardOutput(): Output {
   outliveOutput();
-  return { say: (text) => console.log(text), complain: (text) => console.error(text) };
+  return { say: (text) => console.log(text), complain };
 }

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { errorCode } from '../text/error-code.ts';
 import { distrust, type Fault, openTrusted, refusal, whyNotUsed } from './trust.mjs';
 
 /** Why a file is not read. The message continues the file's path: `is a folder`. */
@@ -21,7 +22,7 @@ const reasons: Readonly<Record<string, string>> = {
 /** Why a file could not be read, from an error of readBounded or the file system; it continues the file's path: `does not exist`. */
 export function whyUnread(error: unknown): string {
   if (error instanceof UnfitFile) return error.message;
-  const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+  const code = errorCode(error) ?? 'unknown error';
   return reasons[code] ?? `cannot be read (${code})`;
 }
 

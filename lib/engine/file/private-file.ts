@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { errorCode } from '../text/error-code.ts';
 import { shellWord } from '../text/shell-word.mjs';
 import { hintOfUnread, openOwn, whyUnread } from './bounded-file.ts';
 
@@ -42,8 +43,7 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
     return readFileSync(file, 'utf8');
   } catch (error) {
     if (error instanceof PrivateFileFault) throw error;
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    throw new PrivateFileFault(whyUnread(error), hintOfUnread(error), isMissing);
+    throw new PrivateFileFault(whyUnread(error), hintOfUnread(error), errorCode(error) === 'ENOENT');
   } finally {
     if (file !== undefined) closeSync(file);
   }

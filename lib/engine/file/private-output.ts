@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Problem } from '../problem/problem.ts';
+import { errorCode } from '../text/error-code.ts';
 import { distrust, refusal } from './trust.mjs';
 
 /**
@@ -94,6 +95,6 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 function cannotWrite(path: string, error: unknown): Problem {
-  const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+  const code = errorCode(error) ?? 'unknown error';
   return new Problem(`cannot write ${path} (${reasons[code] ?? code})`);
 }

@@ -4,6 +4,7 @@ import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
 import { pathBeside } from '../file/private-file.ts';
 import { shown } from '../file/shown-path.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
+import { errorCode } from '../text/error-code.ts';
 import { didYouMean } from '../text/suggest.ts';
 import { entriesAt, keyPlace, type Located, type LocatedMap, locate, merge, valueAt } from './located.ts';
 import { problemsIn } from './problem-list.ts';
@@ -130,8 +131,7 @@ async function read(file: string, from?: Place, { missingFileHint }: OutlineOpti
     return await readYamlFile(file);
   } catch (error) {
     if (error instanceof Problem || error instanceof Problems) throw error;
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const hint = isMissing ? missingFileHint?.(file) : hintOfUnread(error);
+    const hint = errorCode(error) === 'ENOENT' ? missingFileHint?.(file) : hintOfUnread(error);
     throw new Problem(`${file} ${whyUnread(error)}`, { where: from, hint });
   }
 }

@@ -1,4 +1,5 @@
 import { Problem } from '../problem/problem.ts';
+import { counted } from '../text/counted.ts';
 import { fitsInOrder } from '../text/glob.ts';
 import { didYouMean } from '../text/suggest.ts';
 
@@ -59,7 +60,7 @@ function hostsOfTerm<H extends NamedHost>(hosts: readonly H[], term: string): Re
   const [from, to] = [first, last].map((text) => (Number(text) < 0 ? found.length + Number(text) : Number(text)));
   const selected = found.filter((_, i) => i >= Number(from) && i <= Number(to));
   if (selected.length > 0) return new Set(selected);
-  const size = `${found.length} host${found.length === 1 ? '' : 's'}`;
+  const size = counted(found.length, 'host');
   throw new Problem(`"${term}" selects nothing: ${name} has ${size}, counted from 0`);
 }
 

@@ -1,9 +1,10 @@
 import { styleText } from 'node:util';
 
-type Style = Parameters<typeof styleText>[0];
+/** A colour of the terminal, whatever it shows for it, or another look. */
+export type Colour = 'bold' | 'cyan' | 'dim' | 'green' | 'magenta' | 'red' | 'yellow';
 
 /** Colours text, or returns it unchanged. */
-export type Paint = (style: Style, text: string) => string;
+export type Paint = (colour: Colour, text: string) => string;
 
 /**
  * Uses colours on a terminal only, and never where NO_COLOR or CI is set (https://no-color.org).
@@ -12,5 +13,5 @@ export type Paint = (style: Style, text: string) => string;
  */
 export function paintFor(stream: { readonly isTTY?: boolean }, allowed = true): Paint {
   const plain = !allowed || !stream.isTTY || Boolean(process.env.NO_COLOR) || Boolean(process.env.CI);
-  return plain ? (_style, text) => text : (style, text) => styleText(style, text, { validateStream: false });
+  return plain ? (_colour, text) => text : (colour, text) => styleText(colour, text, { validateStream: false });
 }

@@ -15,6 +15,17 @@ export function describeError(error: unknown, verbose = false): string {
   return asStarted(readable(redact(describe(error, verbose))));
 }
 
+/** An error of a host, without its name in front: the line starts with it. */
+export function describeErrorOn(host: string, error: unknown, verbose = false): string {
+  const text = describeError(error, verbose);
+  return text.startsWith(`${host}: `) ? text.slice(host.length + 2) : text;
+}
+
+/** Lines of an error as one. */
+export function inOneLine(text: string): string {
+  return text.replaceAll(/\n\s*/g, '; ');
+}
+
 function describe(error: unknown, verbose: boolean): string {
   if (error instanceof Problems) return describeAll(error.problems);
   if (error instanceof Problem) return describeProblem(error);

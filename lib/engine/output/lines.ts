@@ -1,12 +1,15 @@
+import stringWidth from 'fast-string-width';
 import { diffLines } from '../resource/diff.ts';
 import type { Difference } from '../resource/resource.ts';
 import type { HostSummary, Outcome, RunEvent } from '../run/events.ts';
 import { redact } from '../secret/secret.ts';
+import { counted } from '../text/counted.ts';
 import { printable, readable } from '../text/printable.ts';
-import type { Paint } from './colour.ts';
-import { describeError } from './describe-error.ts';
+import type { Colour, Paint } from './colour.ts';
+import { describeErrorOn } from './describe-error.ts';
 import type { RunningTask } from './live/running-tasks.ts';
 import { seconds } from './units.ts';
+import { wrapped } from './wrapped.ts';
 
 /** How much of a diff is shown: nothing, long new texts shortened, or all. */
 export type DiffShown = 'none' | 'short' | 'whole';
@@ -23,9 +26,11 @@ export interface Style {
   readonly check: boolean;
   /** Width of the column of host names. */
   readonly hostWidth: number;
+  /** The width of the terminal in columns; undefined without one. */
+  width(): number | undefined;
 }
 
-const colours: Record<Outcome, Parameters<Paint>[0]> = {
+const colours: Record<Outcome, Colour> = {
   ok: 'green',
   changed: 'yellow',
   pending: 'yellow',
@@ -38,31 +43,43 @@ const colours: Record<Outcome, Parameters<Paint>[0]> = {
 /** An event as lines of text. Every line about a host starts with its name. Some events have no lines. */
 export function linesOf(event: RunEvent, style: Style): string[] {
   const { paint } = style;
+  const whole = (line: string) => wrapped(line, style.width());
   switch (event.type) {
     case 'run-started': {
       if (style.quiet) return [];
       const mode = event.check ? ' (check mode: nothing is changed)' : '';
-      return [paint('bold', `${event.playbook} on ${printable(event.inventory)}: ${event.hosts.join(', ')}${mode}`)];
+      return whole(
+        paint('bold', `${event.playbook} on ${printable(event.inventory)}: ${event.hosts.join(', ')}${mode}`),
+      );
     }
     case 'host-connected':
       return style.verbose ? onHost(event.host, style, [`connected in ${seconds(event.seconds)}`]) : [];
     case 'host-unreachable':
-      return onHost(event.host, style, labelled(paint('red', 'unreachable'), errorOn(event.host, event.error, style)));
+      return onHost(
+        event.host,
+        style,
+        labelled(paint('red', 'unreachable'), describeErrorOn(event.host, event.error, style.verbose)),
+      );
     case 'play-started':
       if (style.quiet) return [];
-      return ['', paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)];
+      return ['', ...whole(paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`))];
     case 'play-skipped':
-      return ['', paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${fromHost(event.why)}`)];
+      return ['', ...whole(paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${fromHost(event.why)}`))];
     case 'host-stopped':
       return onHost(event.host, style, [paint('red', `stopped: ${fromHost(event.why)}${remaining(event)}`)]);
     case 'stopping':
-      return ['stopping after the running changes; press Ctrl-C again to stop at once'];
+      return whole('stopping after the running changes; press Ctrl-C again to stop at once');
     case 'resource-done':
       return resourceLines(event, style);
     default:
       return [];
   }
 }
+
+/** Width of the column of outcomes, with the blank behind it. */
+const outcomeWidth = 8;
+
+const indented = (line: string) => `  ${line}`;
 
 /** Text of a host. Secrets are masked before long lines are cut. */
 const fromHost = (text: string) => readable(redact(text));
@@ -86,14 +103,18 @@ export function resourceLines(
   const beside = notes.length === 1 && differences.length === 0 ? paint('dim', `  (${notes[0]})`) : '';
   const isTimed = event.seconds >= 0.1 && (style.verbose || outcome === 'changed' || outcome === 'failed');
   const took = isTimed ? paint('dim', `  ${seconds(event.seconds)}`) : '';
-  const details = [
-    ...(beside ? [] : notes),
-    ...differences.map((line) => paintDiff(line, paint)),
-    ...commandLines(event.commands, style).map((line) => paint('dim', line)),
-    ...(event.error === undefined ? [] : errorOn(step.host, event.error, style).split('\n')),
+  const title = `${paint(colours[outcome], outcome.padEnd(outcomeWidth))}${step.role}: ${printable(step.resource)}${beside}${took}`;
+  return [
+    ...onHost(label, style, [title], outcomeWidth),
+    ...(beside ? [] : onHost(label, style, notes.map(indented))),
+    ...asItIs(label, style, [
+      ...differences.map((line) => indented(paintDiff(line, paint))),
+      ...commandLines(event.commands, style).map((line) => indented(paint('dim', line))),
+    ]),
+    ...(event.error === undefined
+      ? []
+      : onHost(label, style, describeErrorOn(step.host, event.error, style.verbose).split('\n').map(indented))),
   ];
-  const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${printable(step.resource)}${beside}${took}`;
-  return onHost(label, style, [title, ...details.map((line) => `  ${line}`)]);
 }
 
 function differencesOf(differences: readonly Difference[], { diff }: Style): string[] {
@@ -123,12 +144,6 @@ function shortened(difference: Difference): Difference {
   return { what, was: '', wanted: `${lines} new lines (--diff shows them)` };
 }
 
-/** Drops the host's name from an error: the line starts with it. */
-function errorOn(host: string, error: unknown, style: Style): string {
-  const text = describeError(error, style.verbose);
-  return text.startsWith(`${host}: `) ? text.slice(host.length + 2) : text;
-}
-
 /** A line of a diff in its colour. */
 export function paintDiff(line: string, paint: Paint): string {
   if (line.startsWith('+')) return paint('green', line);
@@ -141,14 +156,35 @@ function labelled(word: string, text: string): string[] {
   return [`${word}: ${first}`, ...rest.map((line) => `  ${line}`)];
 }
 
-function onHost(host: string, style: Style, lines: readonly string[]): string[] {
-  return lines.map((line) => `${style.paint('dim', host.padEnd(style.hostWidth))}  ${line}`.trimEnd());
+/**
+ * Lines that start with the name of a host, wrapped behind it.
+ *
+ * @param hang the indent of what is wrapped, behind the name. Default: two more than that of the line
+ */
+function onHost(host: string, style: Style, lines: readonly string[], hang?: number): string[] {
+  const name = nameColumn(host, style);
+  const before = stringWidth(name);
+  // Redacted first: a secret may have a blank, where a line breaks.
+  return lines.flatMap((line) => {
+    const own = line.length - line.trimStart().length;
+    return wrapped(`${name}${redact(line)}`.trimEnd(), style.width(), before + (hang ?? own + 2));
+  });
+}
+
+/** The same for lines that are copied or compared: they are not wrapped. */
+function asItIs(host: string, style: Style, lines: readonly string[]): string[] {
+  return lines.map((line) => `${nameColumn(host, style)}${line}`.trimEnd());
+}
+
+function nameColumn(host: string, { paint, hostWidth }: Style): string {
+  return `${paint('dim', host.padEnd(hostWidth))}  `;
 }
 
 /** The lines at a sudden end of the process, as on a second Ctrl-C: the interrupted tasks, and how to continue. */
 export function cutOffLines(busy: readonly RunningTask[], style: Style): string[] {
   const cutOff = busy.flatMap(({ host, task }) => onHost(host, style, [style.paint('red', `cut off: ${task}`)]));
-  return cutOff.length > 0 ? [...cutOff, 'stopped at once: the next run continues from here'] : [];
+  if (cutOff.length === 0) return [];
+  return [...cutOff, ...wrapped('stopped at once: the next run continues from here', style.width())];
 }
 
 /** The summary: one row for each host, then why hosts stopped. Empty without hosts. */
@@ -175,13 +211,15 @@ export function summaryLines(hosts: readonly HostSummary[], total: number, style
     '',
     style.paint('bold', row('', titles)),
     ...hosts.map((host) => style.paint(rowColour(host), row(host.host, cellsOf(host)))),
-    style.paint('dim', `${hosts.length} ${hosts.length === 1 ? 'host' : 'hosts'} in ${seconds(total)}`),
-    ...hosts
-      .filter((h) => h.stopped && !h.unreachable)
-      .map((h) => style.paint('red', `${h.host}: ${fromHost(h.stopped ?? '')}${remaining(h)}`)),
-    ...(hosts.some((h) => h.stopped?.startsWith('interrupted'))
-      ? ['interrupted: the next run continues from here']
-      : []),
+    style.paint('dim', `${counted(hosts.length, 'host')} in ${seconds(total)}`),
+    ...[
+      ...hosts
+        .filter((h) => h.stopped && !h.unreachable)
+        .map((h) => style.paint('red', `${h.host}: ${fromHost(h.stopped ?? '')}${remaining(h)}`)),
+      ...(hosts.some((h) => h.stopped?.startsWith('interrupted'))
+        ? ['interrupted: the next run continues from here']
+        : []),
+    ].flatMap((line) => wrapped(line, style.width())),
   ];
 }
 
@@ -191,7 +229,7 @@ function remaining({ left = 0, next = '' }: Pick<HostSummary, 'left' | 'next'>):
   return ` (${left} ${left === 1 ? 'task not done:' : 'tasks not done, next:'} ${printable(next)})`;
 }
 
-function rowColour(host: HostSummary): Parameters<Paint>[0] {
+function rowColour(host: HostSummary): Colour {
   if (host.unreachable || host.counts.failed > 0 || host.stopped) return 'red';
   return host.counts.changed + host.counts.pending > 0 ? 'yellow' : 'green';
 }

@@ -7,15 +7,8 @@ import { describeError } from './describe-error.ts';
 import { linesOf, summaryLines } from './lines.ts';
 import { RunningTasks, runningTaskText } from './live/running-tasks.ts';
 import { plainOutput } from './plain.ts';
+import { plainStyle } from './testing/plain-style.ts';
 
-const style = {
-  paint: (_style: unknown, text: string) => text,
-  verbose: false,
-  quiet: false,
-  diff: 'short',
-  check: false,
-  hostWidth: 5,
-} as const;
 const step = { host: 'rpc-1', play: 'p', role: 'docker', resource: 'file /etc/docker/daemon.json' };
 const done = (details: object): RunEvent => ({
   type: 'resource-done',
@@ -30,22 +23,22 @@ const done = (details: object): RunEvent => ({
 });
 
 test('every line of a host starts with its name, also its diff', () => {
-  const lines = linesOf(done({ differences: [{ what: 'mode', was: '0644', wanted: '0600' }] }), style);
+  const lines = linesOf(done({ differences: [{ what: 'mode', was: '0644', wanted: '0600' }] }), plainStyle);
   expect(lines[0]).toBe('rpc-1  changed docker: file /etc/docker/daemon.json');
   expect(lines.length).toBeGreaterThan(1);
   for (const line of lines) expect(line).toMatch(/^rpc-1/);
 });
 
 test('unchanged tasks are shown only on request', () => {
-  expect(linesOf(done({ outcome: 'ok' }), style)).toEqual([]);
-  expect(linesOf(done({ outcome: 'ok' }), { ...style, verbose: true })).toHaveLength(1);
+  expect(linesOf(done({ outcome: 'ok' }), plainStyle)).toEqual([]);
+  expect(linesOf(done({ outcome: 'ok' }), { ...plainStyle, verbose: true })).toHaveLength(1);
 });
 
 test('a slow check has its time with --verbose only, a change always', () => {
   const slow = (outcome: string) => done({ outcome, seconds: 10 });
   const timesOf = (verbose: boolean) =>
     ['ok', 'warning', 'pending', 'changed'].map((outcome) =>
-      linesOf(slow(outcome), { ...style, verbose })[0]?.slice(-6),
+      linesOf(slow(outcome), { ...plainStyle, verbose })[0]?.slice(-6),
     );
   expect(timesOf(true)).toEqual(Array(4).fill('  10 s'));
   expect(timesOf(false)).toEqual([undefined, 'n.json', 'n.json', '  10 s']);
@@ -56,7 +49,7 @@ test('no line contains a secret', () => {
   let printed = '';
   const listen = plainOutput((text) => {
     printed += text;
-  }, style);
+  }, plainStyle);
   listen(done({ note: `was ${secret.reveal()}`, error: new Error(`cannot use ${secret.reveal()}`) }));
   expect(printed).toContain('[secret]');
   expect(printed).not.toContain('correct-horse-battery');
@@ -64,12 +57,12 @@ test('no line contains a secret', () => {
 
 test('an error shows cause and hint, no stack trace', () => {
   const error = Object.assign(new Error('no space'), { hint: 'free some' });
-  expect(linesOf(done({ outcome: 'failed', error }), style).join('\n')).toMatch(/no space\n.*free some$/);
+  expect(linesOf(done({ outcome: 'failed', error }), plainStyle).join('\n')).toMatch(/no space\n.*free some$/);
 });
 
 test('an error that names its host does not name it twice', () => {
   const error = new Error('rpc-1: the connection was lost');
-  expect(linesOf({ type: 'host-unreachable', host: 'rpc-1', error }, style)).toEqual([
+  expect(linesOf({ type: 'host-unreachable', host: 'rpc-1', error }, plainStyle)).toEqual([
     'rpc-1  unreachable: the connection was lost',
   ]);
 });
@@ -89,12 +82,12 @@ test('no output of a host controls the terminal', () => {
         differences: [{ what: evil, was: evil, wanted: evil }],
         error: Object.assign(new Error(evil), { hint: evil }),
       }),
-      style,
+      plainStyle,
     ),
-    ...linesOf(done({ note: evil }), style),
-    ...linesOf({ type: 'host-unreachable', host: 'h', error: new Problem(evil) }, style),
-    ...linesOf({ type: 'host-stopped', host: 'h', play: 'p', why: evil }, style),
-    ...linesOf({ type: 'play-skipped', play: 'p', why: evil }, style),
+    ...linesOf(done({ note: evil }), plainStyle),
+    ...linesOf({ type: 'host-unreachable', host: 'h', error: new Problem(evil) }, plainStyle),
+    ...linesOf({ type: 'host-stopped', host: 'h', play: 'p', why: evil }, plainStyle),
+    ...linesOf({ type: 'play-skipped', play: 'p', why: evil }, plainStyle),
     ...busy.list().map(runningTaskText),
   ];
   for (const line of said) expect(line).not.toMatch(/\p{Cc}|\u202e/u);
@@ -145,17 +138,17 @@ test.each<[Partial<Omit<HostSummary, 'counts'>> & { counts?: Partial<HostSummary
 test('check mode counts pending changes, a run counts changed tasks', () => {
   const counts = { ok: 1, changed: 0, pending: 3, unknown: 0, warning: 0, failed: 0 };
   const host = { host: 'h', seconds: 1, unreachable: false, stopped: undefined, roundTrips: 1, counts };
-  expect(summaryLines([host], 1, { ...style, check: true })[1]).toMatch(/ok\s+pending\s+unknown/);
-  expect(summaryLines([host], 1, style)[1]).toMatch(/ok\s+changed\s+unknown/);
+  expect(summaryLines([host], 1, { ...plainStyle, check: true })[1]).toMatch(/ok\s+pending\s+unknown/);
+  expect(summaryLines([host], 1, plainStyle)[1]).toMatch(/ok\s+changed\s+unknown/);
 });
 
 test('secrets in the words of a host are masked before long lines are cut', () => {
   const secret = new Secret('Vb5tRe-91kQz');
   const words = `${'x'.repeat(1995)}${secret.reveal()}${'y'.repeat(100)}`;
   const shown = [
-    ...linesOf(done({ note: words }), style),
-    ...linesOf({ type: 'play-skipped', play: 'p', why: words }, style),
-    ...linesOf({ type: 'host-stopped', host: 'rpc-1', play: 'p', why: words }, style),
+    ...linesOf(done({ note: words }), plainStyle),
+    ...linesOf({ type: 'play-skipped', play: 'p', why: words }, plainStyle),
+    ...linesOf({ type: 'host-stopped', host: 'rpc-1', play: 'p', why: words }, plainStyle),
     describeError(new Problem(words)),
   ].join('\n');
   expect(shown.match(/x{1995}\[sec/g)).toHaveLength(4);

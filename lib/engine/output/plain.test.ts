@@ -1,18 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { RunEvent } from '../run/events.ts';
 import { plainOutput } from './plain.ts';
+import { plainStyle } from './testing/plain-style.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const style = {
-  paint: (_style: unknown, text: string) => text,
-  verbose: false,
-  quiet: true,
-  diff: 'short',
-  check: false,
-  hostWidth: 5,
-} as const;
+const style = { ...plainStyle, quiet: true };
 const step = { host: 'db-1', play: 'p', role: 'snapshot', resource: 'state.tar.gz is downloaded' };
 const finished: RunEvent = { type: 'run-finished', hosts: [], seconds: 1, interrupted: false };
 

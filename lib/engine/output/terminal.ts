@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { exitCode, Problem } from '../problem/problem.ts';
 import type { Ask } from '../secret/ask.ts';
+import { wrappedFor } from './wrapped.ts';
 
 /** Asks the operator on standard error. Ctrl-C and a closed terminal reject with a Problem of exit code 130. */
 export interface Terminal {
@@ -20,7 +21,7 @@ export function terminal(): Terminal | undefined {
 }
 
 function ask(question: string, echo: Writable): Promise<string> {
-  process.stderr.write(question);
+  process.stderr.write(wrappedFor(question, process.stderr));
   const lines = createInterface({ input: process.stdin, output: echo, terminal: true, historySize: 0 });
   return new Promise<string>((resolve, reject) => {
     lines.once('line', (line) => {

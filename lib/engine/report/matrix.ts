@@ -1,5 +1,6 @@
 import type { Progress } from '../host/host.ts';
 import { progressText } from '../output/units.ts';
+import { isKeyOf } from '../text/keys.ts';
 import { clockOf } from './clock.ts';
 import { groupsOf } from './groups.ts';
 import { outcomes, type ShownOutcome } from './outcomes.ts';
@@ -63,9 +64,9 @@ export function matrixOf(events: readonly RecordedEvent[]): readonly Row[] {
 
 function doneCell(event: Recorded<'resource-done'>): Omit<Cell, keyof Step> {
   const { outcome, time, seconds, note, commands, differences, host, resource } = event;
-  const known = Object.hasOwn(outcomes, outcome);
+  const known = isKeyOf(outcomes, outcome);
   return {
-    outcome: known ? (outcome as ShownOutcome) : 'other',
+    outcome: known ? outcome : 'other',
     at: time,
     seconds,
     note: known ? note : [`outcome ${outcome}`, note ?? []].flat().join(': '),

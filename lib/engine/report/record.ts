@@ -2,6 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBounded, UnfitFile, unfitness } from '../file/bounded-file.ts';
 import { Problem } from '../problem/problem.ts';
+import { errorCode, messageOf } from '../text/error-code.ts';
 import { byAge, parseRecordName, type RecordName } from './record-name.ts';
 import { parseEvent, type RecordedEvent } from './recorded-event.ts';
 
@@ -43,8 +44,8 @@ export function recordsIn(folder: string): readonly FoundRecord[] {
       })
       .sort(byAge);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw new Problem(`${folder} cannot be read: ${(error as Error).message}`);
+    if (errorCode(error) === 'ENOENT') return [];
+    throw new Problem(`${folder} cannot be read: ${messageOf(error)}`);
   }
 }
 
@@ -78,9 +79,9 @@ function readText(path: string): string {
     return readBounded(path, largestRecord).toString('utf8');
   } catch (error) {
     const hint = '--list shows the records';
-    const { code, message } = error as NodeJS.ErrnoException;
+    const message = messageOf(error);
     if (error instanceof UnfitFile) throw new Problem(`${path} ${message}`, { hint: error.hint ?? hint });
-    if (code === 'ENOENT') throw new Problem(`there is no record ${path}`, { hint });
+    if (errorCode(error) === 'ENOENT') throw new Problem(`there is no record ${path}`, { hint });
     throw new Problem(`the record ${path} cannot be read: ${message}`, { hint });
   }
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { seconds } from '../output/units.ts';
+import { keysOf } from '../text/keys.ts';
 import { clockOf } from './clock.ts';
 import { type Html, html, trusted } from './html.ts';
-import { outcomes, type ShownOutcome } from './outcomes.ts';
+import { outcomes } from './outcomes.ts';
 import { badge, entriesSection } from './page/entries.ts';
 import { failuresSection } from './page/failures.ts';
 import { matrixSection } from './page/matrix-table.ts';
@@ -81,11 +82,11 @@ function summary({ hosts, rows }: ReportData): Html {
   const counts = new Map<string, number>();
   for (const { outcome } of rows.flatMap(({ cells }) => [...cells.values()]))
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-  const chips = Object.entries(outcomes).map(
-    ([outcome, { word, means }]) =>
+  const chips = keysOf(outcomes).map(
+    (outcome) =>
       counts.has(outcome) &&
-      html`<label class="chip" title="${means}"><input type="checkbox" name="outcome" value="${outcome}" hidden>
-${badge(outcome as ShownOutcome)} ${word} ${counts.get(outcome)}</label>
+      html`<label class="chip" title="${outcomes[outcome].means}"><input type="checkbox" name="outcome" value="${outcome}" hidden>
+${badge(outcome)} ${outcomes[outcome].word} ${counts.get(outcome)}</label>
 `,
   );
   return html`<form role="search" aria-label="Filter">${chips}

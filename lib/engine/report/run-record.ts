@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describeError } from '../output/describe-error.ts';
 import { eventLine } from '../output/event-json.ts';
 import type { RunEvent } from '../run/events.ts';
+import { errorCode } from '../text/error-code.ts';
 import { type FoundRecord, recordsIn, refuseOthersRecords } from './record.ts';
 import { byAge, recordName, reportBeside, safeName } from './record-name.ts';
 
@@ -35,52 +36,49 @@ export interface RunRecordOptions {
  * @throws Problem where the folder is a link, or another user could change it: before anything is written
  */
 export function runRecord(options: RunRecordOptions) {
-  const { folder, now = Date.now, keep = kept, keepInAll = keptInAll, complain = console.error } = options;
+  const { folder, now = Date.now, complain = console.error } = options;
   refuseOthersRecords(folder);
   const isRecorded = thinProgress();
-  let path: string | undefined;
-  // Open until the process ends: opening it for every event takes longer than writing.
-  let file = -1;
+  let record: OpenRecord | undefined;
   let lost = false;
   let written = 0;
 
-  const write = (event: RunEvent) => {
-    const at = now();
-    if (!isRecorded(event, at)) return;
-    if (path === undefined) {
-      if (fs.mkdirSync(folder, { recursive: true, mode: 0o700 })) giveFolderToOwner(folder);
-      ({ path, file } = create(at, options));
-      giveToOwner(file, folder);
-      try {
-        removeOld(folder, keep, keepInAll);
-      } catch (error) {
-        complain(`an old run record could not be removed: ${describeError(error)}`);
+  const listener = (event: RunEvent) => {
+    if (lost) return;
+    try {
+      const at = now();
+      if (!isRecorded(event, at)) return;
+      if (!record) {
+        if (fs.mkdirSync(folder, { recursive: true, mode: 0o700 })) giveFolderToOwner(folder);
+        record = create(at, options);
+        giveToOwner(record.file, folder);
+        removeOld(options, complain);
       }
+      fs.appendFileSync(record.file, `${eventLine(event, at)}\n`);
+      written += 1;
+    } catch (error) {
+      // A record with a gap would be misleading: it ends where the first line could not be written.
+      lost = true;
+      const what = written > 0 ? 'the record of this run is incomplete from here on' : 'this run is not recorded';
+      const code = errorCode(error);
+      complain(`${what}: ${record?.path ?? folder} cannot be written${code ? ` (${code})` : ''}`);
+      // Otherwise an empty file would be listed as the newest record.
+      if (written === 0 && record) fs.rmSync(record.path, { force: true });
     }
-    fs.appendFileSync(file, `${eventLine(event, at)}\n`);
-    written += 1;
   };
-
   return {
-    listener: (event: RunEvent) => {
-      if (lost) return;
-      try {
-        write(event);
-      } catch (error) {
-        // A record with a gap would be misleading: it ends where the first line could not be written.
-        lost = true;
-        const what = written > 0 ? 'the record of this run is incomplete from here on' : 'this run is not recorded';
-        const { code } = error as NodeJS.ErrnoException;
-        complain(`${what}: ${path ?? folder} cannot be written${code ? ` (${code})` : ''}`);
-        // Otherwise an empty file would be listed as the newest record.
-        if (written === 0 && path !== undefined) fs.rmSync(path, { force: true });
-      }
-    },
+    listener,
     /** The file, from the first event on; undefined if it could not be created or continued. */
     get path(): string | undefined {
-      return lost ? undefined : path;
+      return lost ? undefined : record?.path;
     },
   };
+}
+
+interface OpenRecord {
+  readonly path: string;
+  /** Open until the process ends: opening it for every event takes longer than writing. */
+  readonly file: number;
 }
 
 /**
@@ -101,20 +99,28 @@ function giveFolderToOwner(path: string): void {
 }
 
 /** Uses a free name, follows no link. Of two runs that start in one second, the later gets the name of the next second. */
-function create(at: number, { folder, inventory, check }: RunRecordOptions) {
+function create(at: number, { folder, inventory, check }: RunRecordOptions): OpenRecord {
   for (let start = at; ; start += 1000) {
     const time = new Date(start).toISOString().replace(/[-:]|\.\d+/g, '');
     const path = join(folder, recordName({ time, inventory: safeName(inventory), check }));
     try {
       return { path, file: fs.openSync(path, 'ax', 0o600) };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (errorCode(error) !== 'EEXIST') throw error;
     }
   }
 }
 
+function removeOld(options: RunRecordOptions, complain: (line: string) => void): void {
+  try {
+    removeOldest(options);
+  } catch (error) {
+    complain(`an old run record could not be removed: ${describeError(error)}`);
+  }
+}
+
 /** Removes the oldest records, and the reports beside them. Files with other names are not ours. */
-function removeOld(folder: string, keep: number, keepInAll: number): void {
+function removeOldest({ folder, keep = kept, keepInAll = keptInAll }: RunRecordOptions): void {
   const records = recordsIn(folder);
   const sameKind = new Map<string, FoundRecord[]>();
   for (const record of records) {

@@ -2,21 +2,12 @@ import type { InventoryHost } from '../inventory/inventory.ts';
 import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
 import { describeVerdict, type EveryHost, type Verdict } from '../resource/resource.ts';
+import type { FleetVerdict } from './fleet-verdict.ts';
 import type { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { type LockedHost, type Locks, lockHosts } from './lock/locks.ts';
 import type { Session } from './open-session.ts';
 import type { RunOptions } from './run-options.ts';
-
-/** The result of a condition on all hosts of an inventory. */
-export interface FleetVerdict {
-  /** Why the condition is not met, or unknown on some host. The resource is not changed then. */
-  readonly refused: Problem | undefined;
-  /** What has to exist before the condition can be checked. */
-  readonly until: string | undefined;
-  /** The hosts that were not checked because the operator declared them stopped. */
-  readonly note: string | undefined;
-}
 
 /** The parts of a run that a fleet uses. */
 export interface FleetRun<V> {

@@ -8,14 +8,15 @@ import pLimit from 'p-limit';
  */
 export async function mapWithForks<T, R>(items: readonly T[], forks: number, work: (item: T) => Promise<R>) {
   const failures: unknown[] = [];
-  const call = async (item: T) => {
+  const call = async (item: T): Promise<R[]> => {
     try {
-      return failures.length > 0 ? undefined : await work(item);
+      return failures.length > 0 ? [] : [await work(item)];
     } catch (error) {
       failures.push(error);
+      return [];
     }
   };
   const results = await pLimit(forks).map(items, call);
   if (failures.length > 0) throw failures[0];
-  return results as R[];
+  return results.flat(1);
 }

@@ -3,7 +3,7 @@ import { Problem } from '../problem/problem.ts';
 import { sha256Of } from '../resource/file/content.ts';
 import { type Difference, describeUnmet, type EveryHost, fileChange } from '../resource/resource.ts';
 import type { Outcome, Step } from './events.ts';
-import type { FleetVerdict } from './fleet.ts';
+import type { FleetVerdict } from './fleet-verdict.ts';
 import type { HostRun, Item } from './host-run.ts';
 
 /** The action of a run for one resource. */

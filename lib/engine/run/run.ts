@@ -6,9 +6,10 @@ import { changeAll } from './change-all.ts';
 import { quitByOperator } from './converge.ts';
 import type { HostSummary, Listener } from './events.ts';
 import { Fleet, lockedHost, lockLost } from './fleet.ts';
+import { endOf } from './host-end.ts';
 import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
-import { appending, beginLine, endLine, endOf } from './lock/journal.ts';
+import { appending, beginLine, endLine } from './lock/journal.ts';
 import { type Locks, lockHosts } from './lock/locks.ts';
 import type { Session } from './open-session.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
@@ -33,24 +34,31 @@ export async function run<V>(
   options: RunOptions,
   emit: Listener,
 ): Promise<RunResult> {
-  const { interrupt, assumedStopped } = options;
+  const { interrupt } = options;
   const start = performance.now();
   const current = new Run(playbook, inventory, open, options, emit);
-  emit({
-    type: 'run-started',
-    playbook: playbook.name,
-    inventory: inventory.name,
-    check: options.check,
-    hosts: current.targets.map((host) => host.name),
-    ...(assumedStopped && assumedStopped.size > 0 && { assumedStopped: [...assumedStopped] }),
-  });
+  current.emitStart();
+  const { plans, declined } = await performed(current, interrupt, emit);
+  const locked = current.lockProblem();
+  if (locked) {
+    emit({ type: 'run-failed', error: locked });
+    throw locked;
+  }
+  const hosts = current.summaries();
+  const interrupted = interrupt.aborted;
+  const isDeclined = declined || hosts.some(({ stopped }) => stopped === quitByOperator);
+  const seconds = (performance.now() - start) / 1000;
+  emit({ type: 'run-finished', hosts, seconds, interrupted, ...(isDeclined && { declined: true }) });
+  return { hosts, interrupted, plans, declined: isDeclined, leftOut: current.turns.leftOut };
+}
+
+/** Performs a run and closes it. */
+async function performed<V>(current: Run<V>, interrupt: AbortSignal, emit: Listener) {
   const stopping = () => emit({ type: 'stopping' });
   interrupt.addEventListener('abort', stopping, { once: true });
   let failure: unknown;
-  let plans: readonly HostPlan[];
-  let declined: boolean;
   try {
-    ({ plans, declined } = await current.perform());
+    return await current.perform();
   } catch (error) {
     failure = error;
     emit({ type: 'run-failed', error });
@@ -59,17 +67,6 @@ export async function run<V>(
     interrupt.removeEventListener('abort', stopping);
     await current.close(failure);
   }
-  const error = current.lockProblem();
-  if (error) {
-    emit({ type: 'run-failed', error });
-    throw error;
-  }
-  const hosts = current.summaries();
-  const interrupted = interrupt.aborted;
-  if (hosts.some(({ stopped }) => stopped === quitByOperator)) declined = true;
-  const seconds = (performance.now() - start) / 1000;
-  emit({ type: 'run-finished', hosts, seconds, interrupted, ...(declined && { declined }) });
-  return { hosts, interrupted, plans, declined, leftOut: current.turns.leftOut };
 }
 
 /** The state of one run. */
@@ -112,6 +109,18 @@ class Run<V> {
     });
     this.turns = new TurnTaking({ playbook, inventory, options, fleet: this.#fleet, emit });
     options.interrupt.addEventListener('abort', () => this.#stop.abort(), { once: true });
+  }
+
+  emitStart(): void {
+    const { check, assumedStopped } = this.#options;
+    this.#emit({
+      type: 'run-started',
+      playbook: this.#playbook.name,
+      inventory: this.#inventory.name,
+      check,
+      hosts: this.targets.map((host) => host.name),
+      ...(assumedStopped && assumedStopped.size > 0 && { assumedStopped: [...assumedStopped] }),
+    });
   }
 
   /** Connects, checks, plans and, unless in check mode, changes. */

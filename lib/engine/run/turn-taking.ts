@@ -1,9 +1,9 @@
 import type { RecordedRead } from '../host/reads/recorded-read.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { Failure } from '../problem/problem.ts';
-import { applyDrift, driftOf, type Work } from '../resource/resource.ts';
+import { applyDrift, driftOf, type Resource, type Verdict, type Work } from '../resource/resource.ts';
 import { type ChangeOptions, quitByOperator } from './converge.ts';
-import type { Listener } from './events.ts';
+import type { Listener, Step } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import type { HostRun, Item } from './host-run.ts';
 import type { Session } from './open-session.ts';
@@ -15,6 +15,9 @@ import type { RunOptions } from './run-options.ts';
 
 /** A host at which turns are taken, such as a gateway; without a session where it cannot be reached. */
 type Desk<V> = { readonly at: InventoryHost<V>; readonly session: Session | undefined };
+
+/** What a task of a turn is at one desk. */
+type Part<V> = Desk<V> & { readonly resource: Resource };
 
 /** The parts of a run that turns need. */
 interface TurnsRun<V> {
@@ -52,30 +55,30 @@ export class TurnTaking<V> {
    * @returns hosts that change at the same time, then batches that change one after the other
    */
   async order(play: Play<V>, hosts: readonly HostRun[], moved = false): Promise<readonly (readonly HostRun[])[]> {
-    const { inventory, options, fleet } = this.#run;
+    const { inventory, options } = this.#run;
     const turns = turnsOf(play, inventory);
     if (!turns && (play.turns || play.serial === undefined)) return [hosts];
-    const isOwn = ({ step }: Pick<Item, 'step'>) => step.play === play.name;
-    if (moved) await Promise.all(hosts.map((host) => host.check(host.items.filter(isOwn))));
+    if (moved) await Promise.all(hosts.map((host) => host.check(host.items.filter((item) => isOf(play, item)))));
     const total = [...playHosts(play, inventory)].filter((name) => options.hosts.has(name)).length;
     const split = (due: readonly HostRun[]) => [
       hosts.filter((host) => !due.includes(host)),
       ...batchesOf(due, play.serial ?? total, total),
     ];
-    if (!turns) {
-      const isDue = ({ step, outcome }: Planned) => isOwn({ step }) && (outcome === 'pending' || outcome === 'unknown');
-      return split(hosts.filter(({ items }) => plannedTasks(items).some(isDue)));
-    }
-    for (const host of hosts) host.items = host.items.filter((item) => !(item.turn && isOwn(item)));
-    const desks = inventory.hosts.filter(({ groups }) => groups.includes(turns.at));
-    const reached = await fleet.reach(desks);
-    this.#desks = desks
-      .map((at) => ({ at, session: reached.get(at.name) }))
-      .filter(({ at, session }) => session || !options.assumedStopped?.has(at.name));
-    // One that cannot be reached may have clients for every host.
-    const seen = await Promise.all(this.#desks.map(({ at, session }) => session && turns.look(session.reader, at)));
-    const serving = new Set(seen.flatMap((each) => each?.serving ?? 'unknown'));
-    const left = new Set(seen.flatMap((each) => each?.left ?? []));
+    if (turns) return this.#takeTurns(play, turns, hosts, split);
+    const isDue = (task: Planned) => isOf(play, task) && (task.outcome === 'pending' || task.outcome === 'unknown');
+    return split(hosts.filter(({ items }) => plannedTasks(items).some(isDue)));
+  }
+
+  async #takeTurns(
+    play: Play<V>,
+    turns: Turns<V>,
+    hosts: readonly HostRun[],
+    split: (due: readonly HostRun[]) => readonly (readonly HostRun[])[],
+  ): Promise<readonly (readonly HostRun[])[]> {
+    for (const host of hosts) host.items = host.items.filter((item) => !(item.turn && isOf(play, item)));
+    await this.#reachDesks(turns);
+    const { serving, left } = await this.#standing(turns);
+    const { inventory } = this.#run;
     const covered = this.#desks.length > 0 ? hosts.filter(({ name }) => coveredBy(turns, inventory).has(name)) : [];
     const first = new Map(covered.map((host) => [host, this.#firstDisturbing(host, play, turns)]));
     const rank = ({ name }: HostRun) => {
@@ -93,10 +96,30 @@ export class TurnTaking<V> {
       const back = comesBack ? [item('back')] : [];
       const leave = turn > 0 ? [item('leave')] : [];
       await host.check([...leave, ...back]);
-      host.items = host.items.toSpliced(host.items.findLastIndex(isOwn) + 1, 0, ...back);
+      host.items = host.items.toSpliced(host.items.findLastIndex((each) => isOf(play, each)) + 1, 0, ...back);
       host.items = host.items.toSpliced(first.get(host) ?? 0, 0, ...leave);
     }
     return order;
+  }
+
+  /** Connects to the hosts at which turns are taken. One that the operator declares stopped is left out. */
+  async #reachDesks({ at: group }: Turns<V>): Promise<void> {
+    const { inventory, options, fleet } = this.#run;
+    const desks = inventory.hosts.filter(({ groups }) => groups.includes(group));
+    const reached = await fleet.reach(desks);
+    this.#desks = desks
+      .map((at) => ({ at, session: reached.get(at.name) }))
+      .filter(({ at, session }) => session || !options.assumedStopped?.has(at.name));
+  }
+
+  /** The hosts that serve clients, and those that a killed run left out. */
+  async #standing(turns: Turns<V>) {
+    const seen = await Promise.all(this.#desks.map(({ at, session }) => session && turns.look(session.reader, at)));
+    return {
+      // A desk that cannot be reached may have clients for every host.
+      serving: new Set(seen.flatMap((each) => each?.serving ?? 'unknown')),
+      left: new Set(seen.flatMap((each) => each?.left ?? [])),
+    };
   }
 
   /**
@@ -150,32 +173,13 @@ export class TurnTaking<V> {
     const name = parts[0]?.resource.name ?? kind;
     const step = { host: host.name, play: play.name, role: 'turn', resource: name };
     const effect = `turn of ${host.name}`;
-    const make = async () => {
-      const writerOf = (session: Session) =>
-        session.writerFor((progress) => this.#run.emit({ type: 'progress', step, progress }));
-      const made = await Promise.allSettled(
-        parts.map(({ session, resource }) => session && applyDrift(writerOf(session), resource)),
-      );
-      for (const each of made) if (each.status === 'rejected') throw each.reason;
-    };
+    const make = () => this.#make(parts, step);
     const resource: Work = {
       name,
       ...(kind === 'leave' && { changes: () => [effect] }),
       ...(kind === 'back' && { follows: [{ what: effect, effect: 'is done', certain: true }] }),
       check: async () => {
-        const verdicts = await Promise.all(
-          parts.map(({ at, session, resource: part }) => {
-            if (session) return part.check(session.reader);
-            throw new Failure(`${at.name} cannot be reached, and may send clients to ${host.name}`, {
-              hint: `run again when it answers. If you know that it is off: --assume-stopped ${at.name}`,
-            });
-          }),
-        );
-        const verdict = driftOf(
-          verdicts.flatMap((each, at) =>
-            each.is === 'drift' ? each.differences.map((one) => ({ ...one, what: parts[at]?.at.name ?? '' })) : [],
-          ),
-        );
+        const verdict = await checkParts(parts, host.name);
         return verdict.is === 'drift' && note !== '' ? { ...verdict, note } : verdict;
       },
       work: () => {
@@ -187,4 +191,36 @@ export class TurnTaking<V> {
     const turn = kind === 'undo' ? 'back' : kind;
     return { step, resource, turn, seen: undefined, seenIn: -1, reads: new Set<RecordedRead>() } satisfies Item;
   }
+
+  /** Makes the parts of a task at all desks, and throws the first error only after the last one has ended. */
+  async #make(parts: readonly Part<V>[], step: Step): Promise<void> {
+    const writerOf = (session: Session) =>
+      session.writerFor((progress) => this.#run.emit({ type: 'progress', step, progress }));
+    const made = await Promise.allSettled(
+      parts.map(({ session, resource }) => session && applyDrift(writerOf(session), resource)),
+    );
+    for (const each of made) if (each.status === 'rejected') throw each.reason;
+  }
+}
+
+/** Whether a task is of a play. */
+function isOf({ name }: Play<never>, { step }: Pick<Item, 'step'>): boolean {
+  return step.play === name;
+}
+
+/** The drift of all parts, each difference with the name of its desk. */
+async function checkParts<V>(parts: readonly Part<V>[], host: string): Promise<Verdict> {
+  const verdicts = await Promise.all(
+    parts.map(({ at, session, resource }) => {
+      if (session) return resource.check(session.reader);
+      throw new Failure(`${at.name} cannot be reached, and may send clients to ${host}`, {
+        hint: `run again when it answers. If you know that it is off: --assume-stopped ${at.name}`,
+      });
+    }),
+  );
+  return driftOf(
+    verdicts.flatMap((each, at) =>
+      each.is === 'drift' ? each.differences.map((one) => ({ ...one, what: parts[at]?.at.name ?? '' })) : [],
+    ),
+  );
 }

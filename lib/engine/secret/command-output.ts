@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import pLimit from 'p-limit';
+import { errorCode } from '../text/error-code.ts';
 import { redact } from './secret.ts';
 
 /** A password manager may wait for a fingerprint. Seconds. */
@@ -56,7 +57,7 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
     });
     child.on('error', (error) => {
       clearTimeout(timer);
-      failed(new SecretCommandFailed(`cannot be started (${(error as NodeJS.ErrnoException).code})`));
+      failed(new SecretCommandFailed(`cannot be started (${errorCode(error)})`));
     });
     child.on('close', (code, signal) => {
       clearTimeout(timer);

@@ -2,6 +2,7 @@ import { basename, dirname } from 'node:path';
 import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
 import { writePrivateFile } from '../file/private-output.ts';
 import { Problem } from '../problem/problem.ts';
+import { errorCode } from '../text/error-code.ts';
 import { shellWord } from '../text/shell-word.mjs';
 import { type AgeFile, type AgeRecipient, decrypt, readAgeFile } from './age/age-file.ts';
 import { findIdentities, identityVariable, type Keys, passphraseVariable } from './age/identities.ts';
@@ -66,7 +67,7 @@ export function readSecretsFile(file: string): Buffer | undefined {
   try {
     return readBounded(file, largest);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw new Problem(`${file} ${whyUnread(error)}`, { hint: hintOfUnread(error) });
   }
 }

@@ -1,5 +1,6 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { excerpt } from '../../engine/secret/secret.ts';
+import { fieldsOf } from '../../engine/text/keys.ts';
 import { type JsonRpcAnswer, jsonRpc, quantity } from './json-rpc.ts';
 
 /** A value, or why it is missing. */
@@ -53,7 +54,7 @@ export async function blockAt(host: Reader, url: string, which: number | 'latest
 export function readBlock(answer: JsonRpcAnswer): Answer<Block | undefined> {
   if (!answer.ok) return answer;
   if (answer.result === null) return { ok: true, value: undefined };
-  const { number, hash, timestamp } = Object(answer.result) as Record<string, unknown>;
+  const { number, hash, timestamp } = fieldsOf(answer.result);
   const [block, made] = [quantity(number), quantity(timestamp)];
   if (block === undefined || made === undefined || typeof hash !== 'string') {
     return { ok: false, error: noResult('eth_getBlockByNumber', 'block', answer.result) };

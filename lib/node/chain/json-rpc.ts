@@ -1,6 +1,7 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { askHttp } from '../../engine/resource/network/http.ts';
 import { excerpt } from '../../engine/secret/secret.ts';
+import { fieldsOf } from '../../engine/text/keys.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
 
 /** A block with its transactions is some hundred kilobytes. Bytes. */
@@ -51,7 +52,7 @@ export function readAnswer(text: string, url: string): JsonRpcAnswer {
   const body = parseJson(text);
   const shown = excerpt(text.trim(), 80);
   if (body === undefined) return { ok: false, error: `${url} answers no JSON: ${shown || '(nothing)'}` };
-  const { jsonrpc, id, error, ...rest } = Object(body) as Record<string, unknown>;
+  const { jsonrpc, id, error, ...rest } = fieldsOf(body);
   if (error) return { ok: false, error: `${url} answers an error: ${describeError(error)}`, code: codeOf(error) };
   if (!('result' in rest)) return { ok: false, error: `${url} answers no JSON-RPC: ${shown}` };
   if (jsonrpc !== '2.0') return { ok: false, error: `${url} answers without "jsonrpc": "2.0": ${shown}` };
@@ -61,13 +62,13 @@ export function readAnswer(text: string, url: string): JsonRpcAnswer {
 }
 
 function codeOf(error: unknown): number | undefined {
-  const { code } = Object(error) as { code?: unknown };
+  const { code } = fieldsOf(error);
   return typeof code === 'number' ? code : undefined;
 }
 
 function describeError(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
-  const { code, message } = error as { code?: unknown; message?: unknown };
+  const { code, message } = fieldsOf(error);
   return [code, message].filter((part) => typeof part === 'number' || typeof part === 'string').join(' ');
 }
 

@@ -2,6 +2,7 @@ import { isLoopback } from '../../engine/inventory/address.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
+import { fieldsOf, keysOf } from '../../engine/text/keys.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
 import type { Fault } from '../variables/fault.ts';
 import { challengePort } from '../variables/gateway.ts';
@@ -61,12 +62,12 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
     ...Object.entries(needed)
       .filter(([group]) => hostsIn(group).length === 0)
       .map(([group, hint]) => problem(group, `group ${group} has no host`, hint)),
-    ...Object.entries(limited).flatMap(([group, hint]) => {
+    ...keysOf(limited).flatMap((group) => {
       const names = hostsIn(group);
-      const { most = 1 } = groups[group as keyof typeof limited];
+      const { most = 1 } = groups[group];
       const allowed = most === 1 ? 'only one' : `${most} at most`;
       const what = `group ${group} has ${names.length} hosts (${names.join(', ')}): there may be ${allowed}`;
-      return names.length > most ? [problem(group, what, hint)] : [];
+      return names.length > most ? [problem(group, what, limited[group])] : [];
     }),
     ...Object.entries(alone).flatMap(([group, hint]) => {
       const both = hosts.filter(({ groups: own }) => own.includes(group) && own.length > 1);
@@ -115,7 +116,7 @@ export function differing({ hosts, placeOf }: Deployment, path: Path, valueFor: 
 }
 
 function valueAt(vars: unknown, path: Path): unknown {
-  return path.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], vars);
+  return path.reduce<unknown>((value, key) => fieldsOf(value)[key], vars);
 }
 
 /** Variables that only the Database+Sync server uses. */

@@ -1,4 +1,5 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { counted } from '../../engine/text/counted.ts';
 import type { Fault } from '../variables/fault.ts';
 import { generationDefaults } from '../variables/generation-defaults.ts';
 import { replicaOf } from '../variables/hosts.ts';
@@ -66,6 +67,6 @@ function sum(numbers: readonly number[]): number {
 function grouped(sizes: readonly number[], name: string, factor: string): string[] {
   return [...new Set(sizes)].map((size) => {
     const number = sizes.filter((each) => each === size).length;
-    return `${number} ${name}${number === 1 ? '' : 's'} x ${factor}${size}`;
+    return `${counted(number, name)} x ${factor}${size}`;
   });
 }

@@ -8,6 +8,7 @@ import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { problemsIn } from '../../engine/inventory/problem-list.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
+import { errorCode } from '../../engine/text/error-code.ts';
 import type { Fault } from '../variables/fault.ts';
 import type { AcmeCertificate, Certificate, RawVariables } from '../variables/variables.ts';
 
@@ -128,7 +129,7 @@ function certificateIn(file: string, refuse: (what: string, hint?: string) => vo
     }
     return { text, leaf };
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = errorCode(error) ?? '';
     const isOfFile = error instanceof UnfitFile || /^E(?!RR_)/.test(code);
     const why = isOfFile ? whyUnread(error) : 'is not a certificate in PEM';
     const hint = code === 'ENOENT' ? 'the path is relative to the file that names it' : hintOfUnread(error);

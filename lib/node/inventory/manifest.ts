@@ -5,6 +5,7 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { withoutQuery } from '../../engine/resource/network/http.ts';
+import { keysOf } from '../../engine/text/keys.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
 import { archiveName } from '../variables/archive-name.ts';
 import { type Manifest, manifestSchema } from '../variables/manifest.ts';
@@ -60,10 +61,10 @@ async function filesOf(
 /** Why a manifest is not that of a network; empty where it is. */
 function whyOther({ network, state, prover }: Manifest, kind: Manifest['network']): string {
   if (network !== kind) return `is of the ${network} network`;
-  const files = Object.entries({ state, prover }) as ['state' | 'prover', Manifest['state']][];
-  const other = files.find(([store, { file }]) => file !== archiveName(kind, store));
+  const archives = { state, prover };
+  const other = keysOf(archives).find((store) => archives[store].file !== archiveName(kind, store));
   return other
-    ? `names ${other[1].file} as the ${other[0]} archive, which is called ${archiveName(kind, other[0])}`
+    ? `names ${archives[other].file} as the ${other} archive, which is called ${archiveName(kind, other)}`
     : '';
 }
 

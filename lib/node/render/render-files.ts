@@ -4,6 +4,7 @@ import { refuseSystemFolder } from '../../engine/file/folder-for-files.ts';
 import { refuseOthersFolder, writePrivateFile } from '../../engine/file/private-output.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { Problem } from '../../engine/problem/problem.ts';
+import { errorCode } from '../../engine/text/error-code.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type RenderedFile, renderHost } from './render.ts';
 
@@ -31,7 +32,7 @@ export async function renderFiles(chosen: Hosts, hosts: Hosts, out: string): Pro
         writePrivateFile(path, content.text);
       } catch (error) {
         if (error instanceof Problem) throw error;
-        throw new Problem(`cannot write ${path} (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+        throw new Problem(`cannot write ${path} (${errorCode(error) ?? 'unknown error'})`);
       }
       written.push(path);
     }

@@ -1,5 +1,6 @@
 import { Secret } from '../../engine/secret/secret.ts';
 import type { Value, Values } from '../../engine/template/template.ts';
+import { isKeyOf } from '../../engine/text/keys.ts';
 import { generations } from '../variables/generation.ts';
 import { stateHost } from '../variables/hosts.ts';
 import type { RenderContext } from './render-context.ts';
@@ -27,7 +28,7 @@ const computed = {
 
 /** The variable that an operator edits to change the value of a name: that of the same path, unless it is computed. */
 export function sourceOf(name: string): string {
-  return computed[name as keyof typeof computed] ?? name;
+  return isKeyOf(computed, name) ? computed[name] : name;
 }
 
 /** The values for one host's templates: its variables by their paths, such as `ports.state_db`, and the computed ones. */

@@ -1,4 +1,5 @@
 import { seconds } from '../../engine/output/units.ts';
+import { keysOf } from '../../engine/text/keys.ts';
 import type { Block } from '../chain/chain.ts';
 import type { ServiceName } from '../variables/services.ts';
 import { explained } from './causes.ts';
@@ -95,7 +96,7 @@ export function note(is: string, about: string, words: string, details: Details 
 function judgeContainers({ docker, containers, at, log, chain }: HostState, { services }: Expected): Finding[] {
   if (docker !== 'active')
     return [fault('docker-down', 'docker', `the engine does not run (${docker})`, { state: docker })];
-  return (Object.keys(containers) as ServiceName[]).flatMap((name): Finding[] => {
+  return keysOf(containers).flatMap((name): Finding[] => {
     const [service, wanted] = [containers[name], services[name]];
     if (!wanted) {
       // A synchronizer has its own finding.

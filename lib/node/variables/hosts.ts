@@ -18,7 +18,7 @@ type Assigned = InventoryHost<{ readonly replica: { readonly use?: string | unde
 /** The RPC servers of each replica. A server goes to the replica that it names, any other one to one with the fewest, in their order. */
 function readersByReplica<H extends Assigned>(hosts: readonly H[]): ReadonlyMap<string, readonly H[]> {
   const replicas = hosts.filter(({ groups }) => groups.includes('replica'));
-  const readers = new Map(replicas.map(({ name }) => [name, [] as H[]]));
+  const readers = new Map<string, H[]>(replicas.map(({ name }) => [name, []]));
   const servers = hosts.filter(({ groups }) => groups.includes('rpc') && !groups.includes('database'));
   const names = ({ vars }: H) => Number(vars.replica.use !== undefined);
   for (const host of servers.toSorted((a, b) => names(b) - names(a))) {

@@ -55,7 +55,7 @@ export function batchOf(connection: Connection): Batch {
   return batchOver(() => currentTick(connection));
 }
 
-function batchOver(tick: () => ReturnType<typeof startTick>): Batch {
+function batchOver(tick: () => Tick): Batch {
   return {
     run: (command) => tick().run(command),
     async ask(read, key, took) {
@@ -66,12 +66,12 @@ function batchOver(tick: () => ReturnType<typeof startTick>): Batch {
   };
 }
 
-const ticks = new WeakMap<Connection, ReturnType<typeof startTick>>();
+const ticks = new WeakMap<Connection, Tick>();
 
-function currentTick(connection: Connection) {
+function currentTick(connection: Connection): Tick {
   const tick =
     ticks.get(connection) ??
-    startTick(
+    new Tick(
       connection.name,
       () => ticks.delete(connection),
       (commands) => send(connection, commands, 'quick'),
@@ -85,13 +85,13 @@ function currentTick(connection: Connection) {
  *
  * @param first gets the commands of the tick, and returns their outputs
  */
-export function batchSentBy(
-  connection: Connection,
-  first: (commands: readonly BatchCommand[]) => Promise<Outputs>,
-): Batch {
-  let open: ReturnType<typeof startTick> | undefined = startTick(connection.name, () => (open = undefined), first);
+export function batchSentBy(connection: Connection, first: SendAll): Batch {
+  let open: Tick | undefined = new Tick(connection.name, () => (open = undefined), first);
   return batchOver(() => open ?? currentTick(connection));
 }
+
+/** Sends commands, and returns the output of each. */
+type SendAll = (commands: readonly BatchCommand[]) => Promise<Outputs>;
 
 /** Keys that one command answers. */
 interface Group<K, V> {
@@ -102,35 +102,69 @@ interface Group<K, V> {
 }
 
 /** Collects the requests of one tick, and sends them at its end. */
-function startTick(name: string, close: () => void, sendAll: (commands: readonly BatchCommand[]) => Promise<Outputs>) {
-  const commands = new Map<string, BatchCommand>();
-  const prepared: (() => BatchCommand)[] = [];
-  const groups = new Map<string, unknown>();
-  const outputs = nextTurn().then(async () => {
-    close();
+class Tick {
+  readonly #name: string;
+  readonly #commands = new Map<string, BatchCommand>();
+  readonly #prepared: (() => BatchCommand)[] = [];
+  readonly #groups = new Map<string, unknown>();
+  /** By the ids of the commands. */
+  readonly #outputs: Promise<Map<string, Output | undefined>>;
+
+  /**
+   * @param name of the host
+   * @param close called before the requests are sent: later ones belong to another tick
+   */
+  constructor(name: string, close: () => void, sendAll: SendAll) {
+    this.#name = name;
+    this.#outputs = nextTurn().then(() => {
+      close();
+      return this.#send(sendAll);
+    });
+    // Without a read nobody waits for them.
+    this.#outputs.catch(() => {});
+  }
+
+  run(command: BatchCommand): Promise<Output> {
+    this.#commands.set(idOf(command), command);
+    return this.#outputOf(command);
+  }
+
+  async ask<K, V>(read: VectorRead<K, V>, id: string, key: K, took?: (seconds: number) => void): Promise<V> {
+    const groupId = groupOf(read, key);
+    const group = (this.#groups.get(groupId) as Group<K, V> | undefined) ?? this.#openGroup(read);
+    this.#groups.set(groupId, group);
+    group.keys.set(id, key);
+    const answers = await group.answers;
+    took?.(group.seconds);
+    if (!answers.has(id)) return read.absent(key);
+    const answer = answers.get(id) as V | Error;
+    if (answer instanceof Error) throw answer;
+    return answer;
+  }
+
+  async #send(sendAll: SendAll): Promise<Map<string, Output | undefined>> {
     // Vectorised reads go first: they have most of the answers, and each of them waits for something else.
-    const all = new Map([...prepared.map((command) => command()), ...commands.values()].map((one) => [idOf(one), one]));
+    const commands = [...this.#prepared.map((command) => command()), ...this.#commands.values()];
+    const all = new Map(commands.map((one) => [idOf(one), one]));
     const replies = await sendAll([...all.values()]);
     return new Map([...all.keys()].map((id, index) => [id, replies[index]]));
-  });
-  // Without a read nobody waits for them.
-  outputs.catch(() => {});
+  }
 
-  const outputOf = async (command: BatchCommand) => {
-    const output = (await outputs).get(idOf(command));
+  async #outputOf(command: BatchCommand): Promise<Output> {
+    const output = (await this.#outputs).get(idOf(command));
     if (output) return output;
-    throw new Error(`${name}: the host did not report how a command ended: ${command.text}`);
-  };
+    throw new Error(`${this.#name}: the host did not report how a command ended: ${command.text}`);
+  }
 
-  function openGroup<K, V>(read: VectorRead<K, V>): Group<K, V> {
+  #openGroup<K, V>(read: VectorRead<K, V>): Group<K, V> {
     const keys = new Map<string, K>();
     let command: BatchCommand = { text: '', timeoutSeconds: readTimeout };
-    prepared.push(() => {
+    this.#prepared.push(() => {
       command = { text: read.command([...keys.values()]), timeoutSeconds: readTimeout };
       return command;
     });
-    const answers = outputs.then(async () => {
-      const output = await outputOf(command);
+    const answers = this.#outputs.then(async () => {
+      const output = await this.#outputOf(command);
       group.seconds = output.seconds;
       if (output.timedOut) throw new Error(`${read.name}: no answer within ${readTimeout} s`);
       return read.answers(output, [...keys.values()]);
@@ -138,25 +172,6 @@ function startTick(name: string, close: () => void, sendAll: (commands: readonly
     const group: Group<K, V> = { keys, answers, seconds: 0 };
     return group;
   }
-
-  return {
-    run(command: BatchCommand): Promise<Output> {
-      commands.set(idOf(command), command);
-      return outputOf(command);
-    },
-    async ask<K, V>(read: VectorRead<K, V>, id: string, key: K, took?: (seconds: number) => void): Promise<V> {
-      const groupId = groupOf(read, key);
-      const group = (groups.get(groupId) as Group<K, V> | undefined) ?? openGroup(read);
-      groups.set(groupId, group);
-      group.keys.set(id, key);
-      const answers = await group.answers;
-      took?.(group.seconds);
-      if (!answers.has(id)) return read.absent(key);
-      const answer = answers.get(id) as V | Error;
-      if (answer instanceof Error) throw answer;
-      return answer;
-    },
-  };
 }
 
 function idOf({ text, timeoutSeconds, stdin }: BatchCommand): string {

@@ -23,7 +23,7 @@ export function readKnownHosts(files: readonly string[]): string {
  */
 export function findKnownKeys(text: string, host: string, port: number): KnownKeys {
   const name = nameOfHost(host, port);
-  const found = { accepted: [] as HostKey[], revoked: [] as HostKey[], withoutPort: [] as HostKey[] };
+  const found: Record<keyof KnownKeys, HostKey[]> = { accepted: [], revoked: [], withoutPort: [] };
   for (const line of text.split('\n')) {
     const fields = line.trim().split(/\s+/);
     const marker = fields[0]?.startsWith('@') ? fields.shift() : undefined;

@@ -1,5 +1,6 @@
 import type { AnyAuthMethod } from 'ssh2';
 import { typeOfBlob } from '../../secret/ssh-key-fields.ts';
+import { counted } from '../../text/counted.ts';
 import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import { agentWith, listAgentKeys } from './agent-keys.ts';
@@ -77,7 +78,7 @@ function methodOf({ path, key, publicKey }: KeyFile, config: SshConfig): readonl
 
 function agentMethod(keys: readonly Buffer[], { user: username, agent = '' }: SshConfig): Tried {
   return {
-    shown: `${keys.length} ${keys.length === 1 ? 'key' : 'keys'} of the agent`,
+    shown: `${counted(keys.length, 'key')} of the agent`,
     method: { type: 'agent', username, agent: agentWith(agent, keys) },
   };
 }

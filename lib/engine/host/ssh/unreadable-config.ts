@@ -2,6 +2,7 @@ import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:
 import { dirname, isAbsolute, join } from 'node:path';
 import { account } from '../../file/account.ts';
 import { whyUnread } from '../../file/bounded-file.ts';
+import { errorCode } from '../../text/error-code.ts';
 import { Unreachable } from '../connection-errors.ts';
 
 /**
@@ -66,7 +67,7 @@ function whyUnlisted(folder: string): string | undefined {
 
 /** What is not there is no configuration. */
 function whyNot(error: unknown): string | undefined {
-  const { code } = error as NodeJS.ErrnoException;
+  const code = errorCode(error);
   return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : whyUnread(error);
 }
 

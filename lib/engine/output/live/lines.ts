@@ -1,4 +1,5 @@
 import stringWidth from 'fast-string-width';
+import { counted } from '../../text/counted.ts';
 import type { Paint } from '../colour.ts';
 import { bar, clock, measures } from '../units.ts';
 import type { HostCounts } from './run-state.ts';
@@ -115,7 +116,7 @@ function progressLine({ progress, pace }: RunningTask, width: number): string {
 function lookingText({ counts, seconds, stopping }: Picture): string {
   const { hosts, awaited, unreachable } = counts;
   const lost = unreachable > 0 ? `, ${unreachable} unreachable` : '';
-  const looked = `checked ${hosts - awaited.length - unreachable} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'}${lost}`;
+  const looked = `checked ${hosts - awaited.length - unreachable} of ${counted(hosts, 'host')}${lost}`;
   return `${stopping ? 'stopping: ' : ''}${looked}  ${clock(seconds)}  waiting for ${awaited.join(', ')}`;
 }
 
@@ -126,12 +127,7 @@ function totalText({ counts, busy, seconds, stopping }: Picture, width: number):
   const some = (count: number, word: string) => (count > 0 ? [`${count} ${word}`] : []);
   const bad = [...some(failed, 'failed'), ...some(unreachable, 'unreachable')];
   const forms = [
-    [
-      `${done} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'} done`,
-      ...some(busy.length, 'busy'),
-      ...some(waiting, 'waiting'),
-      ...bad,
-    ],
+    [`${done} of ${counted(hosts, 'host')} done`, ...some(busy.length, 'busy'), ...some(waiting, 'waiting'), ...bad],
     [`${done} of ${hosts} done`, ...some(busy.length, 'busy'), ...bad],
     [`${done}/${hosts} done`, ...bad],
     [`${done}/${hosts}`, ...some(failed + unreachable, 'failed')],

@@ -5,7 +5,7 @@ import { GroupedWarnings } from '../grouped-warnings.ts';
 import { cutOffLines, type Style, summaryLines } from '../lines.ts';
 import { liveArea } from './area.ts';
 import { guard } from './guard.ts';
-import { liveLines } from './lines.ts';
+import { liveLines, type Picture } from './lines.ts';
 import { RunState } from './run-state.ts';
 import { RunningTasks } from './running-tasks.ts';
 
@@ -31,14 +31,8 @@ export function liveOutput(terminal: Terminal, style: Style): Listener {
   const live = () => {
     const now = performance.now();
     if (now < settled) return [];
-    const { phase, stopping, hosts } = state;
-    const place = new Map(hosts.map((host, at) => [host, at]));
-    const inOrder = busy.list().sort((a, b) => (place.get(a.host) ?? 0) - (place.get(b.host) ?? 0));
-    return liveLines(
-      { phase, stopping, counts: state.counts(), busy: inOrder, seconds: (now - start) / 1000 },
-      { columns: terminal.columns || 80, rows: terminal.rows || 24 },
-      style.paint,
-    );
+    const room = { columns: terminal.columns || 80, rows: terminal.rows || 24 };
+    return liveLines(pictureOf(state, busy, (now - start) / 1000), room, style.paint);
   };
   const follower = follow(terminal, {
     refresh: () => area.refresh(live()),
@@ -61,6 +55,13 @@ export function liveOutput(terminal: Terminal, style: Style): Listener {
       area.draw(lines.map(redact), []);
     } else if (lines.length > 0) area.draw(lines.map(redact), live());
   };
+}
+
+function pictureOf(state: RunState, busy: RunningTasks, seconds: number): Picture {
+  const { phase, stopping, hosts } = state;
+  const place = new Map(hosts.map((host, at) => [host, at]));
+  const inOrder = busy.list().sort((a, b) => (place.get(a.host) ?? 0) - (place.get(b.host) ?? 0));
+  return { phase, stopping, counts: state.counts(), busy: inOrder, seconds };
 }
 
 type Drawing = Readonly<Record<'refresh' | 'resized' | 'clear' | 'exit', () => void>>;

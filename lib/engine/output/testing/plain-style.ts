@@ -8,4 +8,5 @@ export const plainStyle: Style = {
   diff: 'short',
   check: false,
   hostWidth: 5,
+  width: () => undefined,
 };

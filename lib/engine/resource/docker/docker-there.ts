@@ -42,7 +42,7 @@ function parseDocker(text: string): DockerThere {
   return {
     engine: rest('engine'),
     client: lines.includes('client'),
-    compose: compose === '1' || compose === '2' ? (Number(compose) as 1 | 2) : undefined,
+    compose: ([1, 2] as const).find((version) => String(version) === compose),
     refusal: refusalOf({
       isSnap: lines.includes('snap'),
       user: lines.includes('running') ? undefined : rest('rootless'),

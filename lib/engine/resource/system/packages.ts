@@ -1,6 +1,7 @@
 import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { readScript, withArguments } from '../../host/script.ts';
+import { counted } from '../../text/counted.ts';
 import { type Difference, expectation, ok, type Resource, refusalOf, refused, type Verdict } from '../resource.ts';
 import { type Installed, type Simulated, type Simulation, simulate } from './apt-simulation.ts';
 
@@ -126,7 +127,7 @@ function noteOn(simulated: Simulated): { readonly note?: string } {
   if (simulated.listsAge < listsLast) return {};
   const days = Math.floor(simulated.listsAge / listsLast);
   return {
-    note: `by package lists that are ${days} ${days === 1 ? 'day' : 'days'} old; apt fetches them before it installs`,
+    note: `by package lists that are ${counted(days, 'day')} old; apt fetches them before it installs`,
   };
 }
 

@@ -5,9 +5,10 @@ import { command } from '../../host/action.ts';
 import type { RecordedRead } from '../../host/reads/recorded-read.ts';
 import { connectLocally, temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { drift } from '../../resource/resource.ts';
+import { endOf } from '../host-end.ts';
 import { HostRun } from '../host-run.ts';
 import type { Session } from '../open-session.ts';
-import { appending, beginLine, endLine, endOf, parseJournal } from './journal.ts';
+import { appending, beginLine, endLine, parseJournal } from './journal.ts';
 import { thisHolder } from './lock-holder.ts';
 
 const holder = thisHolder('deploy', 'lab', Date.now());
@@ -91,18 +92,4 @@ test('a journal that cannot be written ends the script before the change', async
   const { code, stdout, stderr } = await connection.exec(`${appending('{}', '/proc/none')}echo changed`);
   expect([code, stdout.toString()]).toEqual([1, '']);
   expect(stderr.toString()).toContain('the journal in /proc/none cannot be written');
-});
-
-test.each([
-  ['a failed task', 'failed', true, undefined, 'r failed'],
-  ['an interrupt', undefined, true, undefined, 'interrupted'],
-  ['the operator', undefined, false, undefined, 'you ended the run here'],
-  ['another host', undefined, false, undefined, 'play "a" was skipped'],
-  ['an error of the run', undefined, false, new Error('stale'), undefined],
-] as const)('how a run ended: %s', (_, outcome, interrupted, failure, why) => {
-  const host = hostRun();
-  if (outcome) host.done(step, outcome);
-  if (why) host.stop('p', why);
-  const endings = { 'an interrupt': 'interrupted', 'the operator': 'stopped' } as Record<string, string>;
-  expect(endOf(host, interrupted, failure).ended).toBe(endings[_] ?? 'failed');
 });

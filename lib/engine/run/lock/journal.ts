@@ -5,8 +5,7 @@ import { readScript } from '../../host/script.ts';
 import { sha256Of } from '../../resource/file/content.ts';
 import { redact } from '../../secret/secret.ts';
 import { parseJson } from '../../text/parse-json.ts';
-import { quitByOperator } from '../converge.ts';
-import type { HostRun, Item } from '../host-run.ts';
+import type { Item } from '../host-run.ts';
 import type { LockHolder } from './lock-holder.ts';
 
 /** Who changed a host, when and how it ended: a file on that host, to which lines are only added. */
@@ -66,23 +65,12 @@ export function beginLine(holder: LockHolder, items: readonly Item[], now: numbe
   return lineOf({ at: 'begin', run, time: new Date(now).toISOString(), who, playbook, inventory, commit, plan });
 }
 
-/** The line after the last change. */
-export function endLine({ token: run }: LockHolder, end: Omit<JournalLine & { at: 'end' }, 'at' | 'run' | 'time'>) {
-  return lineOf({ at: 'end', run, time: new Date().toISOString(), ...end });
-}
+/** How a run ended on a host. */
+export type RunEnd = Omit<JournalLine & { at: 'end' }, 'at' | 'run' | 'time'>;
 
-/**
- * How a run ended on a host.
- *
- * @param failure of the whole run
- */
-export function endOf(host: HostRun, interrupted: boolean, failure?: unknown): Parameters<typeof endLine>[1] {
-  const { stopped: why, titles } = host;
-  const all = { ...(why !== undefined && { why }), ...titles };
-  if (titles.failed.length > 0 || failure !== undefined) return { ended: 'failed', ...all };
-  if (why === undefined) return { ended: 'converged', ...all };
-  if (why === quitByOperator) return { ended: 'stopped', ...all };
-  return { ended: interrupted ? 'interrupted' : 'failed', ...all };
+/** The line after the last change. */
+export function endLine({ token: run }: LockHolder, end: RunEnd): string {
+  return lineOf({ at: 'end', run, time: new Date().toISOString(), ...end });
 }
 
 function lineOf(line: JournalLine): string {

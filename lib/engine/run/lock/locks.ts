@@ -31,35 +31,28 @@ export interface Locks {
   release(closing?: (host: string) => string | undefined): Promise<void>;
 }
 
+interface LockOptions {
+  /** Take locks from other holders. */
+  readonly breaks: boolean;
+  /** Called when another run has taken a lock from this one. */
+  lost(host: string): void;
+  /** Called with the reason when a host cannot be locked: nothing may be changed there. */
+  without(host: string, why: string): void;
+}
+
 /**
  * Takes the locks of all hosts, or none. The first host's lock comes first, so that one of two runs on the same hosts gets all. A host
  * that cannot keep a lock is left out.
  *
- * @param options `breaks`: take locks from other holders; `lost` is called when a lock has been taken from this run; `without` is
- *   called with the reason when a host cannot be locked: nothing may be changed there
  * @throws Problem (exit code 5) with the holder, its start, its machine and its playbook
  */
-export async function lockHosts(
-  hosts: readonly LockedHost[],
-  own: LockHolder,
-  options: {
-    readonly breaks: boolean;
-    readonly lost: (host: string) => void;
-    readonly without: (host: string, why: string) => void;
-  },
-): Promise<Locks> {
+export async function lockHosts(hosts: readonly LockedHost[], own: LockHolder, options: LockOptions): Promise<Locks> {
   const held: LockedHost[] = [];
   const ends: number[] = [];
-  const ask = async ({ writer }: LockedHost): Promise<LockAnswer> => {
-    const answer = await takeLock(writer, own);
-    if (answer.taken || !options.breaks) return answer;
-    await breakLock(writer, answer.holder);
-    return takeLock(writer, own);
-  };
   const take = async (host: LockedHost): Promise<void> => {
     let answer: LockAnswer;
     try {
-      answer = await ask(host);
+      answer = await ask(host, own, options.breaks);
     } catch (error) {
       // A lost connection is reported at the first change.
       if (!(error instanceof ConnectionLost)) options.without(host.name, cannotLock(error));
@@ -69,26 +62,13 @@ export async function lockHosts(
     held.push(host);
     ends.push(answer.lastEnd - host.clockOffset);
   };
+  const stopBeating = beatAll(held, own, options.lost);
   const release: Locks['release'] = async (closing) => {
-    clearInterval(timer);
+    stopBeating();
     await Promise.allSettled(held.map(({ name, writer }) => releaseLock(writer, own, { closing: closing?.(name) })));
   };
-  const timer = setInterval(() => {
-    for (const { name, writer } of held) {
-      // A lost connection is reported elsewhere.
-      beatLock(writer, own).then(
-        (ours) => ours || options.lost(name),
-        () => {},
-      );
-    }
-  }, beat * 1000);
-  timer.unref();
   try {
-    const [first, ...rest] = hosts;
-    if (first) await take(first);
-    const taken = await Promise.allSettled(rest.map(take));
-    const refused = taken.find((result) => result.status === 'rejected');
-    if (refused) throw refused.reason;
+    await firstAlone(hosts, take);
   } catch (error) {
     await release();
     throw error;
@@ -102,6 +82,42 @@ export async function lockHosts(
     },
     release,
   };
+}
+
+/** Takes the first lock before the others, and throws the first refusal only after all have answered. */
+async function firstAlone(hosts: readonly LockedHost[], take: (host: LockedHost) => Promise<void>): Promise<void> {
+  const [first, ...rest] = hosts;
+  if (first) await take(first);
+  const taken = await Promise.allSettled(rest.map(take));
+  const refused = taken.find((result) => result.status === 'rejected');
+  if (refused) throw refused.reason;
+}
+
+async function ask({ writer }: LockedHost, own: LockHolder, breaks: boolean): Promise<LockAnswer> {
+  const answer = await takeLock(writer, own);
+  if (answer.taken || !breaks) return answer;
+  await breakLock(writer, answer.holder);
+  return takeLock(writer, own);
+}
+
+/**
+ * Sends the heartbeats of locks.
+ *
+ * @param held the hosts with a lock, also those that are added later
+ * @returns ends it
+ */
+function beatAll(held: readonly LockedHost[], own: LockHolder, lost: (host: string) => void): () => void {
+  const timer = setInterval(() => {
+    for (const { name, writer } of held) {
+      // A lost connection is reported elsewhere.
+      beatLock(writer, own).then(
+        (ours) => ours || lost(name),
+        () => {},
+      );
+    }
+  }, beat * 1000);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 function cannotLock(error: unknown): string {

@@ -1,4 +1,5 @@
 import { type Place, Problem, Problems } from '../../problem/problem.ts';
+import { messageOf } from '../../text/error-code.ts';
 import type { AgeRecipient } from './age-file.ts';
 
 const kinds = 'a recipient is a line age1…, or a public key of SSH: ssh-ed25519 AAAA…, ssh-rsa AAAA…';
@@ -48,7 +49,7 @@ async function recipientOf(line: string, where: Place): Promise<AgeRecipient | P
     const { sshPublicKey, sshRecipient } = await import('./ssh-public-key.ts');
     return sshRecipient(sshPublicKey(Buffer.from(key, 'base64')));
   } catch (error) {
-    const what = isNative ? 'this recipient of age is misspelt' : `this key ${(error as Error).message}`;
+    const what = isNative ? 'this recipient of age is misspelt' : `this key ${messageOf(error)}`;
     return new Problem(what, { where, hint: kinds });
   }
 }

@@ -3,6 +3,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import type { Identity, Stanza } from 'age-encryption';
 import ssh2 from 'ssh2';
 import { Problem } from '../../problem/problem.ts';
+import { messageOf } from '../../text/error-code.ts';
 import { shellWord } from '../../text/shell-word.mjs';
 import { type Ask, askUntilRight } from '../ask.ts';
 import { openSshKey, publicPartOf } from '../ssh-key-fields.ts';
@@ -106,7 +107,7 @@ function usable<T>(read: () => T, path: string): T {
   try {
     return read();
   } catch (error) {
-    throw new Problem(`${path} ${(error as Error).message}`, {
+    throw new Problem(`${path} ${messageOf(error)}`, {
       hint: 'use an ssh-ed25519 key, or make an identity of age: age-keygen -o FILE',
     });
   }

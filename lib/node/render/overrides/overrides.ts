@@ -1,5 +1,6 @@
 import { entryAt, isSection, type Leaf, outlineOf, type Section } from '../../../engine/template/outline.ts';
 import type { Override } from '../../../engine/template/override.ts';
+import { keysOf } from '../../../engine/text/keys.ts';
 import { didYouMean } from '../../../engine/text/suggest.ts';
 import type { Fault } from '../../variables/fault.ts';
 import { generations } from '../../variables/generation.ts';
@@ -12,7 +13,7 @@ import { type Refusal, refusal } from './values.ts';
 const overridden = { node_config: 'node.config.toml', prover_config: 'prover.config.json' } as const;
 
 export type OverrideName = keyof typeof overridden;
-const names = Object.keys(overridden) as OverrideName[];
+const names = keysOf(overridden);
 
 /** Marks a key that the template lacks. The node ignores unknown keys, so a misspelt key must not be accepted as a new one. */
 const newMark = '+';
@@ -97,7 +98,7 @@ function unknownKeyFault(
 ): Refusal | undefined {
   const key = path.at(-1) ?? '';
   if (section.keys.has(key)) return undefined;
-  const all = Object.keys(generations) as Variables['generation'][];
+  const all = keysOf(generations);
   const other = all.find((each) => each !== generation && entryAt(overridable(each, name), path) !== undefined);
   const hint = other ? `it is a key of the ${other} generation` : didYouMean(key, section.keys.keys());
   const ifNew = `a key that the template does not have is written ${newMark}${key}`;
