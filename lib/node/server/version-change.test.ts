@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ok, type Verdict } from '../../engine/resource/resource.ts';
-import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { alone, fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { answering, migrationsOf, type Recorded } from '../testing/migrations.ts';
 import { contextOf, type Given } from '../testing/role-context.ts';
 import {
@@ -101,7 +101,7 @@ describe('json-rpc and sync are stopped only if', () => {
     options: Parameters<typeof hostWith>[2] = {},
   ) => {
     const [stop] = formerVersionIsStopped(await contextOf({ group: 'rpc', ...(includes && { includes }) }));
-    return words(await stop?.everyHost?.check(hostWith(name, running, options), []));
+    return words(await stop?.everyHost?.check(hostWith(name, running, options), [], alone));
   };
 
   test('the new image is on every server', async () => {
@@ -140,7 +140,7 @@ describe('json-rpc and sync are stopped only if', () => {
 test('sync does not start while json-rpc of another version runs on any server', async () => {
   const condition = async (includes: Given['includes'], name: string, running: Running | undefined) => {
     const { check } = noOtherVersionServes(await contextOf(includes ? { includes } : {}));
-    return words(await check(hostWith(name, running), []));
+    return words(await check(hostWith(name, running), [], alone));
   };
   expect(await condition(undefined, 'rpc-1', { image: former })).toBe(`until json-rpc of ${former} is stopped`);
   expect(await condition(without(['rpc-1']), 'rpc-1', { image: former })).toBe(
@@ -169,7 +169,8 @@ test('of two conditions what is not met counts before what is unknown', async ()
     check: async () => verdict,
     hint: `hint of ${verdict.is}`,
   });
-  const of = (first: Verdict, second: Verdict) => both(condition(first), condition(second)).check(fakeHost([]), []);
+  const of = (first: Verdict, second: Verdict) =>
+    both(condition(first), condition(second)).check(fakeHost([]), [], alone);
   for (const other of [ok, unknown, drifting]) {
     expect(await of(drifting, other)).toBe(drifting);
     expect(await of(other, drifting)).toBe(drifting);

@@ -114,8 +114,8 @@ export function noOtherVersionServes({ host: own, hosts, includes, vars }: Conte
 export function both(first: EveryHost, second: EveryHost): EveryHost {
   return {
     name: `${first.name}, and ${second.name}`,
-    check: async (host, unseen) => {
-      const [one, other] = await Promise.all([first.check(host, unseen), second.check(host, unseen)]);
+    check: async (...asked) => {
+      const [one, other] = await Promise.all([first.check(...asked), second.check(...asked)]);
       return one.is === 'ok' || (one.is === 'unknown' && other.is === 'drift') ? other : one;
     },
     hint: `${first.hint}\n${second.hint}`,

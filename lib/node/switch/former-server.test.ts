@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { describeVerdict, ok } from '../lib/engine/resource/resource.ts';
-import { type Answer, fakeHost, runningContainer } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf } from '../lib/node/testing/role-context.ts';
-import switchFrom from './switch-from.ts';
+import { describeVerdict, ok } from '../../engine/resource/resource.ts';
+import { type Answer, alone, fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf } from '../testing/role-context.ts';
+import { formerServerEnds, formerServerIsReplica } from './former-server.ts';
 
 process.env.REPLICA_PASSWORD = 'replica.Pw~5';
 
-const given = {
+const deployment = {
   group: 'replica',
   changes: [
     [['groups', 'replica'], { 'replica-1': { address: '10.0.0.31' } }],
@@ -15,8 +15,9 @@ const given = {
 } as const;
 
 async function resources() {
-  const [ended, retired] = await switchFrom.resources({ ...(await contextOf(given)), given: { to: 'db-1' } });
-  if (!ended?.everyHost || !retired) throw new Error('two resources, and the first has a condition');
+  const context = await contextOf(deployment);
+  const [ended, retired] = [formerServerEnds(context), formerServerIsReplica(context)];
+  if (!ended.everyHost) throw new Error('an end has a condition');
   return { ended, retired, close: ended.everyHost };
 }
 
@@ -25,10 +26,6 @@ const withData = (shown: Answer, containers: readonly string[] = []) =>
   fakeHost([[/server-state/, shown]], {
     container: async (name) => (containers.includes(name) ? runningContainer : undefined),
   });
-
-test('without --to, as in another playbook, nothing is ended', async () => {
-  expect(await switchFrom.resources({ ...(await contextOf(given)), given: {} })).toEqual([]);
-});
 
 test('a primary ends what writes, the synchronizer first, and then becomes a replica', async () => {
   const { ended, retired } = await resources();
@@ -58,23 +55,26 @@ test.each([
 ])(
   'in recovery: %s, bytes behind: %s: the new server is judged before anything stops',
   async (follows, behind, words) => {
-    const { ended, close } = await resources();
-    await ended.check(withData('primary 6 100', ['state-db']));
+    const { close } = await resources();
+    const former = withData('primary 6 100', ['state-db']);
+    const reach = (name: string) => (name === 'replica-1' ? former : undefined);
     const host = fakeHost([], { name: 'db-1', sql: async () => ({ ok: true, rows: [[follows, behind]] }) });
-    const seen = await close.check(host, []);
+    const seen = await close.check(host, [], reach);
     expect(seen.is === 'ok' ? 'ok' : describeVerdict(seen)).toBe(words);
-    expect(await close.check(fakeHost([], { name: 'rpc-1' }), [])).toEqual(ok);
+    expect(await close.check(fakeHost([], { name: 'rpc-1' }), [], reach)).toEqual(ok);
   },
 );
 
 test('a former server that has ended sends nothing, and becomes a replica; never beside a server that accepts writes', async () => {
-  const { ended, retired, close } = await resources();
-  await ended.check(withData('primary 1 100'));
+  const { retired, close } = await resources();
+  const reach = () => withData('primary 1 100');
   const says = (follows: string) =>
     fakeHost([], { name: 'db-1', sql: async () => ({ ok: true, rows: [[follows, null]] }) });
-  expect(await close.check(says('t'), [])).toEqual(ok);
-  expect(describeVerdict(await close.check(says('f'), []))).toBe('it accepts writes, and so does the former server');
-  expect(describeVerdict((await retired.everyHost?.check(says('f'), [])) ?? ok)).toBe(
+  expect(await close.check(says('t'), [], reach)).toEqual(ok);
+  expect(describeVerdict(await close.check(says('f'), [], reach))).toBe(
+    'it accepts writes, and so does the former server',
+  );
+  expect(describeVerdict((await retired.everyHost?.check(says('f'), [], reach)) ?? ok)).toBe(
     'it accepts writes, and so does the former server',
   );
   // By then the synchronizer is removed.
@@ -84,6 +84,6 @@ test('a former server that has ended sends nothing, and becomes a replica; never
 
 test('a new server without an answer stops nothing', async () => {
   const { close } = await resources();
-  const seen = await close.check(fakeHost([], { name: 'db-1' }), []);
+  const seen = await close.check(fakeHost([], { name: 'db-1' }), [], alone);
   expect(describeVerdict(seen)).toBe('its state-db does not answer: no answer');
 });

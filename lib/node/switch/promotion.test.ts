@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { describeVerdict, ok } from '../lib/engine/resource/resource.ts';
-import { type Answer, fakeHost, runningContainer } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf } from '../lib/node/testing/role-context.ts';
-import switchTo from './switch-to.ts';
+import { describeVerdict, ok } from '../../engine/resource/resource.ts';
+import { type Answer, fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf } from '../testing/role-context.ts';
+import { acceptsWrites, receivedIsReplayed } from './promotion.ts';
 
 process.env.REPLICA_PASSWORD = 'replica.Pw~5';
 
@@ -16,8 +16,9 @@ const given = {
 } as const;
 
 async function promotion() {
-  const [replayed, resource] = await switchTo.resources({ ...(await contextOf(given)), given: { to: 'db-1' } });
-  if (!replayed || !resource?.everyHost) throw new Error('a promotion waits, and has a condition');
+  const context = await contextOf(given);
+  const [replayed, resource] = [receivedIsReplayed(context), acceptsWrites(context)];
+  if (!resource.everyHost) throw new Error('a promotion has a condition');
   return { replayed, resource, condition: resource.everyHost };
 }
 
@@ -27,7 +28,10 @@ const rows = (...row: readonly (string | null)[]) => ({ sql: async () => ({ ok: 
 const standby = (source: string | null = address, receives = 'f') =>
   fakeHost([], { ...rows('t', source, '5000', '5000', '40', receives), name: 'db-1' });
 
-/** The condition as another host meets it, after the promotion has been checked. */
+/** The server that is promoted, for the condition on other hosts. */
+const reach = (name: string) => (name === 'db-1' ? standby() : undefined);
+
+/** The condition as another host meets it. */
 async function judged(
   name: string,
   shown: Answer,
@@ -35,8 +39,7 @@ async function judged(
   row: readonly (string | null)[] = [],
   unseen: readonly string[] = [],
 ) {
-  const { resource, condition } = await promotion();
-  await resource.check(standby());
+  const { condition } = await promotion();
   const container = async () => (running ? runningContainer : undefined);
   const more = row.length > 0 ? rows(...row) : {};
   const host = fakeHost(
@@ -46,7 +49,7 @@ async function judged(
     ],
     { name, container, ...more },
   );
-  const seen = await condition.check(host, unseen);
+  const seen = await condition.check(host, unseen, reach);
   return seen.is === 'ok' ? 'ok' : describeVerdict(seen);
 }
 
@@ -105,13 +108,15 @@ test('a server that is assumed to be stopped, and still sends log, runs', async 
   const row = ['t', address, '5000', '5000', '40', 't'];
   expect(await judged('rpc-1', 'standby 5 4000', true, row, ['former'])).toBe(words);
   expect(await judged('rpc-1', 'standby 5 4000', true, row)).toBe('ok');
-  const { resource, condition } = await promotion();
-  await resource.check(standby());
-  const own = (receives: string) =>
-    fakeHost([[/synchronizers/, '']], { ...rows('t', address, '5000', '5000', '40', receives), name: 'db-1' });
-  expect(describeVerdict(await condition.check(own('t'), ['former']))).toBe(words);
-  expect(await condition.check(own('f'), ['former'])).toEqual(ok);
-  expect(await condition.check(own('t'), [])).toEqual(ok);
+  const { condition } = await promotion();
+  const own = (receives: string, unseen: readonly string[]) => {
+    const more = { ...rows('t', address, '5000', '5000', '40', receives), name: 'db-1' };
+    const host = fakeHost([[/synchronizers/, '']], more);
+    return condition.check(host, unseen, () => host);
+  };
+  expect(describeVerdict(await own('t', ['former']))).toBe(words);
+  expect(await own('f', ['former'])).toEqual(ok);
+  expect(await own('t', [])).toEqual(ok);
 });
 
 test('what was received is replayed before', async () => {
@@ -128,10 +133,20 @@ test('a running replica has to answer', async () => {
 });
 
 test('a synchronizer on the former server is awaited, and one elsewhere refused', async () => {
-  const { resource, condition } = await promotion();
-  await resource.check(standby());
+  const { condition } = await promotion();
   const on = async (name: string) =>
-    describeVerdict(await condition.check(fakeHost([[/synchronizers/, 'container sync running\n']], { name }), []));
+    describeVerdict(
+      await condition.check(fakeHost([[/synchronizers/, 'container sync running\n']], { name }), [], reach),
+    );
   expect(await on('former')).toBe('unknown until the former server has ended');
   expect(await on('rpc-1')).toBe('the container sync is running');
+});
+
+test('nothing is compared with a server that does not answer', async () => {
+  const { condition } = await promotion();
+  const words = 'unknown until state-db of db-1 answers SQL';
+  for (const target of [undefined, fakeHost([])]) {
+    const running = fakeHost([[/synchronizers/, 'container sync running\n']], { name: 'rpc-1' });
+    expect(describeVerdict(await condition.check(running, [], () => target))).toBe(words);
+  }
 });
