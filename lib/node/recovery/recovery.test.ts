@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { drift } from '../lib/engine/resource/resource.ts';
-import { fakeHost, rootsFile, runningContainer, stoppedUnit } from '../lib/engine/resource/testing/fake-host.ts';
-import type { Changes } from '../lib/node/testing/lab-deployment.ts';
-import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
-import recovery from './recovery.ts';
+import recovery from '../../../roles/recovery.ts';
+import { drift } from '../../engine/resource/resource.ts';
+import { fakeHost, rootsFile, runningContainer, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import type { Changes } from '../testing/lab-deployment.ts';
+import { contextOf, type Given } from '../testing/role-context.ts';
 
 process.env.BACKUP_PASSWORD = 'backup.Pw~4';
 const backup: Changes = [

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { Problems } from '../lib/engine/problem/problem.ts';
-import { fakeHost, rootsFile, runningContainer } from '../lib/engine/resource/testing/fake-host.ts';
-import { serverLetsItselfBeCopied } from '../lib/node/backup/source.ts';
-import { loadDeployment } from '../lib/node/inventory/inventory.ts';
-import { type Changes, labDeployment } from '../lib/node/testing/lab-deployment.ts';
-import { contextOf } from '../lib/node/testing/role-context.ts';
-import backup from './backup.ts';
+import backup from '../../../roles/backup.ts';
+import { Problems } from '../../engine/problem/problem.ts';
+import { fakeHost, rootsFile, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { loadDeployment } from '../inventory/inventory.ts';
+import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
+import { contextOf } from '../testing/role-context.ts';
+import { serverLetsItselfBeCopied } from './source.ts';
 
 process.env.BACKUP_PASSWORD = 'backup.Pw~4';
 const withBackup = (settings: Record<string, unknown> = {}): Changes => [

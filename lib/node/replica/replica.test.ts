@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { describeVerdict, ok } from '../lib/engine/resource/resource.ts';
-import { fakeHost, rootsFile } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf } from '../lib/node/testing/role-context.ts';
-import replica from './replica.ts';
+import replica from '../../../roles/replica.ts';
+import { describeVerdict, ok } from '../../engine/resource/resource.ts';
+import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf } from '../testing/role-context.ts';
 
 process.env.REPLICA_PASSWORD = 'replica.Pw~5';
 
