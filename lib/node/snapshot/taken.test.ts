@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { Output } from '../lib/engine/host/output.ts';
-import { shell } from '../lib/engine/host/shell.ts';
-import { Problem } from '../lib/engine/problem/problem.ts';
-import { fakeHost, rootsFile } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf } from '../lib/node/testing/role-context.ts';
-import takeSnapshot from './take-snapshot.ts';
+import takeSnapshot from '../../../roles/take-snapshot.ts';
+import { Output } from '../../engine/host/output.ts';
+import { shell } from '../../engine/host/shell.ts';
+import { Problem } from '../../engine/problem/problem.ts';
+import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf } from '../testing/role-context.ts';
 
 const [state, prover] = ['testnet_state_db.sql.tar.gz', 'testnet_prover_db.sql.tar.gz'] as const;
 const manifest = JSON.stringify({

@@ -3,10 +3,10 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { ok } from '../lib/engine/resource/resource.ts';
-import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
-import removed from './removed.ts';
+import removed from '../../../roles/removed.ts';
+import { ok } from '../../engine/resource/resource.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf, type Given } from '../testing/role-context.ts';
 
 async function resources(given: Given = {}) {
   const context = await contextOf({ group: 'rpc', ...given });
@@ -67,7 +67,7 @@ case $1 in
   *) echo "${tool} $*" >> ${log} ;;
 esac`,
     );
-  const text = readFileSync(new URL('../templates/host/remove.sh', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('../../../templates/host/remove.sh', import.meta.url), 'utf8')
     .replace(/^PATH=.*$/m, `PATH=${bin}:/usr/bin:/bin`)
     .replaceAll(/(?<=["= ])\/(etc|run|usr\/local|var\/lib)\//g, `${root}/$1/`);
   return {

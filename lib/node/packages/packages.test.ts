@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import type { Writer } from '../lib/engine/host/host.ts';
-import { Output } from '../lib/engine/host/output.ts';
-import { shell } from '../lib/engine/host/shell.ts';
-import { applyDrift } from '../lib/engine/resource/resource.ts';
-import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
-import clientTools from './client-tools.ts';
-import docker from './docker.ts';
-import packages from './packages.ts';
-import timeSync from './time-sync.ts';
+import clientTools from '../../../roles/client-tools.ts';
+import docker from '../../../roles/docker.ts';
+import packages from '../../../roles/packages.ts';
+import timeSync from '../../../roles/time-sync.ts';
+import type { Writer } from '../../engine/host/host.ts';
+import { Output } from '../../engine/host/output.ts';
+import { shell } from '../../engine/host/shell.ts';
+import { applyDrift } from '../../engine/resource/resource.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf, type Given } from '../testing/role-context.ts';
 
 /** A host that keeps what it installs, and all its runs of apt. */
 function bareHost(has: readonly string[] = [], docker = ''): { readonly host: Writer; readonly aptRuns: string[][] } {

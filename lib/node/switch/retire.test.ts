@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { standInFor, temporaryDirectory } from '../lib/engine/host/testing/local-connection.ts';
+import { standInFor, temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 
-const script = new URL('../templates/host/retire.sh', import.meta.url).pathname;
+const script = new URL('../../../templates/host/retire.sh', import.meta.url).pathname;
 
 test("a former server's data directory becomes a replica's, and a link in it is not followed with the rights of root", () => {
   const [top, postgres] = [temporaryDirectory(), 64_247];

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { describeVerdict, drift, ok } from '../lib/engine/resource/resource.ts';
-import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
-import type { Changes } from '../lib/node/testing/lab-deployment.ts';
-import { contextOf, type Given, refusal, sound } from '../lib/node/testing/role-context.ts';
-import databaseReachable from './database-reachable.ts';
-import docker from './docker.ts';
-import preflight from './preflight.ts';
+import databaseReachable from '../../../roles/database-reachable.ts';
+import docker from '../../../roles/docker.ts';
+import preflight from '../../../roles/preflight.ts';
+import { describeVerdict, drift, ok } from '../../engine/resource/resource.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import type { Changes } from '../testing/lab-deployment.ts';
+import { contextOf, type Given, refusal, sound } from '../testing/role-context.ts';
 
 test.each<[given: Given, name: string, words: string, hint: string]>([
   [
