@@ -1,11 +1,15 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { drift, expectation, ok, type Resource, type Verdict } from '../../engine/resource/resource.ts';
 
-/** How strict an expectation is, and what the operator can do about it. */
-type Options = Omit<Parameters<typeof expectation>[1], 'check'>;
+interface Options {
+  /** Whether a verdict that is not ok fails the host, which is the default, or is a warning. */
+  readonly severity?: 'must' | 'should';
+  /** What the operator can do about it. */
+  readonly hint?: string;
+}
 
 /** An expectation on facts and inventory: its verdict is known before the host is asked. */
-export function known(name: string, verdict: Verdict, options: Options = {}): Resource {
+export function known(name: string, verdict: Verdict, options: Options): Resource {
   return expectation(name, { check: async () => verdict, ...options });
 }
 

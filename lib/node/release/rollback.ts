@@ -7,11 +7,11 @@ import { sha256Of } from '../../engine/resource/file/content.ts';
 import type { ReleaseContent } from '../../engine/resource/role.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { renderHost, servicesIn } from '../render/render.ts';
-import { migrationsHint } from '../server/known-migrations.ts';
 import { versionOf } from '../variables/generation.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import { serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
+import { migrationsHint } from '../version/known-migrations.ts';
 import { isDeployed, keptAt, type Release, readDeployed, readReleases } from './manifest.ts';
 
 type Host = InventoryHost<Variables>;
