@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest';
-import databaseReachable from '../../../roles/database-reachable.ts';
-import docker from '../../../roles/docker.ts';
 import preflight from '../../../roles/preflight.ts';
 import { describeVerdict, drift, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
@@ -157,48 +155,6 @@ test.each<[string, Given]>([
 ])('%s needs no Go', async (_, given) => {
   const resources = await preflight.resources(await contextOf(given));
   expect(resources.filter(({ name }) => name.startsWith('Go '))).toEqual([]);
-});
-
-test('a Compose that is installed and does not run is reported', async () => {
-  const host = fakeHost([
-    [/^command -v docker/, ''],
-    [/snap\/docker\/current/, 'engine docker.io\nclient\n'],
-    [/^docker-compose version/, { exitCode: 1, stderr: 'ImportError' }],
-  ]);
-  expect(await refusal(await docker.resources(await contextOf({})), 'docker compose answers', host)).toEqual([
-    'docker compose answers: neither docker compose nor docker-compose can be run',
-    expect.stringMatching(
-      /^try docker compose version on the host; its package is docker-compose-v2, docker-compose or/,
-    ),
-  ]);
-});
-
-test('a Compose of version 1 beside an engine that no longer takes its requests is reported', async () => {
-  const host = fakeHost([
-    [/snap\/docker\/current/, 'running\nengine docker-ce\nclient\n'],
-    [/^docker-compose version/, '1.29.2\n'],
-  ]);
-  const resources = await docker.resources(await contextOf({}));
-  expect((await refusal(resources, 'docker compose answers', host))[0]).toBe(
-    'docker compose answers: docker-compose is version 1.29.2, whose requests this engine no longer takes',
-  );
-});
-
-test('a state database that is starting, or cannot be reached, is reported with what to check', async () => {
-  const resources = await databaseReachable.resources(await contextOf({ group: 'rpc' }));
-  const answers = (exitCode: number) => fakeHost([[/^pg_isready/, { exitCode }]]);
-  const hint =
-    "check docker ps on db-1, and firewalls between the two servers; role firewall of db-1 (--role firewall) allows the inventory's addresses, or firewall.connects_from";
-  expect(await refusal(resources, 'state database on db-1 answers', answers(1))).toEqual([
-    expect.stringMatching(/^state database on db-1 answers: \S+:5432 refuses connections: it may be starting$/),
-    hint,
-  ]);
-  expect(await refusal(resources, 'state database on db-1 answers', answers(2))).toEqual([
-    expect.stringMatching(
-      /^state database on db-1 answers: unknown until state-db is running on db-1 and port 5432 of \S+ can be reached from/,
-    ),
-    hint,
-  ]);
 });
 
 test.each<[what: string, changes: Changes, found: string | undefined]>([

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { fakeHost, rootsFile } from '../lib/engine/resource/testing/fake-host.ts';
-import { programVersion, thisHolder } from '../lib/engine/run/lock/lock-holder.ts';
-import { renderHost } from '../lib/node/render/render.ts';
-import { contextOf } from '../lib/node/testing/role-context.ts';
-import upgrade from './upgrade.ts';
+import upgrade from '../../../roles/upgrade.ts';
+import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
+import { programVersion, thisHolder } from '../../engine/run/lock/lock-holder.ts';
+import { renderHost } from '../render/render.ts';
+import { contextOf } from '../testing/role-context.ts';
 
 /**
  * Checks a host whose current release was made by a version.

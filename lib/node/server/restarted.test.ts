@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ok } from '../lib/engine/resource/resource.ts';
-import { fakeHost, runningContainer } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf, refusal } from '../lib/node/testing/role-context.ts';
-import restarted from './restarted.ts';
+import restarted from '../../../roles/restarted.ts';
+import { ok } from '../../engine/resource/resource.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf, refusal } from '../testing/role-context.ts';
 
 const resources = async (component: string, group: 'database' | 'rpc' = 'rpc') =>
   restarted.resources({ ...(await contextOf({ group })), given: { component } });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf, refusal } from '../lib/node/testing/role-context.ts';
-import gatewayAddress from './gateway-address.ts';
+import gatewayAddress from '../../../roles/gateway-address.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf, refusal } from '../testing/role-context.ts';
 
 const settings = '/etc/keepalived/keepalived.conf';
 

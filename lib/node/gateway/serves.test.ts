@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { applyDrift, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
-import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf } from '../lib/node/testing/role-context.ts';
-import drained from './drained.ts';
+import drained from '../../../roles/drained.ts';
+import { applyDrift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf } from '../testing/role-context.ts';
 
 const resources = async (given: Record<string, string>) =>
   drained.resources({

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../lib/engine/host/testing/local-connection.ts';
-import { sha256Of } from '../lib/engine/resource/file/content.ts';
-import { fakeHost, rootsFile, runningContainer } from '../lib/engine/resource/testing/fake-host.ts';
-import { renderHost } from '../lib/node/render/render.ts';
-import { contextOf } from '../lib/node/testing/role-context.ts';
-import release from './release.ts';
+import release from '../../../roles/release.ts';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
+import { sha256Of } from '../../engine/resource/file/content.ts';
+import { fakeHost, rootsFile, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { renderHost } from '../render/render.ts';
+import { contextOf } from '../testing/role-context.ts';
 
-const script = new URL('../templates/host/release.sh', import.meta.url).pathname;
+const script = new URL('../../../templates/host/release.sh', import.meta.url).pathname;
 
 /** A folder of releases, beside one rendered file, and an engine that has an image with two names and 22 migrations. */
 function place() {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Action } from '../lib/engine/host/action.ts';
-import { ok } from '../lib/engine/resource/resource.ts';
-import { fakeHost, rootsFile } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf } from '../lib/node/testing/role-context.ts';
-import exporters from './exporters.ts';
-import gateway from './gateway.ts';
-import gatewayCertificate from './gateway-certificate.ts';
+import exporters from '../../../roles/exporters.ts';
+import gateway from '../../../roles/gateway.ts';
+import gatewayCertificate from '../../../roles/gateway-certificate.ts';
+import type { Action } from '../../engine/host/action.ts';
+import { ok } from '../../engine/resource/resource.ts';
+import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf } from '../testing/role-context.ts';
 
 const program = '/usr/local/lib/rpc-node/acme';
 const acme = { email: 'ops@example.com', directory: 'https://acme.example.com/dir' };

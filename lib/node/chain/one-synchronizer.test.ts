@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { describeVerdict, ok } from '../lib/engine/resource/resource.ts';
-import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
-import type { Changes } from '../lib/node/testing/lab-deployment.ts';
-import { contextOf, type Given, refusal } from '../lib/node/testing/role-context.ts';
-import oneSynchronizer from './one-synchronizer.ts';
+import oneSynchronizer from '../../../roles/one-synchronizer.ts';
+import { describeVerdict, ok } from '../../engine/resource/resource.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import type { Changes } from '../testing/lab-deployment.ts';
+import { contextOf, type Given, refusal } from '../testing/role-context.ts';
 
 const hint = 'two synchronizers on one database corrupt it: stop it for good, for example with docker rm -f sync';
 
