@@ -7,7 +7,7 @@ import { eventually } from '../../engine/resource/job/eventually.ts';
 import { driftOf, fileChange, type Resource } from '../../engine/resource/resource.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import type { RenderContext } from '../render/render.ts';
-import { product } from '../server/product.ts';
+import { unitSettings } from '../server/unit-settings.ts';
 import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
 import { acmeProgram, certificateFile, drainedFolder, gatewayFolder, gatewayProgram } from './paths.ts';
 import { gatewayFiles } from './render.ts';
@@ -15,7 +15,7 @@ import { gatewayFiles } from './render.ts';
 const program = readFileSync(new URL('../../../templates/host/gateway.sh', import.meta.url));
 const acme = readFileSync(new URL('../../../templates/host/acme.sh', import.meta.url));
 /** The distribution's own configuration stays, unused. */
-const dropIn = `/etc/systemd/system/haproxy.service.d/${product}.conf`;
+const dropIn = unitSettings('haproxy.service');
 /** After a start it has asked all hosts within some seconds. */
 const servesWithin = 20;
 

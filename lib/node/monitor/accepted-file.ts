@@ -23,6 +23,6 @@ export function acceptedByItsChecker({ name, ...candidate }: Candidate): Resourc
 }
 
 /** A folder of data, which the programs' own user writes to. */
-export function dataFolder(path: string): Resource {
+export function folderOfPrometheus(path: string): Resource {
   return directory(path).mode(0o750).owner('prometheus').group('prometheus');
 }

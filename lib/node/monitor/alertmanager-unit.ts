@@ -4,7 +4,7 @@ import type { Context } from '../../engine/resource/role.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import { monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
-import { acceptedByItsChecker, dataFolder, monitorFolder } from './accepted-file.ts';
+import { acceptedByItsChecker, folderOfPrometheus, monitorFolder } from './accepted-file.ts';
 import { alertmanagerFile, receiversAnswer } from './alertmanager.ts';
 import { packageUnit } from './package-unit.ts';
 
@@ -33,7 +33,7 @@ export function alertmanagerRuns({ vars }: Context<Variables>): Resource[] {
         '--cluster.listen-address=',
       ],
       reads: [path],
-      before: [dataFolder(data), configuration],
+      before: [folderOfPrometheus(data), configuration],
     }),
     ...(receivers.length > 0 ? [receiversAnswer(receivers, path)] : []),
   ];

@@ -5,7 +5,7 @@ import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
-import { acceptedByItsChecker, dataFolder, monitorFolder } from './accepted-file.ts';
+import { acceptedByItsChecker, folderOfPrometheus, monitorFolder } from './accepted-file.ts';
 import { packageUnit } from './package-unit.ts';
 import { absentRules, jobs, targetsFile } from './targets.ts';
 
@@ -29,7 +29,7 @@ export function prometheusRuns({ vars, hosts }: Context<Variables>): Resource[] 
     ],
     reads: ['rules.yml', 'targets.rules.yml', 'prometheus.yml'].map((name) => `${monitorFolder}/${name}`),
     before: [
-      dataFolder(data),
+      folderOfPrometheus(data),
       directory(`${monitorFolder}/targets`),
       ...jobs.map((job) => file(`${monitorFolder}/targets/${job}.json`).content(targetsFile(hosts, job))),
       ...configuration(hosts),

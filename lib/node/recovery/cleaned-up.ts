@@ -2,12 +2,12 @@ import { command } from '../../engine/host/action.ts';
 import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import type { Variables } from '../variables/variables.ts';
-import { dataFolder, markIn, passwordFile, servingUnit, stagedFolder } from './paths.ts';
+import { dataDirectory, markIn, passwordFile, servingUnit, stagedFolder } from './paths.ts';
 
 /** After a recovery only the recovered databases stay. The next recovery starts from nothing. */
 export function nothingIsLeft({ vars, host: { groups } }: Context<Variables>): Resource {
   const isBackup = groups.includes('backup');
-  const left = isBackup ? stagedFolder(vars) : markIn(dataFolder(vars));
+  const left = isBackup ? stagedFolder(vars) : markIn(dataDirectory(vars));
   return task('nothing is left of the recovery', {
     check: async (host) => {
       const [stat, unit] = await Promise.all([host.stat(left), host.unit(`${servingUnit}.service`)]);

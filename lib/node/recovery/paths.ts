@@ -15,7 +15,7 @@ export function stagedFolder(vars: Variables): string {
 }
 
 /** The data directory of the Database+Sync server. */
-export function dataFolder({ paths }: Variables): string {
+export function dataDirectory({ paths }: Variables): string {
   return `${paths.data}/state-db`;
 }
 

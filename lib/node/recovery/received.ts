@@ -13,7 +13,7 @@ import { noOtherSynchronizer } from '../chain/single-sync.ts';
 import { product } from '../server/product.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { AskedRecovery } from './asked.ts';
-import { dataFolder, passwordFile } from './paths.ts';
+import { dataDirectory, passwordFile } from './paths.ts';
 import { isRecovered } from './recovered.ts';
 import { servingPort } from './staged.ts';
 
@@ -37,7 +37,7 @@ export function recoveryIsReceived(context: Context<Variables>, asked: AskedReco
 }
 
 function dataIsReceived({ vars, hosts }: Context<Variables>, { time, setsAside }: AskedRecovery): Resource {
-  const data = dataFolder(vars);
+  const data = dataDirectory(vars);
   const settings = shellSettings({
     ADDRESS: backupHost(hosts)?.connection.address ?? '',
     PORT: servingPort,
@@ -62,7 +62,7 @@ function dataIsReceived({ vars, hosts }: Context<Variables>, { time, setsAside }
  * @param received whether the recovery is there
  */
 function nothingIsInTheWay(vars: Variables, { setsAside }: AskedRecovery, received: Pick<Resource, 'check'>): Resource {
-  const data = dataFolder(vars);
+  const data = dataDirectory(vars);
   return expectation('no other data is in the way', {
     check: async (host) => {
       const [found, list] = await Promise.all([received.check(host), host.$`ls -A ${data}`]);

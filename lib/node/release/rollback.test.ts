@@ -96,6 +96,21 @@ test('a host as its release has it: files, hashes of the containers, images and 
   expect(config?.content.mask('Password = "another"')).not.toContain('another');
 });
 
+test('only who asks for the release gets its files', async () => {
+  const all = await asked({ was: setting });
+  const { host, release } = await putBack(all);
+  const settingOf = async (more: object) => {
+    const { files } = await renderHost({ host, vars: host.vars, hosts: all.hosts, ...more });
+    const text = files.find(({ name }) => name === 'node.config.toml')?.content.text;
+    return text?.includes('MaxRequestsPerIPAndSecond = 7');
+  };
+  expect([await settingOf({ release }), await settingOf({}), await settingOf({ release })]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
 test('without a number it is the release before the current one', async () => {
   const all = await asked({ number: 2, was: setting }, { to: 0 });
   const newer = await hostWith({});
